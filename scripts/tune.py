@@ -13,6 +13,7 @@ from vcgym.leaderboard.tuning.tunable import space_of
 from vcgym.leaderboard.tuning.tune_config import PairModeConfig, PairsConfig, TuneConfig, load_spaces
 from vcgym.leaderboard.tuning.tune_pairs import Round, Rules, receiver_name, router_name, tune_pairs
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask, save, tune_system
+from vcgym.network.traces.plain_file import require_space
 from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
@@ -21,6 +22,7 @@ log = logging.getLogger(__name__)
 @command("tune", TuneConfig)
 def main(config: TuneConfig) -> None:
     """Search each system without a saved result and print the gains."""
+    require_space(config.folder)
     spaces, systems, senders = load_spaces(), load_systems(config.systems), load_systems(config.sending.senders)
     with ray_running(config.workers, config.ray.address):
         for name, pair in systems.items():

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.network.traces.plain_file import read_plain
+
+_MAX_ZIP_BYTES = 1 << 30
 _SHARED = {  # policy modules not named after an algorithm; A2C and TRPO use PPO's
     "stable_baselines3.common": "PPO",
     "sb3_contrib.common.maskable": "MaskablePPO",
@@ -68,13 +72,13 @@ def load_own(named: str) -> Any:
         sys.path.insert(0, os.getcwd())
     try:
         return getattr(importlib.import_module(module), name)
-    except Exception as error:  # imported code may raise anything
+    except (Exception, SystemExit) as error:  # imported code may raise anything
         raise ValueError(f"agent {named} cannot be imported: {type(error).__name__} {error}") from error
 
 
 def _load_zip(path: Path) -> Any:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(BytesIO(read_plain(path, _MAX_ZIP_BYTES))) as archive:
             policy = json.loads(archive.read("data"))["policy_class"]["__module__"]
         import sb3_contrib  # imported here because it needs torch
         import stable_baselines3

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_lag import LearnedLag
@@ -30,10 +31,12 @@ from vcgym.agents.learners.price_search import search_prices
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import load_system
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_plain, replace_file
 
 SHARES = (0.6, 0.2, 0.2)  # shares of arrivals with the pair's router, with a restless router, and on the direct path
 REPORT_STEPS = 100
+MAX_LAG_BYTES = 1 << 20
 
 Log = Callable[[dict[str, float], int], None]
 
@@ -116,8 +119,14 @@ class Turns:
         if not file.exists():
             self._follow_gradient(turn, packets)
             replace_file(file, save(self.net.state_dict()))
-        self.net.load_state_dict(load_file(file))
+        self._load_lag(file)
         self.packets_played += config.lag_steps * packets
+
+    def _load_lag(self, file: Path) -> None:
+        try:
+            self.net.load_state_dict(load(read_plain(file, MAX_LAG_BYTES)))
+        except (SafetensorError, RuntimeError) as error:
+            raise DataError(file, "content", str(error), "the network of this training; delete the file to train it anew") from error
 
     def _follow_gradient(self, turn: int, packets: int) -> None:
         config, restless = self.config, self.prices.copy()

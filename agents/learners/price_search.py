@@ -2,24 +2,28 @@
 
 A generation plays every candidate on one chunk of the calls; generations take the chunks in turn, which avoids overfitting to one chunk.
 The fitness is the mean arcsinh of each call's gain over the initial prices: linear below one point of R, logarithmic above. Otherwise the
-kinds of worlds whose calls differ by tens of points would dominate. The gains of each generation are saved to a file, line by line; a
-resumed search replays them and continues.
+kinds of worlds whose calls differ by tens of points would dominate. The gains of each generation are a line of a file; a resumed search
+replays them and continues.
 """
 
 import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated
 
 import cma
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, TypeAdapter, ValidationError
 
 from vcgym.agents.controllers.learned_router import LearnedRouter
 from vcgym.agents.learners.candidates import Candidates
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_plain, replace_file
 
 Prices = NDArray[np.float64]
+MAX_TOLD_BYTES = 1 << 26
 
 
 def search_prices(
@@ -47,7 +51,7 @@ def search_prices(
         on_generation: called with the number of trials, the best mean gain of the generation, and the mean of the search.
 
     Raises:
-        ValueError: the file has other content.
+        DataError: the file has other content.
     """
     draws = np.random.default_rng(seed)
     options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": population}
@@ -64,28 +68,27 @@ def search_prices(
     def first(chunk: int) -> Prices:
         return candidates.scores([LearnedRouter(start)], chunk)[0]
 
-    with told.open("a") as file:
-        for generation in range(-(-trials // population)):
-            asked, chunk = search.ask(), generation % len(candidates)
-            if generation < len(known):
-                gains = known[generation]
-            else:
-                scores = candidates.scores([LearnedRouter(prices(one)) for one in asked], chunk)
-                gains = [float(np.arcsinh(r - first(chunk)).mean()) for r in scores]
-                file.write(json.dumps(gains) + "\n")
-                file.flush()
-            search.tell(asked, [-gain for gain in gains])
-            on_generation((generation + 1) * population, max(gains), prices(search.mean))
+    for generation in range(-(-trials // population)):
+        asked, chunk = search.ask(), generation % len(candidates)
+        if generation == len(known):
+            scores = candidates.scores([LearnedRouter(prices(one)) for one in asked], chunk)
+            known.append([float(np.arcsinh(r - first(chunk)).mean()) for r in scores])
+            replace_file(told, "".join(f"{json.dumps(gains)}\n" for gains in known).encode())
+        gains = known[generation]
+        search.tell(asked, [-gain for gain in gains])
+        on_generation((generation + 1) * population, max(gains), prices(search.mean))
     return prices(search.mean)
 
 
 def _told(file: Path, population: int) -> list[list[float]]:
-    """Return the gains in a file, generation by generation, and remove an incomplete last line."""
-    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
-    whole = [line for line in lines if line.endswith("\n")]
-    if len(whole) < len(lines):
-        replace_file(file, "".join(whole).encode())
-    found = [json.loads(line) for line in whole]
-    if wrong := [line for line in found if not isinstance(line, list) or len(line) != population]:
-        raise ValueError(f"{file} has {wrong[0]!r:.80}; allowed are {population} gains a line")
-    return found
+    """Return the gains in a file, generation by generation, without an incomplete last line."""
+    content = read_plain(file, MAX_TOLD_BYTES) if file.exists() else b""
+    lines = content[: content.rfind(b"\n") + 1].splitlines()
+    return [_gains(file, number, line, population) for number, line in enumerate(lines, 1)]
+
+
+def _gains(file: Path, number: int, line: bytes, population: int) -> list[float]:
+    try:
+        return TypeAdapter(Annotated[list[float], Field(min_length=population, max_length=population)]).validate_json(line)
+    except ValidationError as error:
+        raise DataError(file, f"line {number}", line[:80], f"{population} gains; delete the file to search again") from error

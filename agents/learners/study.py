@@ -18,7 +18,7 @@ from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.agents.training.study import require_same_study
 from vcgym.baselines.systems import System, learned_system, load_system
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS, save_learned
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.network.traces.plain_file import replace_file, require_space
 
 TITLE, MODEL = "Call-v0 learned pair", "vcgym-learned-pair"
 START = "start"
@@ -38,13 +38,14 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
     Raises:
         FileExistsError: the folder holds a training and `config.resume` is false.
         ValueError: the folder holds a study of another config, or a kind of worlds or a reference does not exist.
-        DataError: data is missing or broken.
+        DataError: data is missing or broken, or the disk of the folder is almost full.
     """
     torch.set_num_threads(1)  # its layers are small: more threads are slower, and their number would change the sums
     config.data.export()
     cards = [scenario.layout.card for scenario in scenarios_of(config)]
     references = _references(config)
     require_same_study(config)
+    require_space(config.folder)
     begun = [seed for seed in config.seeds if (config.folder / f"seed-{seed}").exists()]
     if begun and not config.resume:
         raise FileExistsError(f"{config.folder} holds a training of seeds {begun} (resume is False); set resume=true or another folder")

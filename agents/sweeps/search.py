@@ -22,14 +22,16 @@ _OBJECT_STORE_BYTES = 200 * 2**20
 
 @contextmanager
 def ray_running(workers: int, address: str | None) -> Iterator[None]:
-    """Start a local Ray with `workers` processes, or join the cluster at `address` ("auto": this machine's), during the block."""
-    if address is None:
-        ray.init(
-            address="local", num_cpus=workers, object_store_memory=_OBJECT_STORE_BYTES, include_dashboard=False, log_to_driver=False,
-            configure_logging=False,
-        )  # fmt: skip
-    else:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
+    """Start a local Ray with `workers` processes, or join the cluster at `address` ("auto": this machine's), during the block.
+
+    Raises:
+        ConnectionError: Ray did not start, as happens on an overloaded machine, or there is no cluster.
+    """
+    local = {"address": "local", "num_cpus": workers, "object_store_memory": _OBJECT_STORE_BYTES, "include_dashboard": False}
+    try:
+        ray.init(**(local if address is None else {"address": address}), log_to_driver=False, configure_logging=False)
+    except Exception as error:  # Ray raises a bare Exception when a process is slow to start
+        raise ConnectionError(f"Ray did not start: {error}") from error
     try:
         yield
     finally:

@@ -8,7 +8,6 @@ lost does the same at once.
 """
 
 import os
-import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +20,15 @@ from ray.tune.schedulers import ASHAScheduler
 
 from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
+from vcgym.agents.sweeps.population import population_of, run_member
 from vcgym.agents.sweeps.search import ray_running
-from vcgym.agents.tracking import points, registry
-from vcgym.agents.tracking.points import Point
+from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, home_of, name_of, run_trial, trial_config
+from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress, progress
-from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.agents.tracking.tracking import Run, Tracking, marked
 from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, require_same_study, tags_of, title_of
-from vcgym.agents.training.training import require_trainable, train
+from vcgym.agents.training.training import require_trainable
 
-_METRIC = "validation/return_mean"
-_REPORTS = "reports.jsonl"
 _MARKER = "mlflow_run"  # file with the id of a run
 _RETRIES = 2  # retries of a trial whose process, machine or training is lost
 
@@ -64,7 +62,7 @@ def run_sweep(config: SweepConfig) -> Best:
     require_trainable(config.train)
     require_same_study(config)
     data, title = data_hash(config.train.env), title_of(config.train)
-    tracking = Tracking()
+    tracking, trial = Tracking(), run_trial if config.scheduler == "asha" else run_member
     folder.mkdir(parents=True, exist_ok=True)
     saved.write_text(config.model_dump_json(indent=2) + "\n")
     with (
@@ -74,8 +72,8 @@ def run_sweep(config: SweepConfig) -> Best:
     ):
         sweep.config(config)
         tuner = tune.Tuner(
-            tune.with_resources(tune.with_parameters(_trial, train_config=config.train), {"cpu": 1}),
-            param_space={name: tune.loguniform(*getattr(config, name)) for name in ("learning_rate", "ent_coef")},
+            tune.with_resources(tune.with_parameters(trial, train_config=config.train), {"cpu": 1}),
+            param_space={name: tune.loguniform(*getattr(config, name)) for name in VALUES},
             tune_config=_tune_config(config),
             run_config=tune.RunConfig(
                 name=folder.name,
@@ -86,7 +84,7 @@ def run_sweep(config: SweepConfig) -> Best:
             ),
         )
         best, steps = _best(config.train, tuner.fit())
-        sweep.metrics({_METRIC: best.return_mean}, steps)
+        sweep.metrics({METRIC: best.return_mean}, steps)
         _log_best(tracking, config.train, best, steps)
         return best
 
@@ -95,7 +93,7 @@ def _log_best(tracking: Tracking, config: TrainConfig, best: Best, steps: int) -
     """Log the best agent as the model of its run, unless no server has the run."""
     marker = best.agent.parents[1] / _MARKER
     if marker.exists():
-        run = Run(tracking.server, marker.read_text().strip(), None)
+        run = Run(tracking.server, marked(marker), None)
         log_agent(run, config, best.agent, steps, {FINAL: best.return_mean})
         run.server.ask(lambda: registry.crown(run, model_name(config)))
 
@@ -106,67 +104,36 @@ def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[Best, int]:
     if not ended:
         raise TrialError(f"all {len(results)} trials failed, the first with: {next(iter(results.errors), None)}")
     # Config and metrics are None only for a trial without reports; a successful training has reported.
-    found = [(_agent(config, _name(metrics["trial_id"])), r.config or {}, metrics) for r in ended if (metrics := r.metrics or {})]
+    found = [(agent_of(config, name_of(metrics["trial_id"])), r.config or {}, metrics) for r in ended if (metrics := r.metrics or {})]
     saved = [one for one in found if one[0].exists()]
     if not saved:
         allowed = "at least one; trials on other machines leave theirs where the folder is shared"
         raise TrialError(f"{config.folder / 'agents'}: agents of {len(ended)} trials that ended is 0; allowed: {allowed}")
-    agent, values, metrics = max(saved, key=lambda one: one[2][_METRIC])
-    return Best(agent, values["learning_rate"], values["ent_coef"], metrics[_METRIC]), metrics["steps"]
-
-
-def trial_config(config: TrainConfig, learning_rate: float, ent_coef: float, name: str) -> TrainConfig:
-    """Return the config of one trial: two values replaced, and its own folder, from which it can resume."""
-    tuned = config.algorithm.model_copy(update={"learning_rate": learning_rate, "ent_coef": ent_coef})
-    return config.model_copy(update={"algorithm": tuned, "folder": _home(config, name), "seeds": config.seeds[:1], "resume": True})
-
-
-def _home(config: TrainConfig, name: str) -> Path:
-    return config.folder / "agents" / name
-
-
-def _agent(config: TrainConfig, name: str) -> Path:
-    return _home(config, name) / f"seed-{config.seeds[0]}" / "agent"
-
-
-def _name(trial_id: str) -> str:
-    """Return the name of a trial: its number, the only part of the id that is the same after a resume."""
-    return f"trial-{trial_id.rpartition('_')[2]}"
+    agent, values, metrics = max(saved, key=lambda one: one[2][METRIC])
+    return Best(agent, values["learning_rate"], values["ent_coef"], metrics[METRIC]), metrics["steps"]
 
 
 def _tune_config(config: SweepConfig) -> tune.TuneConfig:
+    # In a population all trials wait for each other, so none waits for the end of another.
+    concurrent = config.concurrent if config.scheduler == "asha" else 0
+    searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=concurrent)
+    return tune.TuneConfig(
+        metric=METRIC,
+        mode="max",
+        num_samples=config.trials,
+        search_alg=searcher,
+        scheduler=_halving(config) if config.scheduler == "asha" else population_of(config),
+        trial_name_creator=lambda trial: name_of(trial.trial_id),
+        reuse_actors=config.scheduler == "pbt",  # which stops and starts each trial at each evaluation
+    )
+
+
+def _halving(config: SweepConfig) -> ASHAScheduler:
     steps, rollout = config.train.steps, config.train.num_envs * config.train.algorithm.n_steps
     interval = config.train.evaluate_every * rollout
     # Ray stops a trial when it reports max_t, before it publishes its agent: so max_t is beyond the last report.
     max_t = max(2 * steps, steps + rollout, interval)
-    scheduler = ASHAScheduler(time_attr="steps", max_t=max_t, grace_period=interval, reduction_factor=2)
-    searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=config.concurrent)
-    return tune.TuneConfig(
-        metric=_METRIC,
-        mode="max",
-        num_samples=config.trials,
-        search_alg=searcher,
-        scheduler=scheduler,
-        trial_name_creator=lambda trial: _name(trial.trial_id),
-    )
-
-
-def _trial(values: dict[str, float], train_config: TrainConfig) -> None:
-    name = _name(tune.get_context().get_trial_id())
-    config = trial_config(train_config, values["learning_rate"], values["ent_coef"], name)
-    reports, reported = config.folder / _REPORTS, 0
-    for metrics, steps, _ in points.read(reports):
-        tune.report({**metrics, "steps": steps})
-        reported = steps
-    if reported and _agent(train_config, name).exists():
-        return
-
-    def report(metrics: dict[str, float], steps: int) -> None:
-        if _METRIC in metrics and steps > reported:
-            points.append(reports, Point(metrics, steps, time.time_ns() // 1_000_000))
-            tune.report({**metrics, "steps": steps})
-
-    train(config, config.seeds[0], report)
+    return ASHAScheduler(time_attr="steps", max_t=max_t, grace_period=interval, reduction_factor=2)
 
 
 class _Nested(tune.Callback):
@@ -182,25 +149,25 @@ class _Nested(tune.Callback):
         return {}
 
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        name = _name(trial.trial_id)
+        name = name_of(trial.trial_id)
         if name not in self.open:
-            stack, marker = ExitStack(), _home(self.config, name) / _MARKER
+            stack, marker = ExitStack(), home_of(self.config, name) / _MARKER
             tags = tags_of(self.config, self.data_hash, self.config.seeds[0])
             run = stack.enter_context(self.tracking.run(f"{title_of(self.config)} {name}", parent=self.sweep, tags=tags, marker=marker))
             log_inputs(run, trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name), self.data_hash)
             self.open[name] = run, stack
 
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
-        metrics = {name: value for name, value in result.items() if name.startswith("validation/")}
-        name, steps = _name(trial.trial_id), result["steps"]
+        metrics = {name: value for name, value in result.items() if name.startswith("validation/") or name in VALUES}
+        name, steps = name_of(trial.trial_id), result["steps"]
         self.open[name][0].metrics(metrics, steps)
-        self.report_progress(self.ended, f"{name} at {steps:,} transitions: validation return {result[_METRIC]:.3f}")
+        self.report_progress(self.ended, f"{name} at {steps:,} transitions: validation return {result[METRIC]:.3f}")
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        name = _name(trial.trial_id)
+        name = name_of(trial.trial_id)
         run, stack = self.open.pop(name)
         # A trial stopped early publishes nothing, and without shared storage the driver does not see the agents of other machines.
-        agent = _agent(self.config, name)
+        agent = agent_of(self.config, name)
         if agent.exists():
             run.folder(agent)
         stack.close()
@@ -208,7 +175,7 @@ class _Nested(tune.Callback):
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         # A trial that could not be started has no run.
-        name = _name(trial.trial_id)
+        name = name_of(trial.trial_id)
         _, stack = self.open.pop(name, (None, ExitStack()))
         with suppress(TrialError), stack:
             raise TrialError(name)

@@ -9,6 +9,7 @@ import getpass
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import time
@@ -46,12 +47,14 @@ from vcgym.agents.config.base import Config
 from vcgym.agents.tracking import points
 from vcgym.agents.tracking.held_signals import held_signals
 from vcgym.agents.tracking.points import Point
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_plain, replace_file
 
 EXPERIMENT = "vcgym"
 UNSENT = "metrics_unsent.jsonl"
 _SQLITE = "sqlite:///"
 _PARAMS_PER_BATCH = 100  # MLflow's limit per request
+_RUN_ID, _MAX_MARKER_BYTES = re.compile("[0-9a-f]{32}"), 100
 _ANSWER_S = 2.0  # timeout of the first request to a server
 
 log = logging.getLogger(__name__)
@@ -180,8 +183,11 @@ class Tracking:
             parent: parent run, that of the study.
             tags: tags for search, such as environment, algorithm, seed and hash of the data.
             marker: file with the run's id; if it exists, that run resumes.
+
+        Raises:
+            DataError: the marker holds anything else.
         """
-        found = marker.read_text().strip() if marker is not None and marker.exists() else ""
+        found = marked(marker) if marker is not None and marker.exists() else ""
         run = Run(self.server, found, marker and marker.with_name(UNSENT))
         if found:
             self.server.ask(lambda: self.client.update_run(run.id, status="RUNNING"))
@@ -202,6 +208,18 @@ class Tracking:
         nested = {MLFLOW_PARENT_RUN_ID: parent.id} if parent else {}
         all_tags = {**tags, **source, **nested, MLFLOW_USER: _user(), "vcgym": version("vcgym")}
         run.id = self.client.create_run(self.experiment_id, tags=all_tags, run_name=name).info.run_id
+
+
+def marked(marker: Path) -> str:
+    """Return the id of the run in a marker file.
+
+    Raises:
+        DataError: it is not the id of a run.
+    """
+    found = read_plain(marker, _MAX_MARKER_BYTES).decode(errors="replace").strip()
+    if not _RUN_ID.fullmatch(found):
+        raise DataError(marker, "run", found, "the id of an MLflow run; delete the file to begin another run")
+    return found
 
 
 def _require_answer(uri: str) -> None:

@@ -40,6 +40,27 @@ def newest(folder: Path) -> Path | None:
     return max(folder.glob("step-*"), default=None)
 
 
+def path_of(folder: Path, steps: int) -> Path:
+    """Return the checkpoint of `folder` after `steps` transitions."""
+    return folder / f"step-{steps:012d}"
+
+
+def adopt(source: Path | None, folder: Path, changed: dict[str, Any]) -> None:
+    """Copy the checkpoint `source` of another training to `folder`, with some values of its identity changed.
+
+    Raises:
+        FileNotFoundError: there is no such checkpoint.
+        ValueError: it differs from its manifest.
+    """
+    if source is None:
+        raise FileNotFoundError(f"{folder}: the checkpoint to go on from is no longer kept")
+    arrays, content = read_files(source, (ARRAYS, SCALARS))
+    scalars = parse_json(source / SCALARS, content)
+    scalars["identity"] |= changed
+    with new_folder(path_of(folder, scalars["steps"])) as draft:
+        write_files(draft, {ARRAYS: arrays, SCALARS: json.dumps(scalars, indent=1).encode()})
+
+
 def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
     """Write `folder`/step-<transitions> and remove all but the newest two.
 
@@ -51,7 +72,7 @@ def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
     Returns:
         The folder of the checkpoint; an existing one is not overwritten.
     """
-    target = folder / f"step-{model.num_timesteps:012d}"
+    target = path_of(folder, model.num_timesteps)
     if not target.exists():
         arrays, scalars = _capture(model)
         with new_folder(target) as draft:

@@ -25,6 +25,8 @@ from vcgym.agents.training.learners import Model, build_model, name_of, require_
 
 # Called with metric values by name and the number of transitions so far.
 Log = Callable[[dict[str, float], int], None]
+# Called after each checkpoint between rollouts, with the number of transitions so far.
+OnCheckpoint = Callable[[int], None]
 
 _VALIDATION_SEED = 0
 _CHECKPOINT_FORMAT = 6
@@ -58,7 +60,9 @@ def require_trainable(config: TrainConfig) -> None:
             envs.close()
 
 
-def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None) -> Trained:
+def train(
+    config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None, on_checkpoint: OnCheckpoint = lambda steps: None
+) -> Trained:
     """Train one agent and publish it under `config.folder`/seed-<seed>/agent.
 
     Raises:
@@ -78,7 +82,7 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
             checkpoint.load(newest, model, identity)
         model.set_logger(Logger(None, [_Forward(log)]))
         with progress(f"{config.env.id} seed {seed}", config.steps) as report_progress:
-            callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, report_progress)
+            callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, on_checkpoint, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
             validation = callback.evaluate()
         checkpoint.save(home / "checkpoints", model, identity)
@@ -139,11 +143,19 @@ class _BetweenRollouts(BaseCallback):
     model: Model
 
     def __init__(
-        self, config: TrainConfig, folder: Path, identity: dict[str, Any], validation_envs: Any, log: Log, report_progress: OnProgress
+        self,
+        config: TrainConfig,
+        folder: Path,
+        identity: dict[str, Any],
+        validation_envs: Any,
+        log: Log,
+        on_checkpoint: OnCheckpoint,
+        report_progress: OnProgress,
     ):
         super().__init__()
         self.config, self.folder, self.identity = config, folder, identity
-        self.validation_envs, self.log, self.report_progress = validation_envs, log, report_progress
+        self.validation_envs, self.log, self.on_checkpoint = validation_envs, log, on_checkpoint
+        self.report_progress = report_progress
 
     def evaluate(self) -> Evaluation:
         result = evaluate(snapshot(self.model, self.config), self.validation_envs, _VALIDATION_SEED)
@@ -162,6 +174,7 @@ class _BetweenRollouts(BaseCallback):
             self.evaluate()
         if rollouts % self.config.checkpoint_every == 0:
             checkpoint.save(self.folder, self.model, self.identity)
+            self.on_checkpoint(self.num_timesteps)
 
     def _on_rollout_end(self) -> None:
         episodes = self.model.ep_info_buffer

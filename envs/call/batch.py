@@ -199,7 +199,7 @@ class CallBatch(Batch):
             np.zeros((sessions, windows, 3), np.int64),
             np.zeros((sessions, self.packets if log else 0), LOG),
             np.zeros(sessions, ANSWER),
-            _probes(scenario.paths, probe_rate),
+            probe_schedule(scenario.paths, probe_rate),
         )
         self.uplink = uplink
         self.router_state = allocate(router, sessions, scenario.paths)
@@ -248,8 +248,8 @@ class CallBatch(Batch):
         return Played(packet_us=SLOT_US, **log, totals=self.totals(), windows=self.tables.windows.copy())
 
 
-def _probes(paths: int, rate: float) -> NDArray[np.int64]:
-    """Path probed in each slot of a period, -1 for none; empty without probes."""
+def probe_schedule(paths: int, rate: float) -> NDArray[np.int64]:
+    """Return the path probed in each slot of a period, -1 for none, at `rate` probes per second and path; empty without probes."""
     if rate == 0.0 or paths == 1:
         return np.zeros(0, np.int64)
     period = max(round(1e6 / SLOT_US / rate), paths)

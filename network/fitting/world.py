@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field
 
 from vcgym.network.fitting.links import DIGITS, LICENCE, SOURCE, fit_links
 from vcgym.network.fitting.statistics_rows import FOLDER, Burst, Pooled, read_rows
-from vcgym.network.traces.cards import Card, Place, card_path
+from vcgym.network.traces.cards import Card, DataError, Place, card_path
 from vcgym.network.worlds.links import LINK, row_of
 from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, MAX_RELAYS, MIN_RELAYS, WorldLinks, relays_of
 
@@ -115,10 +115,12 @@ def city_names(root: Path) -> dict[str, str]:
 
 def _averages(root: Path) -> dict[tuple[str, str], float]:
     names = city_names(root)
-    return {(names[row.src], names[row.dst]): row.avg_ms for row in read_rows(root, FILES[1], Burst)}
+    return {(row.src, row.dst): row.avg_ms for row in (_named(row, names) for row in read_rows(root, FILES[1], Burst))}
 
 
 def _named(row: Any, names: dict[str, str]) -> Any:
+    if unknown := {row.src, row.dst} - names.keys():
+        raise DataError(FILES[0], "server", min(unknown), "every server of the pings")
     return row.model_copy(update={"src": names[row.src], "dst": names[row.dst]})
 
 

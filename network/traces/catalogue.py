@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from vcgym.network.traces.cards import CARD_ENDING, Card, DataError, canonical_sha256, card_path, read_card
+from vcgym.network.traces.card_file import read_card
+from vcgym.network.traces.cards import CARD_ENDING, Card, DataError, canonical_sha256, card_path
 from vcgym.network.traces.reading import read_content
 
 _NOT_DATA = re.compile(r"\..*|README.*|.*\.pyc?|sources\.json|measured\.json")
@@ -106,6 +107,6 @@ def _json_object(path: Path) -> dict[str, object]:
         return {}
     try:
         body = json.loads(read_content(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return body if isinstance(body, dict) else {}

@@ -104,9 +104,11 @@ def require_space(folder: Path) -> None:
     """Check that the disk of a folder, which need not exist yet, has enough free space.
 
     Raises:
-        DataError: it has not; the message names the folder and the free bytes.
+        DataError: it has not, or the folder or one above it is a file; the message names the folder and the free bytes, or the file.
     """
     existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir():
+        raise DataError(existing, "file", "existing", "a folder, or none")
     free = shutil.disk_usage(existing).free
     if free < MIN_FREE_BYTES:
         raise DataError(folder, "free space of the disk in bytes", free, f"at least {MIN_FREE_BYTES}")

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from vcgym.network.kernels.slots import LOST
-from vcgym.network.traces.cards import Card, DataError, card_beside, card_path
+from vcgym.network.traces.card_file import card_beside
+from vcgym.network.traces.cards import Card, DataError, card_path
 from vcgym.network.traces.columns import Arrays, Table, read_columns, read_header
 from vcgym.network.traces.reading import TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, MAX_TIME_US, Trace, from_replies

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.traces.cards import DataError, card_beside
+from vcgym.network.traces.card_file import card_beside
+from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.columns import read_table
 from vcgym.network.traces.reading import read_content
 from vcgym.network.worlds.links import LINK

@@ -158,7 +158,7 @@ def _meant(text: str, known: Sequence[str]) -> str:
     refused = re.match(r"(\S+) is no key of", text) or re.search(r"'([^']+)'.*\ballowed(?: are)?:? ?(.+)$", text)
     if refused is None:
         return ""
-    allowed = known if refused.re.groups == 1 else [name.strip("'") for name in refused[2].split(", ")]
+    allowed = known if refused.re.groups == 1 else [name.strip("'") for name in refused[2].split(", ") if " " not in name]
     close = [name for name in get_close_matches(refused[1], allowed, 1) if name != refused[1]]
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -7,7 +7,8 @@ from typing import Literal
 from vcgym.agents.config.base import Config
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps
 from vcgym.network.bottleneck.capacity.files import RateUnit, import_throughput, read_mahimahi, write_capacity
-from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.card_file import card_beside
+from vcgym.network.traces.cards import Card
 from vcgym.network.traces.importers import ping, rtp, table, wonderproxy
 from vcgym.network.traces.importers.units import Unit
 from vcgym.network.traces.reading import read_content

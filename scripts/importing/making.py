@@ -16,7 +16,8 @@ from vcgym.network.bottleneck.capacity.sets import GENERATED
 from vcgym.network.fitting.cloud import fit_cloud
 from vcgym.network.fitting.links import fit_ten_places, write_table
 from vcgym.network.fitting.world import write_sample
-from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.card_file import card_beside
+from vcgym.network.traces.cards import Card
 from vcgym.network.traces.catalogue import entry_of, shipped
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.reading import read_content

@@ -35,6 +35,20 @@ def finish(name, folder, **how):
     return status, time.monotonic() - began
 
 
+def logged(name, folder, log, **environment):
+    """Run a piece of work to its end with its output in a file; return its status."""
+    with log.open("wb") as output:
+        return start(name, folder, output, **environment).wait()
+
+
+def message(log, folder):
+    """Return the error message of a piece of work (its last line, unless that is progress), and say so if it was a traceback."""
+    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if "compiled code" in line or "vcgym-" in line or "Error" in line or "Interrupt" in line]
+    said = telling[-1].replace(str(folder), "PLACE").replace(str(folder.with_name("disk")), "PLACE")[:200] if telling else ""
+    return f"traceback, {said}" if any(line.startswith("Traceback") for line in lines) else said
+
+
 def results(name, folder):
     """Return the hash of every result of a piece of work, by path."""
     files = sorted(path for pattern in FINAL[name] for path in folder.glob(pattern) if path.is_file())

@@ -37,9 +37,20 @@ def sweep(folder, *overrides):
 
 
 def tuning(folder):
-    """Tune one rule."""
-    small = ("systems=[DRT-FIX]", "sending.senders=[]", "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "workers=1")
-    _command("tune", folder, *small, f"folder={folder / 'tuned'}")
+    """Tune one rule, then pairs of two routers and two receivers."""
+    rules = ("systems=[DRT-FIX]", "sending.senders=[]", "pairs.routers=[DRT-WM,GRD-WM]", "pairs.receivers=[DRT-FIX,GRD-EWMAH]")
+    rounds = "rounds: [{trials: 5, worlds: 6, left: 3}, {trials: 4, worlds: 8, left: 2}]"
+    modes = f"pairs.modes=[{{mode: correlated, router: GRD-WM-tuned, receiver: DRT-EWMA-tuned, {rounds}}}]"
+    small = ("trials=5", "worlds=6", "validation_worlds=4", "pairs.validation_worlds=4", "packets=300", "workers=1")
+    _command("tune", folder, *rules, modes, *small, f"folder={folder / 'tuned'}")
+
+
+def pair(folder):
+    """Train a router and a lag in turns."""
+    worlds = ("worlds=[wonderproxy correlated,table1 paper]", "packets=300", "calls=8", "validation_calls=5", "references=[DRT-WM]")
+    lag = ("calls_per_step=8", "lag_steps=40", "hidden=8")
+    router = ("trials=24", "rough_trials=12", "population=4", "chunks=2")
+    _command("train_pair", folder, *worlds, *lag, *router, "threads=1", f"folder={folder / 'pair'}", "resume=true")
 
 
 def leaderboard(folder, *overrides):
@@ -82,11 +93,12 @@ def predictor(folder):
     run_study(TrainPredictorConfig(methods=methods, sets=sets, holdouts=["random"], seeds=[0, 1], rows=rows, folder=study, resume=True))
 
 
-WORK = {one.__name__: one for one in (training, sweep, tuning, leaderboard, headroom, predictor)}
+WORK = {one.__name__: one for one in (training, sweep, tuning, pair, leaderboard, headroom, predictor)}
 FINAL = {
     "training": ("study/seed-0/agent/*",),
     "sweep": ("sweep/agents/*/seed-0/agent/*", "sweep/agents/*/seed-0/checkpoints/*/*.safetensors"),
     "tuning": ("tuned/*.json",),
+    "pair": ("pair/seed-0/learned*", "pair/seed-0/*.safetensors", "pair/seed-0/*.jsonl"),
     "leaderboard": ("run/results.parquet", "run/cdf.parquet", "run/leaderboard.md", "run/*.html"),
     "headroom": ("run/[!t]*.parquet", "run/*.md", "run/*.html"),  # all but timing.parquet
     "predictor": ("rows/rows.parquet", "study/predictor/*", "study/tables/*"),

@@ -4,19 +4,18 @@ import random
 import shutil
 import time
 
-from campaigns._processes import finish, kill, results, start
+from campaigns._processes import finish, kill, logged, message, results, start
 from campaigns._work import WORK
 from campaigns.case import Case
 
-KILLS = {"small": 2, "medium": 6, "full": 20}  # of each kind of work; of those that start Ray half as many
-WITH_RAY = ("sweep", "tuning")
+KILLS = {"small": 2, "medium": 6, "full": 20}  # of each kind of work
 RUNS = 4  # kills per run before it may end
 
 
 def run(scale, folder):
     """Yield a case for each kind of work."""
     for name in WORK:
-        yield _killed(name, KILLS[scale] // (2 if name in WITH_RAY else 1), folder / name)
+        yield _killed(name, KILLS[scale], folder / name)
 
 
 def _killed(name, kills, folder):
@@ -27,7 +26,7 @@ def _killed(name, kills, folder):
     _, took_s = finish(name, folder / "timed")  # with warm caches
     differ = [_difference(0, wanted, results(name, folder / "timed"))]
     shutil.rmtree(folder / "timed")
-    instants = []
+    instants, log = [], folder / "log.txt"
     while len(instants) < kills:
         home = folder / f"killed-{len(differ)}"
         for _ in range(min(RUNS, kills - len(instants))):
@@ -38,8 +37,9 @@ def _killed(name, kills, folder):
                 break
             kill(process)
             instants.append(round(wait_s, 1))
-        ended, _ = finish(name, home)
-        differ.append(_difference(ended, wanted, results(name, home)))
+        ended = logged(name, home, log)
+        difference = _difference(ended, wanted, results(name, home))
+        differ.append(f"{difference}: {message(log, home)}" if difference else "")
         shutil.rmtree(home)
     found = {"kills": len(instants), "after s": str(instants), "of s": round(took_s, 1), "results": len(wanted)}
     found |= {"runs alike": f"{differ.count('')} of {len(differ)}", "others": "; ".join(filter(None, differ))}

@@ -10,45 +10,54 @@ import subprocess
 import time
 from functools import partial
 
-from campaigns._processes import finish, kill, results, start
+from campaigns._processes import finish, kill, logged, message, results, start
 from campaigns._spoilers import VARIABLE
 from campaigns.case import Case
 
-DISK_FILES = {"small": (20, 60), "medium": tuple(range(10, 120, 20)), "full": tuple(range(8, 200, 8))}  # after which a disk is full
+WORKS = ("training", "pair", "tuning", "leaderboard")
+DISK_SHARES = {"small": (30, 70), "medium": tuple(range(10, 100, 20)), "full": tuple(range(5, 100, 5))}  # % of the files of the work
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FAILS, ANY = "not 0", "any"
 
 
 def run(scale, folder):
-    """Yield a case for each fault of a training and of a leaderboard run."""
-    for name in ("training", "leaderboard"):
+    """Yield a case for each fault of each kind of work."""
+    for name in WORKS:
         home = folder / name
         finish(name, home / "undisturbed")
         wanted = results(name, home / "undisturbed")
         _, took_s = finish(name, home / "timed")
-        troubles = _of_any(scale, took_s) | (_of_training() if name == "training" else {})
+        troubles = _of_any(scale, took_s, _files(home / "timed")) | (_of_training() if name == "training" else {})
         for trouble, (suffer, status) in troubles.items():
             yield _case(name, home, trouble, suffer, status, wanted)
 
 
-def _of_any(scale, took_s):
+def _files(folder):
+    """Return the number of files and folders that a finished work left beside those of its tracking."""
+    return sum("outputs" not in path.relative_to(folder).parts for path in folder.rglob("*"))
+
+
+def _of_any(scale, took_s, files):
     """Return the faults of any work by title, each with its required exit status."""
     return {
         **{number.name: (partial(_signalled, number=number, after_s=0.6 * took_s), FAILS) for number in SIGNALS},
         "disk of 64 KiB": (partial(_on_disk, options="size=64k"), FAILS),
-        **{f"disk full after {files} files": (partial(_on_disk, options=f"size=1g,nr_inodes={files}"), ANY) for files in DISK_FILES[scale]},
+        **{
+            f"disk full after {share} % of the files": (partial(_on_disk, options=f"size=1g,nr_inodes={files * share // 100}"), FAILS)
+            for share in DISK_SHARES[scale]
+        },
         "read-only folder": (partial(_on_disk, options="size=1g,ro"), FAILS),
         "spoiled kernel cache": (_with_spoiled_cache, 0),
-        "clock that jumps by up to a day": (partial(_logged, **{VARIABLE: "clock"}), 0),
+        "clock that jumps by up to a day": (partial(logged, **{VARIABLE: "clock"}), 0),
         "two runs in one folder": (_twice, ANY),
     }
 
 
 def _of_training():
     return {
-        "observation that is NaN": (partial(_logged, **{VARIABLE: "nan-observation"}), 1),
-        "reward that is NaN": (partial(_logged, **{VARIABLE: "nan-reward"}), 1),
-        "no tracking server": (partial(_logged, MLFLOW_TRACKING_URI="http://127.0.0.1:9"), 1),
+        "observation that is NaN": (partial(logged, **{VARIABLE: "nan-observation"}), 1),
+        "reward that is NaN": (partial(logged, **{VARIABLE: "nan-reward"}), 1),
+        "no tracking server": (partial(logged, MLFLOW_TRACKING_URI="http://127.0.0.1:9"), 1),
         "tracking server that is silent": (_with_silent_server, 1),
     }
 
@@ -63,23 +72,10 @@ def _case(name, home, trouble, suffer, status, wanted):
     again, _ = finish(name, place)
     alike = again == 0 and results(name, place) == wanted
     shutil.rmtree(place)
-    found = {"status": ended, "s": round(took_s, 1), "message": _message(log, place), "started again": f"status {again}"}
+    found = {"status": ended, "s": round(took_s, 1), "message": message(log, place), "started again": f"status {again}"}
     found["results"] = "as undisturbed" if alike else "others"
     as_said = status == ANY or (ended != 0 if status == FAILS else ended == status)
     return Case(f"{name}: {trouble}", alike and as_said, found)
-
-
-def _message(log, place):
-    """Return the error message of the work (its last line, unless that is progress), and True if it was a traceback."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if "compiled code" in line or "vcgym-" in line or "Error" in line or "Interrupt" in line]
-    said = telling[-1].replace(str(place), "PLACE").replace(str(place.with_name("disk")), "PLACE")[:200] if telling else ""
-    return f"traceback, {said}" if any(line.startswith("Traceback") for line in lines) else said
-
-
-def _logged(name, home, log, **environment):
-    with log.open("wb") as output:
-        return start(name, home, output, **environment).wait()
 
 
 def _signalled(name, home, log, number, after_s):
@@ -116,7 +112,7 @@ def _with_spoiled_cache(name, home, log):
     finish(name, home / "warm", NUMBA_CACHE_DIR=str(cache))
     for at, path in enumerate(sorted(cache.rglob("*.nb[ic]"))):
         path.write_bytes(b"" if at % 3 == 0 else path.read_bytes()[: path.stat().st_size // 2])
-    return _logged(name, home, log, NUMBA_CACHE_DIR=str(cache))
+    return logged(name, home, log, NUMBA_CACHE_DIR=str(cache))
 
 
 def _twice(name, home, log):
@@ -129,4 +125,4 @@ def _with_silent_server(name, home, log):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        return _logged(name, home, log, MLFLOW_TRACKING_URI=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        return logged(name, home, log, MLFLOW_TRACKING_URI=f"http://127.0.0.1:{silent.getsockname()[1]}")

@@ -25,6 +25,7 @@ from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.truth.config import TruthConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
+from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.scripts.console import command
 from vcgym.scripts.importing.command import DataCommand
 
@@ -45,8 +46,14 @@ KINDS = {
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
     "reproduce": ReproduceConfig,
+    "call": CallConfig,
+    "relay": RelayConfig,
+    "emulate": EmulateConfig,
+    "measure": MeasureConfig,
 }
-REQUIRED = {"evaluate": ["agent=somewhere"]}
+REQUIRED = {"evaluate": ["agent=somewhere"], "relay": ["secret=somewhere"]}
+REQUIRED |= {"emulate": ["secret=somewhere", "session=somewhere", "relays=['127.0.0.1:7000']"]}
+REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewhere"]}
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
 ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))
 

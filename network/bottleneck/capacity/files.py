@@ -26,7 +26,8 @@ from vcgym.network.bottleneck.capacity.capacity import (
     opportunity_trace,
     rate_trace,
 )
-from vcgym.network.traces.cards import Card, DataError, card_beside
+from vcgym.network.traces.card_file import card_beside
+from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined, read_columns, read_header
 from vcgym.network.traces.importers.units import unit_us
 from vcgym.network.traces.reading import TraceError, lines, read_content, refuse_falling

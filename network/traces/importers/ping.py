@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.traces.cards import card_beside
+from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined
 from vcgym.network.traces.importers.units import SPACING_US
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, lines, numbers, read_content, refuse_falling

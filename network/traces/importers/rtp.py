@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.card_file import card_beside
+from vcgym.network.traces.cards import Card
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.units import Unit, since_first_us, unit_us
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST
-from vcgym.network.traces.cards import card_beside
+from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.units import DELAY_US, SPACING_US, Unit, refuse_unit, since_first_us, unit_us
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling

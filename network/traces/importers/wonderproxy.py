@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.traces.cards import Card, card_beside
+from vcgym.network.traces.card_file import card_beside
+from vcgym.network.traces.cards import Card
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.units import DELAY_US, refuse_unit
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content

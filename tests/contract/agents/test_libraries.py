@@ -67,6 +67,7 @@ def test_an_algorithm_trains_where_the_table_admits_it(algorithm, env, form, adm
 
 def test_every_block_runs_after_the_others(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     monkeypatch.setitem(SUITES, "quick-v2", TINY)
     run = {}
     for block in BLOCKS:

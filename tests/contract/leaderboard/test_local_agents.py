@@ -105,12 +105,19 @@ def test_a_policy_for_another_number_of_paths_is_told_of_the_form_that_fits_any(
     [
         ("mine", "agent is 'mine'; allowed: module:name, or a .zip"),
         ("nowhere:mine", "agent nowhere:mine cannot be imported: ModuleNotFoundError"),
-        ("nowhere.zip", "agent nowhere.zip cannot be loaded: FileNotFoundError"),
+        ("nowhere.zip", "agent nowhere.zip cannot be loaded: DataError nowhere.zip: file is 'No such file or directory'"),
     ],
 )
 def test_what_cannot_be_loaded_is_named(named, message):
     with pytest.raises(ValueError, match=message):
         load_own(named)
+
+
+def test_a_module_that_exits_does_not_end_the_command(tmp_path, monkeypatch):
+    (tmp_path / "script_that_exits.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ValueError, match="agent script_that_exits:mine cannot be imported: SystemExit 0"):
+        load_own("script_that_exits:mine")
 
 
 def test_a_module_of_the_working_folder_is_found(tmp_path, monkeypatch):

@@ -1,17 +1,22 @@
 """Every console command ends a bad file or value with one line that names it, and status 1: no traceback, no endless read."""
 
 import importlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from submitted import ONNX
 
 from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.networks.observation import network_for
@@ -84,7 +89,7 @@ BROKEN = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A finished study with an untrained agent, and the empty results of a run."""
+    """A finished study with an untrained agent, the empty results of a run, a begun pair, policies of one's own, sources of data sets."""
     home = tmp_path_factory.mktemp("made")
     envs = make_envs(CALL, 1, "validation")
     observed, acted, parts = envs.single_observation_space, envs.single_action_space, observation_parts(envs)
@@ -95,10 +100,24 @@ def made(tmp_path_factory):
     (home / "study" / "config.json").write_text(TrainConfig(env=CALL).model_dump_json())
     for layout, name in ((results.RESULTS, "results"), (results.ACTIONS, "actions")):
         results.write(layout, [], home / "board" / f"{name}.parquet")
+    (home / PAIR).mkdir()
+    (home / PAIR / "config.json").write_text(PairConfig(worlds=["table1 paper"]).model_dump_json())
+    (home / PAIR / "mlflow_run").write_text("0" * 32)
+    shutil.copy(ONNX / "policy.onnx", home / "mine.onnx")
+    (home / "mine.py").write_text("class Mine:\n    def predict(self, observation, state, episode_start, deterministic):\n")
+    with zipfile.ZipFile(home / "mine.zip", "w") as archive:
+        archive.writestr("data", json.dumps({"policy_class": {"__module__": "stable_baselines3.ppo.policies"}}))
+    (home / PLACES).parent.mkdir(parents=True)
+    (home / PLACES).write_text("code,role,name,country\n")
+    (home / REPLIES).parent.mkdir()
+    (home / REPLIES).write_text("1734547219236183808,32.4\n1734547219236247040,16.4\n1734547219255994112,25.0\n")
     return home
 
 
-AGENT, STUDY, BOARD = "study/seed-0/agent", "study", "board"
+AGENT, STUDY, BOARD, PAIR = "study/seed-0/agent", "study", "board", "pair"
+PLACES, REPLIES = "source/wonderproxy/ten_places.csv", "source/shaper/bent_pipe_victoria_1_latency.csv"
+OWN = ["suite=order-v0", "train=null", "systems=[FIXED]", "folder=new"]
+MAKE = ["do=make", "source=source", "output=new"]
 READS = [
     ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}"]),
     ("vcgym-evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}"]),
@@ -115,8 +134,14 @@ READS = [
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
+    ("vcgym-leaderboard", "mine.onnx", [*OWN, "agent=mine.onnx"]),
+    ("vcgym-leaderboard", "mine.py", [*OWN, "agent=mine:Mine"]),
+    ("vcgym-leaderboard", "mine.zip", [*OWN, "agent=mine.zip"]),
+    ("vcgym-train-pair", f"{PAIR}/mlflow_run", [f"folder={PAIR}", "resume=true", "worlds=[table1 paper]"]),
+    ("vcgym-data", PLACES, [*MAKE, "set=wonderproxy_ten_places"]),
+    ("vcgym-data", REPLIES, [*MAKE, "set=leo_ping_10ms"]),
 ]
-LACKING_IS_FINE = {("vcgym-train", "absent"), ("vcgym-leaderboard", "absent", "do=page")}
+LACKING_IS_FINE = {("vcgym-train", "absent"), ("vcgym-train-pair", "absent"), ("vcgym-leaderboard", "absent", "do=page")}
 
 
 @pytest.mark.parametrize("broken", BROKEN)
@@ -127,11 +152,13 @@ def test_a_bad_file_ends_a_command_with_one_line(made, tmp_path, monkeypatch, na
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
     BROKEN[broken](tmp_path / file)
     line = end_of(monkeypatch, name, *overrides)
     assert isinstance(line, str), "no message"
     assert line.startswith(f"{name}: ") and "\n" not in line and len(line) <= MAX_LINE + len(name) + 2
-    assert Path(file).name in line
+    assert Path(file).name.removesuffix(".py") in line and "did you mean at" not in line
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -140,6 +167,31 @@ def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     line = end_of(monkeypatch, name, override)
     assert line.startswith(f"{name}: ") and "\n" not in line and len(line) <= MAX_LINE + len(name) + 2
+
+
+@pytest.mark.parametrize("name", ["vcgym-train", "vcgym-train-pair", "vcgym-tune", "vcgym-leaderboard"])
+def test_a_full_disk_ends_long_work_before_it_begins(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=53248))
+    line = end_of(monkeypatch, name, "folder=new", *(["train=null", "systems=[DRT-WM]"] if name == "vcgym-leaderboard" else []))
+    assert line == f"{name}: {tmp_path}/new: free space of the disk in bytes is 53248; allowed: at least 67108864"
+
+
+def test_a_file_in_place_of_a_folder_ends_long_work_before_it_begins(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "new").touch()
+    line = end_of(monkeypatch, "vcgym-leaderboard", "folder=new", "board=old", "train=null", "systems=[DRT-WM]")
+    assert line == f"vcgym-leaderboard: {tmp_path}/new: file is 'existing'; allowed: a folder, or none"
+
+
+def test_a_ray_that_does_not_start_ends_a_command_with_one_line(tmp_path, monkeypatch):
+    def slow(**arguments):
+        raise Exception("The current node timed out during startup.")  # as Ray does
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ray.init", slow)
+    line = end_of(monkeypatch, "vcgym-tune", "systems=[DRT-FIX]", "folder=new")
+    assert line == "vcgym-tune: Ray did not start: The current node timed out during startup."
 
 
 def test_the_line_and_nothing_else_is_on_stderr(tmp_path):

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from vcgym.agents.config.base import DataConfig
 from vcgym.network.scenarios.paths.leo import measured
-from vcgym.network.traces.cards import DataError, card_path, data_root, read_card
+from vcgym.network.traces.card_file import read_card
+from vcgym.network.traces.cards import DataError, card_path, data_root
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.trace_file import read_trace
 from vcgym.scripts.importing.command import DataCommand

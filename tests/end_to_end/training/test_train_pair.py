@@ -10,6 +10,7 @@ import pytest
 import torch
 from mlflow import MlflowClient
 from ray.cluster_utils import Cluster
+from safetensors.torch import save
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_router import NUMBERS
@@ -26,6 +27,7 @@ from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.published import cost_of, kind_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import DataError
 
 SMALL = {
     "worlds": ["wonderproxy correlated"], "packets": 300, "calls": 8, "validation_calls": 5, "lag_steps": 20, "calls_per_step": 8,
@@ -119,6 +121,14 @@ def test_a_stopped_training_ends_with_the_same_bytes(trained, tmp_path, lost):
         (home / "router-0.jsonl").write_text("".join(kept))
     train(tmp_path, resume=True)
     assert files_of(home) == files_of(pair.folder)
+
+
+@pytest.mark.parametrize("content", [b"", save({"first.weight": torch.zeros(8, 26)})], ids=["empty", "another network"])
+def test_a_broken_file_of_a_stopped_training_is_named(tmp_path, content):
+    (tmp_path / "seed-3").mkdir()
+    (tmp_path / "seed-3" / "lag-0.safetensors").write_bytes(content)
+    with pytest.raises(DataError, match=r"lag-0\.safetensors: content is .*; allowed: the network of this training"):
+        train(tmp_path, resume=True)
 
 
 def test_threads_do_not_change_the_bytes(trained, tmp_path):

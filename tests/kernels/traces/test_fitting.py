@@ -1,5 +1,6 @@
 """The closed forms of the fit: moments are reproduced, infeasible ones are adjusted and reported, and the shipped table equals the fit."""
 
+import gzip
 import math
 from statistics import NormalDist
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vcgym.network.fitting.links import bad_hour, bad_hours, beta_by_moments, burst_moments, fit_ten_places, queueing_excess
+from vcgym.network.fitting.world import fit_world
 from vcgym.network.traces.cards import DataError, data_root, load_links
 from vcgym.network.worlds.correlated import CorrelatedWorld
 from vcgym.network.worlds.world import WorldDraw
@@ -123,6 +125,16 @@ def test_a_bad_row_of_statistics_is_refused(tmp_path, row, field):
     (folder / "ten_places_burst_medians.csv").write_text(f"src,dst,min_ms,avg_ms,max_ms,mdev_ms\n{row}\n")
     with pytest.raises(DataError, match=rf"(?s)burst_medians\.csv: line 2.*{field}"):
         fit_ten_places(tmp_path)
+
+
+def test_pings_of_an_unknown_server_are_refused(tmp_path):
+    folder = tmp_path / "wonderproxy"
+    folder.mkdir()
+    (folder / "servers.csv").write_text("id,name\n0,Here\n")
+    rows = b"src_id,dst_id,min_ms,avg_ms,max_ms,mdev_ms\n0,7,288,289,290,1\n"
+    (folder / "all_pairs_burst_medians.csv.gz").write_bytes(gzip.compress(rows))
+    with pytest.raises(DataError, match=r"servers\.csv: server is '7'; allowed: every server of the pings"):
+        fit_world(tmp_path)
 
 
 def test_the_moments_of_bursts_are_those_of_the_world():

@@ -143,6 +143,10 @@ def test_the_first_change_is_named(tmp_path):
     (tmp_path / "a.csv.card.json").write_text("{}")
     with pytest.raises(DataError, match=r"a\.csv\.card\.json: card is"):
         list(entries(tmp_path))
+    (tmp_path / "a.csv.card.json").unlink()
+    (tmp_path / "a.csv.card.json").symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=r"a\.csv\.card\.json: file is 'a folder, pipe or device'"):
+        list(entries(tmp_path))
     table = json.loads((shipped() / "table1.json").read_text())
     table["places"].reverse()
     (tmp_path / "a.csv.card.json").unlink()

@@ -1,0 +1,112 @@
+"""Calls on one machine, in real time: emulator and relays in one process, the parties in another, all over UDP on loopback.
+
+    sender -> emulator -> relay of the sender -> 0, 1 or 2 relays -> receiver
+
+The emulator holds each packet for its delay in the sampled world; the relays forward it. Calls that are played at the same time share the
+relays and have an emulator each.
+"""
+
+import multiprocessing
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from multiprocessing.connection import Connection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.systems import System
+from vcgym.envs.call.batch import LOCATIONS
+from vcgym.live.call.parties import Addresses, LiveCall, Parties, finished, parties_of, session_over, vias
+from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator, emulated
+from vcgym.live.forwarding.relay import Relay
+from vcgym.live.protocol.nodes import Node, open_socket, serve, unix_us
+from vcgym.live.protocol.wire import new_key
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import WorldDraw
+
+LEAD_US = 1_000_000  # from the first announcement to slot 0
+READY_S = 120.0  # limit of the start of the other process
+GRACE_US = 15_000_000  # limit of what follows the last packet
+
+Part = tuple[socket.socket, Node]
+
+
+def play_live(
+    scenario: Scenario,
+    calls: Sequence[tuple[System, WorldDraw]],
+    samples: NDArray[np.int16],
+    location: str = "central",
+    watch: Callable[[list[Parties]], None] = lambda parties: None,
+) -> list[LiveCall]:
+    """Play calls of one scenario at the same time.
+
+    Args:
+        scenario: scenario of the worlds.
+        calls: system and sampled world of each call.
+        samples: int16 (n,) at 48 kHz, what every sender says; it repeats.
+        location: location of the router, a key of `vcgym.envs.call.batch.LOCATIONS`.
+        watch: called with all parties about every 10 ms.
+
+    Raises:
+        TimeoutError: the other process did not start, a sender got no command, or nothing reached a receiver.
+    """
+    secret = new_key()
+    with ExitStack() as opened:
+        relays = [opened.enter_context(open_socket()) for _ in range(1 + max(max(via, default=0) for via in vias(scenario)))]
+        network: list[tuple[socket.socket, EmulatedWorld]] = []
+        parties: list[Parties] = []
+        parts: list[Part] = []
+        for system, draw in calls:
+            world = emulated(scenario, draw, LOCATIONS[location])
+            emulator, *ends = [opened.enter_context(open_socket()) for _ in range(4)]
+            addresses = Addresses(emulator.getsockname(), [relay.getsockname() for relay in relays], *(end.getsockname() for end in ends))
+            session = session_over(scenario, draw, world, secret, addresses)
+            network.append((emulator, world))
+            parties.append(parties_of(session, system, world, samples, 0))
+            parts.extend(zip(ends, parties[-1].nodes, strict=True))
+        with _network(secret, network, relays):
+            start_us = unix_us() + LEAD_US
+            for party in parties:
+                party.sender.started_us = start_us
+            limit_us = start_us + scenario.packets * SLOT_US + GRACE_US
+
+            def done() -> bool:
+                watch(parties)
+                if unix_us() > limit_us:
+                    raise TimeoutError(f"nothing reached a receiver within {GRACE_US / 1e6:g} s after the last packet")
+                return all(party.receiver.is_done for party in parties)
+
+            serve(parts, done)
+    return [finished(party) for party in parties]
+
+
+@contextmanager
+def _network(secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]) -> Iterator[None]:
+    """Run emulators and relays in another process."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve_network, args=(theirs, secret, emulators, relays), daemon=True)
+    process.start()
+    try:
+        if not ours.poll(READY_S):
+            raise TimeoutError(f"the process of emulator and relays did not start within {READY_S:g} s")
+        ours.recv()
+        yield
+        ours.send(None)
+        process.join(1.0)
+    finally:
+        process.kill()
+        process.join()
+
+
+def _serve_network(
+    pipe: Connection, secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]
+) -> None:
+    parts: list[Part] = [(opened, Emulator(secret, world)) for opened, world in emulators]
+    parts += [(opened, Relay(secret)) for opened in relays]
+    parent = os.getppid()
+    pipe.send(None)
+    serve(parts, lambda: os.getppid() != parent or pipe.poll())

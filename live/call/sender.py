@@ -1,0 +1,93 @@
+"""Sender of a live call: a media packet per 10 ms on the path in force, and probes of idle paths."""
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from aiortc.rtp import RtpPacket
+
+from vcgym.envs.call.batch import probe_schedule
+from vcgym.live.protocol.messages import read_command, write_setup
+from vcgym.live.protocol.nodes import NEVER_US, Sent
+from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
+from vcgym.live.protocol.wire import Address, Header, Kind, write
+from vcgym.network.kernels.slots import SLOT_US
+
+SETUP_US = 100_000  # interval of the announcements before slot 0
+PAYLOAD_TYPE = 111  # dynamic (RFC 3551, section 6); by habit Opus in WebRTC
+RTP_HZ = 48_000  # RFC 7587, section 4.1
+
+
+class Sender:
+    """The sender.
+
+    Args:
+        session: the call.
+        media: an Opus packet for each slot.
+        start_us: time of slot 0 in microseconds since 1970; until then the sender asks the router's location for the first path.
+
+    Attributes:
+        due_us: time of the next announcement or slot; NEVER_US after the call.
+        paths: path of each slot so far.
+        probes: number of probes sent.
+        started_us: time of slot 0.
+    """
+
+    def __init__(self, session: Session, media: Iterator[bytes], start_us: int) -> None:
+        self._session, self._inbox = session, Inbox(session, Kind.COMMAND)
+        self._media = itertools.chain([next(media)], media)  # starts the encoder
+        self._routes = [(route_of(hops), address_of(hops[0])) for hops in session.media]
+        self._setup = route_of(session.setup), address_of(session.setup[0])
+        self._schedule = probe_schedule(len(session.media), session.probe_rate)
+        self._last_used = np.full(len(session.media), -(1 << 40))
+        self._announced, self._command, self._path = 0, -1, -1
+        self.started_us, self.due_us, self.probes = start_us, 0, 0
+        self.paths: list[int] = []
+
+    def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
+        """Take a command; an older one than that in force is ignored."""
+        if (opened := self._inbox.open(datagram)) and opened[0].number > self._command:
+            path = read_command(opened[1])
+            if path < len(self._routes):
+                self._command, self._path = opened[0].number, path
+        return ()
+
+    def wake(self, now_us: int) -> Iterable[Sent]:
+        """Return the announcement or the packets that are due.
+
+        Raises:
+            TimeoutError: slot 0 begins, and no command has arrived.
+        """
+        if now_us < self.started_us:
+            yield self._announce(now_us)
+            return
+        if self._path < 0:
+            raise TimeoutError(f"no command reached the sender before slot 0, after {self._announced} announcements")
+        while self.due_us <= now_us:
+            yield from self._slot(len(self.paths))
+
+    def _announce(self, now_us: int) -> Sent:
+        hops, address = self._setup
+        header = Header(Kind.SETUP, 0, self._session.number, self._announced, now_us, hops)
+        self._announced += 1
+        self.due_us = min(now_us + SETUP_US, self.started_us)
+        return write(header, write_setup(self.started_us), self._session.secret), address
+
+    def _slot(self, slot: int) -> Iterable[Sent]:
+        path, at_us = self._path, self.started_us + slot * SLOT_US
+        packet = RtpPacket(
+            payload_type=PAYLOAD_TYPE, sequence_number=slot & 0xFFFF, timestamp=slot * SLOT_US * RTP_HZ // 1_000_000 & 0xFFFFFFFF,
+            ssrc=self._session.number & 0xFFFFFFFF, payload=next(self._media),
+        )  # fmt: skip
+        yield self._datagram(Kind.MEDIA, path, slot, at_us, packet.serialize())
+        self._last_used[path] = slot
+        probed = int(self._schedule[slot % len(self._schedule)]) if len(self._schedule) else -1
+        if probed >= 0 and slot - self._last_used[probed] >= len(self._schedule):
+            self.probes += 1
+            yield self._datagram(Kind.PROBE, probed, slot, at_us, b"")
+        self.paths.append(path)
+        self.due_us = at_us + SLOT_US if slot + 1 < self._session.packets else NEVER_US
+
+    def _datagram(self, kind: Kind, path: int, slot: int, at_us: int, payload: bytes) -> Sent:
+        hops, address = self._routes[path]
+        return write(Header(kind, path, self._session.number, slot, at_us, hops), payload, self._session.secret), address

@@ -1,0 +1,156 @@
+"""Commands: a relay, an emulator, a measurement, one party of a call, and a whole call on this machine."""
+
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.systems import load_system
+from vcgym.envs.call.batch import LOCATIONS, Played
+from vcgym.live.call.audio import encoded, read_wav, rendered, tones, write_wav
+from vcgym.live.call.controller import Controller
+from vcgym.live.call.one_machine import GRACE_US, LEAD_US, play_live
+from vcgym.live.call.parties import Addresses, LiveCall, Parties, session_over
+from vcgym.live.call.receiver import Receiver
+from vcgym.live.call.sender import Sender
+from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig, WorldConfig
+from vcgym.live.forwarding.emulator import Emulator, emulated
+from vcgym.live.forwarding.relay import Limits, Relay
+from vcgym.live.measuring.measure import measure_pairs, measure_session, write_traces
+from vcgym.live.protocol.nodes import open_socket, serve, unix_us
+from vcgym.live.protocol.session import address_of, read_session
+from vcgym.live.protocol.wire import KEY_BYTES, Address, new_key
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import WorldDraw
+
+TEST_SIGNAL_S = 4.0
+
+
+def read_secret(path: Path) -> bytes:
+    """Return the secret in a file; make one that only its owner may read if there is none.
+
+    Raises:
+        ValueError: the file holds something else.
+    """
+    if not path.exists():
+        path.touch(0o600)
+        path.write_text(new_key().hex() + "\n", encoding="ascii")
+    text = path.read_text(encoding="utf-8").strip()
+    if len(text) != 2 * KEY_BYTES or set(text) - set("0123456789abcdef"):
+        raise ValueError(f"{path} holds {len(text)} characters: allowed are {2 * KEY_BYTES} hex digits")
+    return bytes.fromhex(text)
+
+
+def relay(config: RelayConfig, started: Callable[[Address], None]) -> Relay:
+    """Run a relay for its time; `started` is told its address. Return it, with its counts."""
+    node = Relay(read_secret(config.secret), Limits(config.sessions, config.packets_per_s))
+    end_s = time.monotonic() + (config.seconds or np.inf)
+    with open_socket(config.host, config.port) as opened:
+        started(opened.getsockname())
+        serve([(opened, node)], lambda: time.monotonic() > end_s)
+    return node
+
+
+def emulate(config: EmulateConfig, started: Callable[[Address], None]) -> Emulator:
+    """Write the session file, then run the emulator until the call must be over; `started` is told its address. Return it."""
+    scenario, draw = world_of(config.world, config.seconds)
+    secret, world = read_secret(config.secret), emulated(scenario, draw, LOCATIONS[config.world.location])
+    node = Emulator(secret, world)
+    end_s = time.monotonic() + config.seconds + 4 * GRACE_US / 1e6
+    with open_socket(config.host) as opened:
+        ends = _free(config.sender, config.controller, config.receiver)
+        addresses = Addresses(opened.getsockname(), [address_of(hop) for hop in config.relays], *ends)
+        session_over(scenario, draw, world, secret, addresses).write(config.session)
+        started(opened.getsockname())
+        serve([(opened, node)], lambda: time.monotonic() > end_s)
+    return node
+
+
+def measure(config: MeasureConfig) -> list[Path]:
+    """Measure, and return the files of the traces.
+
+    Raises:
+        ValueError: more probes are needed than the budget allows.
+    """
+    secret, number = read_secret(config.secret), secrets.randbits(63)
+    session = None if config.session is None else read_session(config.session)
+    slots = session.packets if session else round(config.seconds * 1e6 / SLOT_US)
+    probes = slots * (len(session.media) if session else len(config.hosts) ** 2)
+    if probes > config.budget_packets:
+        raise ValueError(f"{probes:,} probes are needed: allowed are {config.budget_packets:,}, the budget_packets")
+    if session:
+        found = measure_session(secret, session, number)
+    else:
+        found = measure_pairs(secret, [address_of(hop) for hop in config.hosts], slots, number, config.host)
+    return write_traces(found, config.output, f"{slots} slots")
+
+
+def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda parties: None) -> tuple[LiveCall, WorldDraw]:
+    """Play a whole call on this machine; return it and its world."""
+    scenario, draw = world_of(config.world, config.seconds)
+    (call,) = play_live(scenario, [(load_system(config.policy), draw)], _spoken(config), config.world.location, watch)
+    return call, draw
+
+
+def send(config: CallConfig) -> None:
+    """Run the sender of a session."""
+    session = read_session(config.session or Path())
+    node = Sender(session, encoded(_spoken(config)), unix_us() + LEAD_US)
+    with open_socket(*address_of(session.commands[-1])) as opened:
+        serve([(opened, node)], lambda: len(node.paths) == session.packets)
+
+
+def control(config: CallConfig) -> None:
+    """Run the router's location of a session; it ends with the call."""
+    session = read_session(config.session or Path())
+    node = Controller(session, load_system(config.policy).router)
+    with open_socket(*address_of(session.feedback[-1])) as opened:
+        serve([(opened, node)], lambda: node.is_done)
+
+
+def receive(config: CallConfig) -> tuple[Played, NDArray[np.int16]]:
+    """Run the receiver of a session; return the call packet by packet, with the paths of packets that arrived, and what was heard."""
+    session = read_session(config.session or Path())
+    node = Receiver(session, load_system(config.policy).receiver)
+    limit_us = unix_us() + session.packets * SLOT_US + 4 * GRACE_US
+
+    def done() -> bool:
+        if unix_us() > limit_us:
+            raise TimeoutError("nothing reached the receiver")
+        return node.is_done
+
+    with open_socket(*address_of(session.media[0][-1])) as opened:
+        serve([(opened, node)], done)
+    played = node.listening.finish()
+    return played, rendered(played.played_us[0], node.media)
+
+
+def save(folder: Path, played: Played, heard: NDArray[np.int16]) -> None:
+    """Write what was heard, and the packets with totals and windows: the arrays of `vcgym.envs.call.batch.Played`, by name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_wav(folder / "heard.wav", heard)
+    packets = {name: getattr(played, name) for name in ("path", "arrived_us", "emitted_us", "flushed", "played_us", "windows")}
+    np.savez_compressed(folder / "packets.npz", packet_us=played.packet_us, **packets, **played.totals._asdict())
+
+
+def world_of(config: WorldConfig, seconds: float) -> tuple[Scenario, WorldDraw]:
+    """Return scenario and world of a config, for calls of `seconds`."""
+    packets = round(seconds * 1e6 / SLOT_US)
+    scenario = Scenario(config.scenario, config.mode, packets, traces=None if config.traces is None else str(config.traces))
+    return scenario, scenario.draw(config.split, config.seed, stratum=config.stratum)
+
+
+def _spoken(config: CallConfig) -> NDArray[np.int16]:
+    return tones(TEST_SIGNAL_S) if config.wav is None else read_wav(config.wav)
+
+
+def _free(*hops: str) -> list[Address]:
+    """Return addresses; a free port takes the place of port 0."""
+    with ExitStack() as opened:
+        sockets = [opened.enter_context(open_socket(*address_of(hop))) for hop in hops]
+        return [one.getsockname() for one in sockets]

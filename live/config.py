@@ -1,0 +1,138 @@
+"""Configs of the commands of live calls."""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from vcgym.agents.config.base import AbsolutePath, Config
+from vcgym.live.protocol.session import Hop
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+Seconds = Annotated[float, Field(ge=1.0, le=86_400.0)]
+
+
+class RelayConfig(Config):
+    """A relay.
+
+    Attributes:
+        secret: file of the secret, 64 hex digits; keys of sessions follow from it. A new one is made if there is no file.
+        host: IPv4 address to bind.
+        port: UDP port; 0 lets the system choose.
+        sessions: sessions at once.
+        packets_per_s: mean rate of a session.
+        seconds: time until it ends; None: it runs until a signal.
+    """
+
+    secret: AbsolutePath
+    host: str = "127.0.0.1"
+    port: Port = 0
+    sessions: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    packets_per_s: Annotated[float, Field(gt=0, le=1e6)] = 500.0
+    seconds: Seconds | None = None
+
+
+class WorldConfig(Config):
+    """A sampled world; the test split is the leaderboard's.
+
+    Attributes:
+        scenario: scenario over paths (docs/scenarios.md).
+        mode: one of its modes.
+        split: split that supplies pair, times and seed.
+        seed: seed of the world.
+        stratum: stratum of the world; None: sampled.
+        traces: scenario replay only: folder of traces.
+        location: location of the router.
+    """
+
+    scenario: str = "wonderproxy"
+    mode: str = "correlated"
+    split: Literal["train", "validation"] = "validation"
+    seed: Annotated[int, Field(ge=0)] = 0
+    stratum: str | None = None
+    traces: AbsolutePath | None = None
+    location: Literal["sender", "central", "receiver"] = "central"
+
+
+class EmulateConfig(Config):
+    """An emulator, and the session file of a call over it.
+
+    Attributes:
+        world: the world that it plays.
+        seconds: length of the call.
+        secret: file of the secret that its relays have.
+        relays: addresses of the relays; the first one is the sender's own, which every path crosses.
+        sender: address of the sender; port 0 is replaced by a free one of this machine, as in the next two.
+        controller: address of the router's location.
+        receiver: address of the receiver.
+        host: IPv4 address to bind.
+        session: session file to write, for the three parties.
+    """
+
+    world: WorldConfig = Field(default_factory=WorldConfig)
+    seconds: Seconds = 60.0
+    secret: AbsolutePath
+    relays: Annotated[list[Hop], Field(min_length=1)]
+    sender: Hop = "127.0.0.1:0"
+    controller: Hop = "127.0.0.1:0"
+    receiver: Hop = "127.0.0.1:0"
+    host: str = "127.0.0.1"
+    session: AbsolutePath
+
+
+class CallConfig(Config):
+    """A live call, or one party of it.
+
+    Attributes:
+        do: play: all parties, relays and emulator on this machine; send, control, receive: one party of the session in `session`.
+        policy: system whose router and receiver control the call; `vcgym-leaderboard` lists them.
+        world: world to play with do=play.
+        seconds: length with do=play.
+        session: session file.
+        wav: what the sender says, 16 bits, one channel, 48 kHz; None: a test signal.
+        stats: show path, lag, delay, loss and R of the last 10 s while the call runs.
+        folder: folder of the WAV that was heard (heard.wav) and of the packets (packets.npz).
+    """
+
+    do: Literal["play", "send", "control", "receive"] = "play"
+    policy: str = "VCR-WM"
+    world: WorldConfig = Field(default_factory=WorldConfig)
+    seconds: Seconds = 60.0
+    session: AbsolutePath | None = None
+    wav: AbsolutePath | None = None
+    stats: bool = False
+    folder: AbsolutePath = Path("outputs/call")
+
+    @model_validator(mode="after")
+    def _party_has_a_session(self) -> Self:
+        if (self.session is None) != (self.do == "play"):
+            raise ValueError(f"session is {self.session} with do={self.do}: allowed is a file with do=send, control or receive, else null")
+        return self
+
+
+class MeasureConfig(Config):
+    """A measurement of delays, by probes every 10 ms.
+
+    Attributes:
+        secret: file of the secret that the relays have.
+        hosts: addresses of the relays of two or more hosts, to measure every ordered pair; or none, with `session`.
+        session: session file, to measure each of its paths; or None, with `hosts`.
+        host: IPv4 address of this machine as the hosts see it.
+        seconds: duration with `hosts`; a session has its own.
+        budget_packets: maximum number of probes; a measurement that would need more does not start.
+        output: folder of the traces.
+    """
+
+    secret: AbsolutePath
+    hosts: list[Hop] = Field(default=[], max_length=50)
+    session: AbsolutePath | None = None
+    host: str = "127.0.0.1"
+    seconds: Seconds = 60.0
+    budget_packets: Annotated[int, Field(ge=1)] = 1_000_000
+    output: AbsolutePath
+
+    @model_validator(mode="after")
+    def _measures_one_of_both(self) -> Self:
+        if (len(self.hosts) < 2) != (self.session is not None) or (self.hosts and self.session):
+            raise ValueError(f"hosts are {len(self.hosts)} and session is {self.session}: allowed are two or more hosts, or a session")
+        return self

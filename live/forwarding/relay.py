@@ -1,0 +1,120 @@
+"""Relay: forwards authenticated datagrams along their source route, and answers nothing.
+
+A datagram is dropped, and counted by its reason, if it is malformed, its tag is wrong, this relay is its destination, it comes from another
+address than the hop before, its number was seen, its session exceeds the rate, or there are as many sessions as allowed. State is kept
+only for sessions whose tag was right; sessions that were silent for IDLE_US make room.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from vcgym.live.protocol.nodes import NEVER_US, Sent
+from vcgym.live.protocol.replay_window import ReplayWindow
+from vcgym.live.protocol.wire import Address, Header, Kind, WireError, hop_at, hops_of, is_authentic, moved_on, read, session_key
+
+IDLE_US = 60_000_000
+
+
+class Limits(NamedTuple):
+    """Limits of a relay.
+
+    Attributes:
+        sessions: sessions at once, >= 1.
+        packets_per_s: mean rate of a session, > 0; a call sends about 100 media packets and up to 100 probes per second.
+        burst_packets: packets that a session may send at once, >= 1.
+    """
+
+    sessions: int = 1000
+    packets_per_s: float = 500.0
+    burst_packets: float = 200.0
+
+
+LIMITS = Limits()
+
+
+class _Session:
+    """State of a session at a relay."""
+
+    __slots__ = ("credit", "key", "seen", "seen_us")
+
+    def __init__(self, key: bytes, limits: Limits, now_us: int) -> None:
+        self.key, self.credit, self.seen_us = key, limits.burst_packets, now_us
+        self.seen = [ReplayWindow() for _ in Kind]
+
+    def spend(self, limits: Limits, now_us: int) -> bool:
+        """Take one packet from the token bucket; return False if it is empty."""
+        elapsed_s = max(now_us - self.seen_us, 0) / 1e6
+        self.credit = min(self.credit + elapsed_s * limits.packets_per_s, limits.burst_packets)
+        self.seen_us = max(now_us, self.seen_us)
+        if self.credit < 1.0:
+            return False
+        self.credit -= 1.0
+        return True
+
+
+class Relay:
+    """A relay.
+
+    Args:
+        secret: secret from which the keys of its sessions follow (`session_key`).
+        limits: limits of sessions.
+
+    Attributes:
+        due_us: NEVER_US.
+        counts: datagrams by "forwarded" or the reason of the drop.
+    """
+
+    due_us = NEVER_US
+
+    def __init__(self, secret: bytes, limits: Limits = LIMITS) -> None:
+        self._secret, self._limits = secret, limits
+        self._sessions: dict[int, _Session] = {}
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def sessions(self) -> int:
+        """Return the number of sessions with state."""
+        return len(self._sessions)
+
+    def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
+        """Return the datagram for the next hop, or nothing."""
+        outcome, sent = self._judge(datagram, source, now_us)
+        self.counts[outcome] += 1
+        return sent
+
+    def wake(self, now_us: int) -> Iterable[Sent]:
+        """Return nothing; a relay never sends on its own."""
+        return ()
+
+    def _judge(self, datagram: bytes, source: Address, now_us: int) -> tuple[str, Iterable[Sent]]:
+        try:
+            header, index = read(datagram)
+        except WireError:
+            return "malformed", ()
+        session = self._sessions.get(header.session)
+        if not is_authentic(datagram, session.key if session else session_key(self._secret, header.session)):
+            return "wrong tag", ()
+        if reason := self._refusal(header, index, source):
+            return reason, ()
+        session = session or self._admit(header.session, now_us)
+        if session is None:
+            return "too many sessions", ()
+        if not session.seen[header.kind].accept(header.number):
+            return "replayed", ()
+        if not session.spend(self._limits, now_us):
+            return "above the rate", ()
+        return "forwarded", ((moved_on(datagram), hop_at(header, index + 1)),)
+
+    def _refusal(self, header: Header, index: int, source: Address) -> str:
+        if index + 1 >= hops_of(header):
+            return "not to be forwarded"
+        return "spoofed source" if index > 0 and hop_at(header, index - 1) != source else ""
+
+    def _admit(self, number: int, now_us: int) -> _Session | None:
+        if len(self._sessions) >= self._limits.sessions:
+            self._sessions = {one: kept for one, kept in self._sessions.items() if now_us - kept.seen_us < IDLE_US}
+            if len(self._sessions) >= self._limits.sessions:
+                return None
+        self._sessions[number] = _Session(session_key(self._secret, number), self._limits, now_us)
+        return self._sessions[number]

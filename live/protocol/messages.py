@@ -1,0 +1,75 @@
+"""Payloads of control datagrams: feedback, commands and set-up. Times are microseconds of the call.
+
+Feedback follows RFC 8888: one block per packet received since the last report, with its arrival time. A block has what a record of the
+simulator has (`vcgym.baselines.records.Record`): kind, path, number, send time, arrival time, the receiver's lag, and late or not.
+"""
+
+import struct
+from collections.abc import Sequence
+
+from vcgym.baselines.records import MEDIA, PROBE, Record
+
+MAX_BLOCKS = 32
+
+_BLOCK = struct.Struct("!BBHIQQQ")
+_COMMAND = struct.Struct("!H")
+_SETUP = struct.Struct("!Q")
+
+
+def write_feedback(records: Sequence[Record]) -> bytes:
+    """Return the blocks of at most MAX_BLOCKS records."""
+    return b"".join(
+        _BLOCK.pack(record.kind, record.late, record.path, record.packet, record.sent_us, record.arrived_us, record.lag_us)
+        for record in records
+    )
+
+
+def read_feedback(payload: bytes, known_us: int) -> list[Record]:
+    """Return the records of blocks that reached the router's location at `known_us`.
+
+    Raises:
+        ValueError: the payload is no list of blocks.
+    """
+    if len(payload) % _BLOCK.size or len(payload) > MAX_BLOCKS * _BLOCK.size:
+        raise ValueError(f"feedback of {len(payload)} bytes: allowed are 0 to {MAX_BLOCKS} blocks of {_BLOCK.size}")
+    found = []
+    for kind, late, path, packet, sent_us, arrived_us, lag_us in _BLOCK.iter_unpack(payload):
+        if kind not in (MEDIA, PROBE) or late > 1:
+            raise ValueError(f"feedback of kind {kind}, late {late}: allowed are kinds {MEDIA} and {PROBE}, late 0 or 1")
+        found.append(Record(kind, packet, path, sent_us, arrived_us, known_us, lag_us, late))
+    return found
+
+
+def write_command(path: int) -> bytes:
+    """Return the command to use `path`."""
+    return _COMMAND.pack(path)
+
+
+def read_command(payload: bytes) -> int:
+    """Return the path of a command.
+
+    Raises:
+        ValueError: the payload is no command.
+    """
+    return int(_unpacked(_COMMAND, payload))
+
+
+def write_setup(origin_us: int) -> bytes:
+    """Return the announcement of slot 0 at `origin_us`, in microseconds since 1970."""
+    return _SETUP.pack(origin_us)
+
+
+def read_setup(payload: bytes) -> int:
+    """Return the time of slot 0 in microseconds since 1970.
+
+    Raises:
+        ValueError: the payload is no announcement.
+    """
+    return int(_unpacked(_SETUP, payload))
+
+
+def _unpacked(layout: struct.Struct, payload: bytes) -> int:
+    if len(payload) != layout.size:
+        raise ValueError(f"payload of {len(payload)} bytes: allowed are {layout.size}")
+    value: int = layout.unpack(payload)[0]
+    return value

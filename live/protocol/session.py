@@ -1,0 +1,117 @@
+"""Session of a live call: the facts that its parties agree on before it starts, as a file that only they may read."""
+
+from pathlib import Path
+from typing import Annotated, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from vcgym.agents.config.base import Config
+from vcgym.live.protocol.replay_window import ReplayWindow
+from vcgym.live.protocol.wire import KEY_BYTES, MAX_HOPS, Address, Header, Kind, WireError, hops_of, is_authentic, payload_of, read, route
+
+Hop = Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+\.\d+:\d+$")]
+Hops = Annotated[list[Hop], Field(min_length=1, max_length=MAX_HOPS)]
+
+
+class Session(Config):
+    """Facts of a call. Each route is a list of hops, IPv4 address and port; its last hop is the destination.
+
+    Attributes:
+        number: number of the session, 64 bits.
+        key: key of the session, 64 hex digits; its relays derive the same one from their secret (`vcgym.live.protocol.wire.session_key`).
+        packets: length of the call in slots of 10 ms.
+        seed: seed of the random draws of its rules, 64 bits.
+        media: route of each path, sender to receiver; the first is the direct path.
+        feedback: route from the receiver to the router's location.
+        commands: route from the router's location to the sender.
+        setup: route from the sender to the router's location.
+        history: number, mean (ms) and standard deviation (ms) of one-way delays known before the call, for each path.
+        probe_rate: probes per second on each idle path.
+    """
+
+    number: Annotated[int, Field(ge=0, lt=1 << 64)]
+    key: Annotated[str, Field(pattern=f"^[0-9a-f]{{{2 * KEY_BYTES}}}$")]
+    packets: Annotated[int, Field(ge=100, le=360_000)]
+    seed: Annotated[int, Field(ge=0, lt=1 << 64)]
+    media: Annotated[list[Hops], Field(min_length=1, max_length=1000)]
+    feedback: Hops
+    commands: Hops
+    setup: Hops
+    history: list[Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=3, max_length=3)]]
+    probe_rate: Annotated[float, Field(ge=0, le=100)] = 1.0
+
+    @model_validator(mode="after")
+    def _history_of_each_path(self) -> Self:
+        if len(self.history) != len(self.media):
+            raise ValueError(f"history has {len(self.history)} rows; allowed: {len(self.media)}, one per path of media")
+        return self
+
+    @property
+    def known(self) -> NDArray[np.float64]:
+        """Return the history as an array (paths, 3)."""
+        return np.array(self.history, np.float64)
+
+    @property
+    def secret(self) -> bytes:
+        """Return the key as bytes."""
+        return bytes.fromhex(self.key)
+
+    def write(self, path: Path) -> None:
+        """Write the session to a new file that only its owner may read."""
+        path.touch(0o600, exist_ok=False)
+        path.write_text(self.model_dump_json(indent=1), encoding="utf-8")
+
+
+def read_session(path: Path) -> Session:
+    """Return the session in a file.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not a session.
+    """
+    return Session.model_validate_json(path.read_bytes())
+
+
+def address_of(hop: str) -> Address:
+    """Return a hop as an address."""
+    host, _, port = hop.rpartition(":")
+    return host, int(port)
+
+
+def hop_of(address: Address) -> str:
+    """Return an address as a hop."""
+    return f"{address[0]}:{address[1]}"
+
+
+def route_of(hops: list[str]) -> bytes:
+    """Return the source route of a list of hops."""
+    return route(*map(address_of, hops))
+
+
+class Inbox:
+    """Filter of a party: opens datagrams of its session that end here, each number once."""
+
+    def __init__(self, session: Session, *kinds: Kind) -> None:
+        self._session, self._seen = session, {int(kind): ReplayWindow() for kind in kinds}
+        self.refused = 0
+
+    def open(self, datagram: bytes) -> tuple[Header, bytes] | None:
+        """Return header and payload; None, and count it, for a datagram that is not authentic, not for this party, or was seen."""
+        try:
+            header, index = read(datagram)
+        except WireError:
+            header, index = None, 0
+        if (
+            header is None
+            or header.session != self._session.number
+            or header.kind not in self._seen
+            or index != hops_of(header) - 1
+            or header.path >= len(self._session.media)
+            or not is_authentic(datagram, self._session.secret)
+            or not self._seen[header.kind].accept(header.number)
+        ):
+            self.refused += 1
+            return None
+        return header, payload_of(datagram, header)

@@ -1,0 +1,54 @@
+"""vcgym-call: play a live call over real sockets, or one party of it, and print its result. See conf/call.yaml and docs/live.md."""
+
+from contextlib import ExitStack
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from vcgym.envs.call.batch import Played
+from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.live import commands
+from vcgym.live.call.stats import Stats
+from vcgym.live.config import CallConfig
+from vcgym.scripts.console.command import command
+
+SHOWN = {
+    "r": "R", "mouth_to_ear_mean_ms": "mouth to ear, ms", "network_loss": "lost by the network", "clocked_late_loss": "arrived too late",
+    "concealed_share": "concealed", "path_changes": "path changes", "plans_sent": "commands", "probes_sent": "probes",
+}  # fmt: skip
+
+
+@command("call", CallConfig)
+def main(config: CallConfig) -> None:
+    """Run the call or the party; print the table of what was heard and write the WAV and the packets."""
+    console = Console() if Console().is_terminal else Console(width=120)
+    if config.do == "send":
+        commands.send(config)
+    elif config.do == "control":
+        commands.control(config)
+    elif config.do == "receive":
+        played, heard = commands.receive(config)
+        commands.save(config.folder, played, heard)
+        console.print(_table(config.policy, played))
+    else:
+        with ExitStack() as shown:
+            call, draw = commands.play(config, shown.enter_context(Stats(console)) if config.stats else lambda parties: None)
+        commands.save(config.folder, call.played, call.heard)
+        console.print(_table(f"{config.policy} on {config.world.scenario}, {draw.pair}, {draw.stratum}", call.played))
+        p50_us, p99_us = np.percentile(np.abs(call.timer_error_us), (50.0, 99.0))
+        console.print(
+            f"Error of arrival times: p50 {p50_us:.0f} us, p99 {p99_us:.0f} us. Heard and packets: {config.folder}", soft_wrap=True
+        )
+
+
+def _table(title: str, played: Played) -> Table:
+    (row,) = rows(played)
+    table = Table("quantity", "value", title=title, title_justify="left")
+    for name, label in SHOWN.items():
+        table.add_row(label, f"{row[name]:.4g}")
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""A relay under random and mutated datagrams, a flood of valid ones, and many sessions.
+
+Nothing that is not authentic may be forwarded, answered or remembered; memory stays flat. The flood goes through sockets on loopback and
+gives packets per second of one core and the delay that the relay adds.
+"""
+
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from campaigns.case import Case
+from vcgym.live.forwarding.relay import Limits, Relay
+from vcgym.live.protocol.wire import Header, Kind, new_key, route, session_key, write
+
+DATAGRAMS = {"small": 20_000, "medium": 100_000, "full": 1_000_000}
+FLOOD_S = {"small": 2.0, "medium": 10.0, "full": 600.0}
+SESSIONS = {"small": 1_000, "medium": 10_000, "full": 10_000}
+BURST = 16  # datagrams sent before one waits for the answers
+MAX_GROWTH_BYTES = 64 * 1024
+SOURCE = ("127.0.0.1", 9)
+
+
+def run(scale: str, folder: Path) -> Iterator[Case]:
+    """Yield the cases."""
+    yield _fuzzed(DATAGRAMS[scale])
+    yield _memory_of_sessions(SESSIONS[scale])
+    yield from _flooded(FLOOD_S[scale], folder)
+
+
+def _datagram(secret: bytes, session: int, number: int, *hops: tuple[str, int]) -> bytes:
+    return write(Header(Kind.MEDIA, 0, session, number, 0, route(*hops)), bytes(60), session_key(secret, session))
+
+
+def _fuzzed(datagrams: int) -> Case:
+    secret, draws = new_key(), random.Random(1)
+    relay, valid = Relay(secret), _datagram(secret, 1, 0, SOURCE, SOURCE, SOURCE)
+    forwarded, began, before = 0, time.perf_counter(), 0
+    tracemalloc.start()
+    for count in range(datagrams):
+        if count == datagrams // 10:
+            before = tracemalloc.get_traced_memory()[0]
+        given = bytearray(draws.randbytes(draws.randrange(1500)) if draws.random() < 0.3 else valid)
+        for _ in range(draws.randrange(1, 5)):
+            if len(given) > 1:
+                given[draws.randrange(1, len(given))] ^= draws.randrange(1, 256)
+        if draws.random() < 0.2:
+            given = given[: draws.randrange(len(given) + 1)]
+        if bytes(given[1:]) != valid[1:]:
+            forwarded += len(list(relay.receive(bytes(given), SOURCE, count)))
+    growth = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    held = forwarded == 0 and relay.sessions == 0 and growth < MAX_GROWTH_BYTES
+    counts = ", ".join(f"{name} {count:,}" for name, count in relay.counts.most_common())
+    took_s = time.perf_counter() - began
+    return Case("random and mutated", held, {"datagrams": datagrams, "found": counts, "growth_bytes": growth, "seconds": round(took_s, 1)})
+
+
+def _memory_of_sessions(sessions: int) -> Case:
+    secret = new_key()
+    relay = Relay(secret, Limits(sessions=sessions))
+    given = [[_datagram(secret, session, number, SOURCE, SOURCE) for session in range(sessions)] for number in (0, 4000)]
+    tracemalloc.start()
+    for of_all in given:
+        for datagram in of_all:
+            list(relay.receive(datagram, SOURCE, 0))
+    each = tracemalloc.get_traced_memory()[0] / sessions
+    tracemalloc.stop()
+    return Case("many sessions", relay.sessions == sessions and each < 5000, {"sessions": sessions, "bytes_per_session": round(each)})
+
+
+def _flooded(seconds: float, folder: Path) -> Iterator[Case]:
+    """Flood a relay command with valid datagrams, in bursts and one by one; compare with a direct way over loopback."""
+    secret = folder / "secret"
+    command = [sys.executable, "-c", "from vcgym.scripts.relay import main; main()", f"secret={secret}", "packets_per_s=1e6"]
+    with subprocess.Popen([*command, f"seconds={2 * seconds + 30}"], stdout=subprocess.PIPE, text=True) as relay:
+        try:
+            assert relay.stdout is not None
+            host, port = relay.stdout.readline().split()[-1].rsplit(":", 1)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+                opened.bind(("127.0.0.1", 0))
+                opened.settimeout(2.0)
+                key, here, there = bytes.fromhex(secret.read_text()), opened.getsockname(), (host, int(port))
+                direct_us, _, _ = _round(opened, key, [here], min(seconds, 5.0), 1, 1)
+                yield _rate("one by one", *_round(opened, key, [there, here], min(seconds, 20.0), 1, 2), relay.pid, direct_us)
+                yield _rate("flood", *_round(opened, key, [there, here], seconds, BURST, 3), relay.pid, direct_us)
+        finally:
+            relay.kill()
+
+
+def _round(
+    opened: socket.socket, key: bytes, hops: list[tuple[str, int]], seconds: float, burst: int, session: int
+) -> tuple[np.ndarray, int, float]:
+    """Return the delays in us of datagrams sent over `hops` in bursts, their number, and the time."""
+    delays, number, began = [], 0, time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        sent = []
+        for _ in range(burst):
+            datagram = _datagram(key, session, number, *hops)
+            number += 1
+            sent.append(time.perf_counter_ns())
+            opened.sendto(datagram, hops[0])
+        for sent_ns in sent:
+            opened.recv(2048)
+            delays.append((time.perf_counter_ns() - sent_ns) / 1e3)
+    return np.array(delays), number, time.perf_counter() - began
+
+
+def _rate(name: str, delays_us: np.ndarray, number: int, took_s: float, pid: int, direct_us: np.ndarray) -> Case:
+    busy_s = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    added = {f"added_p{q}_us": round(float(np.percentile(delays_us, q) - np.percentile(direct_us, q))) for q in (50, 99)}
+    figures = {"datagrams": number, "per_second": round(number / took_s), "relay_cpu_s": round(busy_s, 1), "resident_mb": resident >> 20}
+    return Case(name, number == len(delays_us), figures | added)

@@ -1,0 +1,123 @@
+"""A live call in virtual time: the same nodes, an event queue in place of sockets and clock, and the simulator as the reference."""
+
+import heapq
+import itertools
+
+import numpy as np
+import pytest
+
+from vcgym.baselines.systems import load_system
+from vcgym.envs.call.batch import LOCATIONS, CallBatch
+from vcgym.envs.call.counters import ratings_of
+from vcgym.live.call.audio import RATE_HZ, tones
+from vcgym.live.call.parties import Addresses, finished, parties_of, session_over
+from vcgym.live.call.receiver import Receiver
+from vcgym.live.forwarding.emulator import Emulator, emulated
+from vcgym.live.forwarding.relay import Relay
+from vcgym.live.protocol.nodes import NEVER_US
+from vcgym.live.protocol.session import address_of, hop_of
+from vcgym.network.kernels.slots import LOST, SLOT_US
+from vcgym.network.scenarios.scenario import Scenario
+
+SECRET = b"a secret of the test"
+EMULATOR, SENDER, CONTROLLER, RECEIVER = (("127.0.0.1", port) for port in range(1, 5))
+RELAYS = [("127.0.0.1", port) for port in range(10, 15)]
+START_US = 1_000_000
+
+
+class Virtual:
+    """Nodes in virtual time: a datagram arrives one microsecond after it was sent, and nodes wake when they asked to."""
+
+    def __init__(self, nodes):
+        self.nodes, self.now_us, self.order, self.waiting = nodes, 0, itertools.count(), []
+        self.also = lambda datagram: []  # what an attacker sends beside it
+
+    def post(self, source, sent):
+        for datagram, address in sent:
+            for one in (datagram, *self.also(datagram)):
+                heapq.heappush(self.waiting, (self.now_us + 1, next(self.order), address, one, source))
+
+    def run(self, until_us):
+        while self.now_us < until_us:
+            due_us = min(node.due_us for node in self.nodes.values())
+            arrival_us = self.waiting[0][0] if self.waiting else NEVER_US
+            self.now_us = max(min(due_us, arrival_us), self.now_us)
+            if self.now_us >= NEVER_US:
+                return
+            if arrival_us <= due_us:
+                _, _, address, datagram, source = heapq.heappop(self.waiting)
+                if address in self.nodes:
+                    self.post(address, self.nodes[address].receive(datagram, source, self.now_us))
+            else:
+                for address, node in self.nodes.items():
+                    if node.due_us <= self.now_us:
+                        self.post(address, node.wake(self.now_us))
+
+
+def call(system, packets=1000, seed=1, location="central", scenario="wonderproxy", mode="correlated"):
+    """Return the virtual network of a call, its parties and its simulation."""
+    scenario = Scenario(scenario, mode, packets)
+    draw = scenario.draw("validation", seed)
+    world = emulated(scenario, draw, LOCATIONS[location])
+    session = session_over(scenario, draw, world, SECRET, Addresses(EMULATOR, RELAYS, SENDER, CONTROLLER, RECEIVER))
+    parties = parties_of(session, system, world, tones(1.0), START_US)
+    nodes = {EMULATOR: Emulator(SECRET, world), **{relay: Relay(SECRET) for relay in RELAYS}}
+    nodes |= dict(zip((SENDER, CONTROLLER, RECEIVER), parties.nodes, strict=True))
+    batch = CallBatch(scenario, 1, system.router, system.receiver, location=location, log=True)
+    batch.start(0, draw)
+    batch.play(np.arange(1))
+    return Virtual(nodes), parties, batch
+
+
+@pytest.mark.parametrize(("name", "location"), [("VCR-WM", "sender"), ("VCR-WM", "central"), ("LEARNED-correlated", "receiver")])
+def test_a_call_equals_its_simulation(name, location):
+    network, parties, batch = call(load_system(name), location=location)
+    network.run(NEVER_US)
+    live, simulated = finished(parties), batch.played()
+    assert ratings_of(live.played.totals) == pytest.approx(ratings_of(simulated.totals), abs=0.1)
+    assert np.mean(live.played.path == simulated.path) > 0.99
+    same = live.played.path == simulated.path
+    assert np.array_equal((live.played.arrived_us != LOST)[same], (simulated.arrived_us != LOST)[same])
+    assert np.abs(live.played.arrived_us - simulated.arrived_us)[same].max() <= 10
+    assert live.played.totals.probes_sent == simulated.totals.probes_sent
+    assert len(live.heard) / RATE_HZ == pytest.approx(10.0, abs=0.5)
+
+
+def test_a_learned_router_leaves_a_relay_that_died():
+    network, parties, _ = call(load_system("LEARNED-correlated"), packets=1500, seed=0)
+    network.run(START_US + 500 * SLOT_US)
+    routes, path = parties.session.media, parties.sender.paths[-1]
+    dead = routes[path][2]
+    assert dead in map(hop_of, RELAYS[1:]), "the call crosses a relay that others can replace"
+    network.nodes.pop(address_of(dead))
+    network.run(NEVER_US)
+    after = [slot for slot in range(500, 1500) if dead not in routes[parties.sender.paths[slot]]]
+    assert after[0] < 500 + 150
+    assert np.mean(finished(parties).played.played_us[0, after[0] + 20 :] >= 0) > 0.95
+
+
+def test_a_restarted_receiver_goes_on_and_its_feedback_is_not_taken_for_a_replay():
+    network, parties, _ = call(load_system("VCR-WM"), packets=1500)
+    network.run(START_US + 500 * SLOT_US)
+    again = Receiver(parties.session, load_system("VCR-WM").receiver)
+    network.nodes[RECEIVER] = again
+    network.run(NEVER_US)
+    played = finished(parties._replace(receiver=again)).played
+    assert again.is_done and np.mean(played.played_us[0, 520:] >= 0) > 0.95
+    assert parties.controller.refused == 0 and parties.controller.learned > 1400
+
+
+def test_a_replay_and_a_wrong_key_change_nothing():
+    network, parties, batch = call(load_system("VCR-WM"), packets=300)
+    network.also = lambda datagram: [datagram, datagram[:-1] + bytes((datagram[-1] ^ 1,))]
+    network.run(NEVER_US)
+    live = finished(parties).played
+    np.testing.assert_array_equal(live.path, batch.played().path)
+    assert ratings_of(live.totals) == pytest.approx(ratings_of(batch.totals()), abs=0.1)
+
+
+def test_without_an_answer_the_sender_gives_up():
+    network, _, _ = call(load_system("VCR-WM"), packets=200)
+    network.nodes.pop(CONTROLLER)
+    with pytest.raises(TimeoutError, match="no command reached the sender"):
+        network.run(NEVER_US)

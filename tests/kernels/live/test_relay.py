@@ -1,0 +1,75 @@
+"""The relay forwards what is authentic, new, in order of its route and within its limits, and answers nothing else."""
+
+import random
+
+import pytest
+
+from vcgym.live.forwarding.relay import IDLE_US, Limits, Relay
+from vcgym.live.protocol.wire import Header, Kind, moved_on, new_key, route, session_key, write
+
+SECRET = new_key()
+SENDER, RELAY, OTHER, RECEIVER = (("127.0.0.1", port) for port in (1000, 2000, 3000, 4000))
+
+
+def datagram(number=0, session=1, hops=(RELAY, RECEIVER), secret=SECRET, kind=Kind.MEDIA, payload=b"sound"):
+    return write(Header(kind, 0, session, number, 0, route(*hops)), payload, session_key(secret, session))
+
+
+def test_it_forwards_to_the_next_hop():
+    relay, given = Relay(SECRET), datagram(hops=(RELAY, OTHER, RECEIVER))
+    assert list(relay.receive(given, SENDER, 0)) == [(moved_on(given), OTHER)]
+    other = Relay(SECRET)
+    assert list(other.receive(moved_on(given), RELAY, 0)) == [(moved_on(moved_on(given)), RECEIVER)]
+    assert relay.counts == {"forwarded": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "source", "reason"),
+    [
+        (b"", SENDER, "malformed"),
+        (datagram()[:-1], SENDER, "wrong tag"),
+        (datagram(secret=b"another"), SENDER, "wrong tag"),
+        (datagram(hops=(RELAY,)), SENDER, "not to be forwarded"),
+        (moved_on(datagram(hops=(OTHER, RELAY, RECEIVER))), SENDER, "spoofed source"),
+    ],
+)
+def test_it_drops_the_rest_without_an_answer_or_state(given, source, reason):
+    relay = Relay(SECRET)
+    assert list(relay.receive(given, source, 0)) == []
+    assert relay.counts == {reason: 1} and relay.sessions == 0
+
+
+def test_a_replay_is_dropped_but_numbers_of_another_kind_or_session_are_not():
+    relay = Relay(SECRET)
+    for given in (datagram(5), datagram(4), datagram(5, kind=Kind.PROBE), datagram(5, session=2)):
+        assert list(relay.receive(given, SENDER, 0))
+        assert not list(relay.receive(given, OTHER, 0))
+    assert relay.counts == {"forwarded": 4, "replayed": 4}
+
+
+def test_a_session_has_its_rate():
+    relay = Relay(SECRET, Limits(packets_per_s=100.0, burst_packets=10.0))
+    for number in range(2000):  # 1000 packets per second for two seconds
+        relay.receive(datagram(number), SENDER, number * 1000)
+    assert 205 <= relay.counts["forwarded"] <= 211
+    assert list(relay.receive(datagram(0, session=2), SENDER, 2_000_000)), "another session has a rate of its own"
+
+
+def test_sessions_are_limited_and_idle_ones_make_room():
+    relay = Relay(SECRET, Limits(sessions=3))
+    for session in range(4):
+        relay.receive(datagram(session=session), SENDER, 0)
+    assert relay.sessions == 3 and relay.counts == {"forwarded": 3, "too many sessions": 1}
+    assert list(relay.receive(datagram(session=9), SENDER, IDLE_US)) and relay.sessions == 1
+
+
+def test_random_and_mutated_datagrams_are_survived():
+    draws, relay, valid = random.Random(0), Relay(SECRET), datagram(hops=(RELAY, OTHER, RECEIVER))
+    for _ in range(20_000):
+        given = bytearray(valid) if draws.random() < 0.7 else bytearray(draws.randbytes(draws.randrange(200)))
+        for _ in range(draws.randrange(1, 4)):
+            if given:
+                given[draws.randrange(1, len(given)) if len(given) > 1 else 0] ^= 1 << draws.randrange(8)
+        if bytes(given[1:]) != valid[1:]:
+            assert not list(relay.receive(bytes(given), SENDER, 0))
+    assert relay.sessions == 0 and relay.counts["wrong tag"] > 5000 and relay.counts["malformed"] > 5000

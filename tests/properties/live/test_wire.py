@@ -1,0 +1,113 @@
+"""Datagrams survive the wire unchanged, and nothing but the sender's bytes is authentic."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vcgym.baselines.records import Record
+from vcgym.live.protocol.messages import MAX_BLOCKS, read_command, read_feedback, read_setup, write_command, write_feedback, write_setup
+from vcgym.live.protocol.replay_window import WINDOW, ReplayWindow
+from vcgym.live.protocol.wire import (
+    MAX_DATAGRAM,
+    MAX_HOPS,
+    Header,
+    Kind,
+    WireError,
+    hop_at,
+    hops_of,
+    is_authentic,
+    moved_on,
+    payload_of,
+    read,
+    route,
+    session_key,
+    write,
+)
+
+ADDRESSES = st.tuples(st.ip_addresses(v=4).map(str), st.integers(0, 65535))
+ROUTES = st.lists(ADDRESSES, min_size=1, max_size=MAX_HOPS)
+U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
+HEADERS = st.builds(Header, st.sampled_from(list(Kind)), st.integers(0, 65535), U64, U32, U64, ROUTES.map(lambda hops: route(*hops)))
+KEY = session_key(b"secret", 7)
+
+
+@given(HEADERS, st.binary(max_size=1200))
+def test_a_datagram_is_read_as_it_was_written(header, payload):
+    datagram = write(header, payload, KEY)
+    assert read(datagram) == (header, 0)
+    assert is_authentic(datagram, KEY) and payload_of(datagram, header) == payload
+
+
+@given(ROUTES, st.binary(max_size=100))
+def test_each_hop_finds_the_next_one_and_the_tag_stays_right(hops, payload):
+    datagram = write(Header(Kind.MEDIA, 0, 1, 2, 3, route(*hops)), payload, KEY)
+    for index in range(len(hops)):
+        header, found = read(datagram)
+        assert (found, hops_of(header)) == (index, len(hops)) and hop_at(header, index) == hops[index] and is_authentic(datagram, KEY)
+        datagram = moved_on(datagram)
+    with pytest.raises(WireError):
+        read(datagram)
+
+
+@given(HEADERS, st.binary(max_size=200), st.data())
+def test_a_changed_datagram_is_refused(header, payload, data):
+    datagram = bytearray(write(header, payload, KEY))
+    at = data.draw(st.integers(1, len(datagram) - 1))
+    datagram[at] ^= data.draw(st.integers(1, 255))
+    assert not _is_taken(bytes(datagram))
+    assert not _is_taken(write(header, payload, session_key(b"secret", 8)))
+
+
+@given(st.binary(max_size=MAX_DATAGRAM + 10))
+def test_arbitrary_bytes_are_refused(datagram):
+    assert not _is_taken(datagram)
+
+
+def _is_taken(datagram):
+    try:
+        read(datagram)
+    except WireError:
+        return False
+    return is_authentic(datagram, KEY)
+
+
+def test_a_datagram_that_would_be_fragmented_is_not_written():
+    with pytest.raises(WireError, match="allowed is at most 1400"):
+        write(Header(Kind.MEDIA, 0, 0, 0, 0, route(("127.0.0.1", 1))), bytes(MAX_DATAGRAM), KEY)
+    with pytest.raises(WireError, match="allowed is 1 to 8"):
+        route(*[("127.0.0.1", 1)] * 9)
+
+
+RECORDS = st.builds(
+    Record, st.integers(0, 1), U32, st.integers(0, 65535), st.integers(0, 2**62), st.integers(0, 2**62), st.just(5), st.integers(0, 2**62),
+    st.integers(0, 1),
+)  # fmt: skip
+
+
+@given(st.lists(RECORDS, max_size=MAX_BLOCKS))
+def test_feedback_is_read_as_it_was_written(records):
+    assert read_feedback(write_feedback(records), 5) == records
+
+
+@given(st.binary(max_size=1200))
+def test_payloads_of_another_form_are_refused_by_value_error(payload):
+    for reader in (lambda given: read_feedback(given, 0), read_command, read_setup):
+        try:
+            reader(payload)
+        except ValueError as error:
+            assert "allowed are" in str(error)
+
+
+def test_commands_and_announcements_are_read_as_they_were_written():
+    assert read_command(write_command(300)) == 300
+    assert read_setup(write_setup(2**50)) == 2**50
+
+
+@given(st.lists(st.integers(0, 3 * WINDOW), max_size=200))
+def test_the_replay_window_equals_a_set(numbers):
+    window, seen = ReplayWindow(), set()
+    for number in numbers:
+        newest = max(seen, default=-1)
+        assert window.accept(number) == (number not in seen and number > newest - WINDOW)
+        if number > newest - WINDOW:
+            seen.add(number)
