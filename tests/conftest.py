@@ -2,14 +2,17 @@
 
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import gymnasium
 import pytest
+from gymnasium.envs.registration import load_env_creator
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.network.scenarios import splits
 
 # No deadline: a property may pay for compiling a kernel. Derandomised: the same examples on every run and every machine.
@@ -18,34 +21,45 @@ settings.load_profile("vcgym")
 set_hypothesis_home_dir(Path(__file__).parents[1] / "outputs" / "cache" / "hypothesis")
 
 
-@pytest.fixture(params=[name for name in gymnasium.registry if name.startswith("vcgym/")])
+ENV_IDS = [name for name in gymnasium.registry if name.startswith("vcgym/")]
+
+
+@pytest.fixture(params=ENV_IDS)
 def env_id(request):
     """Each registered environment in turn, unless a test names its own."""
     return request.param
 
 
-# Arguments of a short call, and of one so short that every session ends at least twice within forty decisions.
-SHORT = {"vcgym/Rate-v0": {"seconds": 1.5}, "vcgym/SendOrder-v0": {"seconds": 1.5}}
-SHORTEST = {
-    "vcgym/Playout-v0": {"packets": 12, "scenario": "table1"},
-    "vcgym/Rate-v0": {"seconds": 0.6},
-    "vcgym/SendOrder-v0": {"seconds": 0.2},
-}
+@cache
+def faces(env_id):
+    """The batch of an environment with its defaults."""
+    return gymnasium.make_vec(env_id).unwrapped
 
 
 @pytest.fixture
 def short(env_id):
-    """Arguments of a short call."""
-    return SHORT.get(env_id, {"packets": 150})
+    """Arguments of a call of 15 decisions or more."""
+    face = faces(env_id)
+    return {"packets": 15 * max(face.controls.interval, 10)} if isinstance(face, PathsVectorEnv) else {"seconds": 1.5}
 
 
 @pytest.fixture
 def shortest(env_id):
-    """Arguments of a call of a dozen decisions."""
-    return SHORTEST.get(env_id, {"packets": 60, "scenario": "table1"})
+    """Arguments of a call so short that every session ends at least twice within forty decisions."""
+    face = faces(env_id)
+    if not isinstance(face, PathsVectorEnv):
+        return {"seconds": 0.2 if hasattr(face, "action_masks") else 0.6}
+    return {"packets": 12 if face.controls.at_arrivals else 6 * face.controls.interval, "scenario": "table1"}
 
 
-@pytest.fixture(params=["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
+@pytest.fixture
+def decides_on_time(env_id):
+    """True if the decisions of an environment are equally far apart, so that calls of one length end together."""
+    face = faces(env_id)
+    return isinstance(face, PathsVectorEnv) and not face.controls.at_arrivals
+
+
+@pytest.fixture(params=[name for name in ENV_IDS if issubclass(load_env_creator(gymnasium.spec(name).vector_entry_point), PathsVectorEnv)])
 def path_env_id(request):
     """Each environment of calls over paths in turn."""
     return request.param

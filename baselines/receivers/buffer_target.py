@@ -30,13 +30,13 @@ class NetEqTarget(NamedTuple):
     edge: Edge = Edge.UPPER
     memory: Memory = Memory.FORGETTING
     start_target_ms: float = 80.0
-    least_target_ms: float = 10.0
-    most_target_ms: float = 1500.0
+    min_target_ms: float = 10.0
+    max_target_ms: float = 1500.0
 
 
 @allocate.register(NetEqTarget)
 def _allocate(params, sessions, paths):
-    require_within(params, start_target_ms=(0.0, 1e4), least_target_ms=(0.0, 1e4), most_target_ms=(params.least_target_ms, 1e4))
+    require_within(params, start_target_ms=(0.0, 1e4), min_target_ms=(0.0, 1e4), max_target_ms=(params.min_target_ms, 1e4))
     return allocate_lag(params, sessions)
 
 
@@ -53,4 +53,4 @@ def _update(params, state, s, record):
 
 @decide.register(NetEqTarget)
 def _decide(params, state, s, now_us):
-    return min(max(state[s].lag_us, microseconds(params.least_target_ms)), microseconds(params.most_target_ms))
+    return min(max(state[s].lag_us, microseconds(params.min_target_ms)), microseconds(params.max_target_ms))

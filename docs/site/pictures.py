@@ -14,6 +14,8 @@ from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.sender_policy import OrderPolicy
 from vcgym.baselines.systems import load_system
+from vcgym.envs.conference.central import ConferenceEnv
+from vcgym.envs.conference.picture import draw_conference
 from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.report.board import Board, boards
@@ -51,6 +53,15 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
     _save(lambda axes: envs.unwrapped.draw(axes, 0), name.lower())
 
 
+def conference(decisions: int, seed: int) -> None:
+    """Draw a conference of six parties whose sources add 2 kbit/s to every link at each decision."""
+    env = ConferenceEnv("random", 6)
+    env.reset(seed=seed)
+    for _ in range(decisions):
+        env.session.step(np.full((6, 6, 6), 0.05))
+    _save(lambda axes: draw_conference(axes, env.session), "conference")
+
+
 def leads(board: Board) -> None:
     """Draw the anchored score of the best system of each family; random paths are off the axis."""
     assert board.axis is not None
@@ -65,7 +76,7 @@ def leads(board: Board) -> None:
             axes.errorbar(middle, at, xerr=ends, fmt="o", color=color, capsize=3, label=f"{label}, 95 % interval")
         axes.axvline(100.0, color="black", linestyle=":", label="hindsight, which knows the future")
         axes.set_yticks(range(len(shown)), [line.standing.system for line in shown])
-        axes.set_xlabel(f"% of the R that hindsight gains over {board.published}, the best published system ({board.worlds} worlds)")
+        axes.set_xlabel(f"% of the gain of hindsight over {board.published}, the best published system ({board.worlds} worlds)")
 
     _save(drawn, "leads", "lower right")
 
@@ -127,6 +138,7 @@ def main() -> None:
     leads(boards(read_with_oracles(RUN))[0])
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
+    conference(20, 3)
     call("relay_avoided", "A bad relay avoided", "best-link", {"BEST-WM": "stays", "GRD+EWMA-tuned": "leaves"}, 5, (16.0, 36.0))
     lags = {"DRT-FIX": "a lag of 60 ms", "DRT-EWMA-tuned": "a lag that follows"}
     call("burst_ridden_out", "A burst ridden out", "user-node", lags, 5, (16.0, 36.0))

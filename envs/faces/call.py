@@ -31,6 +31,17 @@ class CallVectorEnv(PathsVectorEnv):
     End of episode: truncation at the end of the call (6,000 packets, 600 steps); packets at the sender or in flight are counted in the last
         step.
     Source: VCRoute with WMJitter (arXiv 2310.05054), one agent for both; the uplink's controls are those of GCC, and of SBPN over TFRC.
+
+    Args:
+        num_envs: number of calls played in parallel, >= 1.
+        interval: packets between decisions, >= 1.
+        router: rule that sets the path; None: the agent does.
+        receiver: rule that sets the lag; None: the agent does.
+        uplink: scenario of a bottleneck before the paths, see docs/sending.md; None: packets leave at once.
+        rate: with an uplink, rule that sets the rate; None: the agent does.
+        order: with an uplink, scheduler; None: the agent selects one.
+        pacing: with an uplink, transmission opportunities per packet time at the target; 0: spaced by the mean packet size at the target.
+        arguments: those of every environment over paths, docs/envs.md.
     """
 
     reset_options = ("pair", "stratum", "kind")

@@ -26,6 +26,12 @@ class PlayoutVectorEnv(PathsVectorEnv):
         packet lost or late; or a reward object.
     End of episode: truncation after the last arrival; in that step the queue is flushed and the player plays to the end.
     Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is controlled by `router`, by default Direct.
+
+    Args:
+        num_envs: number of calls played in parallel, >= 1.
+        router: rule that sets the path.
+        mechanism: watermark: the agent sets its lag; count or published: the agent sets the target of our or of the published count buffer.
+        arguments: those of every environment over paths, docs/envs.md.
     """
 
     def __init__(self, num_envs: int = 1, router: NamedTuple = ROUTER, mechanism: str = "watermark", **arguments: Any) -> None:

@@ -44,6 +44,16 @@ class RateVectorEnv(SenderVectorEnv):
     End of episode: truncation at the end of the call (60 to 125 s); packets in flight are counted in the last step.
     Source: the control of GCC and TFRC; `order` is the scheduler, by default first in, first out. The reward is R3Net's
         (arXiv 1912.02222) with a cost of change.
+
+    Args:
+        num_envs: number of calls played in parallel, >= 1.
+        order: rule that sets the order.
+        scenario: name, see docs/sending.md, or any `BottleneckRecipe`.
+        pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
+        reward: utility or emodel, or parameters of a reward.
+        action: continuous, discrete or exact.
+        features: reports: the features of docs/envs.md; intervals: those of the Bandwidth Estimation Challenge, a report every 60 ms.
+        arguments: those of every environment of senders, docs/envs.md.
     """
 
     rewards: ClassVar = {"utility": Utility(), "emodel": AudioEModel()}

@@ -23,6 +23,12 @@ class RelayVectorEnv(PathsVectorEnv):
         packet lost or late; or a reward object.
     End of episode: truncation at the end of the call (6,000 packets, 600 steps); packets in flight are counted in the last step.
     Source: the routing half of VCRoute (arXiv 2310.05054); `receiver` controls the lag, by default WMJitter of the same paper.
+
+    Args:
+        num_envs: number of calls played in parallel, >= 1.
+        receiver: rule that sets the lag.
+        interval: packets between decisions, >= 1.
+        arguments: those of every environment over paths, docs/envs.md.
     """
 
     def __init__(self, num_envs: int = 1, receiver: NamedTuple = RECEIVER, interval: int = 10, **arguments: Any) -> None:

@@ -46,6 +46,17 @@ class SendOrderVectorEnv(SenderVectorEnv):
     Source: the control of SBPN over TFRC; `rate` controls the rate, by default TFRC; the scheduler `overflow` chooses the victim in a full
         queue, by default the new packet. With ``send_queue=None`` the world sets the length of the queue, and L is the longest in the
         scenario.
+
+    Args:
+        num_envs: number of calls played in parallel, >= 1.
+        rate: rule that sets the rate.
+        overflow: rule that chooses the packet to drop from a full queue.
+        scenario: name, see docs/sending.md, or any `BottleneckRecipe`.
+        send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
+        pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
+        reward: on_time or emodel, or parameters of a reward.
+        empty_slot: meaning of an action on an empty slot: newest (the newest queued packet) or refuse (an error).
+        arguments: those of every environment of senders, docs/envs.md.
     """
 
     chosen_from = "queue"

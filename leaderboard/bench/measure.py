@@ -48,9 +48,9 @@ class Effort(NamedTuple):
     round_s: float = 0.2
     scale: float = 1.0
 
-    def part(self, whole: int, least: int = 1) -> int:
+    def part(self, whole: int, minimum: int = 1) -> int:
         """Return `whole` at this scale, but at least `least`."""
-        return max(least, round(whole * self.scale))
+        return max(minimum, round(whole * self.scale))
 
 
 def rate(name: str, unit: str, amount: float, run: Run, effort: Effort, threads: int = 1) -> Record:

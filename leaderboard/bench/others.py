@@ -85,7 +85,7 @@ def plain_python(effort: Effort) -> Iterator[Record]:
 def over_plain_python(effort: Effort) -> Iterator[Record]:
     """Yield the ratio of packets per second, compiled loop to plain Python, of DRT-WM on the same kind of worlds."""
     delays_us = _delays_of_the_direct_path(effort)
-    scenario, sessions = Scenario("wonderproxy", "paper", len(delays_us)), effort.part(CALLS, least=2)
+    scenario, sessions = Scenario("wonderproxy", "paper", len(delays_us)), effort.part(CALLS, minimum=2)
     fast = calls(SYSTEMS["drt_wm"], scenario, sessions)
     yield median_ratio(
         "drt_wm_over_plain_python", (len(delays_us), lambda: forward(delays_us)), (sessions * scenario.packets, fast), effort

@@ -73,7 +73,7 @@ def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Record]:
     if isinstance(table, DelayTable):
         yield Record(f"{named}_largest_error", table.largest_error_ms, "ms", 1, 1, 0.0)
         yield Record(f"{named}_mean_error", table.mean_error_ms, "ms", 1, 1, 0.0)
-    scenario, sessions = Scenario("wonderproxy", mode, effort.part(PACKETS)), effort.part(CALLS, least=2)
+    scenario, sessions = Scenario("wonderproxy", mode, effort.part(PACKETS)), effort.part(CALLS, minimum=2)
     for threads, unit in ((1, "packets/s/core"), (2, "packets/s")):
         yield rate(named, unit, sessions * scenario.packets, calls(pair, scenario, sessions, threads), effort, threads)
 

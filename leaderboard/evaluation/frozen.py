@@ -23,6 +23,7 @@ from vcgym.network.traces.cards import DataError
 SAMPLED = 3  # hashed worlds per part over paths: first, middle and last
 # Fields of worlds that were added after older suites were frozen.
 ADDED_LATER = ("discipline", "pauses_s", "backwards", "reverse", "file_bytes", "idle_s")
+RENAMED = {"min_kbps": "least_kbps"}  # fields by the names under which older suites were frozen
 _HASHED_APART: Any = None  # traces are hashed by content
 
 
@@ -115,7 +116,7 @@ def _text(value: Any) -> str:
     fields: dict[str, Any] | None = getattr(value, "_field_defaults", None)
     if fields is not None:
         shown = [name for name in value._fields if name not in ADDED_LATER or getattr(value, name) != fields[name]]
-        return f"{type(value).__name__}({', '.join(f'{name}={_text(getattr(value, name))}' for name in shown)})"
+        return f"{type(value).__name__}({', '.join(f'{RENAMED.get(name, name)}={_text(getattr(value, name))}' for name in shown)})"
     if isinstance(value, tuple):
         return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"
     return repr(value)

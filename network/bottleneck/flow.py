@@ -124,7 +124,7 @@ def _require(which: Tcp | Udp | OtherCall) -> None:
         return
     require_within(which, forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), jitter_ms=(0.0, 1e3), idle_s=(0.0, 1e9))
     if which.file_bytes is not None and not 1 <= which.file_bytes[0] <= which.file_bytes[1] <= 1 << 40:
-        raise ValueError(f"Tcp.file_bytes is {which.file_bytes}; allowed is 1 <= least <= largest <= {1 << 40}")
+        raise ValueError(f"Tcp.file_bytes is {which.file_bytes}; allowed is 1 <= minimum <= maximum <= {1 << 40}")
     one_of("Tcp.control", which.control, tuple(CONTROLS))
     if which.forward_ms + which.backward_ms <= 0.0:
         raise ValueError("Tcp.forward_ms + Tcp.backward_ms is 0; allowed is a round trip above 0")

@@ -82,7 +82,7 @@ def require_rates(rates_kbps: tuple[float, float, float], whose: str) -> None:
     """
     start, lowest, highest = rates_kbps
     if not 1.0 <= lowest <= start <= highest <= 1e6:
-        raise ValueError(f"rates_kbps = {rates_kbps} of {whose}: allowed is 1 <= least <= start <= largest <= 1e6")
+        raise ValueError(f"rates_kbps = {rates_kbps} of {whose}: allowed is 1 <= minimum <= start <= maximum <= 1e6")
 
 
 def require_pauses(pauses_s: tuple[tuple[float, float], ...], whose: str) -> None:

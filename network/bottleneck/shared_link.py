@@ -95,5 +95,5 @@ def require_link(link: SharedLink) -> None:
     if link.reverse is not None and isinstance(link.discipline, Codel | FqCodel):
         raise ValueError(f"discipline = {link.discipline} of {link.name} with a bottleneck `reverse`: allowed are None and Threshold")
     if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:
-        raise ValueError(f"outage_ms = {link.outage_ms} of {link.name}: allowed is 0 <= least <= largest <= 10,000")
+        raise ValueError(f"outage_ms = {link.outage_ms} of {link.name}: allowed is 0 <= minimum <= maximum <= 10,000")
     require_something(link.audio, link.video, link.name)

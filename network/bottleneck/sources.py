@@ -81,7 +81,7 @@ class Encoder(NamedTuple):
     packet_bytes: int = 1200
     lag_ms: float = 100.0
     step_kbps: float = 10.0
-    least_kbps: float = 50.0
+    min_kbps: float = 50.0
     spread: float = 0.1
     key_every: int = 300
     key_factor: float = 4.0
@@ -108,11 +108,11 @@ def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
         source["model"], source["entries"] = SERIES, len(require_sizes(which.sizes_bytes))
     else:
         require_within(
-            which, lag_ms=(0.0, 1e5), step_kbps=(0.0, 1e6), least_kbps=(1.0, 1e6), spread=(0.0, 1.0), key_every=(0, 1 << 30),
+            which, lag_ms=(0.0, 1e5), step_kbps=(0.0, 1e6), min_kbps=(1.0, 1e6), spread=(0.0, 1.0), key_every=(0, 1 << 30),
             key_factor=(1.0, 100.0),
         )  # fmt: skip
         source["model"], source["lag_us"] = ENCODER, which.lag_ms * 1000
-        source["step_bps"], source["min_bps"] = which.step_kbps * 1000, which.least_kbps * 1000
+        source["step_bps"], source["min_bps"] = which.step_kbps * 1000, which.min_kbps * 1000
         source["spread"], source["key_every"], source["key_factor"] = which.spread, which.key_every, which.key_factor
     return source
 

@@ -3,7 +3,7 @@
 The receiver acknowledges each segment at once with the next missing one. NewReno (RFC 6582): the third duplicate acknowledgement
 retransmits the missing segment and cuts the window; each further duplicate allows one more segment; a partial acknowledgement retransmits
 the next hole; recovery ends when everything sent before it is acknowledged. A timeout goes back to the first missing segment.
-Timer: RFC 6298, at least `RTO_LEAST_MARGIN_US` above the smoothed round trip; samples only from segments sent once (Karn).
+Timer: RFC 6298, at least `RTO_MIN_MARGIN_US` above the smoothed round trip; samples only from segments sent once (Karn).
 
 Queue and delays are FIFO, so the receiver's state for a segment can be computed when its acknowledgement arrives. So a segment in flight
 is one ring entry, from sending to acknowledgement, and no other events are needed.
@@ -24,7 +24,7 @@ PIPE = 8192  # segments in flight; a power of two
 _MASK = PIPE - 1
 MAX_WINDOW = PIPE // 2  # segments, the receiver's window: leaves space for retransmissions after a timeout
 INITIAL_WINDOW = 10.0  # segments, RFC 6928
-RTO_LEAST_MARGIN_US = 200_000  # margin of the timeout above the smoothed round trip, as in Linux; RFC 6298 2.4: 1 s in total
+RTO_MIN_MARGIN_US = 200_000  # margin of the timeout above the smoothed round trip, as in Linux; RFC 6298 2.4: 1 s in total
 RTO_MAX_US = 60_000_000  # RFC 6298 2.5
 RTO_START_US = 1_000_000  # RFC 6298 2.1
 _DUPLICATES = 3  # RFC 5681 3.2
@@ -188,7 +188,7 @@ def _sample(connection, rtt_us):
     else:
         connection.rttvar_us = 0.75 * connection.rttvar_us + 0.25 * abs(connection.srtt_us - rtt_us)
         connection.srtt_us = 0.875 * connection.srtt_us + 0.125 * rtt_us
-    rto_us = connection.srtt_us + max(4.0 * connection.rttvar_us, np.float64(RTO_LEAST_MARGIN_US))
+    rto_us = connection.srtt_us + max(4.0 * connection.rttvar_us, np.float64(RTO_MIN_MARGIN_US))
     connection.rto_us = min(rto_us, np.float64(RTO_MAX_US))
 
 

@@ -31,7 +31,7 @@ CONTROLS = {"reno": RENO, "cubic": CUBIC_LINUX, "cubic_standard": CUBIC_STANDARD
 C = 0.4  # RFC 9438 5
 BETA = 0.7  # RFC 9438 4.6
 FRIENDLY = 3.0 * (1.0 - BETA) / (1.0 + BETA)
-_LEAST = 2.0
+_MIN_SSTHRESH = 2.0
 _NO_LIMIT = 1e18
 
 WINDOW = np.dtype(
@@ -74,10 +74,10 @@ def grow(window, now_us, rtt_us):
 def cut(window, flight):
     """Cut the window after a loss, at most once per round trip, with `flight` segments in flight."""
     if window.control == RENO:
-        window.ssthresh = max(flight / 2.0, _LEAST)
+        window.ssthresh = max(flight / 2.0, _MIN_SSTHRESH)
     else:
         window.w_max = window.cwnd * (1.0 + BETA) / 2.0 if window.cwnd < window.w_max else window.cwnd
-        window.ssthresh = max(BETA * window.cwnd, _LEAST)
+        window.ssthresh = max(BETA * window.cwnd, _MIN_SSTHRESH)
         window.cwnd_prior, window.epoch_us = window.cwnd, -1
     window.cwnd = window.ssthresh
 

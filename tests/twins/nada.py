@@ -9,7 +9,7 @@ class PlainNada:
     """The slow twin of `Nada`, in ms and bit/s; fed as (report, news) one after the other."""
 
     def __init__(self, p, start, least, most):
-        self.p, self.r, self.least, self.most = p, start, least, most
+        self.p, self.r, self.minimum, self.maximum = p, start, least, most
         self.log, self.base, self.intervals, self.r_recv, self.lost = [], None, [], 0.0, 0
         self.p_loss = self.p_mark = self.x = 0.0
         self.before = None
@@ -62,10 +62,10 @@ class PlainNada:
         if self.lost == 0 and all(one["delay"] - self.base <= p.no_queue_ms for one in log):
             self.r = max(self.r, (1 + min(p.max_ramp_up, p.ramp_up_queuing_ms / (rtt + p.report_ms + p.filter_ms))) * self.r_recv)
         else:
-            offset = x - p.priority * p.x_reference_ms * self.most / self.r
+            offset = x - p.priority * p.x_reference_ms * self.maximum / self.r
             step = p.kappa * (now - self.before) / p.tau_ms * offset / p.tau_ms * self.r
             self.r = self.r - step - p.kappa * p.eta * (x - self.x) / p.tau_ms * self.r
-        self.r, self.x, self.before = min(max(self.r, self.least), self.most), x, now
+        self.r, self.x, self.before = min(max(self.r, self.minimum), self.maximum), x, now
         shaped = 8 * news.waiting_bytes * p.frames_per_s
-        encoder = max(self.least, self.r - min(0.05 * self.r, p.encoder_yields * shaped))
-        return encoder, min(self.most, self.r + min(0.05 * self.r, p.sending_rises * shaped)) / encoder
+        encoder = max(self.minimum, self.r - min(0.05 * self.r, p.encoder_yields * shaped))
+        return encoder, min(self.maximum, self.r + min(0.05 * self.r, p.sending_rises * shaped)) / encoder

@@ -164,7 +164,7 @@ class PlainScreamV2(PlainAcks):
             self.adjust_target()
         part = 1.0
         if not active and ratio > p.under_way_limit:
-            part /= min(p.most_lowered, ratio / p.under_way_limit)
+            part /= min(p.max_lowered, ratio / p.under_way_limit)
         part *= 1 - min(0.8, max(0.0, p.mss_bytes / self.ref_wnd - 0.1))
         self.rate = min(self.most, max(self.least, part * 8e6 * self.ref_wnd / self.s_rtt))
         high = sorted(self.ratios)[math.ceil(0.75 * len(self.ratios)) - 1] if self.ratios else 1.0

@@ -67,7 +67,7 @@ class ScreamV2(NamedTuple):
         pacing_head_room: PACKET_PACING_HEADROOM, ratio of the pacing rate to the rate.
         min_pacing_bps: RATE_PACE_MIN, minimum pacing rate.
         under_way_limit: BYTES_IN_FLIGHT_LIMIT, share of the window in flight above which the rate is reduced.
-        most_lowered: BYTES_IN_FLIGHT_LIMIT_COMPENSATION, maximum divisor of that reduction.
+        max_lowered: BYTES_IN_FLIGHT_LIMIT_COMPENSATION, maximum divisor of that reduction.
     """
 
     target_low_ms: float = 60.0
@@ -88,7 +88,7 @@ class ScreamV2(NamedTuple):
     pacing_head_room: float = 1.5
     min_pacing_bps: float = 50_000.0
     under_way_limit: float = 0.9
-    most_lowered: float = 1.5
+    max_lowered: float = 1.5
 
 
 _BETA = (0.1, 1.0)
@@ -97,7 +97,7 @@ _RANGES = {
     "min_window_bytes": (1.0, 1e7), "overhead": (1.0, 100.0), "head_room": (1.0, 100.0), "mss_bytes": (1.0, 65535.0), "beta_loss": _BETA,
     "beta_mark": _BETA, "alpha_gain": _SHARE, "delay_gain": _SHARE, "post_congestion_s": (0.001, 1e4), "growth": _SHARE,
     "virtual_rtt_ms": (0.1, 1e4), "pacing_head_room": (1.0, 100.0), "min_pacing_bps": (1.0, 1e9), "under_way_limit": (0.01, 100.0),
-    "most_lowered": (1.0, 100.0),
+    "max_lowered": (1.0, 100.0),
 }  # fmt: skip
 
 STATE = np.dtype(
@@ -194,7 +194,7 @@ def target_rate_bps(params, window_bytes, rtt_us, ratio, l4s_active):
     """Return the rate of a window (4.3); `ratio`: bytes in flight divided by the window."""
     part = 1.0 - min(max(params.mss_bytes / window_bytes - _SMALL, 0.0), _MAX_OFF)
     if ratio > params.under_way_limit and not l4s_active:
-        part /= min(params.most_lowered, ratio / params.under_way_limit)
+        part /= min(params.max_lowered, ratio / params.under_way_limit)
     return 8e6 * window_bytes / rtt_us * part
 
 

@@ -52,10 +52,10 @@ def settings_of(scenario: str) -> list[Setting]:
     return [*found, Setting(REPLAY, scenario, "leo", "replay")] if scenario == "wonderproxy" else found
 
 
-def parts_of(setting: Setting, seeds: int, packets: int, least: int = MIN_WORLDS) -> Iterator[PlayedPart]:
-    """Yield all worlds of a setting in parts: `seeds` for each pair, at least `least` in all."""
+def parts_of(setting: Setting, seeds: int, packets: int, min_worlds: int = MIN_WORLDS) -> Iterator[PlayedPart]:
+    """Yield all worlds of a setting in parts: `seeds` for each pair, at least `min_worlds` in all."""
     scenario = setting.worlds(packets_of(setting, packets))
-    draws = every_pair(scenario, seeds, least)
+    draws = every_pair(scenario, seeds, min_worlds)
     for first in range(0, len(draws), _WORLDS):
         yield PlayedPart(setting, scenario, draws[first : first + _WORLDS], first)
 

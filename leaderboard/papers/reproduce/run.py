@@ -32,7 +32,7 @@ def parts_to_play(config: ReproduceConfig) -> list[PlayedPart]:
         for scenario in dict.fromkeys(filter(None, map(scenario_of, load_statements())))
         for setting in settings_of(scenario)
         if scenario != _LOOKED_UP and (setting.mode != "replay" or os.environ.get(DATA_VARIABLE))
-        for part in parts_of(setting, config.seeds, config.call_packets, config.least)
+        for part in parts_of(setting, config.seeds, config.call_packets, config.min_worlds)
     ]
 
 

@@ -28,7 +28,7 @@ from vcgym.network.bottleneck.sources import Audio, Encoder
 from vcgym.network.scenarios.bottleneck.kinds import BottleneckKinds, Kind, everywhere
 
 RMCAT_KBPS = (170.0, 170.0, 1520.0)  # RFC 8867 5, video of 150 to 1500 kbit/s and audio of 20
-RMCAT_AUDIO, RMCAT_VIDEO = Audio(50, 20.0), Encoder(least_kbps=150.0)
+RMCAT_AUDIO, RMCAT_VIDEO = Audio(50, 20.0), Encoder(min_kbps=150.0)
 _SHORT_TCP, _START_ON, _IDLE_S = 10, 2, 10.0  # RFC 8867 5.7
 _FILE_BYTES = (100_000, 1_000_000)
 

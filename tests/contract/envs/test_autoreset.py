@@ -49,13 +49,13 @@ def _begins(hand, observations, infos, row):
     assert all(infos[name][row] == value and infos[f"_{name}"][row] for name, value in world.items())
 
 
-def _ends(ends, env_id):
-    """Sessions of Relay and Call end together, those of the others at different steps; every session has ended more than once."""
+def _ends(ends, together):
+    """Sessions that decide on time end together, others at different steps; every session has ended more than once."""
     assert all(len(of_row) >= 2 for of_row in ends)
-    assert (len(set(map(tuple, ends))) > 1) == (env_id not in ("vcgym/Relay-v0", "vcgym/Call-v0"))
+    assert (len(set(map(tuple, ends))) == 1) == together
 
 
-def test_next_step(env_id, shortest):
+def test_next_step(env_id, shortest, decides_on_time):
     env, hands = _setup(env_id, AutoresetMode.NEXT_STEP, shortest)
     over, ends = np.zeros(3, bool), [[], [], []]
     for step in range(STEPS):
@@ -77,10 +77,10 @@ def test_next_step(env_id, shortest):
                 assert all(infos[name][row] == value and infos[f"_{name}"][row] for name, value in info.items())
             elif truncated.any():
                 assert not infos["_rating"][row]
-    _ends(ends, env_id)
+    _ends(ends, decides_on_time)
 
 
-def test_same_step(env_id, shortest):
+def test_same_step(env_id, shortest, decides_on_time):
     env, hands = _setup(env_id, AutoresetMode.SAME_STEP, shortest)
     ends, kept = [[], [], []], []
     for step in range(STEPS):
@@ -105,10 +105,10 @@ def test_same_step(env_id, shortest):
         observations[:] = np.nan  # what was handed out is a copy
     for final, expected in kept:  # and so is each final observation: no later step wrote into it
         np.testing.assert_array_equal(final, expected)
-    _ends(ends, env_id)
+    _ends(ends, decides_on_time)
 
 
-def test_disabled(env_id, shortest):
+def test_disabled(env_id, shortest, decides_on_time):
     env, hands = _setup(env_id, AutoresetMode.DISABLED, shortest)
     ends = [[], [], []]
     for step in range(STEPS):
@@ -132,7 +132,7 @@ def test_disabled(env_id, shortest):
         seeds = [seed if over else None for seed, over in zip(SEEDS, truncated, strict=True)]
         observations, _ = env.reset(seed=seeds, options={"reset_mask": truncated})
         np.testing.assert_array_equal(observations, last)  # the others stand where they stood
-    _ends(ends, env_id)
+    _ends(ends, decides_on_time)
 
 
 @pytest.mark.parametrize("observation", ["features", "records"])

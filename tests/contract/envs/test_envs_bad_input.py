@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.receivers.wmjitter import WMJitter
@@ -91,23 +92,21 @@ def test_measured_data_that_is_not_there(path_env_id, tmp_path, monkeypatch):
         _make(path_env_id, scenario="leo", mode="replay")
 
 
-OUTSIDE = {
-    "vcgym/Relay-v0": {
-        "discrete": [[0, 17], [0, -1], [0], [0, 0, 0], [0.0, 1.0], [np.nan, 0.0]],
-        "continuous": [np.full((2, 17), 1.01), np.full((2, 17), np.nan), np.zeros((2, 16))],
-        "exact": [[0, 17]],
-    },
-    "vcgym/Playout-v0": {
-        "discrete": [[0, 32], [-1, 0], [1.5, 1.0]],
-        "continuous": [[[0.0], [np.nan]], [[0.0], [-2.0]], [0.0, 0.0]],
-        "exact": [[0, -1], [0, 60_000_001]],
-    },
-    "vcgym/Call-v0": {
-        "discrete": [[[0, 0], [17, 0]], [[0, 32], [0, 0]], [[0.0, 0.5], [0.0, 0.0]], [0, 0]],
-        "continuous": [np.full((2, 18), np.inf), np.full((2, 18), np.nan), np.zeros((2, 17))],
-        "exact": [[[0, -1], [0, 0]], [[17, 0], [0, 0]]],
-    },
-}
+def _outside(space):
+    """Batches of two actions, one of them outside `space`: too large, too small, in each entry; no number; of other shapes."""
+    inside = np.zeros((2, *space.shape), space.dtype)
+    high = np.broadcast_to(space.high if isinstance(space, spaces.Box) else getattr(space, "nvec", getattr(space, "n", 0)) - 1, space.shape)
+    low = space.low if isinstance(space, spaces.Box) else np.zeros_like(high)
+    step = 0.01 if space.dtype == np.float32 else 1
+    for entry in np.ndindex(space.shape):
+        for value in (high[entry] + step, low[entry] - step, np.nan):
+            outside = inside.astype(np.float64) if np.isnan(value) else inside.copy()
+            outside[(1, *entry)] = value
+            yield outside
+    yield inside[:1]
+    yield np.zeros((3, *space.shape), space.dtype)
+    if space.dtype != np.float32:
+        yield inside + 0.5
 
 
 @pytest.mark.parametrize("form", ["discrete", "continuous", "exact"])
@@ -115,9 +114,9 @@ def test_an_action_outside_the_space_moves_nothing(path_env_id, form):
     env = _make(path_env_id, action=form)
     env.reset(seed=1)
     before = env.get_state()
-    for action in OUTSIDE[path_env_id][form]:
+    for action in _outside(env.single_action_space):
         with pytest.raises(ValueError, match=r"(?s)action .*: allowed are values of"):
-            env.step(np.array(action))
+            env.step(action)
     after = env.get_state()
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)
 

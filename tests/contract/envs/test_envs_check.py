@@ -101,7 +101,7 @@ def test_the_window_is_closed_with_the_environment(env_id, short):
 
 
 def test_the_picture_shows_the_past_alone(path_env_id):
-    env = gymnasium.make(path_env_id, packets=200, render_mode="rgb_array")
+    env = gymnasium.make(path_env_id, packets=2000, render_mode="rgb_array")
     env.action_space.seed(1)
     env.reset(seed=4)
     before = env.render()

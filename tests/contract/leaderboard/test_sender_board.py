@@ -131,7 +131,7 @@ def test_text_has_every_system_and_the_kinds(folder):
 
 def test_the_page_names_the_metric_and_has_no_part_of_a_call_over_paths(folder):
     page = (folder / "report.html").read_text()
-    assert "every system met the same worlds. utility: " in page and "Delay: until received, kind by kind" in page
+    assert "every system played the same worlds. utility: " in page and "Delay: until received, kind by kind" in page
     assert "G.114" not in page and "One session over time" not in page
     assert page.count('data-value="PPO"') >= 5
 

@@ -44,7 +44,7 @@ def test_threads_change_nothing(written):
 
 def test_every_reward_has_its_line_in_every_kind(written):
     names = [reward.name for reward in REWARDS]
-    assert [row[:2] for row in cells(written[0], "## Does it matter")] == [[kind, name] for kind in KINDS for name in names[1:]]
+    assert [row[:2] for row in cells(written[0], "## Does prediction matter?")] == [[kind, name] for kind in KINDS for name in names[1:]]
     for kind in KINDS:
         rows = cells(written[0], f"## {kind} in {label(PART)} (10 worlds)")
         assert [row[0] for row in rows] == names

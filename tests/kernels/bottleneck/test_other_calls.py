@@ -62,9 +62,9 @@ class PlainCall:
         self.forward_us, self.backward_us = round(of.forward_ms * 1000), round(of.backward_ms * 1000)
         stops_s = min(getattr(of, "stops_s", math.inf), link.seconds)
         self.ends_us = round((stops_s - begins_us / 1e6) * 1e6)
-        self.target, self.least, self.most = (1000.0 * rate for rate in of.rates_kbps)
+        self.target, self.minimum, self.maximum = (1000.0 * rate for rate in of.rates_kbps)
         self.state = allocate(rule, 1, 1)
-        init(rule, self.state, 0, RateLimits(self.target, self.least, self.most), rng.stream_key(np.uint64(seed), 2, rng.POLICY))
+        init(rule, self.state, 0, RateLimits(self.target, self.minimum, self.maximum), rng.stream_key(np.uint64(seed), 2, rng.POLICY))
         self.queue, self.limit = [], link.send_queue
         self.default_report_every_us = self.report_us = round(link.report_every_ms * 1000)
         self.sent, self.told, self.chance_us, self.mean = [], 0, 0, float(min(of.video.packet_bytes, MEAN_BYTES))
@@ -114,7 +114,7 @@ class PlainCall:
     def ask(self, now):
         waiting, sent = sum(packet[1] for packet in self.queue), sum(packet[3] for packet in self.sent)
         see_sender(self.rule, self.state, 0, SenderStatus(waiting, self.captured, sent, self.frames, self.frame, self.frame_us))
-        self.target = min(max(float(decide(self.rule, self.state, 0, now)), self.least), self.most)
+        self.target = min(max(float(decide(self.rule, self.state, 0, now)), self.minimum), self.maximum)
         self.pace, self.window = pacing(self.rule, self.state, 0, self.pacing), window_bytes(self.rule, self.state, 0)
 
     def capture(self, now):

@@ -79,7 +79,7 @@ def test_encoder_follows_with_its_lag():
 
 
 def test_encoder_goes_in_steps_and_no_lower_than_it_can():
-    which = Encoder(spread=0.0, key_every=0, step_kbps=100.0, least_kbps=50.0, lag_ms=0.0, frames_per_s=25.0)
+    which = Encoder(spread=0.0, key_every=0, step_kbps=100.0, min_kbps=50.0, lag_ms=0.0, frames_per_s=25.0)
     for target, rate in ((199e3, 100e3), (200e3, 200e3), (20e3, 50e3), (0.0, 50e3), (99e3, 50e3)):
         assert sizes_of(which, 1, target)[0] * 8 * 25 == rate
 

@@ -93,7 +93,7 @@ class Sender:
     def __init__(self, link, rate, order, pacing, ends_us, backward_us, report_loss):
         self.link, self.rate, self.order, self.pacing, self.ends_us = link, rate, order, pacing, ends_us
         self.backward_us, self.report_loss = backward_us, report_loss
-        self.target, self.least, self.most = (1000.0 * kbps for kbps in link.rates_kbps)
+        self.target, self.minimum, self.maximum = (1000.0 * kbps for kbps in link.rates_kbps)
         self.bottleneck, self.queue, self.sent = Bottleneck(link), [], []
         self.audio = self.frame = self.reports = self.told = self.chance_us = 0
         self.report_us, self.rtt = round(link.report_every_ms * 1000), 0.0
@@ -117,7 +117,7 @@ class Sender:
         ]
 
     def set_target(self, bps):
-        self.target = min(max(float(bps), self.least), self.most)
+        self.target = min(max(float(bps), self.minimum), self.maximum)
 
     def ask(self, now_us):
         self.set_target(self.rate.decide(now_us))

@@ -86,7 +86,7 @@ class Twin:
     def show(self, records):
         self.shown += records
 
-    def least(self, costs):
+    def smallest(self, costs):
         return min(costs, key=costs.__getitem__)
 
 
@@ -115,7 +115,7 @@ class TwinGreedy(Twin):
             estimate, newest = self.estimate(path)
             fresh = 0.5 ** ((10_000 * slot - newest) / 1000 / self.params.half_life_ms)
             expected[path] = self.usual[path] if estimate is None else fresh * estimate + (1 - fresh) * self.usual[path]
-        best = self.least(expected)
+        best = self.smallest(expected)
         if self.held is None or expected[best] < expected[self.held] - self.params.margin_ms:
             self.held = best
         return self.held
@@ -130,7 +130,7 @@ class TwinDiscounted(Twin):
             known = self.params.prior_packets + sum(weights)
             total = self.params.prior_packets * self.usual[path] + sum(w * delay_ms(r) for w, r in zip(weights, on_path, strict=True))
             draws[path] = total / known + math.sqrt(max(1.0, self.variance[path]) / known) * self.draw(slot, path)
-        return self.least(draws)
+        return self.smallest(draws)
 
 
 class TwinSliding(Twin):
@@ -141,7 +141,7 @@ class TwinSliding(Twin):
             known = self.params.prior_packets + len(on_path)
             mean = (self.params.prior_packets * self.usual[path] + sum(on_path)) / known
             draws[path] = mean + math.sqrt(max(1.0, self.variance[path]) / known) * self.draw(slot, path)
-        return self.least(draws)
+        return self.smallest(draws)
 
 
 class TwinLinUCB(Twin):
@@ -169,7 +169,7 @@ class TwinLinUCB(Twin):
         theta = np.linalg.solve(a, ridge * np.array([0, 0, 0, 1.0]) + rows.T @ np.array(self.costs))
         xs = [self.x(slot, path) for path in range(self.paths)]
         index = {p: theta @ x - self.params.alpha * math.sqrt(x @ np.linalg.solve(a, x)) for p, x in enumerate(xs)}
-        best = self.least(index)
+        best = self.smallest(index)
         self.decided[slot] = (best, xs[best])
         return best
 
@@ -197,7 +197,7 @@ class TwinVCRouteV2(Twin):
     def decide(self, slot):
         tau0 = [1 / max(1.0, variance) for variance in self.variance]
         draws = {p: self.mu[p] + math.sqrt(1 / self.tau[p] + 1 / tau0[p]) * self.draw(slot, p) for p in self.kept}
-        path = self.least(draws)
+        path = self.smallest(draws)
         _, newest = self.newest(path) or (0, self.usual[path])
         reward = newest + self.params.spread_weight * self.spread(path)
         tau = max(0.001, self.params.route.discount * self.tau[path])

@@ -273,14 +273,14 @@ def test_published_buffer_equals_a_priority_queue(packets):
 def test_published_buffer_waits_a_packet_longer_than_its_target():
     sent = 10_000 * np.arange(60)
     for target_ms, wait_us in ((40.0, 50_000), (45.0, 50_000), (10.0, 20_000)):
-        fixed = NetEqTarget(start_target_ms=target_ms, least_target_ms=target_ms, most_target_ms=target_ms)
+        fixed = NetEqTarget(start_target_ms=target_ms, min_target_ms=target_ms, max_target_ms=target_ms)
         result = emissions(PublishedBuffer(fixed), sent, sent + 70_000)
         assert set((result.emitted_us - sent - 70_000)[~result.flushed].tolist()) == {wait_us}
 
 
 def test_published_buffer_loses_what_comes_out_behind_a_newer_packet_and_not_what_comes_late():
     """Target 20 ms: packet 1 comes after 3 has gone in and goes out before it; packet 2 comes after 3 has gone out."""
-    fixed = PublishedBuffer(NetEqTarget(start_target_ms=20.0, least_target_ms=20.0, most_target_ms=20.0))
+    fixed = PublishedBuffer(NetEqTarget(start_target_ms=20.0, min_target_ms=20.0, max_target_ms=20.0))
     packets = [0, 3, 1, 4, 5, 6, 2, 7, 8, 9, 10]
     result = emissions(fixed, [10_000 * packet for packet in packets], [10_000 * k for k in range(len(packets))])
     assert [packets[i] for i in np.flatnonzero(result.late)] == [2]
@@ -381,8 +381,8 @@ def test_on_one_path_the_window_never_begins_anew():
 
 def test_target_is_clamped():
     sent = 10_000 * np.arange(30)
-    assert levels(NetEqTarget(least_target_ms=35.0), sent, sent)[-1] == 35_000
-    assert levels(NetEqTarget(least_target_ms=0.0, most_target_ms=5.0), sent, sent)[-1] == 5_000
+    assert levels(NetEqTarget(min_target_ms=35.0), sent, sent)[-1] == 35_000
+    assert levels(NetEqTarget(min_target_ms=0.0, max_target_ms=5.0), sent, sent)[-1] == 5_000
 
 
 def test_mechanism_of_each_rule():
@@ -397,7 +397,7 @@ def test_mechanism_of_each_rule():
         (CountTarget(math.nan), r"CountTarget\.target_ms is nan"),
         (WMJitter(quantile=1.5), r"WMJitter\.quantile is 1\.5; allowed range is \[0\.0, 1\.0\]"),
         (WMJitter(update_on_late=2), r"WMJitter\.update_on_late is 2"),
-        (NetEqTarget(least_target_ms=20.0, most_target_ms=10.0), r"NetEqTarget\.most_target_ms is 10\.0; allowed range is \[20\.0"),
+        (NetEqTarget(min_target_ms=20.0, max_target_ms=10.0), r"NetEqTarget\.max_target_ms is 10\.0; allowed range is \[20\.0"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, message):

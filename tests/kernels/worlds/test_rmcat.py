@@ -81,4 +81,4 @@ def test_what_cannot_be_a_case_is_refused(case, message):
 
 
 def test_media_are_the_encoder_of_the_rfc():
-    assert link(ONE).video == Encoder(least_kbps=150.0)
+    assert link(ONE).video == Encoder(min_kbps=150.0)
