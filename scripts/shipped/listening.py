@@ -40,7 +40,7 @@ _VISQOL_HZ = 16_000
 
 
 class Heard(NamedTuple):
-    """Call as rated and as measured: R (0 to 93.2), the same without delay impairment, and relative similarity (near 1: nothing missing)."""
+    """Call as rated and as measured: R (0 to 93.2), R without delay impairment, and relative similarity (near 1: nothing missing)."""
 
     stratum: str
     world: int
