@@ -63,7 +63,7 @@ class Controller:
             header, payload = opened
             if header.kind == Kind.FEEDBACK:
                 self._known.extend(read_feedback(payload, now_us - self._origin_us))
-            elif self._slot <= 1:
+            elif self.learned == 0:  # the sender puts slot 0 off until it has a command
                 self._origin_us, self._slot = read_setup(payload), 1
                 yield self._command(now_us)
 
