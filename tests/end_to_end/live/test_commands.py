@@ -1,5 +1,6 @@
 """The commands of a live call: relays, emulator and the three parties meet over loopback, by secret and session file only."""
 
+import io
 import stat
 import threading
 import wave
@@ -7,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from vcgym.live import commands
+from vcgym.live.call.stats import Stats
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.live.protocol.session import hop_of
 
@@ -34,7 +37,7 @@ def test_parties_meet_by_a_session_file(tmp_path, monkeypatch):
         known.release()
 
     with ThreadPoolExecutor(8) as pool:
-        relays = [pool.submit(commands.relay, RelayConfig(secret=secret, seconds=10.0), started) for _ in range(3)]
+        relays = [pool.submit(commands.relay, RelayConfig(secret=secret, seconds=8.0), started) for _ in range(3)]
         for _ in relays:
             assert known.acquire(timeout=60.0)
         session = tmp_path / "session.json"
@@ -59,7 +62,10 @@ def test_parties_meet_by_a_session_file(tmp_path, monkeypatch):
 
 
 def test_a_call_on_this_machine_is_played():
-    call, draw = commands.play(CallConfig(seconds=SECONDS, world={"scenario": "table1", "seed": 2}))
+    shown = io.StringIO()
+    with Stats(Console(file=shown, force_terminal=True, width=120)) as stats:
+        call, draw = commands.play(CallConfig(seconds=SECONDS, world={"scenario": "table1", "seed": 2}), stats)
+    assert "R, 10 s" in shown.getvalue()
     arrived = call.played.arrived_us >= 0
     assert draw.pair and np.mean(arrived) > 0.5
     assert call.timer_error_us.shape == (np.count_nonzero(arrived),) and call.timer_error_us.min() >= 0

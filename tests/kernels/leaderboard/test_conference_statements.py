@@ -37,7 +37,7 @@ def test_all_that_is_computed_is_as_published_but_theorem_1(tmp_path):
 
 
 def test_a_packet_passes_the_bottleneck_once_and_queues_as_its_price_says():
-    """M3 and M4: beta / R is 50 ms each way, and 60 ms from E to F when 400 kbps are left there."""
+    """M3: beta / R is 50 ms each way. M4: it is 60 ms from E to F when 400 kbps are left there."""
     plain, less = (play_fixed_point(capacity_kbps, 0) for capacity_kbps in (480.0, 400.0))
     assert plain.queueing_ms[[A, C], [C, A]] == pytest.approx(50.0, rel=0.15)
     assert less.queueing_ms[A, C] == pytest.approx(60.0, rel=0.15)
