@@ -36,7 +36,7 @@ RENDERED: dict[str, tuple[Any, int, int]] = {
 RUN = Path("outputs/leaderboard/quick-v2")
 """Finished run of `make leaderboard`, which `leads` draws."""
 BLOCKS = 8  # of 5.12 s
-OFF_AXIS = 10.0  # of R
+LEAST = -50.0  # %, the smallest score that is drawn
 GREY, BLUE, RED = "#b8bec6", "#1f4ea1", "#c83c28"
 
 
@@ -63,20 +63,20 @@ def conference(decisions: int, seed: int) -> None:
 
 
 def leads(board: Board) -> None:
-    """Draw the lead of the best system of each family over the best published one, and that of hindsight; random paths are off the axis."""
-    shown = [(line.standing.system, line.kind, line.value.to_published) for line in reversed(few(board)) if line.value.to_published]
-    shown = [one for one in shown if one[2].value > -OFF_AXIS]
+    """Draw the anchored score of the best system of each family; random paths are off the axis."""
+    assert board.axis is not None
+    scores = board.axis.scores
+    shown = [line for line in reversed(few(board)) if scores[line.standing.system].value > LEAST]
 
     def drawn(axes: Any) -> None:
         for kind, label, color in (("agent", "learned", BLUE), ("tuned", "rule, tuned", RED), ("rule", "rule, as published", GREY)):
-            found = [(at, lead) for at, (_, of_kind, lead) in enumerate(shown) if of_kind == kind]
-            at, middle = [at for at, _ in found], [lead.value for _, lead in found]
-            ends = [[lead.value - lead.low for _, lead in found], [lead.high - lead.value for _, lead in found]]
+            found = [(at, scores[line.standing.system]) for at, line in enumerate(shown) if line.kind == kind]
+            at, middle = [at for at, _ in found], [score.value for _, score in found]
+            ends = [[score.value - score.low for _, score in found], [score.high - score.value for _, score in found]]
             axes.errorbar(middle, at, xerr=ends, fmt="o", color=color, capsize=3, label=f"{label}, 95 % interval")
-        if board.axis is not None:
-            axes.axvline(board.axis.room.value, color="black", linestyle=":", label="hindsight: no policy can know the future")
-        axes.set_yticks(range(len(shown)), [name for name, _, _ in shown])
-        axes.set(xlabel=f"R above {board.published}, the best published system, on the same {board.worlds} worlds")
+        axes.axvline(100.0, color="black", linestyle=":", label="hindsight, which knows the future")
+        axes.set_yticks(range(len(shown)), [line.standing.system for line in shown])
+        axes.set_xlabel(f"% of the gain of hindsight over {board.published}, the best published system ({board.worlds} worlds)")
 
     _save(drawn, "leads", "lower right")
 

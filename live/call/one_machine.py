@@ -8,6 +8,7 @@ relays and have an emulator each.
 
 import multiprocessing
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -105,6 +106,7 @@ def network(secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]],
 def _serve_network(
     pipe: Connection, secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]
 ) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     parts: list[Part] = [(opened, Emulator(secret, world)) for opened, world in emulators]
     parts += [(opened, Relay(secret)) for opened in relays]
     parent = os.getppid()
