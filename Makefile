@@ -54,6 +54,7 @@ reproduce: install
 	$(BIN)/vcgym-reproduce full=$(or $(FULL),false)
 	$(BIN)/vcgym-reproduce paper=senders folder=outputs/reproduce
 	$(BIN)/vcgym-reproduce paper=applications folder=outputs/reproduce
+	$(BIN)/vcgym-reproduce paper=conferences folder=outputs/reproduce
 
 # Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.
 clean:

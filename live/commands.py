@@ -13,10 +13,10 @@ from vcgym.baselines.systems import load_system
 from vcgym.envs.call.batch import LOCATIONS, Played
 from vcgym.live.call.audio import encoded, read_wav, rendered, tones, write_wav
 from vcgym.live.call.controller import Controller
-from vcgym.live.call.one_machine import GRACE_US, LEAD_US, play_live
+from vcgym.live.call.one_machine import GRACE_US, play_live
 from vcgym.live.call.parties import Addresses, LiveCall, Parties, session_over
 from vcgym.live.call.receiver import Receiver
-from vcgym.live.call.sender import Sender
+from vcgym.live.call.sender import LEAD_US, Sender
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig, WorldConfig
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Limits, Relay

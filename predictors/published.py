@@ -6,7 +6,6 @@ Neither file can execute code: one is numbers with a JSON header, the other JSON
 import functools
 import hashlib
 import importlib.resources
-import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
-from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import faults
 from vcgym.predictors.mlp import Network, aligned, require_network
 from vcgym.predictors.table import DelayTable, tabulate
@@ -70,13 +69,12 @@ def publish(folder: Path, network: Network, training: Training) -> None:
         FileExistsError: the folder holds a predictor.
     """
     require_network(network)
-    folder.mkdir(parents=True, exist_ok=True)
     if (folder / CARD).exists():
         raise FileExistsError(f"{folder / CARD} exists already; nothing is overwritten")
     weights = save(dict(zip(Network._fields, map(np.ascontiguousarray, network), strict=True)))
     card = PredictorCard(weights_sha256=hashlib.sha256(weights).hexdigest(), training=training)
-    _write(folder / WEIGHTS, weights)
-    _write(folder / CARD, (card.model_dump_json(indent=2) + "\n").encode())
+    replace_file(folder / WEIGHTS, weights)
+    replace_file(folder / CARD, (card.model_dump_json(indent=2) + "\n").encode())
 
 
 def read_card(folder: Path) -> PredictorCard:
@@ -144,10 +142,3 @@ def _network(path: Path, content: bytes) -> Network:
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     return aligned(network)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())

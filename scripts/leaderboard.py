@@ -3,7 +3,7 @@
 For suites over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. do=add adds
 the submission in `folder`. do=verify recomputes the agents' scores from their actions, and fails if one differs. do=page writes one page
 for all suites with results in the same parent folder. do=fairness lets calls share a bottleneck. do=courses draws systems in the test cases
-of RMCAT.
+of RMCAT, or on the dumbbell if the suite is of conferences.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,8 +25,10 @@ from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairin
 from vcgym.leaderboard.report.courses import draw_courses
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
+from vcgym.leaderboard.report.session_rates import draw_session_rates
 from vcgym.leaderboard.report.system_list import system_rows
 from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.trial import observe
@@ -59,8 +61,9 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         _print_rows(HEADINGS, rows, console)
         console.print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
     elif config.do == "courses":
-        for name, system in systems_of(SUITES["rmcat-v0"], config.systems).items():
-            console.print(f"Picture: {draw_courses(name, system, config.folder)}", soft_wrap=True)
+        draw, of = (draw_session_rates, suite) if suite.columns is CONFERENCE else (draw_courses, SUITES["rmcat-v0"])
+        for name, system in systems_of(of, config.systems).items():
+            console.print(f"Picture: {draw(name, system, config.folder)}", soft_wrap=True)
     else:
         _play(config, suite, console)
 

@@ -16,6 +16,9 @@ from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import DrawnWorld, WorldDraw
 
+LENGTHENED = 0.5
+"""Share of the calls that `Calls.lengthen` changes."""
+
 
 class Calls:
     """Calls of one scenario, each on its own world; the worlds stay in memory, about 0.4 MB each for 17 paths and one minute.
@@ -49,6 +52,15 @@ class Calls:
     def __len__(self) -> int:
         """Return the number of calls."""
         return len(self.draws)
+
+    def lengthen(self, max_added_ms: float, draws: np.random.Generator) -> None:
+        """Add a delay to every path of half of the calls, drawn for each call between 0 and `max_added_ms`, history included."""
+        chosen = draws.random(len(self)) < LENGTHENED
+        added_us = np.where(chosen, draws.uniform(0.0, 1000.0 * max_added_ms, len(self)), 0.0).astype(np.int32)[:, None, None]
+        loaded = self.world.loaded
+        self.world.loaded = np.where(loaded < 0, loaded, loaded + added_us)
+        self.world.delay_us = self.world.loaded[0]
+        self.world.history[:, :, 1] += added_us[:, :, 0] / 1000.0
 
     def cut(self, parts: int) -> "list[Calls]":
         """Deal the calls in turn into `parts` groups of nearly equal size."""

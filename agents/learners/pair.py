@@ -76,6 +76,8 @@ class Turns:
         self.config, self.seed, self.home, self.log = config, seed, home, log
         scenarios = scenarios_of(config)
         self.train = [Calls.evenly(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
+        for kind, calls in enumerate(self.train):
+            calls.lengthen(config.max_added_ms, np.random.default_rng([seed, kind]))
         self.validation = [Calls.evenly(scenario, "validation", config.validation_calls) for scenario in scenarios]
         self.packets_played = 0
         torch.manual_seed(seed)

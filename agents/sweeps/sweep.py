@@ -28,6 +28,7 @@ from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.agents.tracking.tracking import Run, Tracking, marked
 from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, require_same_study, tags_of, title_of
 from vcgym.agents.training.training import require_trainable
+from vcgym.network.traces.plain_file import replace_file, require_space
 
 _MARKER = "mlflow_run"  # file with the id of a run
 _RETRIES = 2  # retries of a trial whose process, machine or training is lost
@@ -53,6 +54,7 @@ def run_sweep(config: SweepConfig) -> Best:
     Raises:
         FileExistsError: the folder holds a sweep and `config.train.resume` is false.
         ValueError: the folder holds another sweep; see also `vcgym.agents.training.training.require_trainable`.
+        DataError: the disk of the folder is almost full.
         TrialError: all trials failed, or none left an agent on this machine.
     """
     folder, saved = config.folder, config.folder / "config.json"
@@ -61,14 +63,15 @@ def run_sweep(config: SweepConfig) -> Best:
     config.train.data.export()
     require_trainable(config.train)
     require_same_study(config)
+    require_space(folder)
     data, title = data_hash(config.train.env), title_of(config.train)
     tracking, trial = Tracking(), run_trial if config.scheduler == "asha" else run_member
-    folder.mkdir(parents=True, exist_ok=True)
-    saved.write_text(config.model_dump_json(indent=2) + "\n")
+    replace_file(saved, (config.model_dump_json(indent=2) + "\n").encode())
     with (
         ray_running(config.concurrent, config.ray.address),
         tracking.run(f"{title} sweep: {config.train.study}", tags=tags_of(config.train, data), marker=folder / _MARKER) as sweep,
         progress("sweep", config.trials) as report_progress,
+        ExitStack() as trials,
     ):
         sweep.config(config)
         tuner = tune.Tuner(
@@ -78,7 +81,7 @@ def run_sweep(config: SweepConfig) -> Best:
             run_config=tune.RunConfig(
                 name=folder.name,
                 storage_path=str(folder.parent),
-                callbacks=[_Nested(tracking, sweep, config.train, data, report_progress)],
+                callbacks=[_Nested(tracking, sweep, config.train, data, report_progress, trials)],
                 failure_config=tune.FailureConfig(max_failures=_RETRIES),
                 verbose=0,
             ),
@@ -137,11 +140,13 @@ def _halving(config: SweepConfig) -> ASHAScheduler:
 
 
 class _Nested(tune.Callback):
-    """Callback of the driver that logs the reports of trials as runs nested in the sweep's."""
+    """Callback of the driver that logs the reports of trials as runs nested in the sweep's; `trials` closes those left open."""
 
-    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, report_progress: OnProgress):
+    def __init__(
+        self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, report_progress: OnProgress, trials: ExitStack
+    ) -> None:
         self.tracking, self.sweep, self.config, self.data_hash, self.report_progress = tracking, sweep, config, data_hash, report_progress
-        self.ended = 0
+        self.trials, self.ended = trials, 0
         self.open: dict[str, tuple[Run, ExitStack]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -151,7 +156,7 @@ class _Nested(tune.Callback):
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         name = name_of(trial.trial_id)
         if name not in self.open:
-            stack, marker = ExitStack(), home_of(self.config, name) / _MARKER
+            stack, marker = self.trials.enter_context(ExitStack()), home_of(self.config, name) / _MARKER
             tags = tags_of(self.config, self.data_hash, self.config.seeds[0])
             run = stack.enter_context(self.tracking.run(f"{title_of(self.config)} {name}", parent=self.sweep, tags=tags, marker=marker))
             log_inputs(run, trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name), self.data_hash)

@@ -9,6 +9,7 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.tracking import points
 from vcgym.agents.tracking.points import Point
 from vcgym.agents.training.training import train
+from vcgym.network.traces.plain_file import replace_file
 
 METRIC = "validation/return_mean"
 VALUES = ("learning_rate", "ent_coef")  # what a sweep searches
@@ -45,6 +46,7 @@ def run_trial(values: dict[str, float], train_config: TrainConfig) -> None:
     """Repeat the reports of an interrupted trial, then train from its newest checkpoint to the end."""
     name = name_of(tune.get_context().get_trial_id())
     config = trial_config(train_config, values["learning_rate"], values["ent_coef"], name)
+    replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())  # a board ranks the folder as a study
     reports, reported = reports_of(train_config, name), 0
     for metrics, steps, _ in points.read(reports):
         tune.report({**metrics, "steps": steps})

@@ -10,7 +10,8 @@ and marginal utility reach the receivers in the headers of its packets.
 Not given in the paper, and chosen here: alpha and beta, both proportional to the mean rate of all sessions, which parties report, at least
 USUAL_KBPS, so that fast networks are climbed as soon as slow ones; in quick start alpha is proportional to R_m + delta instead, which is
 smoother, but makes sessions with varying rates too small in the long run; delta; the start rate of a session; all parties act at the same
-instants; messages forward the newest header of every session; a link is dead after a second without a message. Quick start increases only
+instants; messages forward the newest header of every session; a link is dead after a second without a message; queueing does not count
+towards the delay bound while no tree is within it, since a source that falls silent costs its listeners more. Quick start increases only
 alpha: a larger beta, as in the paper, only filled queues. Left out: coded local recovery, so losses are not repaired.
 """
 
@@ -35,7 +36,7 @@ from vcgym.network.overlay.world import happen
 TICK_US = 100_000
 USUAL_KBPS = 240.0  # below this mean rate neither alpha nor beta fall
 _UPDATE_TICKS, _REPORT_TICKS = 2, 3
-REPORT_S = _REPORT_TICKS * TICK_US / 1e6
+UPDATE_S, REPORT_S = _UPDATE_TICKS * TICK_US / 1e6, _REPORT_TICKS * TICK_US / 1e6
 
 
 @rule(Control.TREES)
@@ -81,6 +82,7 @@ class CelerityState(NamedTuple):
         known_ms: (P, P, P), one-way delays known to the source.
         known_loss: (P, P, P), losses known to the source.
         known_s: (P, P, P), queueing delays known to the source.
+        counted_ms: (P, P), working memory: delays that the bound is compared with.
         packing: working memory.
         scratch: (1,) of PACKET.
         clock: (2,), number of ticks and of events so far.
@@ -102,6 +104,7 @@ class CelerityState(NamedTuple):
     known_ms: NDArray[np.float64]
     known_loss: NDArray[np.float64]
     known_s: NDArray[np.float64]
+    counted_ms: NDArray[np.float64]
     packing: Packing
     scratch: NDArray
     clock: NDArray[np.int64]
@@ -122,7 +125,7 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
         np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64), np.full(square, -1 << 40),
         np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)),
         np.zeros(parties), np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
-        allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
+        np.zeros(square), allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
     )  # fmt: skip
 
 
@@ -208,16 +211,25 @@ def _update_rates(params, state, net, now_us, inside):
 
 
 @kernel
+def _fill_counted(counted_ms, delay_ms, queueing_s, without):
+    """Fill the delays that the bound is compared with; a delay is half a round trip, and `without` is 1 to leave queueing out."""
+    for tail in range(len(delay_ms)):
+        for head in range(len(delay_ms)):
+            counted_ms[tail, head] = delay_ms[tail, head] - without * 500.0 * (queueing_s[tail, head] + queueing_s[head, tail])
+
+
+@kernel
 def _plan(params, state, net, m, now_us, seed, inside):
     learn(state, net, m, now_us)
     rates, delay_ms = state.known_kbps[m] if inside else state.rates_kbps[m], state.known_ms[m]
     slot = (net.sessions[m].plan + 1) % PLANS
     count, bound = 0, 0.0
-    if net.present[m]:
-        bound = session_rate(m, net.present, rates, delay_ms, params.bound_ms, state.cut[m, slot])
-        count = pack(
-            state.packing, m, net.present, rates, delay_ms, params.bound_ms, bound, net.trees[m, slot], net.weights[m, slot]
-        )  # fmt: skip
+    counted_ms, trees, weights = state.counted_ms, net.trees[m, slot], net.weights[m, slot]
+    for without in range(1 + int(inside)):
+        if net.present[m] and count == 0:
+            _fill_counted(counted_ms, delay_ms, state.known_s[m], without)
+            bound = session_rate(m, net.present, rates, counted_ms, params.bound_ms, state.cut[m, slot])
+            count = pack(state.packing, m, net.present, rates, counted_ms, params.bound_ms, bound, trees, weights)
     packed = 0.0
     for tree in range(count):
         packed += net.weights[m, slot, tree]

@@ -48,6 +48,11 @@ class Played(NamedTuple):
         heard = self.kbps[from_s:to_s].mean(axis=0)
         return (heard + np.where(np.eye(len(heard), dtype=bool), np.inf, 0.0)).min(axis=1)
 
+    def window_kbps(self, from_s: int, window_s: int) -> NDArray[np.float64]:
+        """Return the rates of the sessions in each whole window from `from_s` on, (windows, P)."""
+        starts = range(from_s, len(self.kbps) - window_s + 1, window_s)
+        return np.array([self.session_kbps(at_s, at_s + window_s) for at_s in starts])
+
 
 def play(world: ConferenceWorld, params: Celerity | Planned | OraclePlanned, log: int = 0) -> Played:
     """Play a world of whole seconds.

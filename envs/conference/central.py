@@ -8,12 +8,11 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
+from vcgym.envs.conference.picture import RENDER, Rendered
 from vcgym.envs.conference.session import ConferenceSession
 
-METADATA: dict[str, Any] = {"render_modes": []}
 
-
-class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
+class ConferenceEnv(Rendered, gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     """Rate allocation in a conference by one agent with the observations of all sources; see `ParallelConference`.
 
     Observation: those of all sources, concatenated, ``Box(0, 100, (P (6 P^2 + 3),))``.
@@ -22,10 +21,10 @@ class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     End of episode: truncation after `seconds`.
     """
 
-    metadata = METADATA
+    metadata = RENDER
 
-    def __init__(self, scenario: str = "dumbbell", parties: int = 4, seconds: float = 60.0) -> None:
-        self.session = ConferenceSession(scenario, parties, seconds)
+    def __init__(self, scenario: str = "dumbbell", parties: int = 4, seconds: float = 60.0, render_mode: str | None = None) -> None:
+        super().__init__(ConferenceSession(scenario, parties, seconds), render_mode)
         self.observation_space = spaces.Box(0.0, 100.0, (parties * self.session.size,), np.float32)
         self.action_space = spaces.Box(-1.0, 1.0, (parties**3,), np.float32)
         self._done = True
@@ -35,6 +34,7 @@ class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         super().reset(seed=seed)
         self.session.start(int(self.np_random.integers(1 << 31)) if seed is None else seed)
         self._done = False
+        self._show()
         return self._observe(), {}
 
     def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -48,6 +48,7 @@ class ConferenceEnv(gym.Env[NDArray[np.float32], NDArray[np.float32]]):
         parties = self.session.parties
         reward = self.session.step(np.asarray(action, np.float64).reshape(parties, parties, parties))
         self._done = self.session.done
+        self._show()
         return self._observe(), reward, False, self._done, {}
 
     def _observe(self) -> NDArray[np.float32]:

@@ -7,10 +7,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
+from vcgym.envs.conference.picture import RENDER, Rendered
 from vcgym.envs.conference.session import ConferenceSession
 
 
-class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
+class ParallelConference(Rendered, ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
     """Rate allocation in a conference: each source changes the rates of its session on all overlay links, every 300 ms.
 
     Observation: ``Box(0, 100, (6 P^2 + 3,))`` float32: rate in Mbit/s, one-way delay in s (2: the link is dead), loss, queueing in s, life
@@ -22,11 +23,10 @@ class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float3
     Source: Celerity's control of link rates, with an agent in place of its gradient.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"name": "vcgym/Conference-v0", "render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"name": "vcgym/Conference-v0", **RENDER}
 
-    def __init__(self, scenario: str = "dumbbell", parties: int = 4, seconds: float = 60.0) -> None:
-        self.session = ConferenceSession(scenario, parties, seconds)
-        self.render_mode = None
+    def __init__(self, scenario: str = "dumbbell", parties: int = 4, seconds: float = 60.0, render_mode: str | None = None) -> None:
+        super().__init__(ConferenceSession(scenario, parties, seconds), render_mode)
         self.possible_agents = [f"source_{m}" for m in range(parties)]
         self.agents: list[str] = []
         self._observation = spaces.Box(0.0, 100.0, (self.session.size,), np.float32)
@@ -48,6 +48,7 @@ class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float3
             self._random = np.random.default_rng(seed)
         self.session.start(int(self._random.integers(1 << 31)) if seed is None else seed)
         self.agents = list(self.possible_agents)
+        self._show()
         return self._observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
@@ -55,6 +56,7 @@ class ParallelConference(ParallelEnv[str, NDArray[np.float32], NDArray[np.float3
         reward = self.session.step(np.stack([np.asarray(actions[agent], np.float64) for agent in self.possible_agents]))
         agents, done = self.agents, self.session.done
         observations = self._observations()
+        self._show()
         if done:
             self.agents = []
         none: dict[str, Any] = {agent: {} for agent in agents}

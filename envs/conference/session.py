@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
 from vcgym.baselines.conference.reports import STATE
-from vcgym.network.overlay.network import PACKET_BYTES, start_network
+from vcgym.baselines.conference.trees import NO_PARENT
+from vcgym.network.overlay.network import PACKET_BYTES, PLANS, start_network
 from vcgym.network.overlay.world import network_of
 from vcgym.network.scenarios.conference import draw_conference
 
@@ -43,6 +44,7 @@ class ConferenceSession:
         """Start on world `seed`; all sources send at Celerity's initial rates."""
         self.seed = np.uint64(seed)
         world = draw_conference(self.scenario, seed, self.parties, self.seconds)
+        self.topology = world.topology
         self.net, self.events = network_of(world)
         self.state = allocate_celerity(_PARAMS, self.parties)
         start_network(self.net, self.seed)
@@ -50,6 +52,7 @@ class ConferenceSession:
         self.decisions = 0
         self._counts = np.zeros((_WINDOW + 1, 3, self.parties, self.parties))
         self._emitted = np.zeros((_WINDOW + 1, self.parties))
+        self._bytes = np.zeros((_WINDOW + 1, len(self.net.links)))
         self._play()
         self._utility = self.utility()
 
@@ -61,11 +64,18 @@ class ConferenceSession:
         self._emitted = np.roll(self._emitted, -1, axis=0)
         self._counts[-1] = heard["packets"], heard["late"], heard["delay_us"]
         self._emitted[-1] = self.net.sessions["number"]
+        self._bytes = np.roll(self._bytes, -1, axis=0)
+        self._bytes[-1] = self.net.links["bytes"]
+
+    @property
+    def now_s(self) -> float:
+        """Time in the conference in s."""
+        return self.decisions * DECISION_US / 1e6
 
     @property
     def done(self) -> bool:
         """Return True when the conference is done."""
-        return self.decisions * DECISION_US >= self.seconds * 1e6
+        return self.now_s >= self.seconds
 
     def step(self, changes: NDArray[np.float64]) -> float:
         """Change link rates and play to the next decision; return the shared reward.
@@ -89,6 +99,20 @@ class ConferenceSession:
         np.fill_diagonal(gained, np.inf)
         rates: NDArray[np.float64] = gained.min(axis=1) * PACKET_BYTES * 8e3 / (_WINDOW * DECISION_US)
         return rates
+
+    def link_loads(self) -> NDArray[np.float64]:
+        """Return what entered each physical link over the last 1.5 s, (L,), as a share of its capacity."""
+        bits: NDArray[np.float64] = 8e6 * (self._bytes[-1] - self._bytes[0])
+        return bits / (_WINDOW * DECISION_US * self.net.links["rate_bps"])
+
+    def largest_trees(self) -> list[NDArray[np.int16]]:
+        """Return the parents (P,) of the tree with the largest rate of each session; all -1 for a silent one."""
+        found = []
+        for m, session in enumerate(self.net.sessions):
+            slot = int(session["plan"]) % PLANS
+            tree = self.net.trees[m, slot, np.argmax(self.net.weights[m, slot, : max(1, session["trees"])])]
+            found.append(tree.copy() if session["trees"] else np.full(self.parties, NO_PARENT, np.int16))
+        return found
 
     def utility(self) -> float:
         """Return the sum of ln(rate + 10 kbps), where the offset bounds marginal utility as in Celerity."""

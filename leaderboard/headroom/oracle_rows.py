@@ -34,7 +34,7 @@ from vcgym.leaderboard.oracles.script import play_script
 from vcgym.leaderboard.oracles.seen import Seen, along, see
 from vcgym.leaderboard.oracles.sequences import best_sequence, clairvoyant, costs
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.call_columns import CALL, METRICS
+from vcgym.leaderboard.results.call_columns import ANCHORS, CALL, METRICS
 from vcgym.leaderboard.results.call_metrics import g114_band, rows
 from vcgym.leaderboard.results.columns import IDENTITY
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -45,6 +45,7 @@ from vcgym.network.worlds.world import WorldDraw, blocks
 
 SEQUENCES: dict[str, int | None] = {"0": 0, "1": 1, "4": 4, "16": 16, "any": None}
 JOINT = {"0": 0, "1": 1, "2": 2, "6": 6, "any": UNLIMITED}
+_JOINT = "oracle_joint_"
 PACKETS_PER_MINUTE = 60_000_000 // SLOT_US
 _TICK_MS = SLOT_US / 1000.0
 
@@ -92,12 +93,19 @@ def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path) ->
     return [row | suite for row in kept(folder, (decides, references), make).to_pylist()]
 
 
+def hindsight_row(world: Drawn) -> dict[str, Any]:
+    """Return the row of the oracle with anchored score 100 (`ANCHORS`); its R is that of `oracle_rows` within twice `GAP`."""
+    seen = see(world.scenario, world.draw)
+    allowed = dict(zip(JOINT, _limits(world), strict=True))[ANCHORS.hundred.removeprefix(_JOINT)]
+    return world.identity | {"system": ANCHORS.hundred} | plan_metrics(seen, best_ratings(seen, [allowed])[0].plan)
+
+
 def _made(world: Drawn, references: Mapping[str, System]) -> Iterator[dict[str, Any]]:
     seen = see(world.scenario, world.draw)
     best = dict(zip(JOINT, best_ratings(seen, _limits(world)), strict=True))
     yield from _played(world, seen)
     for name, one in best.items():
-        yield world.identity | {"system": f"oracle_joint_{name}"} | plan_metrics(seen, one.plan)
+        yield world.identity | {"system": f"{_JOINT}{name}"} | plan_metrics(seen, one.plan)
     for name, pair in references.items():
         yield from _apart(world, seen, name, pair, best["6"].plan.path)
 

@@ -31,7 +31,7 @@ def metrics(
     """
     seconds, parties = len(played.kbps), len(played.emitted)
     starts = list(range(COUNTS_FROM_S, seconds - WINDOW_S + 1, WINDOW_S))
-    rates = np.array([played.session_kbps(second, second + WINDOW_S) for second in starts])
+    rates = played.window_kbps(COUNTS_FROM_S, WINDOW_S)
     best = np.array(optima_kbps)[np.searchsorted(changes_s, starts, side="right") - 1]
     logs = np.log(rates + FLOOR_KBPS)
     log = played.log[played.log["created_us"] >= COUNTS_FROM_S * 1_000_000]

@@ -17,6 +17,7 @@ from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
+from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import shown
 
@@ -50,6 +51,9 @@ def results_of(columns: Columns) -> Layout:
 
 RESULTS = results_of(CALL)
 """`results.parquet` of calls over paths."""
+
+HINDSIGHT = "hindsight.parquet"
+"""Shipped rows of the oracle with anchored score 100 on the worlds of quick-v2 (`vcgym.scripts.shipped.hindsight`)."""
 
 DELAY_CDF = layout_of(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
@@ -144,17 +148,16 @@ def read_results(path: Path) -> pa.Table:
 
 
 def read_with_oracles(folder: Path) -> pa.Table:
-    """Return the results of the run in `folder`, followed by the oracles of its worlds if `vcgym-headroom` has computed them.
+    """Return the results of the run in `folder`, followed by the oracles of its worlds: of `vcgym-headroom` if it was run, else as shipped.
 
     Raises:
         FileNotFoundError, ValueError: see `read`, for either file.
     """
     played, oracles = read_results(folder / "results.parquet"), folder / "oracles.parquet"
-    if not oracles.is_file():
-        return played
-    made = read(RESULTS, oracles)
-    worlds = set(_worlds(played))
-    return pa.concat_tables([played, made.filter(pa.array([world in worlds for world in _worlds(made)], pa.bool_()))])
+    made = read(RESULTS, oracles if oracles.is_file() else shipped() / HINDSIGHT)
+    worlds = set(_worlds(played)) if "packets" in played.column_names else set()
+    found = made.filter(pa.array([world in worlds for world in _worlds(made)], pa.bool_()))
+    return pa.concat_tables([played, found]) if found.num_rows else played
 
 
 def _worlds(rows: pa.Table) -> list[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,12 @@ class Controller:
         """Take feedback, or answer an announcement with the first command."""
         if opened := self._inbox.open(datagram):
             header, payload = opened
-            if header.kind == Kind.FEEDBACK:
-                self._known.extend(read_feedback(payload, now_us - self._origin_us))
-            elif self._slot <= 1:
-                self._origin_us, self._slot = read_setup(payload), 1
-                yield self._command(now_us)
+            with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
+                if header.kind == Kind.FEEDBACK:
+                    self._known.extend(read_feedback(payload, now_us - self._origin_us, len(self._session.media)))
+                elif self.learned == 0:  # the sender puts slot 0 off until it has a command
+                    self._origin_us, self._slot = read_setup(payload), 1
+                    yield self._command(now_us)
 
     def wake(self, now_us: int) -> Iterable[Sent]:
         """Decide for each slot that has begun; return the commands."""

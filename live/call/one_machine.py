@@ -8,6 +8,7 @@ relays and have an emulator each.
 
 import multiprocessing
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.live.call.parties import Addresses, LiveCall, Parties, finished, parties_of, session_over, vias
+from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator, emulated
 from vcgym.live.forwarding.relay import Relay
 from vcgym.live.protocol.nodes import Node, open_socket, serve, unix_us
@@ -27,7 +29,6 @@ from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
-LEAD_US = 1_000_000  # from the first announcement to slot 0
 READY_S = 120.0  # limit of the start of the other process
 GRACE_US = 15_000_000  # limit of what follows the last packet
 
@@ -56,7 +57,7 @@ def play_live(
     secret = new_key()
     with ExitStack() as opened:
         relays = [opened.enter_context(open_socket()) for _ in range(1 + max(max(via, default=0) for via in vias(scenario)))]
-        network: list[tuple[socket.socket, EmulatedWorld]] = []
+        emulators: list[tuple[socket.socket, EmulatedWorld]] = []
         parties: list[Parties] = []
         parts: list[Part] = []
         for system, draw in calls:
@@ -64,10 +65,10 @@ def play_live(
             emulator, *ends = [opened.enter_context(open_socket()) for _ in range(4)]
             addresses = Addresses(emulator.getsockname(), [relay.getsockname() for relay in relays], *(end.getsockname() for end in ends))
             session = session_over(scenario, draw, world, secret, addresses)
-            network.append((emulator, world))
+            emulators.append((emulator, world))
             parties.append(parties_of(session, system, world, samples, 0))
             parts.extend(zip(ends, parties[-1].nodes, strict=True))
-        with _network(secret, network, relays):
+        with network(secret, emulators, relays):
             start_us = unix_us() + LEAD_US
             for party in parties:
                 party.sender.started_us = start_us
@@ -84,7 +85,7 @@ def play_live(
 
 
 @contextmanager
-def _network(secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]) -> Iterator[None]:
+def network(secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]) -> Iterator[None]:
     """Run emulators and relays in another process."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
@@ -105,6 +106,7 @@ def _network(secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]]
 def _serve_network(
     pipe: Connection, secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]
 ) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     parts: list[Part] = [(opened, Emulator(secret, world)) for opened, world in emulators]
     parts += [(opened, Relay(secret)) for opened in relays]
     parent = os.getppid()

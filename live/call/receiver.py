@@ -13,6 +13,9 @@ from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
 from vcgym.live.protocol.wire import Address, Header, Kind, write
 from vcgym.network.kernels.slots import SLOT_US
 
+MAX_CLOCK_ERROR_US = 3_600_000_000
+"""A packet that seems to have been sent an hour before or after its arrival is ignored."""
+
 
 class Receiver:
     """The receiver. The first media packet tells when slot 0 began.
@@ -49,8 +52,13 @@ class Receiver:
         """Take a media packet or a probe."""
         if opened := self._inbox.open(datagram):
             header, payload = opened
+            if abs(now_us - header.sent_us) > MAX_CLOCK_ERROR_US:
+                return ()
             if header.kind == Kind.MEDIA:
-                self.media[header.number] = RtpPacket.parse(payload).payload
+                try:
+                    self.media[header.number] = RtpPacket.parse(payload).payload
+                except ValueError:  # a party that has the key and writes nonsense is not heard
+                    return ()
             if self._origin_us < 0:
                 self._origin_us = header.sent_us - header.number * SLOT_US
             kind = MEDIA if header.kind == Kind.MEDIA else PROBE

@@ -14,6 +14,8 @@ from vcgym.live.protocol.wire import Address, Header, Kind, write
 from vcgym.network.kernels.slots import SLOT_US
 
 SETUP_US = 100_000  # interval of the announcements before slot 0
+LEAD_US = 1_000_000  # from the first announcement to slot 0, and by how much slot 0 is put off if there is no command by then
+MAX_ANNOUNCEMENTS = 300  # 30 s
 PAYLOAD_TYPE = 111  # dynamic (RFC 3551, section 6); by habit Opus in WebRTC
 RTP_HZ = 48_000  # RFC 7587, section 4.1
 
@@ -56,17 +58,19 @@ class Sender:
         """Return the announcement or the packets that are due.
 
         Raises:
-            TimeoutError: slot 0 begins, and no command has arrived.
+            TimeoutError: no command has arrived after MAX_ANNOUNCEMENTS.
         """
+        if self._path < 0 and now_us >= self.started_us:
+            self.started_us = now_us + LEAD_US
         if now_us < self.started_us:
             yield self._announce(now_us)
             return
-        if self._path < 0:
-            raise TimeoutError(f"no command reached the sender before slot 0, after {self._announced} announcements")
         while self.due_us <= now_us:
             yield from self._slot(len(self.paths))
 
     def _announce(self, now_us: int) -> Sent:
+        if self._announced == MAX_ANNOUNCEMENTS:
+            raise TimeoutError(f"no command reached the sender after {MAX_ANNOUNCEMENTS} announcements")
         hops, address = self._setup
         header = Header(Kind.SETUP, 0, self._session.number, self._announced, now_us, hops)
         self._announced += 1

@@ -21,13 +21,15 @@ from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.shared_link import SharedLink
 
 BACKWARD_MS = 40.0
+KERNEL_SETTLES_S, MODEL_SETTLES_S = 6.0, 100.0
+"""Time that TCP has before the call begins; the simulator's has no selective acknowledgements and recovers from slow start for long."""
 FRAME_BYTES = MTU + ETHERNET_BYTES
 SEGMENT_BYTES = MTU - 20 - 20 - 12  # payload: IPv4, TCP and its timestamps
 _CHUNK = bytes(1 << 16)
 
 
 class Case(NamedTuple):
-    """A call and TCP connections over one bottleneck, all from the beginning; measured from `from_s` to the end of the call."""
+    """A call and TCP connections over one bottleneck, measured from `from_s` to the end of the call."""
 
     system: System
     link: SharedLink
@@ -53,8 +55,9 @@ def case(system: System, rate_bps: float, queue_ms: float, controls: Sequence[st
 
 
 def simulate(chosen: Case, seeds: int) -> list[Measured]:
-    """Return what the simulator gives for seeds from 0 on."""
-    link = chosen.link
+    """Return what the simulator gives for seeds from 0 on, if the call begins `MODEL_SETTLES_S` after TCP."""
+    link = chosen.link._replace(seconds=MODEL_SETTLES_S + chosen.link.seconds, pauses_s=((0.0, MODEL_SETTLES_S),))
+    chosen = Case(chosen.system, link, MODEL_SETTLES_S + chosen.from_s)
     until_from, whole = (_simulated(chosen.system, link._replace(seconds=seconds), seeds) for seconds in (chosen.from_s, link.seconds))
     found = []
     for row in range(seeds):
@@ -112,7 +115,8 @@ class _Download:
         self.source.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             self.source.connect(listener.getsockname())
-        self._listener, self._opened, self._sink = listener, opened, None
+        self._listener, self._opened = listener, opened
+        self._sink: socket.socket | None = None
         self.received = 0
 
     def fileno(self) -> int:
@@ -144,9 +148,11 @@ def play(chosen: Case) -> Measured:
         here.connect(there.getsockname())
         sender = MediaSender(here, chosen.system, link)
         downloads = [_Download(bottleneck, flow.control, opened) for flow in link.flows if isinstance(flow, Tcp)]
-        origin_ns = time.time_ns()
+        origin_ns = time.time_ns() + (round(KERNEL_SETTLES_S * 1e9) if downloads else 0)
         receiver = MediaReceiver(there, origin_ns, link)
-        parties: list[_Party] = [bottleneck.way_back, sender, receiver, *downloads]
+        parties: list[_Party] = [bottleneck.way_back, *downloads]
+        _run(parties, downloads, origin_ns, 0.0)
+        parties += [sender, receiver]
         _run(parties, downloads, origin_ns, chosen.from_s)
         before = np.array([download.received for download in downloads])
         _run(parties, downloads, origin_ns, link.seconds)

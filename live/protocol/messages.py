@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from vcgym.baselines.records import MEDIA, PROBE, Record
 
 MAX_BLOCKS = 32
+MAX_TIME_US = 1 << 53  # far beyond the longest call
 
 _BLOCK = struct.Struct("!BBHIQQQ")
 _COMMAND = struct.Struct("!H")
@@ -24,8 +25,8 @@ def write_feedback(records: Sequence[Record]) -> bytes:
     )
 
 
-def read_feedback(payload: bytes, known_us: int) -> list[Record]:
-    """Return the records of blocks that reached the router's location at `known_us`.
+def read_feedback(payload: bytes, known_us: int, paths: int) -> list[Record]:
+    """Return the records of blocks that reached the router's location at `known_us`, in a call over `paths` paths.
 
     Raises:
         ValueError: the payload is no list of blocks.
@@ -34,8 +35,8 @@ def read_feedback(payload: bytes, known_us: int) -> list[Record]:
         raise ValueError(f"feedback of {len(payload)} bytes: allowed are 0 to {MAX_BLOCKS} blocks of {_BLOCK.size}")
     found = []
     for kind, late, path, packet, sent_us, arrived_us, lag_us in _BLOCK.iter_unpack(payload):
-        if kind not in (MEDIA, PROBE) or late > 1:
-            raise ValueError(f"feedback of kind {kind}, late {late}: allowed are kinds {MEDIA} and {PROBE}, late 0 or 1")
+        if kind not in (MEDIA, PROBE) or late > 1 or path >= paths or max(sent_us, arrived_us, lag_us) > MAX_TIME_US:
+            raise ValueError(f"feedback of kind {kind}, late {late}, path {path}: allowed are {MEDIA} or {PROBE}, 0 or 1, below {paths}")
         found.append(Record(kind, packet, path, sent_us, arrived_us, known_us, lag_us, late))
     return found
 

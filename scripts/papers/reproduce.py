@@ -10,6 +10,8 @@ from rich.table import Table
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.applications import reproduce as applications
+from vcgym.leaderboard.papers.conferences import reproduce as conferences
+from vcgym.leaderboard.papers.conferences.measures import SEEDS
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
 from vcgym.leaderboard.papers.senders import reproduce as senders
@@ -27,6 +29,8 @@ def main(config: ReproduceConfig) -> None:
         _senders(config, console)
     elif config.paper == "applications":
         _applications(config, console)
+    elif config.paper == "conferences":
+        _conferences(config, console)
     else:
         _vcroute(config, console)
 
@@ -50,6 +54,12 @@ def _applications(config: ReproduceConfig, console: Console) -> None:
     with progress("S3", applications.steps()) as on_progress:
         rows = applications.reproduce(config.folder, on_progress)
     _show("S3 beside ours", rows, config.folder / "application_reproduction.md", console)
+
+
+def _conferences(config: ReproduceConfig, console: Console) -> None:
+    with progress("S2", SEEDS) as on_progress:
+        rows = conferences.reproduce(config.folder, on_progress)
+    _show("S2 beside ours", rows, config.folder / "conference_reproduction.md", console)
 
 
 def _show(title: str, rows: list[dict[str, Any]], page: Path, console: Console) -> None:

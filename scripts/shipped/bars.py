@@ -1,7 +1,7 @@
 """Play every tuned system on the validation worlds of suites and write data/bars.json: ``python -m vcgym.scripts.shipped.bars [suites]``.
 
-Suites that are not named keep their bars. Measured worlds need the environment variable VCGYM_DATA. quick-v2 uses the bars of correlated-v0
-and paper-v0, which have more worlds of the same kinds; stress-v1 uses the bar of stress-v0, which has six of its seven kinds.
+Suites that are not named keep their bars. Measured worlds need the environment variable VCGYM_DATA. stress-v1 uses the bar of stress-v0,
+which has six of its seven kinds.
 """
 
 import json
@@ -22,7 +22,7 @@ from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
 
 FOLDER = Path("outputs/bars")
-LIKE = {"quick-v2": {"correlated": "correlated-v0", "paper": "paper-v0"}, "stress-v1": {"correlated": "stress-v0"}}
+LIKE = {"stress-v1": {"correlated": "stress-v0"}}
 """Suite and board -> the suite whose bar it has."""
 
 
@@ -43,7 +43,7 @@ def main() -> None:
         "name": "bars",
         "description": "The tuned system that systems are compared with on each board, and the means of all tuned systems that chose it",
         "source": "simulated worlds of the validation split of each suite, made by python -m vcgym.scripts.shipped.bars; "
-        "quick-v2 has those of correlated-v0 and paper-v0, stress-v1 those of stress-v0",
+        "stress-v1 has those of stress-v0",
         "licence": "MIT",
         "sha256": canonical_sha256(body),
         "kind": "fitted",

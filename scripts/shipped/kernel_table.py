@@ -21,7 +21,7 @@ RATES_MBPS, QUEUES_MS = (2.0, 5.0, 10.0), (50.0, 200.0)
 PAIRS = (("CUBIC", "CUBIC"), ("Reno", "CUBIC"), ("GCC-WEBRTC", "CUBIC"), ("UNMOD", "CUBIC"), ("SBPN2", "CUBIC"), ("FIXED", "CUBIC"))
 """First flow and second. Where both are TCP, a call of 40 kbit/s beside them measures the waiting time."""
 SECONDS, FROM_S = 40.0, 10.0
-RUNS, SEEDS, AT_ONCE = 4, 30, 6
+RUNS, SEEDS, AT_ONCE = 4, 16, 6
 HEADINGS = (
     "flows", "Mbit/s", "queue ms", "share %", "simulated", "diff. %", "wait ms", "simulated", "diff. %", "p95 ms", "simulated", "diff. %"
 )  # fmt: skip

@@ -12,7 +12,7 @@ from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.rollouts.listening import ratings
+from vcgym.envs.conference.listening import ratings
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.conference_metrics import delay_cdf, metrics
 from vcgym.network.overlay.world import ConferenceWorld

@@ -77,6 +77,26 @@ def test_killed_before_the_card_leaves_nothing_that_loads(folder):
     load_network(folder)
 
 
+@pytest.mark.parametrize("name", [WEIGHTS, CARD])
+def test_a_file_is_whole_or_absent(tmp_path, monkeypatch, name):
+    sync, left = os.fsync, [WEIGHTS, CARD].index(name)
+
+    def fail(handle):
+        nonlocal left
+        if not left:
+            raise OSError(28, "No space left on device")
+        left -= 1
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        publish(tmp_path / "new", NETWORK, TRAINING)
+    assert {path.name for path in (tmp_path / "new").iterdir()} == ({WEIGHTS} if name == CARD else set())
+    monkeypatch.setattr(os, "fsync", sync)
+    publish(tmp_path / "new", NETWORK, TRAINING)
+    assert read_card(tmp_path / "new").training == TRAINING
+
+
 def test_no_learning_library_is_loaded(folder):
     question = (
         f"import sys; from vcgym.predictors.published import load_network; load_network({str(folder)!r});"

@@ -8,6 +8,8 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
 import vcgym.envs.conference  # noqa: F401  (registers the id)
+from vcgym.baselines.conference.trees import NO_PARENT
+from vcgym.envs.conference.central import ConferenceEnv
 from vcgym.envs.conference.parallel import ParallelConference
 from vcgym.envs.conference.session import ConferenceSession
 from vcgym.network.scenarios.conference import draw_conference
@@ -102,3 +104,20 @@ def test_nothing_of_another_side_is_known_before_its_report():
 def test_a_scenario_that_is_not_there_is_refused(arguments, named):
     with pytest.raises(ValueError, match=named):
         draw_conference(arguments[0], 0, arguments[1], 60.0)
+
+
+@pytest.mark.parametrize("make", [ConferenceEnv, ParallelConference])
+def test_a_picture_shows_the_conference(make):
+    env = make("random", 5, seconds=30.0, render_mode="rgb_array")
+    env.reset(seed=3)
+    before = env.render()
+    for _ in range(20):
+        env.session.step(np.full((5, 5, 5), 0.2))
+    assert env.render().shape == before.shape == (400, 720, 3) and (env.render() != before).any()
+    loads, trees = env.session.link_loads(), env.session.largest_trees()
+    assert ((loads >= 0.0) & (loads < 1.5)).all() and loads.max() > 0.1
+    assert all(tree[m] == NO_PARENT for m, tree in enumerate(trees)) and any((tree >= 0).any() for tree in trees)
+    env.close()
+    assert make("random", 5).render() is None
+    with pytest.raises(ValueError, match="render_mode = 'ansi': allowed are rgb_array"):
+        make(render_mode="ansi")

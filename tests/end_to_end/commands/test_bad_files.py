@@ -134,18 +134,23 @@ READS = [
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
+]
+NOT_JSON = [
+    ("vcgym-train-pair", f"{PAIR}/mlflow_run", [f"folder={PAIR}", "resume=true", "worlds=[table1 paper]"]),
     ("vcgym-leaderboard", "mine.onnx", [*OWN, "agent=mine.onnx"]),
     ("vcgym-leaderboard", "mine.py", [*OWN, "agent=mine:Mine"]),
     ("vcgym-leaderboard", "mine.zip", [*OWN, "agent=mine.zip"]),
-    ("vcgym-train-pair", f"{PAIR}/mlflow_run", [f"folder={PAIR}", "resume=true", "worlds=[table1 paper]"]),
     ("vcgym-data", PLACES, [*MAKE, "set=wonderproxy_ten_places"]),
     ("vcgym-data", REPLIES, [*MAKE, "set=leo_ping_10ms"]),
 ]
 LACKING_IS_FINE = {("vcgym-train", "absent"), ("vcgym-train-pair", "absent"), ("vcgym-leaderboard", "absent", "do=page")}
+CASES = [(*read, broken) for read in READS for broken in BROKEN]
+CASES += [(*read, broken) for read in NOT_JSON for broken in ("absent", "empty", "cut", "huge", "endless", "not UTF-8")]
 
 
-@pytest.mark.parametrize("broken", BROKEN)
-@pytest.mark.parametrize(("name", "file", "overrides"), READS, ids=[f"{name} {file} {overrides[0]}" for name, file, overrides in READS])
+@pytest.mark.parametrize(
+    ("name", "file", "overrides", "broken"), CASES, ids=[f"{name} {file} {more[0]}-{broken}" for name, file, more, broken in CASES]
+)
 def test_a_bad_file_ends_a_command_with_one_line(made, tmp_path, monkeypatch, name, file, overrides, broken):
     if LACKING_IS_FINE & {(name, broken), (name, broken, overrides[0])}:
         return
@@ -169,11 +174,12 @@ def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, 
     assert line.startswith(f"{name}: ") and "\n" not in line and len(line) <= MAX_LINE + len(name) + 2
 
 
-@pytest.mark.parametrize("name", ["vcgym-train", "vcgym-train-pair", "vcgym-tune", "vcgym-leaderboard"])
+@pytest.mark.parametrize("name", ["vcgym-train", "vcgym-train-pair", "vcgym-sweep", "vcgym-tune", "vcgym-leaderboard"])
 def test_a_full_disk_ends_long_work_before_it_begins(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=53248))
-    line = end_of(monkeypatch, name, "folder=new", *(["train=null", "systems=[DRT-WM]"] if name == "vcgym-leaderboard" else []))
+    keys = {"vcgym-sweep": ["train.folder=new"], "vcgym-leaderboard": ["folder=new", "train=null", "systems=[DRT-WM]"]}
+    line = end_of(monkeypatch, name, *keys.get(name, ["folder=new"]))
     assert line == f"{name}: {tmp_path}/new: free space of the disk in bytes is 53248; allowed: at least 67108864"
 
 

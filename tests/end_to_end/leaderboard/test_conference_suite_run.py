@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from vcgym.baselines.systems import load_systems
+from vcgym.envs.conference.listening import CALL_SLOTS, ratings
 from vcgym.leaderboard.evaluation.participants import all_participants
-from vcgym.leaderboard.evaluation.rollouts.listening import CALL_SLOTS, ratings
 from vcgym.leaderboard.evaluation.suites import CONFERENCES, Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.conference_columns import CONFERENCE

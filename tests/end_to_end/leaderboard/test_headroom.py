@@ -3,11 +3,14 @@
 import pytest
 
 from vcgym.baselines.systems import load_systems
-from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
+from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare
+from vcgym.leaderboard.evaluation.suites import worlds as worlds_of
+from vcgym.leaderboard.headroom.oracle_rows import hindsight_row
 from vcgym.leaderboard.headroom.run import HEADROOM, worlds, write_headroom
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results import files as results
+from vcgym.network.traces.catalogue import shipped
 
 SUITE = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 1), Part("table1", "paper", 1)))
 
@@ -87,3 +90,14 @@ def test_oracles_of_other_worlds_and_of_a_part_of_a_board_are_left_out(written, 
     results.write(results.RESULTS, lacking, tmp_path / "oracles.parquet")
     correlated, paper = boards(results.read_with_oracles(tmp_path))
     assert correlated.axis is not None and paper.axis is None
+
+
+def test_a_run_of_quick_v2_has_the_shipped_hindsight(tmp_path):
+    ships = results.read(results.RESULTS, shipped() / results.HINDSIGHT)
+    played = {(part.mode, pair, seed) for part, scenario in prepare(SUITES["quick-v2"]) for pair, seed in worlds_of(part, scenario)}
+    assert {tuple(row) for row in zip(*(ships[name].to_pylist() for name in ("mode", "pair", "seed")), strict=True)} == played
+    (again,) = map(hindsight_row, worlds(ships.slice(0, 1)))
+    assert again["r"] == pytest.approx(ships["r"][0].as_py(), abs=1e-9)
+    results.write(results.RESULTS, [row | {"system": "DRT-WM", "kind": "rule"} for row in ships.to_pylist()], tmp_path / "results.parquet")
+    found = results.read_with_oracles(tmp_path)
+    assert found.num_rows == 2 * ships.num_rows and set(found["system"].to_pylist()) == {"DRT-WM", "oracle_joint_6"}

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -125,6 +126,31 @@ def test_a_sweep_without_an_agent_is_an_error(tmp_path):
     lost = SimpleNamespace(error=None, config={}, metrics={"trial_id": "ab_00000", "validation/return_mean": 1.0, "steps": 64})
     with pytest.raises(TrialError, match="agents of 1 trials that ended is 0; allowed: at least one; trials on other"):
         _best(TrainConfig(folder=tmp_path), [lost])
+
+
+class Ended:
+    """Search that a signal ends while its first trial runs."""
+
+    def __init__(self, trainable, param_space, tune_config, run_config):
+        self.callback = run_config.callbacks[0]
+
+    def fit(self):
+        values = {"learning_rate": 1e-3, "ent_coef": 1e-3}
+        self.callback.on_trial_start(0, [], SimpleNamespace(trial_id="ab_00000", config=values))
+        raise SystemExit(143)
+
+
+def test_a_signal_closes_the_runs_of_a_sweep_and_of_its_trials(tmp_path, monkeypatch):
+    from vcgym.agents.config.training import SweepConfig, TrainConfig
+    from vcgym.agents.sweeps import sweep
+
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/outputs/mlflow.db")
+    monkeypatch.setattr(sweep, "ray_running", lambda workers, address: nullcontext())
+    monkeypatch.setattr(sweep.tune, "Tuner", Ended)
+    with pytest.raises(SystemExit):
+        sweep.run_sweep(SweepConfig(train=TrainConfig(folder=tmp_path / "sweep")))
+    _, found = logged(tmp_path)
+    assert [run.info.status for run in found] == ["KILLED"] * 2
 
 
 def test_a_sweep_whose_trials_all_fail_says_so(tmp_path):

@@ -14,6 +14,8 @@ SMALLER = {
     "n_steps=64": "n_steps=32",
     "batch_size=256": "batch_size=128",
     "DRT-WM,GRD-WM,GRD+EWMA-tuned": "DRT-WM",
+    "trials=4": "trials=2",
+    "trial-00002": "trial-00000",
 }
 
 
@@ -35,7 +37,8 @@ def follow(page, home):
 
 
 def test_every_tutorial_is_followed():
-    assert {path.name for path in PAGES.iterdir()} == {"train_and_rank.md", "own_rule.md", "own_traces.md", "read_a_result.md"}
+    followed = {"train_and_rank.md", "own_rule.md", "own_traces.md", "read_a_result.md", "sweep_on_a_cluster.md"}
+    assert {path.name for path in PAGES.iterdir()} == followed
 
 
 def test_own_rule(tmp_path):
@@ -53,3 +56,9 @@ def test_train_and_rank_and_then_read_the_result(tmp_path):
     printed = follow("read_a_result.md", tmp_path)
     assert re.search(r"difference [+-]\d+\.\d \+- \d+\.\d over \d\d+ worlds", printed)
     assert "152 of 152 agent results reproduced from logged actions." in printed
+
+
+def test_sweep_and_rank_one_of_its_agents(tmp_path):
+    printed = follow("sweep_on_a_cluster.md", tmp_path)
+    assert re.search(r"trial-0000[01]/seed-0/agent: learning_rate=\S+ ent_coef=\S+: validation return", printed)
+    assert "Your agent SWEPT" in printed

@@ -79,19 +79,22 @@ def test_a_datagram_that_would_be_fragmented_is_not_written():
 
 
 RECORDS = st.builds(
-    Record, st.integers(0, 1), U32, st.integers(0, 65535), st.integers(0, 2**62), st.integers(0, 2**62), st.just(5), st.integers(0, 2**62),
+    Record, st.integers(0, 1), U32, st.integers(0, 16), st.integers(0, 2**53), st.integers(0, 2**53), st.just(5), st.integers(0, 2**53),
     st.integers(0, 1),
 )  # fmt: skip
 
 
 @given(st.lists(RECORDS, max_size=MAX_BLOCKS))
 def test_feedback_is_read_as_it_was_written(records):
-    assert read_feedback(write_feedback(records), 5) == records
+    assert read_feedback(write_feedback(records), 5, 17) == records
+    if any(record.path == 16 for record in records):
+        with pytest.raises(ValueError, match="below 16"):
+            read_feedback(write_feedback(records), 5, 16)
 
 
 @given(st.binary(max_size=1200))
 def test_payloads_of_another_form_are_refused_by_value_error(payload):
-    for reader in (lambda given: read_feedback(given, 0), read_command, read_setup):
+    for reader in (lambda given: read_feedback(given, 0, 17), read_command, read_setup):
         try:
             reader(payload)
         except ValueError as error:

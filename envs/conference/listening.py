@@ -96,7 +96,7 @@ def ratings(log: NDArray[np.void], emitted: NDArray[np.int64], seconds: float) -
     if slots < 2 * CALL_SLOTS:
         raise ValueError(f"seconds = {seconds} of a conference with listeners; allowed: {2 * CALL_SLOTS * SLOT_US / 1e6:g} or more")
     listeners = [(m, j) for m in range(parties) for j in range(parties) if j != m]
-    delay_us = np.array([_slot_delays(log[log["session"] == m], j, int(emitted[m]), slots) for m, j in listeners])
+    delay_us = np.array([slot_delays(log[log["session"] == m], j, int(emitted[m]), slots) for m, j in listeners])
     scenario = Scenario(partial(Streams, delay_us=delay_us), "replay", CALL_SLOTS)
     calls = scenario.pairs("validation")
     batch = CallBatch(scenario, len(calls), Direct(), RECEIVER, probe_rate=0.0)
@@ -108,8 +108,15 @@ def ratings(log: NDArray[np.void], emitted: NDArray[np.int64], seconds: float) -
     return found
 
 
-def _slot_delays(log: NDArray[np.void], receiver: int, emitted: int, slots: int) -> NDArray[np.int64]:
-    """Return the delay in us of each slot of a session at a receiver, or LOST."""
+def slot_delays(log: NDArray[np.void], receiver: int, emitted: int, slots: int) -> NDArray[np.int64]:
+    """Return the delay in us of each slot of a session at a receiver, (slots,), or LOST.
+
+    Args:
+        log: arrivals of the session.
+        receiver: receiving party.
+        emitted: number of packets of the session.
+        slots: number of slots of 10 ms.
+    """
     created_us, arrived_us = np.full(emitted, -1, np.int64), np.full(emitted + 1, -1, np.int64)
     created_us[log["number"]] = log["created_us"]
     received = log[log["receiver"] == receiver]
