@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
 from scipy.stats import rankdata
-from visqol import VisqolApi
 
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.counters import ratings_of
@@ -52,6 +51,8 @@ class Heard(NamedTuple):
 
 def similarity(said: NDArray[np.int16], heard: NDArray[np.int16]) -> float:
     """Return ViSQOL's similarity (0 to 1) of two signals of one channel at 48 kHz; it aligns them itself, so delay does not count."""
+    from visqol import VisqolApi
+
     measure = VisqolApi()
     measure.create(mode="speech", use_lattice_model=False)
     one, other = (resample_poly(signal / 32768.0, _VISQOL_HZ, RATE_HZ) for signal in (said, heard))

@@ -2,7 +2,6 @@
 
 import ctypes
 
-import espeakng_loader
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import resample_poly
@@ -27,8 +26,11 @@ def speech(seconds: float, seed: int) -> NDArray[np.int16]:
     """Return speech of one channel at 48 kHz, exactly `seconds` long; seeds differ in voice and in the order of the sentences.
 
     Raises:
+        ModuleNotFoundError: the extra `listening` is not installed.
         OSError: the synthesiser cannot be started.
     """
+    import espeakng_loader
+
     espeak, heard = ctypes.CDLL(espeakng_loader.get_library_path()), list[NDArray[np.int16]]()
     rate_hz = espeak.espeak_Initialize(_SYNCHRONOUS, 0, espeakng_loader.get_data_path().encode(), 0)
     if rate_hz <= 0:

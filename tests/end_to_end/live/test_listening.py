@@ -10,6 +10,7 @@ from vcgym.scripts.shipped.listening import Heard, correlation, draw, similarity
 from vcgym.scripts.shipped.speech import speech
 
 
+@pytest.mark.listening
 def test_a_clean_call_scores_high_and_one_with_losses_low():
     said = speech(5.0, 1)
     assert len(said) == 5 * RATE_HZ

@@ -7,13 +7,13 @@ from twins.conference import TwinConference
 from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
 from vcgym.baselines.conference.plans import follow
 from vcgym.baselines.conference.published import mutualcast
-from vcgym.baselines.conference.trees import Allocation, source_of
+from vcgym.baselines.conference.trees import Allocation, source_of, tree_through
 from vcgym.network.overlay.clock import NEVER_US, allocate_clock, earliest, set_next, stop_clock
 from vcgym.network.overlay.forwarding import advance, send_message
 from vcgym.network.overlay.links import PACKET
 from vcgym.network.overlay.network import MESSAGES, PACKET_BYTES, CrossTraffic, allocate_network, start_network
 from vcgym.network.overlay.topologies import WHERE, dumbbell, random_topology
-from vcgym.network.overlay.topology import overlay
+from vcgym.network.overlay.topology import PhysicalLink, Topology, overlay
 
 SEED = np.uint64(7)
 
@@ -128,6 +128,20 @@ def test_a_link_that_is_down_parts_only_the_pairs_that_need_it_and_works_again()
     net.links["down"][names.index("A->E")] = False
     advance(net, scratch, 5_000_000)
     assert (net.heard["packets"][0] - before)[2] > 0
+
+
+def test_a_hundred_parties_hear_each_other():
+    names = tuple(f"P{i}" for i in range(100))
+    links = [PhysicalLink(*ends, 20_000.0, 5.0, 256) for name in names for ends in ((name, "R"), ("R", name))]
+    net, scratch = started(overlay(Topology(names, ("R",), tuple(links))))
+    trees = tuple(tree_through(m, (m + 1) % 100, 100) for m in range(100))
+    for kbps, now_us in ((50.0, 0), (0.0, 3_000_000)):
+        follow(net, Allocation(100, trees, np.full(100, kbps)), now_us, SEED)
+        advance(net, scratch, now_us + 3_000_000)
+    sent = net.sessions["number"]
+    assert (sent > 5).all()
+    assert (net.heard["packets"] + np.diag(sent) == sent[:, None]).all()
+    assert net.links["dropped"].sum() == 0
 
 
 def test_messages_arrive_in_order_or_are_lost_and_never_overtake():
