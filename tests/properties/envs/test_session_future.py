@@ -65,7 +65,7 @@ def _rows(observations, row):
 
 def _check(env_id, border, **arguments):
     settings = {"num_envs": 3, "packets": PACKETS, "autoreset_mode": AutoresetMode.DISABLED, "feedback_loss": 0.05, **arguments}
-    real, changed = (gymnasium.make_vec(env_id, **settings).unwrapped for _ in range(2))
+    real, changed = (gymnasium.make_vec(env_id, reward="emodel", **settings).unwrapped for _ in range(2))  # a reward that delays change
     changed.batch.world = ChangedWorld(changed.batch.world, border)
     real.action_space.seed(6)
     seen, other = real.reset(seed=31)[0], changed.reset(seed=31)[0]
