@@ -64,9 +64,9 @@ def log_model(run: Run, name: str, served: Served, steps: int, metrics: Mapping[
         steps: transitions in training.
         metrics: metrics of the model, shown with it.
     """
-    client, info = run.client, run.client.get_run(run.id)
-    if info.outputs is not None and info.outputs.model_outputs:
+    if _versions(run, name):  # a kill may have left a model without a version
         return
+    client, info = run.client, run.client.get_run(run.id)
     tags = {tag: value for tag, value in info.data.tags.items() if not tag.startswith("mlflow.")}
     source = {tag: value for tag, value in info.data.tags.items() if tag.startswith("mlflow.source.")}
     of_run = info.info.experiment_id, info.info.run_name.replace("/", " "), run.id
@@ -87,9 +87,13 @@ def log_model(run: Run, name: str, served: Served, steps: int, metrics: Mapping[
 
 
 def crown(run: Run, name: str) -> None:
-    """Point the alias `CHAMPION` of a registered model at the version that a run trained."""
-    (found,) = run.client.search_model_versions(f"name='{name}' and run_id='{run.id}'")
-    run.client.set_registered_model_alias(name, CHAMPION, found.version)
+    """Point the alias `CHAMPION` of a registered model at the newest version that a run trained; two processes may have trained it."""
+    newest = max(_versions(run, name), key=int)
+    run.client.set_registered_model_alias(name, CHAMPION, newest)
+
+
+def _versions(run: Run, name: str) -> list[str]:
+    return [str(found.version) for found in run.client.search_model_versions(f"name='{name}' and run_id='{run.id}'")]
 
 
 def _save(path: Path, served: Served, model_id: str, run_id: str) -> None:

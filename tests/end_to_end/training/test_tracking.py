@@ -252,6 +252,28 @@ def test_a_run_that_begins_without_a_server_is_made_when_it_goes_on(tmp_path, mo
     assert [metric.value for metric in again.client.get_metric_history(run.id, "a")] == [1.0]
 
 
+def test_a_model_gets_its_version_after_a_kill_and_two_processes_may_give_it_one(tmp_path, monkeypatch):
+    from vcgym.agents.tracking import registry
+
+    def save(path, *of_model):
+        path.mkdir()
+        (path / "MLmodel").write_text("")
+
+    monkeypatch.setattr(registry, "_save", save)
+    tracking, served = Tracking(f"sqlite:///{tmp_path}/mlflow.db"), registry.pair(())
+    with tracking.run("killed") as run:
+        with monkeypatch.context() as broken:
+            broken.setattr(run.client, "create_model_version", fails)
+            with pytest.raises(MlflowException):
+                registry.log_model(run, "model", served, 1, {"final/r": 1.0})
+        registry.log_model(run, "model", served, 1, {"final/r": 1.0})
+        registry.log_model(run, "model", served, 1, {"final/r": 1.0})
+        (first,) = run.client.search_model_versions("name='model'")
+        run.client.create_model_version("model", first.source, run.id)
+        registry.crown(run, "model")
+    assert int(run.client.get_model_version_by_alias("model", registry.CHAMPION).version) == 2
+
+
 def test_points_survive_a_kill_while_one_is_written(tmp_path):
     path = tmp_path / "points.jsonl"
     append(path, Point({"a": 1.0}, 1, 10))
