@@ -32,6 +32,7 @@ def test_it_forwards_to_the_next_hop():
         (datagram(hops=(RELAY,)), SENDER, "not to be forwarded"),
         (moved_on(datagram(hops=(OTHER, RELAY, RECEIVER))), SENDER, "spoofed source"),
     ],
+    ids=["no datagram", "cut", "another secret", "at its end", "not from the hop before"],
 )
 def test_it_drops_the_rest_without_an_answer_or_state(given, source, reason):
     relay = Relay(SECRET)
