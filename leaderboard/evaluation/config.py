@@ -88,6 +88,7 @@ class LeaderboardConfig(Config):
     def _plays_the_suite(cls, train: TrainConfig | None) -> TrainConfig | None:
         if train is not None:
             action = train.env.options.get("action")
-            if (train.env.id, action) != (AGENT_ENV, "discrete"):
-                raise ValueError(f"train.env is {train.env.id} with action {action!r}; allowed: {AGENT_ENV} with action 'discrete'")
+            if train.env.id != AGENT_ENV or action not in ("discrete", "relative"):
+                allowed = f"{AGENT_ENV} with action 'discrete' or 'relative'"
+                raise ValueError(f"train.env is {train.env.id} with action {action!r}; allowed: {allowed}")
         return train

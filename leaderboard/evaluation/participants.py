@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
+from vcgym.agents.config.env import env_defaults
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
@@ -29,6 +31,7 @@ SENDER_ENVS = {RATE_ENV: "rate", "vcgym/SendOrder-v0": "order"}
 EVERY = "all"
 """In place of names of systems: every one that fits the suite."""
 _CHOSEN_BY_SUITE = {"scenario", "seconds", "send_queue"}  # arguments of environments that the suite sets
+_FORM = ("action", "interval")  # arguments of Call that an agent keeps from its training; the others are the environment's defaults
 
 
 def is_agent_name(name: str) -> bool:
@@ -126,7 +129,7 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
         name if len(config.seeds) == 1 else f"{name} seed {seed}": folder / f"seed-{seed}" / "agent" for seed in config.seeds
     }  # fmt: skip
     if env == AGENT_ENV:
-        return {called: published_agent(home) for called, home in homes.items()}
+        return {called: published_agent(home, _form_of(config)) for called, home in homes.items()}
     arguments = tuple(sorted((key, value) for key, value in config.env.options.items() if key not in _CHOSEN_BY_SUITE))
     return {called: _sender_agent(home, env, arguments) for called, home in homes.items()}
 
@@ -159,17 +162,23 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, P
     for folder in folders.values():
         require_fit(folder, envs)
     envs.close()
-    return {name: published_agent(folder) for name, folder in folders.items()}
+    return {name: published_agent(folder, _form_of(train)) for name, folder in folders.items()}
 
 
-def published_agent(folder: Path) -> PublishedAgent:
-    """Return the agent of `vcgym/Call-v0` published in `folder`.
+def _form_of(train: TrainConfig) -> tuple[tuple[str, Any], ...]:
+    """Return the form of an agent's decisions, as far as it is not the default of Call."""
+    defaults, options = env_defaults(AGENT_ENV), train.env.options
+    return tuple((name, options[name]) for name in _FORM if options[name] != defaults[name])
+
+
+def published_agent(folder: Path, form: tuple[tuple[str, Any], ...] = ()) -> PublishedAgent:
+    """Return the agent of `vcgym/Call-v0` published in `folder`, with the arguments `action` and `interval` that are not the defaults.
 
     Raises:
         ValueError: see `vcgym.agents.published.export.load_agent`.
     """
     load_call_agent(folder)
-    return PublishedAgent.read(folder, load_call_agent)
+    return PublishedAgent.read(folder, load_call_agent, arguments=form)
 
 
 def load_call_agent(folder: Path) -> AgentPolicy:

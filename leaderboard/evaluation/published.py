@@ -44,6 +44,11 @@ class PublishedAgent(NamedTuple):
         files = tuple((path.name, read_plain(path, _MAX_FILE_BYTES)) for path in sorted(folder.iterdir()))
         return cls(load, files, env, arguments)
 
+    @property
+    def is_logged(self) -> bool:
+        """Return True if its actions are path and level at every default decision: a log of them can be verified."""
+        return not {"action", "interval"} & dict(self.arguments).keys()
+
     def policy(self) -> Policy:
         """Load the policy.
 

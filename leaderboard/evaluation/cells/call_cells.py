@@ -37,7 +37,7 @@ def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Sce
     part, which = cell.share.part, list(cell.share.worlds)
     try:
         judged = Judged(agent)
-        player = Recorded(judged) if isinstance(agent, PublishedAgent) else judged
+        player = Recorded(judged) if isinstance(agent, PublishedAgent) and agent.is_logged else judged
         rollout = play_policy(player, AGENT_ENV, scenario, part.split, which, threads, part.stratum, **dict(agent.arguments))
     except EntrantError as error:
         return verdict(CALL, str(error))

@@ -27,22 +27,26 @@ MODES = [part.mode for part in SUITE.parts]
 HIDDEN = 8
 
 
-def untrained_agent(folder):
-    """An agent of random weights, published and loaded."""
-    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=SUITE.packets)
+RELATIVE = ("action", "relative"), ("interval", 50)
+
+
+def untrained_agent(folder, form=()):
+    """An agent of random weights that decides in a form of `Call`, published and loaded."""
+    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=SUITE.packets, **dict(form))
     observed, acted, parts = env.single_observation_space, env.single_action_space, observation_parts(env)
     torch.manual_seed(3)
     network = network_for(parts, output_count(acted), HIDDEN, "tanh")
     tensors = {name: tensor.numpy() for name, tensor in SetNet(network, count_items(parts)).state_dict().items()}
     agent = AgentPolicy(AGENT_ENV, tuple(parts), observed, acted, network, tensors)
     publish(folder, agent, algorithm="none", steps=0, seed=3, config_hash="0" * 16)
-    return published_agent(folder)
+    return published_agent(folder, form)
 
 
 @pytest.fixture(scope="module")
 def systems(tmp_path_factory):
     rules = {"Direct, 30 ms": System(Direct(), FixedLag(30.0)), **load_systems(["DRT-WM", "RR-WM"])}
-    return rules | {"Untrained <agent>": untrained_agent(tmp_path_factory.mktemp("agents") / "untrained")}
+    homes = tmp_path_factory.mktemp("agents")
+    return rules | {"Untrained <agent>": untrained_agent(homes / "one"), "Relative agent": untrained_agent(homes / "other", RELATIVE)}
 
 
 def run(systems, folder, threads):
@@ -88,7 +92,7 @@ def test_rows_hold_what_the_totals_of_the_calls_give(systems, found):
             if isinstance(system, System):
                 totals = next(play_rules_together([system], scenario, part.split, which)).played.totals
             else:
-                totals = play_policy(system.policy(), AGENT_ENV, scenario, part.split, which).played.totals
+                totals = play_policy(system.policy(), AGENT_ENV, scenario, part.split, which, **dict(system.arguments)).played.totals
             ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed
             delay_ms, percent = totals.offset_us_sum / ticks / 1000.0, 100.0 * totals.ticks_concealed / ticks
             impairment = 0.024 * delay_ms + 0.11 * np.maximum(0.0, delay_ms - 177.3) + 95.0 * percent / (percent + 25.1)
@@ -118,4 +122,4 @@ def test_the_page_of_a_real_run_opens_with_all_rows(systems, folder, visit):
         names = shown.locator("th").evaluate_all("cells => cells.map(cell => cell.dataset.value)")
         assert names == [line.standing.system for line in board.lines]
         assert sorted(names) == sorted(systems)
-        assert shown.locator("tr.agent").count() == 1
+        assert shown.locator("tr.agent").count() == 2
