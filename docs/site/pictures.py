@@ -54,11 +54,11 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
 
 
 def conference(decisions: int, seed: int) -> None:
-    """Draw a conference of six parties whose sources add 2 kbit/s to every link at each decision."""
-    env = ConferenceEnv("random", 6)
+    """Draw a conference of four parties whose sources add 2 kbit/s to every link at each decision."""
+    env = ConferenceEnv("random", 4)
     env.reset(seed=seed)
     for _ in range(decisions):
-        env.session.step(np.full((6, 6, 6), 0.05))
+        env.session.step(np.full((4, 4, 4), 0.05))
     _save(lambda axes: draw_conference(axes, env.session), "conference")
 
 
@@ -130,7 +130,7 @@ def _save(draw: Any, name: str, corner: str = "upper right") -> None:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3])
-    picture.quantize(64, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+    picture.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
 
 
 def main() -> None:
