@@ -1,5 +1,6 @@
 """Logged calls as a Minari data set: one episode per call, with the infos `propensity` and `rating`."""
 
+import copy
 import warnings
 from typing import Any
 
@@ -23,7 +24,7 @@ def write_calls(name: str, logged: Logged, env_id: str = "vcgym/Call-v0", **opti
     Raises:
         ValueError: there is such a data set.
     """
-    spec = gymnasium.spec(env_id)
+    spec = copy.deepcopy(gymnasium.spec(env_id))
     spec.kwargs = spec.kwargs | options
     sizes = choices_of(gymnasium.make(spec).action_space)
     decisions = logged.actions.shape[1]

@@ -225,7 +225,8 @@ def test_observations_lie_in_their_space(sender_id):
                 seen, *_ = env.step(env.action_space.sample())
 
 
-def test_the_picture_shows_the_past_alone(sender_id):
+def pictures(sender_id):
+    """Yield the environment and its drawn axes before each decision of a short call."""
     env = gymnasium.make(sender_id, seconds=6.0, render_mode="rgb_array")
     env.action_space.seed(1)
     env.reset(seed=4)
@@ -233,9 +234,21 @@ def test_the_picture_shows_the_past_alone(sender_id):
     while not over:
         axes = Figure().add_subplot()
         env.unwrapped.native.draw(axes, 0)
-        assert len(axes.lines[0].get_xdata()) == int(env.unwrapped.native.batch.senders[0].now_us) // 1_000_000
+        yield env, axes
         over = env.step(env.action_space.sample())[3]
-    assert env.render().shape == (400, 720, 3) and axes.get_ylabel() == "target bitrate (kbit/s)"
+    assert env.render().shape == (400, 720, 3)
+
+
+def test_the_picture_of_a_rate_shows_the_past_alone():
+    for env, axes in pictures(RATE):
+        assert len(axes.lines[0].get_xdata()) == int(env.unwrapped.native.batch.senders[0].now_us) // 1_000_000
+    assert axes.get_ylabel() == "target bitrate (kbit/s)"
+
+
+def test_the_picture_of_a_queue_shows_what_waits():
+    for env, axes in pictures(ORDER):
+        assert sum(bar.get_x() > 0.0 for bar in axes.patches) == env.unwrapped.native.batch.senders[0].queue.waiting
+    assert axes.get_ylabel() == "time left until it must arrive (ms)"
 
 
 @pytest.mark.parametrize("observation", ["features", "records"])

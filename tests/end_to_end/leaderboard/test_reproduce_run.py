@@ -17,7 +17,7 @@ from vcgym.leaderboard.papers.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import read
 
 WRITTEN = ("verdicts.parquet", "reproduction.md", "reproduce.html")
-TINY = {"packets": 120, "seeds": 1, "least": 2}
+TINY = {"packets": 120, "seeds": 1, "min_worlds": 2}
 
 
 def reproduced(folder, threads):
