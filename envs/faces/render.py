@@ -61,14 +61,14 @@ def draw_queue(axes: Any, batch: SendingBatch, row: int) -> None:
     sender = batch.senders[row]
     packets = [item_at(sender.queue, i) for i in range(int(sender.queue.waiting))]
     for kind, label, color in ((AUDIO, "audio", _IN_FORCE), (VIDEO, "video", _OTHERS)):
-        places = [place for place, packet in enumerate(packets, 1) if packet.kind == kind]
-        left_ms = [(packets[place - 1].expires_us - sender.now_us) / 1000.0 for place in places]
-        axes.bar([0, *places], [0.0, *left_ms], color=color, label=label)  # place 0 is out of sight and keeps the legend complete
+        positions = [position for position, packet in enumerate(packets, 1) if packet.kind == kind]
+        left_ms = [(packets[position - 1].expires_us - sender.now_us) / 1000.0 for position in positions]
+        axes.bar([0, *positions], [0.0, *left_ms], color=color, label=label)  # position 0 is out of sight and keeps the legend complete
     axes.axhline(sender.rtt_us / 2000.0, color=_LAG, linewidth=1.0, label="half the measured round trip: below it, likely too late")
     link = batch.links[row]
     title = f"{link.name}, {int(sender.now_us) / 1e6:.1f} s into the call" if link else ""
     axes.set(xlim=(0.4, int(sender.queue.limit) + 0.6), ylim=(min(0.0, axes.get_ylim()[0]), 1.4 * sender.expiry_us / 1000.0))
-    axes.set(xlabel="place in the send queue, oldest first", ylabel="time left until it must arrive (ms)", title=title)
+    axes.set(xlabel="position in the send queue, oldest first", ylabel="time left until it must arrive (ms)", title=title)
 
 
 class Picture:
