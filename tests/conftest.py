@@ -30,6 +30,17 @@ def env_id(request):
     return request.param
 
 
+@pytest.fixture
+def one_thread():
+    """One thread of torch, so that processes of the tests leave each other room."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @cache
 def faces(env_id):
     """The batch of an environment with its defaults."""

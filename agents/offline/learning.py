@@ -1,6 +1,6 @@
 """Policies learned from logged calls alone: behaviour cloning, and advantage-weighted regression.
 
-Advantage-weighted regression (Peng et al. 2019, arXiv 1910.00177) is cloning with weights exp(advantage / temperature). The advantage is
+Advantage-weighted regression (Peng et al. 2019, arXiv 1910.00177) is cloning with weights exp(advantage / temperature), at most 20 as there. The advantage is
 the sum of the next rewards, less its regression on the observation.
 """
 
@@ -14,11 +14,11 @@ from vcgym.agents.offline.calls import Logged, Policy
 HIDDEN = 64
 BATCH = 512
 LEARNING_RATE = 1e-3
-MAX_WEIGHT = 20.0  # as in the paper
+MAX_WEIGHT = 20.0
 
 
 def network(inputs: int, outputs: int) -> nn.Sequential:
-    """Return a network of two hidden layers."""
+    """Return a network with two layers of HIDDEN units: (n, inputs) to (n, outputs)."""
     return nn.Sequential(nn.Linear(inputs, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, outputs))
 
 

@@ -8,11 +8,11 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from vcgym.envs.conference.picture import RENDER, Rendered
+from vcgym.envs.conference.picture import RENDER, RenderedConference
 from vcgym.envs.conference.session import ConferenceSession
 
 
-class ConferenceEnv(Rendered, gym.Env[NDArray[np.float32], NDArray[np.float32]]):
+class ConferenceEnv(RenderedConference, gym.Env[NDArray[np.float32], NDArray[np.float32]]):
     """Rate allocation in a conference by one agent with the observations of all sources; see `ParallelConference`.
 
     Observation: those of all sources, concatenated, ``Box(0, 100, (P (6 P^2 + 3),))``.

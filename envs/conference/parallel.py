@@ -7,11 +7,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from vcgym.envs.conference.picture import RENDER, Rendered
+from vcgym.envs.conference.picture import RENDER, RenderedConference
 from vcgym.envs.conference.session import ConferenceSession
 
 
-class ParallelConference(Rendered, ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
+class ParallelConference(RenderedConference, ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):
     """Rate allocation in a conference: each source changes the rates of its session on all overlay links, every 300 ms.
 
     Observation: ``Box(0, 100, (6 P^2 + 3,))`` float32: rate in Mbit/s, one-way delay in s (2: the link is dead), loss, queueing in s, life

@@ -3,21 +3,17 @@
 import math
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from vcgym.envs.conference.session import ConferenceSession
-from vcgym.envs.faces.render import Picture
-from vcgym.network.kernels.ranges import one_of
+from vcgym.envs.faces.render import RENDER_MODES, Rendered
 from vcgym.network.overlay.topology import Topology
 
-RENDER: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 3}
+RENDER: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 3}
 _SESSIONS = ("#1f4ea1", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#222222")
-_LOADS = ((0.9, "#c83c28"), (0.5, "#e8a33d"), (0.0, "#b8bec6"))  # shares of the capacity from which a link has a colour
+_LOADS = ((0.9, "#c83c28"), (0.5, "#e8a33d"), (0.0, "#b8bec6"))  # shares of the capacity from which a link has a color
 _APART = 0.04  # of the two directions of a link
 
 
-class Rendered:
+class RenderedConference(Rendered):
     """Face over a conference that draws itself.
 
     Args:
@@ -29,28 +25,12 @@ class Rendered:
     """
 
     def __init__(self, session: ConferenceSession, render_mode: str | None) -> None:
-        if render_mode is not None:
-            one_of("render_mode", render_mode, tuple(RENDER["render_modes"]))
-        self.session, self.render_mode = session, render_mode
-        self._picture: Picture | None = None
+        super().__init__(render_mode)
+        self.session = session
 
-    def render(self) -> NDArray[np.uint8] | None:
-        """Return a picture of the last 1.5 s, (height, width, 3); in mode human show it; None without a render mode."""
-        if self.render_mode is None:
-            return None
-        self._picture = self._picture or Picture(self.render_mode)
-        return self._picture.drawn(lambda axes: draw_conference(axes, self.session))
-
-    def close(self) -> None:
-        """Close the window of mode human."""
-        if self._picture is not None:
-            self._picture.close()
-            self._picture = None
-
-    def _show(self) -> None:
-        """Update the window of mode human."""
-        if self.render_mode == "human":
-            self.render()
+    def _draw(self, axes: Any) -> None:
+        """Draw the last 1.5 s."""
+        draw_conference(axes, self.session)
 
 
 def draw_conference(axes: Any, session: ConferenceSession) -> None:
@@ -58,21 +38,21 @@ def draw_conference(axes: Any, session: ConferenceSession) -> None:
     at, topology = positions(session.topology), session.topology
     for (tail, head, *_), load in zip(topology.links, session.link_loads(), strict=True):
         (x, y), (to_x, to_y) = _beside(at[tail], at[head])
-        colour = next(colour for share, colour in _LOADS if load >= share)
-        axes.plot([x, to_x], [y, to_y], color=colour, linewidth=1.0 + 4.0 * min(load, 1.0), solid_capstyle="butt", zorder=1)
+        color = next(color for share, color in _LOADS if load >= share)
+        axes.plot([x, to_x], [y, to_y], color=color, linewidth=1.0 + 4.0 * min(load, 1.0), solid_capstyle="butt", zorder=1)
     for m, (tree, kbps) in enumerate(zip(session.largest_trees(), session.session_kbps(), strict=True)):
-        colour, name = _SESSIONS[m % len(_SESSIONS)], topology.parties[m]
-        axes.plot([], [], color=colour, label=f"{name}: {kbps:.0f} kbit/s")
+        color, name = _SESSIONS[m % len(_SESSIONS)], topology.parties[m]
+        axes.plot([], [], color=color, label=f"{name}: {kbps:.0f} kbit/s")
         for child, parent in enumerate(tree):
             if parent >= 0:
-                bend = {"arrowstyle": "-|>", "color": colour, "alpha": 0.8, "shrinkA": 9, "shrinkB": 9}
+                bend = {"arrowstyle": "-|>", "color": color, "alpha": 0.8, "shrinkA": 9, "shrinkB": 9}
                 bend["connectionstyle"] = f"arc3,rad={0.12 + 0.04 * (m % 4)}"
                 axes.annotate("", at[topology.parties[child]], at[topology.parties[parent]], arrowprops=bend, zorder=2)
     for name, where in at.items():
         box = {"boxstyle": "circle" if name in topology.parties else "square", "facecolor": "white", "edgecolor": "#222222"}
         axes.annotate(name, where, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
-    for share, colour in _LOADS[:2]:
-        axes.plot([], [], color=colour, linewidth=4.0, label=f"link loaded by {100 * share:.0f} % or more")
+    for share, color in _LOADS[:2]:
+        axes.plot([], [], color=color, linewidth=4.0, label=f"link loaded by {100 * share:.0f} % or more")
     axes.set(xlim=(-1.2, 3.0), ylim=(-1.15, 1.15), aspect="equal", title=f"largest tree of each session, second {session.now_s:.1f}")
     axes.set_axis_off()
 

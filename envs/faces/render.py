@@ -3,6 +3,7 @@
 Only drawing needs and imports matplotlib, which is part of the extra `video`.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, item_at
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 
 INCHES, DOTS_PER_INCH = (7.2, 4.0), 100
+RENDER_MODES = ("rgb_array", "human")
 _OTHERS, _IN_FORCE, _LAG, _LOST = "#b8bec6", "#1f4ea1", "#c83c28", "#222222"
 
 
@@ -107,3 +110,42 @@ class Picture:
         """Close the window, if there is one."""
         if self._close is not None:
             self._close(self.figure)
+
+
+class Rendered:
+    """Environment that draws itself.
+
+    Args:
+        render_mode: rgb_array, human or None.
+
+    Raises:
+        ValueError: another render mode.
+    """
+
+    def __init__(self, render_mode: str | None) -> None:
+        if render_mode is not None:
+            one_of("render_mode", render_mode, RENDER_MODES)
+        self.render_mode = render_mode
+        self._picture: Picture | None = None
+
+    @abstractmethod
+    def _draw(self, axes: Any) -> None:
+        """Draw the present state."""
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Return a picture, (height, width, 3); in mode human show it; None without a render mode."""
+        if self.render_mode is None:
+            return None
+        self._picture = self._picture or Picture(self.render_mode)
+        return self._picture.drawn(self._draw)
+
+    def close(self) -> None:
+        """Close the window of mode human."""
+        if self._picture is not None:
+            self._picture.close()
+            self._picture = None
+
+    def _show(self) -> None:
+        """Update the window, which gymnasium and PettingZoo expect in mode human after every step."""
+        if self.render_mode == "human":
+            self.render()

@@ -8,18 +8,16 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
 
-from vcgym.envs.faces.render import Picture
+from vcgym.envs.faces.render import RENDER_MODES, Rendered
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import arguments_of
-from vcgym.network.kernels.ranges import one_of
 
 _OF_BATCHES = {"num_envs", "autoreset_mode", "max_episode_steps"}
-METADATA: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 10}  # a decision of Relay and Call takes 100 ms
+METADATA: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 10}  # a decision of Relay and Call takes 100 ms
 
 
-class ScalarEnv(gym.Env[Any, Any]):
+class ScalarEnv(Rendered, gym.Env[Any, Any]):
     """Environment of one call with the arguments of `vector_class`, except those of batches; `render_mode`: rgb_array or human."""
 
     metadata = METADATA
@@ -32,11 +30,8 @@ class ScalarEnv(gym.Env[Any, Any]):
         cls.__signature__ = inspect.Signature([one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in found.values()])
 
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
-        if render_mode is not None:
-            one_of("render_mode", render_mode, ("rgb_array", "human"))
+        super().__init__(render_mode)
         self.native = self.vector_class(1, autoreset_mode=AutoresetMode.DISABLED, **arguments)
-        self.render_mode = render_mode
-        self._picture: Picture | None = None
         self.observation_space = self.native.single_observation_space
         self.action_space = self.native.single_action_space
 
@@ -55,23 +50,9 @@ class ScalarEnv(gym.Env[Any, Any]):
         self._show()
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), self._own(infos)
 
-    def render(self) -> NDArray[np.uint8] | None:
-        """Return a picture of the call so far, (height, width, 3); in mode human show it; None without a render mode."""
-        if self.render_mode is None:
-            return None
-        self._picture = self._picture or Picture(self.render_mode)
-        return self._picture.drawn(lambda axes: self.native.draw(axes, 0))
-
-    def close(self) -> None:
-        """Close the window of mode human."""
-        if self._picture is not None:
-            self._picture.close()
-            self._picture = None
-
-    def _show(self) -> None:
-        """Update the window, which gymnasium expects in mode human after every step."""
-        if self.render_mode == "human":
-            self.render()
+    def _draw(self, axes: Any) -> None:
+        """Draw the call so far."""
+        self.native.draw(axes, 0)
 
     @staticmethod
     def _own(infos: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import sb3_contrib
 import stable_baselines3
-import torch
 from pettingzoo.test import parallel_api_test
 
 from vcgym.agents.sb3 import make_vec_env
@@ -26,12 +25,7 @@ SMALL = {
 }
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def table():

@@ -3,7 +3,6 @@
 import minari
 import numpy as np
 import pytest
-import torch
 from gymnasium import spaces
 
 from vcgym.agents.offline.calls import EpsilonSoft, Logged, choices_of, log_calls
@@ -14,12 +13,7 @@ from vcgym.agents.offline.minari_files import read_calls, write_calls
 WORLD = {"action": "relative", "interval": 50, "reward": "impairment", "packets": 300}
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def bandit(n=1500, decisions=3):

@@ -3,7 +3,6 @@
 import gymnasium
 import numpy as np
 import pytest
-import torch
 
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.headroom.imitation import AHEAD, CHANGES, INTERVAL, corrected, imitate, stay
@@ -13,12 +12,7 @@ from vcgym.leaderboard.oracles.sequences import best_sequence, costs
 WORLD = {"packets": 2000}
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def always_change(observations):
