@@ -47,8 +47,8 @@ class EpsilonSoft(NamedTuple):
 
     Attributes:
         epsilon: share of uniform draws, 0 to 1.
-        margin: the path with the smallest expected delay is taken if it is faster by more than this: x / sqrt(1 + x^2) of x = delay / 20 ms,
-            0 to 1; 0.6 is 15 ms.
+        margin: the path with the smallest expected delay is taken if it is faster by more than this: x / sqrt(1 + x^2) of
+            x = delay / 20 ms, 0 to 1; 0.6 is 15 ms.
         headroom: index of the headroom that the rule keeps, 0 to 7.
     """
 

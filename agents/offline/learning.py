@@ -1,7 +1,7 @@
 """Policies learned from logged calls alone: behaviour cloning, and advantage-weighted regression.
 
-Advantage-weighted regression (Peng et al. 2019, arXiv 1910.00177) is cloning with weights exp(advantage / temperature), at most 20 as there. The advantage is
-the sum of the next rewards, less its regression on the observation.
+Advantage-weighted regression (Peng et al. 2019, arXiv 1910.00177) is cloning with weights exp(advantage / temperature), at most 20 as
+there. The advantage is the sum of the next rewards, less its regression on the observation.
 """
 
 import numpy as np
