@@ -1,4 +1,4 @@
-"""What a rule that controls link rates defines: the links that a session's rate depends on, and the steps of link rates."""
+"""Functions that each rule of link rates defines: the cut that a session's rate depends on, and the steps of link rates."""
 
 import functools
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ from vcgym.network.kernels.generic import generic
 
 
 class Update(NamedTuple):
-    """What the receiver of an overlay link knows of a session when it updates the session's rate on the link.
+    """Knowledge of an overlay link's receiver about a session, at an update of the session's rate on the link.
 
     Attributes:
         worth: marginal utility of the link rate, s: `marginal` times the weight of the link in the session's cut.
