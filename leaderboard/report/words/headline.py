@@ -32,13 +32,13 @@ def _first(board: Board) -> str:
 
 def _where(board: Board) -> str:
     name = board.lines[0].standing.system
+    if not board.strata:
+        return "All these worlds are of one kind."
     if not board.published:
-        return "No published system was played, so there is no lead over one in each stratum."
+        return "No published system was played, so no kind of world shows a lead over one."
     if name == board.published:
-        return "Nothing is said of strata, where leads are over the best published system: it is this one."
+        return "It is the published system over which leads in each kind of world are counted."
     leads = sorted(((one.name, one.to_published[name]) for one in board.strata), key=lambda lead: -lead[1].value)
-    if not leads:
-        return "All these worlds are of one stratum."
     (most, best), (least, worst) = leads[0], leads[-1]
     unsure = [stratum for stratum, lead in leads if not lead.low > 0.0]
     text = f"Its lead over {board.published} is largest in {most}, {change(board, best)}, and smallest in {least}, {change(board, worst)}"
@@ -48,7 +48,7 @@ def _where(board: Board) -> str:
 def _mine(board: Board) -> str:
     own = mine(board)
     if not own:
-        return "No agent of yours was played: vcgym-leaderboard +agents.NAME=FOLDER adds one."
+        return "No agent of yours was played: agent=my_ppo.zip, agent=module:name or +agents.NAME=FOLDER adds one."
     best = next(line for line in board.lines if line.standing.system == own[0])
     others = f" (the best of your {len(own)})" if len(own) > 1 else ""
     if best is board.lines[0]:
@@ -66,7 +66,7 @@ def _beside(board: Board, line: Line, share: str = "") -> str:
     """Return sentences with the paired differences to the best published system, followed by `share`, and to the bar."""
     value, sentences = line.value, []
     for difference, name, what, after in (
-        (value.to_published, board.published, "published system", share),
+        (value.to_published, board.published, "published system of this board", share),
         (value.to_bar, board.bar.system, "tuned rule", ""),
     ):
         if difference is not None:

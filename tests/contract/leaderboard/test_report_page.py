@@ -128,7 +128,7 @@ def test_the_terminal_shows_a_row_for_each_family_and_ends_with_three_sentences(
         assert "\N{HORIZONTAL ELLIPSIS}" not in texts[-1] and " -10.0 [-10.0, -10.0] " in texts[-1]
     narrow, text = texts
     assert " kind " in text and " kind " not in narrow
-    rows = [name for name in SYSTEMS if f" {name} " in text.partition("is first")[0]]
+    rows = [name for name in SYSTEMS if f"\n{name} " in text.partition("is first")[0]]
     assert rows == [line.standing.system for line in few(ranked[0])]
     assert "DRT-BF" in rows and "DRT-WM" not in rows and "PPO Call <one>" in rows and len(rows) <= MAX_ROWS
     assert " ".join(headline(ranked[0])) in " ".join(text.split())
@@ -138,11 +138,11 @@ def test_the_sentences_say_who_where_and_how_my_agent_did(folder):
     first, where, mine = headline(boards(read(RESULTS, folder / "results.parquet"))[0])
     assert first == (
         "BestHistory-FixedLag60 is first of 12 systems over 6 worlds: R 85.2 [85.0, 85.5]. "
-        "Against DRT-BF, the best published system: +1.0 [1.0, 1.0]."
+        "Against DRT-BF, the best published system of this board: +1.0 [1.0, 1.0]."
     )
     assert where == "Its lead over DRT-BF is largest in quiet, +1.0 [1.0, 1.0], and smallest in user-node, +1.0 [1.0, 1.0]."
     assert mine.startswith("Your agent PPO Call <one>, rank 12: R 74.2 [")
-    assert mine.endswith(" Against DRT-BF, the best published system: -10.0 [-10.0, -10.0].")
+    assert mine.endswith(" Against DRT-BF, the best published system of this board: -10.0 [-10.0, -10.0].")
 
 
 def test_tied_systems_are_not_called_first_and_one_s_own_may_be():
