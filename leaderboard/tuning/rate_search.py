@@ -3,8 +3,8 @@
 A generation plays every candidate on the same fresh worlds of the training split: each case of `rmcat`, all of whose media flows are the
 candidate; each kind of `rate`, one of them beside CUBIC; each kind of measured trace, if there are any; calls beside GCC and others. The
 score of a world is the utility, mean over the candidate's flows, less `price` times the share of their fair part that others lose to it:
-while they are there, an equal part of the capacity for each (connections that send files have none). The fitness is the mean arcsinh of the score less the generation's median in that world, so that no world of large losses
-dominates.
+while they are there, an equal part of the capacity for each (connections that send files have none). The fitness is the mean arcsinh of
+the score less the generation's median in that world, so that no world of large losses dominates.
 """
 
 from collections.abc import Iterator, Sequence
