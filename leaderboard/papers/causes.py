@@ -36,7 +36,7 @@ SHARES = (REPRODUCED, "not, cause shown", "not, without", CANNOT)
 
 
 class Experiment(Record):
-    """What was changed for a statement that is not reproduced, and what came of it.
+    """Experiment for a statement that is not reproduced: a changed setting and its outcome.
 
     Attributes:
         statement: id of the statement.
@@ -90,7 +90,7 @@ def with_causes(
 
 
 class _Evidence:
-    """All that can show a cause, by statement."""
+    """Evidence for causes, by statement."""
 
     def __init__(
         self, rows: Rows, statements: Iterable[Statement], checks: Iterable[Arithmetic], experiments: Iterable[Experiment]

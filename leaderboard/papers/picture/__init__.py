@@ -1,1 +1,1 @@
-"""One picture per paper: its numbers as the paper lays them out, each with its verdict and cause."""
+"""Pictures of papers: the numbers of each as it lays them out, with verdict and cause."""
