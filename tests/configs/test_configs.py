@@ -13,6 +13,7 @@ from hydra.errors import ConfigCompositionException, InstantiationException
 from pydantic import ValidationError
 
 from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.allocator import AllocatorConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
@@ -24,6 +25,7 @@ from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.truth.config import TruthConfig
+from vcgym.leaderboard.tuning.rate_search import RateConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.scripts.console import command
@@ -33,6 +35,8 @@ CONF = Path(command.__file__).parents[2] / "conf"
 KINDS = {
     "train": TrainConfig,
     "train_pair": PairConfig,
+    "train_allocator": AllocatorConfig,
+    "train_rate": RateConfig,
     "evaluate": EvaluateConfig,
     "sweep": SweepConfig,
     "leaderboard": LeaderboardConfig,
