@@ -50,11 +50,16 @@ truth: install
 	$(BIN)/vcgym-truth folder=docs
 
 # Every published number of the paper beside ours: verdicts and page under outputs/reproduce. FULL=true plays calls as long as the paper's.
+# SEARCH=true looks for the worlds and readings in which the numbers would hold: half an hour of one core, resumable.
 reproduce: install
+ifdef SEARCH
+	$(BIN)/vcgym-reproduce search=$(SEARCH)
+else
 	$(BIN)/vcgym-reproduce full=$(or $(FULL),false)
 	$(BIN)/vcgym-reproduce paper=senders folder=outputs/reproduce
 	$(BIN)/vcgym-reproduce paper=applications folder=outputs/reproduce
 	$(BIN)/vcgym-reproduce paper=conferences folder=outputs/reproduce
+endif
 
 # Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.
 clean:

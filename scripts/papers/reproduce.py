@@ -12,6 +12,7 @@ from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.papers.applications import reproduce as applications
 from vcgym.leaderboard.papers.conferences import reproduce as conferences
 from vcgym.leaderboard.papers.conferences.measures import SEEDS
+from vcgym.leaderboard.papers.inverse.run import min_trials, search
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.run import parts_to_play, reproduce
 from vcgym.leaderboard.papers.senders import reproduce as senders
@@ -25,7 +26,9 @@ def main(config: ReproduceConfig) -> None:
     """Play the calls, judge the statements, and write the page."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=150)
-    if config.paper == "senders":
+    if config.search:
+        _search(config, console)
+    elif config.paper == "senders":
         _senders(config, console)
     elif config.paper == "applications":
         _applications(config, console)
@@ -42,6 +45,12 @@ def _vcroute(config: ReproduceConfig, console: Console) -> None:
     with progress("reproduction", len(parts)) as on_progress:
         page = reproduce(config, load_systems(list(SYSTEMS)), parts, on_progress)
     console.print(f"Reproduction: {page}", soft_wrap=True)
+
+
+def _search(config: ReproduceConfig, console: Console) -> None:
+    with progress("search", min_trials(config)) as on_progress:
+        found = search(config, on_progress)
+    console.print(f"Inverse reproduction: {found}", soft_wrap=True)
 
 
 def _senders(config: ReproduceConfig, console: Console) -> None:

@@ -14,10 +14,12 @@ from vcgym.network.scenarios.splits import SPLITS, unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
 
 
-def batches_together(scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessions: int, log: bool = False) -> list[CallBatch]:
+def batches_together(
+    scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessions: int, log: bool = False, location: str = "central"
+) -> list[CallBatch]:
     """Return one batch of calls per pair of rules (router, receiver, and further arguments), all sharing one world."""
     world = scenario.world(sessions)
-    return [CallBatch(scenario, sessions, router, receiver, log=log, world=world) for router, receiver, *_ in pairs]
+    return [CallBatch(scenario, sessions, router, receiver, location, log=log, world=world) for router, receiver, *_ in pairs]
 
 
 @unlock_test_split()

@@ -38,14 +38,19 @@ def _modes(statement: VCRouteStatement) -> tuple[str, ...]:
 
 
 def _rows(statement: VCRouteStatement, mode: str, material: Material) -> Iterator[dict[str, Any]]:
+    for accounting in ACCOUNTINGS if _counts_delays(statement.measure) else (ANY,):
+        yield verdict_in(statement, mode, material, accounting)
+
+
+def verdict_in(statement: VCRouteStatement, mode: str, material: Material, accounting: str) -> dict[str, Any]:
+    """Return the row of one statement in one mode and accounting of packet delays."""
     measure = statement.measure
-    unit, is_input = unit_of(measure), isinstance(measure, p.INPUTS)
-    for accounting in ACCOUNTINGS if _counts_delays(measure) else (ANY,):
-        try:
-            ours, cannot = measured(measure, material, accounting), None
-        except MissingError as missing:
-            ours, cannot = NOTHING, (CANNOT, str(missing))
-        yield verdict_row(statement, mode, ours, unit, accounting=accounting, is_input=is_input, cannot=cannot)
+    try:
+        ours, cannot = measured(measure, material, accounting), None
+    except MissingError as missing:
+        ours, cannot = NOTHING, (CANNOT, str(missing))
+    is_input = isinstance(measure, p.INPUTS)
+    return verdict_row(statement, mode, ours, unit_of(measure), accounting=accounting, is_input=is_input, cannot=cannot)
 
 
 def _counts_delays(measure: Any) -> bool:

@@ -36,10 +36,12 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 """Figures of a pair, from sums over its packets: how many there are, squared errors (ms^2), those within 10 %, delays and their squares."""
 
 
-def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int) -> pa.Table:
+def forecast_worlds(
+    scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int, location: str = "central"
+) -> pa.Table:
     """Return one row per call: pair, sums for `FIGURES`, minimum and maximum delay, and packets within each of `RELATIVE_ERRORS`."""
     logging = LoggingRouter(system.router, scenario.packets)
-    batch = CallBatch(scenario, len(draws), logging, system.receiver, log=True)
+    batch = CallBatch(scenario, len(draws), logging, system.receiver, location, log=True)
     play_together([batch], draws, threads)
     played, notes = batch.played(), batch.router_state.notes
     sent_us = np.arange(scenario.packets, dtype=np.int64) * played.packet_us

@@ -84,9 +84,11 @@ def play(setting: Setting, systems: Mapping[str, System], seeds: int, packets: i
     return play_worlds(scenario, every_pair(scenario, seeds, MIN_WORLDS), systems, threads)
 
 
-def play_worlds(scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, System], threads: int) -> pa.Table:
-    """Play systems on sampled worlds; the seed of a row is the world's index in `draws`. See `play`."""
-    batches = batches_together(scenario, list(systems.values()), len(draws), log=True)
+def play_worlds(
+    scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, System], threads: int, location: str = "central"
+) -> pa.Table:
+    """Play systems, routers at `location`, on sampled worlds; the seed of a row is the world's index in `draws`. See `play`."""
+    batches = batches_together(scenario, list(systems.values()), len(draws), True, location)
     play_together(batches, draws, threads)
     identity = {
         "mode": scenario.mode, "scenario": scenario.name, "split": "all",

@@ -1,0 +1,1 @@
+"""Inverse reproduction of the VCRoute paper: the worlds, accountings and readings under which its numbers would hold."""

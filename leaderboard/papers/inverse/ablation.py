@@ -1,0 +1,87 @@
+"""Cause by ablation: the fewest changed assumptions that make a statement hold that does not hold under the defaults.
+
+One change: all are tried. Two: pairs of the `CLOSEST` single changes that bring our value nearest to the printed one are tried, and every
+pair that the search happened to try. More: every tried trial under which the statement holds, with each change that it does not need taken
+back. Each is confirmed with as many worlds as the reproduction plays. Therefore "none" means: none of those tried.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from vcgym.leaderboard.papers.inverse.assumptions import DECLARED, Assumptions
+from vcgym.leaderboard.papers.inverse.search import Try
+from vcgym.leaderboard.papers.inverse.trial import Trial
+from vcgym.leaderboard.papers.statements import Statement
+
+CLOSEST = 4
+CONFIRMED = 3  # candidates of one kind that are played again with more worlds
+
+
+class Ablation(NamedTuple):
+    """Fewest changes found for one statement, None if none was found; and the number of single changes that do it."""
+
+    statement: str
+    trial: Trial | None
+    singles: int
+
+
+def ablate(statement: Statement, trials: Mapping[Assumptions, Trial], attempt: Try, confirm: Try) -> Ablation:
+    """Return the fewest changes under which a statement holds.
+
+    Args:
+        statement: a statement that does not hold under the defaults.
+        trials: all trials of the search, the defaults and all their neighbours among them.
+        attempt: tries assumptions with few worlds.
+        confirm: tries them with as many as the reproduction.
+    """
+    holding = sorted((one for one in trials.values() if statement.id in one.held), key=lambda one: _damage(one, trials))
+    singles = [one for one in holding if len(one.assumed.changes) == 1]
+    for candidates in (singles, _pairs(statement, holding, trials, attempt), _shrunk(statement.id, holding, attempt)):
+        for _, candidate in zip(range(CONFIRMED), candidates, strict=False):
+            confirmed = confirm(candidate.assumed)
+            if statement.id in confirmed.held:
+                return Ablation(statement.id, confirmed, len(singles))
+    return Ablation(statement.id, None, len(singles))
+
+
+def _damage(trial: Trial, trials: Mapping[Assumptions, Trial]) -> tuple[int, int]:
+    """Return number of changes and number of statements broken, to choose the mildest of the trials that do."""
+    return len(trial.assumed.changes), len(trials[Assumptions()].held - trial.held)
+
+
+def _pairs(statement: Statement, holding: Sequence[Trial], trials: Mapping[Assumptions, Trial], attempt: Try) -> Iterator[Trial]:
+    yield from (one for one in holding if len(one.assumed.changes) == 2)
+    singles = sorted((one for one in trials.values() if len(one.assumed.changes) == 1), key=lambda one: gap(statement, one))
+    closest = [one for one in singles if gap(statement, one) < gap(statement, trials[Assumptions()])][:CLOSEST]
+    for one, other in combinations(closest, 2):
+        if not one.assumed.changes.keys() & other.assumed.changes.keys():
+            trial = attempt(replace(one.assumed, **other.assumed.changes))
+            if statement.id in trial.held:
+                yield trial
+
+
+def _shrunk(name: str, holding: Sequence[Trial], attempt: Try) -> Iterator[Trial]:
+    """Yield trials of more than two changes without the changes that the statement does not need."""
+    for start in holding:
+        if len(start.assumed.changes) > 2:
+            trial = start
+            for field in start.assumed.changes:
+                less = attempt(replace(trial.assumed, **{field: DECLARED[field].values[0]}))
+                trial = less if name in less.held else trial
+            yield trial
+
+
+def gap(statement: Statement, trial: Trial) -> float:
+    """Return the distance of our value from the accepted range, in the unit of the measure; infinite without a value."""
+    row = trial.rows[statement.id]
+    ours = -row["ours"] if statement.rule == "lower" else row["ours"]
+    low, high = statement.accepted or (0.0, float("inf"))
+    distance = max(low - ours, ours - high, 0.0)
+    return distance if distance == distance else float("inf")
+
+
+def size_of(changes: Mapping[str, Any]) -> str:
+    """Return changes as text, each from its default."""
+    return ", ".join(f"{name} {DECLARED[name].values[0]} -> {value}" for name, value in changes.items())

@@ -1,0 +1,71 @@
+"""The outcome as inverse.md: the declared family, the best joint assumptions, and a line for every judged statement."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vcgym.leaderboard.papers.inverse.assumptions import DECLARED
+from vcgym.leaderboard.papers.inverse.results import AblationRow, Best, Changes, Inverse, Value
+from vcgym.leaderboard.papers.inverse.trial import judged_statements
+from vcgym.leaderboard.papers.reproduce.verdicts import unit_of
+from vcgym.leaderboard.papers.vcroute.statements import VCRouteStatement
+from vcgym.leaderboard.papers.verdicts import shown
+from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.report.template import render
+
+_TEMPLATE = Path(__file__).parent / "inverse.md.j2"
+
+
+def document(found: Inverse) -> str:
+    """Return the page as Markdown."""
+    joint = max((best for best in found.best if best.seed is not None), key=lambda best: len(best.held))
+    sizes = Counter(min(len(row.changes), 3) for row in found.ablation)
+    return render(
+        _TEMPLATE, found=found, joint=joint, changed=changed, sizes=sizes, causes=Counter(row.cause for row in found.ablation),
+        fields=_fields(), best=_best_table(found), statements=_statements(found, joint),
+    )  # fmt: skip
+
+
+def changed(changes: Changes) -> str:
+    """Return changes from the defaults as text."""
+    return ", ".join(f"{name} {value}" for name, value in changes.items()) or "none"
+
+
+def _fields() -> str:
+    headings = ("assumption", "values, the default first", "cause", "source")
+    lines = [[f"`{name}`", ", ".join(map(str, known.values)), known.cause, known.source] for name, known in DECLARED.items()]
+    return markdown_table(headings, lines, headings)
+
+
+def _best_table(found: Inverse) -> str:
+    headings = ("statements", "changes", "hold together")
+    lines = [[_name(best), changed(best.changes), f"{len(best.held)} of {best.of}"] for best in found.best]
+    return markdown_table(headings, lines, headings[:2])
+
+
+def _name(best: Best) -> str:
+    return best.source if best.seed is None else f"the whole paper, seed {best.seed}"
+
+
+def _statements(found: Inverse, joint: Best) -> str:
+    headings = ("statement", "source", "published", "defaults", "best joint assumptions", "fewest changes", "cause", "broken")
+    ablated = {row.statement: row for row in found.ablation}
+    held, by_id = set(joint.held), {one.id: one for one in judged_statements()}
+    lines = [_line(by_id[name], ablated.get(name), found.values[name], name in held) for name in found.judged]
+    return markdown_table(headings, lines, headings[:-1])
+
+
+def _line(statement: VCRouteStatement, row: AblationRow | None, joint: Value, held: bool) -> list[str]:
+    best = _shown(statement, joint)
+    named = [statement.text, statement.source, statement.published]
+    if row is None:
+        return [*named, "**holds**", f"**holds** {best}" if held else best, "", "", ""]
+    fewest = f"{changed(row.changes)}: {_shown(statement, row.after)}" if row.changes else "none found"
+    return [*named, _shown(statement, row.before), f"**holds** {best}" if held else best, fewest, row.cause, str(len(row.broken))]
+
+
+def _shown(statement: VCRouteStatement, value: Value) -> str:
+    ends: Mapping[str, Any] = {name: math.nan if end is None else end for name, end in value.model_dump().items()}
+    return shown({**ends, "unit": unit_of(statement.measure)})

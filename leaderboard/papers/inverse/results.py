@@ -1,0 +1,111 @@
+"""The outcome of an inverse reproduction, as data: `vcgym.data/inverse_vcroute.json`, made by `vcgym-reproduce search=true`."""
+
+from typing import Literal
+
+from vcgym.leaderboard.papers.statements import Record
+from vcgym.network.traces.cards import Carded, load_carded
+
+FILE = "inverse_vcroute.json"
+OUT_OF_REACH, MIXED = "out of reach", "mixed"
+
+Changes = dict[str, bool | int | float | str]
+"""Fields of `vcgym.leaderboard.papers.inverse.assumptions.Assumptions` that differ from their defaults."""
+
+
+class Value(Record):
+    """A value with the ends of its 95 % interval, in the unit of `vcgym.leaderboard.papers.verdicts`; None where there is none."""
+
+    ours: float | None
+    low: float | None
+    high: float | None
+
+
+class Budget(Record):
+    """Effort of the search.
+
+    Attributes:
+        version: of the declared family; a changed field or value gives another one.
+        seeds: seeds of the quasi-random samples.
+        sample: assumptions per sample.
+        tried: different assumptions tried in all.
+        confirmed: those of them played again with as many worlds as the reproduction.
+        rough: worlds per pair, minimum number of worlds of a scenario, and packets per call of a first trial.
+        full: the same of a confirmation.
+    """
+
+    version: int
+    seeds: tuple[int, ...]
+    sample: int
+    tried: int
+    confirmed: int
+    rough: tuple[int, int, int]
+    full: tuple[int, int, int]
+
+
+class Best(Record):
+    """Assumptions under which most statements of one source, or of the whole paper, hold together.
+
+    Attributes:
+        source: source of the statements; "all" for the paper.
+        seed: seed of the sample that the climb started from; None if all trials compete.
+        changes: the assumptions.
+        held: statements that hold under them.
+        of: number of judged statements.
+    """
+
+    source: str
+    seed: int | None
+    changes: Changes
+    held: tuple[str, ...]
+    of: int
+
+
+class AblationRow(Record):
+    """Cause of one statement that does not hold under the defaults.
+
+    Attributes:
+        statement: id of the statement.
+        changes: the fewest changes found that make it hold; empty if none was found.
+        cause: cause of all fields changed, MIXED if they have several, or OUT_OF_REACH.
+        before: our value under the defaults.
+        after: our value under the changes; that of the defaults if there are none.
+        singles: number of single changes that make it hold with few worlds.
+        gained: statements that hold under the changes and not under the defaults.
+        broken: statements that hold under the defaults and not under the changes.
+    """
+
+    statement: str
+    changes: Changes
+    cause: Literal["world", "accounting", "reading", "mixed", "out of reach"]
+    before: Value
+    after: Value
+    singles: int
+    gained: tuple[str, ...]
+    broken: tuple[str, ...]
+
+
+class Inverse(Carded):
+    """Content of the file: a card, the effort, and what was found.
+
+    Attributes:
+        budget: effort.
+        judged: statements whose verdict may depend on assumptions.
+        held: those that hold under the defaults.
+        never: those that hold under no assumptions tried.
+        best: best joint assumptions: for the paper by seed, then for each source.
+        values: statement -> our value under the best joint assumptions for the paper.
+        ablation: a row per statement that does not hold under the defaults.
+    """
+
+    budget: Budget
+    judged: tuple[str, ...]
+    held: tuple[str, ...]
+    never: tuple[str, ...]
+    best: tuple[Best, ...]
+    values: dict[str, Value]
+    ablation: tuple[AblationRow, ...]
+
+
+def load_inverse() -> Inverse:
+    """Return the shipped outcome."""
+    return load_carded(Inverse, FILE)

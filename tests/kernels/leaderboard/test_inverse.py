@@ -1,0 +1,192 @@
+"""Inverse reproduction: declared assumptions, worlds, the search and the ablation on made-up trials."""
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from vcgym.leaderboard.evaluation.rollouts.paired_rollout import every_pair
+from vcgym.leaderboard.papers.inverse import run
+from vcgym.leaderboard.papers.inverse.ablation import ablate
+from vcgym.leaderboard.papers.inverse.assumptions import DECLARED, Assumptions
+from vcgym.leaderboard.papers.inverse.readings import count_lost, systems_of
+from vcgym.leaderboard.papers.inverse.results import Inverse
+from vcgym.leaderboard.papers.inverse.search import climb, sample
+from vcgym.leaderboard.papers.inverse.trial import Trial, judged_statements
+from vcgym.leaderboard.papers.inverse.worlds import AssumedRecipe
+from vcgym.leaderboard.papers.judge import NOT, REPRODUCED
+from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.results.cdf import GRID_MS
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import parse_carded
+
+STATEMENTS = judged_statements()
+FIRST, SECOND, THIRD, FOURTH = (one.id for one in STATEMENTS[:4])
+
+
+def drawn(blocks=4, about="wonderproxy", **changes):
+    """Delays (paths, slots) of one call in ms, NaN where lost, and its history."""
+
+    def made(settings):
+        return AssumedRecipe(settings, about, Assumptions(**changes))
+
+    made.modes = ("paper",)
+    made.__name__ = "made"
+    scenario = Scenario(made, "paper", 1000)
+    draw = every_pair(scenario, 1)[0]
+    world = scenario.world(1)
+    history, found = world.start(0, draw), []
+    for _ in range(blocks):
+        found.append(world.delay_us[0].copy())
+        world.fill(np.array([0]))
+    delay_us = np.hstack(found)
+    return np.where(delay_us == LOST, np.nan, delay_us / 1000.0), history
+
+
+def lag_one(row):
+    return np.corrcoef(row[1:], row[:-1])[0, 1]
+
+
+def test_an_undeclared_value_is_refused():
+    with pytest.raises(ValueError, match="tau_ms is 7; allowed: 0"):
+        Assumptions(tau_ms=7)
+    assert Assumptions(burst="median", loss=0.01).changes == {"burst": "median", "loss": 0.01}
+    assert len(Assumptions().neighbours()) == sum(len(known.values) - 1 for known in DECLARED.values())
+
+
+def test_the_defaults_are_mode_paper_bit_for_bit():
+    plain = Scenario("wonderproxy", "paper", 1000)
+    world, draw = plain.world(1), every_pair(plain, 1)[0]
+    assert np.array_equal(world.start(0, draw), drawn()[1])
+    assert np.array_equal(world.delay_us[0] / 1000.0, drawn(1)[0])
+
+
+def test_delays_are_correlated_as_declared_and_keep_their_distribution():
+    independent, correlated = drawn(200)[0][0], drawn(200, tau_ms=200.0)[0][0]
+    assert abs(lag_one(independent)) < 0.02
+    assert 0.9 < lag_one(correlated) < math.exp(-10.0 / 200.0)  # the copula's correlation bounds that of a skewed margin
+    assert correlated.mean() == pytest.approx(independent.mean(), rel=0.05)
+    assert np.allclose(np.quantile(correlated, [0, 1]), np.quantile(independent, [0, 1]), rtol=1e-3)
+
+
+def test_order_loss_scale_and_series():
+    free, fifo = drawn()[0], drawn(order="fifo")[0]
+    assert (np.diff(free) < -10.0).any()
+    assert not (np.diff(fifo) < -10.0 - 1e-6).any()
+    assert np.all(fifo >= free)
+    assert np.isnan(drawn(20, loss=0.05)[0][0]).mean() == pytest.approx(0.05, abs=0.01)
+    assert np.allclose(drawn(round_trip=0.5)[0], free / 2.0, atol=2e-3)
+    wider = drawn(spread=2.0)[0]
+    assert wider.std() > free.std()
+    assert np.allclose(wider[0].min(), free[0].min(), rtol=1e-2)
+    shared = drawn(series="shared")[0]
+    assert np.corrcoef(shared[0], shared[1])[0, 1] > 0.5 > abs(np.corrcoef(free[0], free[1])[0, 1])
+
+
+def test_the_history_is_as_long_and_of_the_burst_as_declared():
+    for packets in DECLARED["history_packets"].values:
+        assert set(drawn(1, history_packets=packets)[1][:, 0]) == {packets}
+    call, before = drawn(history="other")
+    assert np.array_equal(call, drawn()[0])
+    assert np.allclose(before[:, 1], drawn(burst="median")[1][:, 1], rtol=1e-3)
+
+
+def test_a_mixture_lies_between_its_bursts():
+    worst, median, mixture = (np.nanmean(drawn(40, burst=burst)[0]) for burst in ("worst", "median", "mixture"))
+    assert median < mixture < worst
+    assert median <= np.nanmean(drawn(40, burst="hour")[0]) <= worst
+
+
+def test_readings_change_the_systems_they_name():
+    plain = systems_of(Assumptions())
+    assert list(plain) == ["DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM"]
+    late = systems_of(Assumptions(late_teaches=True))
+    assert late["DRT-WM"].receiver.update_on_late
+    assert late["DRT-BF"] == plain["DRT-BF"]
+    for field in ("topk", "reward", "sample"):
+        for value in DECLARED[field].values[1:]:
+            assert systems_of(Assumptions(**{field: value}))["VCR-WM"] != plain["VCR-WM"]
+
+
+def test_what_counts_as_lost():
+    within = np.minimum(np.arange(len(GRID_MS)), 40)
+    calls = pa.table({
+        **{f"{how}_loss": [0.5] for how in ("event", "clocked")}, **{f"{how}_late_loss": [0.2] for how in ("event", "clocked")},
+        **{f"{how}_packets_within": [within.tolist()] for how in ("event", "clocked")},
+        **{f"{how}_packets_sent": [100] for how in ("event", "clocked")},
+    })  # fmt: skip
+    assert [count_lost(calls, lost)["event_loss"][0].as_py() for lost in DECLARED["lost"].values] == [0.5, 0.2, 0.6]
+
+
+def made_up(held):
+    """A trial function: statement -> predicate of the changes under which it holds; others never hold."""
+
+    def attempt(assumed, *_):
+        rows = []
+        for one in STATEMENTS:
+            holds = one.id in held and held[one.id](assumed.changes)
+            far = 0.0 if holds else 1e6 / (1.0 + len(assumed.changes))  # every change brings ours nearer
+            rows.append({"statement": one.id, "verdict": REPRODUCED if holds else NOT, "ours": far, "low": far, "high": far})
+        return Trial(assumed, pa.Table.from_pylist(rows))
+
+    return attempt
+
+
+HELD = {
+    FIRST: lambda changes: not changes,
+    SECOND: lambda changes: changes.get("burst") == "median",
+    THIRD: lambda changes: {"burst", "round_trip"} <= set(changes),
+    FOURTH: lambda changes: {"tau_ms", "order", "topk"} <= set(changes),
+}
+
+
+def ablated(name, more=()):
+    attempt = made_up(HELD)
+    trials = {assumed: attempt(assumed) for assumed in (Assumptions(), *Assumptions().neighbours(), *more)}
+    return ablate(next(one for one in STATEMENTS if one.id == name), trials, attempt, attempt)
+
+
+def test_the_fewest_changes_are_found():
+    assert ablated(SECOND).trial.assumed.changes == {"burst": "median"}
+    assert ablated(SECOND).singles == 1
+    assert set(ablated(THIRD).trial.assumed.changes) == {"burst", "round_trip"}
+    assert ablated(FOURTH).trial is None
+    many = Assumptions(tau_ms=200.0, order="fifo", topk="published", loss=0.05, clock_ppm=100.0)
+    assert set(ablated(FOURTH, [many]).trial.assumed.changes) == {"tau_ms", "order", "topk"}
+
+
+def test_the_climb_ends_where_no_single_change_is_better():
+    attempt = made_up(HELD | {FIRST: lambda changes: "loss" in changes})
+    best = climb(Assumptions(), attempt)
+    assert {FIRST, SECOND} <= best.held
+    assert all(len(attempt(near).held) <= len(best.held) for near in best.assumed.neighbours())
+
+
+def test_the_sample_is_sparse_and_its_seed_decides_it():
+    found = sample(0, 64)
+    assert found == sample(0, 64) != sample(1, 64)
+    assert 2 < np.mean([len(one.changes) for one in found]) < 6
+
+
+def test_a_search_writes_what_it_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "tried", made_up(HELD))
+    config = ReproduceConfig(folder=tmp_path, search=True, search_seeds=(0, 1), search_sample=8)
+    told = []
+    page = run.search(config, lambda done, note: told.append(done)).read_text()
+    text = (tmp_path / "inverse_vcroute.json").read_text()
+    found = parse_carded(Inverse, "inverse_vcroute.json", text)
+    assert told == list(range(found.budget.tried + found.budget.confirmed))
+    assert found.budget.tried >= run.min_trials(config)
+    assert found.held == (FIRST,)
+    rows = {row.statement: row for row in found.ablation}
+    assert set(rows) == {one.id for one in STATEMENTS} - {FIRST}
+    assert (rows[SECOND].changes, rows[SECOND].cause, rows[SECOND].broken) == ({"burst": "median"}, "world", (FIRST,))
+    assert rows[THIRD].cause == "world"
+    assert rows[STATEMENTS[5].id].cause == "out of reach"
+    assert STATEMENTS[5].id in found.never
+    assert [(best.source, best.seed) for best in found.best[:2]] == [("all", 0), ("all", 1)]
+    assert json.loads(text)["budget"]["seeds"] == [0, 1]
+    assert all(f"| {one.text} | {one.source} |" in page for one in STATEMENTS)
