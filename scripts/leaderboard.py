@@ -100,7 +100,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         acts = BandwidthModel(config.agent) if config.agent.endswith(".onnx") else load_own(config.agent)
         agents |= {name: acts if isinstance(acts, System) else local_agent(acts, suite, parts, config.agent_options)}
     participants = all_participants(suite, systems, config.train if suite.columns is CALL else None, agents)
-    with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
+    with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
     show(ranked, board, console)
 
