@@ -47,6 +47,7 @@ class RateConfig(Config):
         price: utility per s that the candidate pays if others lose all that is fairly theirs; 0: none.
         seconds: maximum length of a world; longer ones are cut.
         validation_worlds: validation worlds of each kind, played with the first and the last weights without influence.
+        seeds: seeds of the searches, one learned system each.
         folder: folder of the learned systems, seed-SEED/learned.json; a seed that is there is not searched again.
     """
 
