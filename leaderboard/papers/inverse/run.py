@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.papers.inverse.ablation import Ablation, ablate
 from vcgym.leaderboard.papers.inverse.assumptions import DECLARED, Assumptions
+from vcgym.leaderboard.papers.inverse.authors_log import compared
 from vcgym.leaderboard.papers.inverse.page import document
 from vcgym.leaderboard.papers.inverse.results import FILE, MIXED, OUT_OF_REACH, AblationRow, Best, Budget, Changes, Inverse, Value
 from vcgym.leaderboard.papers.inverse.search import Try, climb, most_held, sample
 from vcgym.leaderboard.papers.inverse.trial import Size, Trial, judged_statements, tried
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
-from vcgym.network.traces.cards import canonical_sha256, parse_carded
+from vcgym.network.traces.cards import DATA_VARIABLE, canonical_sha256, data_root, parse_carded
 from vcgym.network.traces.plain_file import replace_file
 
 VERSION = 1  # of the declared family
@@ -70,6 +72,7 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
         best.append(_best(source, None, full(most_held(list(trials[ROUGH].values()), frozenset(of)).assumed), of))
     joint = most_held([trial for _, trial in climbs], frozenset(base.rows))
     ever = frozenset().union(*(trial.held for of_size in trials.values() for trial in of_size.values()))
+    log = compared(data_root()) if os.environ.get(DATA_VARIABLE) else None
     budget = Budget(
         version=VERSION, seeds=tuple(config.search_seeds), sample=config.search_sample, tried=len(trials[ROUGH]),
         confirmed=len(trials[full_size]), rough=tuple(ROUGH), full=tuple(full_size),
@@ -79,7 +82,7 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
         "held": [one.id for one in statements if one.id in base.held], "never": [one.id for one in statements if one.id not in ever],
         "best": [one.model_dump(mode="json") for one in best],
         "values": {one.id: _value(joint, one.id).model_dump(mode="json") for one in statements},
-        "ablation": [row.model_dump(mode="json") for row in rows],
+        "ablation": [row.model_dump(mode="json") for row in rows], "authors_log": log.model_dump(mode="json") if log else None,
     }  # fmt: skip
     text = json.dumps({"card": _card(body), **body}, indent=1) + "\n"
     replace_file(config.folder / FILE, text.encode())
