@@ -5,7 +5,7 @@ so that most points stay near the defaults, where causes can be read off. The cl
 most statements hold, until a whole turn changes nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +44,6 @@ def climb(start: Assumptions, attempt: Try) -> Trial:
     return best
 
 
-def most_held(trials: Sequence[Trial], among: frozenset[str]) -> Trial:
+def most_held(trials: Iterable[Trial], among: frozenset[str]) -> Trial:
     """Return the trial under which most of the statements `among` hold; of equals the one with fewest changes, then the first."""
     return min(trials, key=lambda trial: (-len(trial.held & among), len(trial.assumed.changes)))
