@@ -21,7 +21,7 @@ from vcgym.leaderboard.evaluation.local import env_of, local_agent
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
-from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings
+from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.courses import draw_courses
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
@@ -56,8 +56,9 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         publish_together(sorted(path.parent for path in home.glob("*/results.parquet")), home / "report.html")
         console.print(f"Report: {home / 'report.html'}", soft_wrap=True)
     elif config.do == "fairness":
-        with progress("calls that share", len(pairings())) as on_progress:
-            rows = fairness(config.folder, on_progress)
+        played = pairings_of(_sharing(config)) if config.systems or config.agents else pairings()
+        with progress("calls that share", len(played)) as on_progress:
+            rows = fairness(config.folder, played, on_progress)
         _print_rows(HEADINGS, rows, console)
         console.print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
     elif config.do == "courses":
@@ -66,6 +67,18 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
             console.print(f"Picture: {draw(name, system, config.folder)}", soft_wrap=True)
     else:
         _play(config, suite, console)
+
+
+def _sharing(config: LeaderboardConfig) -> dict[str, System]:
+    """Return the systems that share a bottleneck with the rules."""
+    suite = SUITES["rate-v0"]
+    found: dict[str, Participant] = dict(systems_of(suite, config.systems)) if config.systems else {}
+    for name, folder in config.agents.items():
+        found |= study_agents(name, folder, suite)
+    outside = sorted(name for name, one in found.items() if not isinstance(one, System))
+    if outside:
+        raise ValueError(f"agents has {outside}; do=fairness allows: rules and learned rules, which play inside the loop")
+    return {name: one for name, one in found.items() if isinstance(one, System)}
 
 
 def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
@@ -87,7 +100,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         acts = BandwidthModel(config.agent) if config.agent.endswith(".onnx") else load_own(config.agent)
         agents |= {name: acts if isinstance(acts, System) else local_agent(acts, suite, parts, config.agent_options)}
     participants = all_participants(suite, systems, config.train if suite.columns is CALL else None, agents)
-    with progress(f"suite {suite.name}-{suite.version}", len(plan(suite, parts, participants))) as on_progress:
+    with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
     show(ranked, board, console)
 

@@ -81,7 +81,9 @@ def train(
         if newest is not None:
             checkpoint.load(newest, model, identity)
         model.set_logger(Logger(None, [_Forward(log)]))
-        with progress(f"{config.env.id} seed {seed}", config.steps) as report_progress:
+        rollout = config.num_envs * config.algorithm.n_steps
+        planned = -(-config.steps // rollout) * rollout
+        with progress(f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions", planned) as report_progress:
             callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, on_checkpoint, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
             validation = callback.evaluate()
@@ -160,7 +162,7 @@ class _BetweenRollouts(BaseCallback):
     def evaluate(self) -> Evaluation:
         result = evaluate(snapshot(self.model, self.config), self.validation_envs, _VALIDATION_SEED)
         self.log({"validation/return_mean": result.return_mean, "validation/return_sd": result.return_sd}, self.num_timesteps)
-        self.report_progress(self.num_timesteps, f"validation return {result.return_mean:.3f}")
+        self.report_progress(self.num_timesteps, f"mean return of a validation call {result.return_mean:.3f}")
         return result
 
     def _on_training_start(self) -> None:
@@ -178,7 +180,8 @@ class _BetweenRollouts(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         episodes = self.model.ep_info_buffer
-        self.report_progress(self.num_timesteps, f"return {safe_mean([episode['r'] for episode in episodes]):.3f}" if episodes else "")
+        mean = f"mean return of a call {safe_mean([episode['r'] for episode in episodes]):.3f}" if episodes else "no call has ended yet"
+        self.report_progress(self.num_timesteps, mean)
 
     def _on_step(self) -> bool:
         return True

@@ -27,7 +27,8 @@ class LeaderboardConfig(Config):
         packets: with suite=replay, length of the calls in slots of 10 ms.
         systems: names of systems, at least one; None: those of the suite; [all]: all that fit it.
         train: training of the agent of calls over paths, done once and resumed if interrupted; None: no training.
-        agents: folders of finished studies (`vcgym-train folder=...`) by name on the board; every seed of a study plays.
+        agents: folders of finished studies (`vcgym-train folder=...`) by name on the board, +agents.NAME=FOLDER; every seed of a study
+            plays.
         agent: your own agent, module:name (also of a System of rules), a .zip saved by Stable-Baselines3 or, over a bottleneck, an .onnx of
             the Bandwidth Estimation Challenge; marked local and not verified. None: none.
         agent_options: arguments of its environment, as in training; without `action` the form follows from its action space.

@@ -37,7 +37,7 @@ def evaluate(
     files = {cell.file: cell for cell in cells if not isinstance(cell.system, LocalAgent)}
     missing = {file: cell for file, cell in files.items() if not (folder / file).is_file()}
     finished = len(files) - len(missing)
-    on_progress(finished, f"{finished} cells were done before" if finished else "playing")
+    on_progress(finished, "before this run" if finished else "")
     for done in _play(_pieces(missing), threads, workers, address) if missing else ():
         for file, content in done:
             replace_file(folder / file, content)

@@ -53,7 +53,7 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
     chosen = names or list(suite.systems)
     whole = not chosen or chosen == [EVERY]
     found = load_systems([name for name in system_names() if _is_shown(name, suite)] if whole else chosen)
-    plays = "paths" if suite.columns is CALL else "conference" if suite.columns is CONFERENCE else "bottleneck"
+    plays = _plays(suite)
     if whole:
         return {name: system for name, system in found.items() if system.plays == plays}
     others = sorted(name for name, system in found.items() if system.plays != plays)
@@ -61,6 +61,11 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
         allowed = {"paths": "router and receiver", "bottleneck": "rate and scheduler", "conference": "an allocator"}[plays]
         raise ValueError(f"systems has {others}, which suite {suite.name}-{suite.version} cannot play; allowed: systems with {allowed}")
     return found
+
+
+def _plays(suite: Suite) -> str:
+    """Return what the systems of a suite play, see `System.plays`."""
+    return "paths" if suite.columns is CALL else "conference" if suite.columns is CONFERENCE else "bottleneck"
 
 
 def _is_shown(name: str, suite: Suite) -> bool:
@@ -107,7 +112,8 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
 
     Args:
         name: name on the board.
-        folder: folder of `vcgym-train` (config.json and seed-<seed>/agent) or `vcgym-train-pair` (seed-<seed>/learned.json).
+        folder: folder of `vcgym-train` (config.json and seed-<seed>/agent), or of `vcgym-train-pair` or `vcgym-train-rate`
+            (seed-<seed>/learned.json).
         suite: suite to play.
 
     Raises:
@@ -115,7 +121,7 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
     """
     if pairs := sorted(folder.glob(f"seed-*/{LEARNED}.json")):
         homes = {name if len(pairs) == 1 else f"{name} {path.parent.name.replace('-', ' ')}": path.parent for path in pairs}
-        return {called: _learned_pair(home, suite) for called, home in homes.items()}
+        return {called: _learned(home, suite) for called, home in homes.items()}
     path = folder / "config.json"
     try:
         config = TrainConfig.model_validate_json(read_plain(path, MAX_JSON_BYTES))
@@ -134,10 +140,11 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
     return {called: _sender_agent(home, env, arguments) for called, home in homes.items()}
 
 
-def _learned_pair(home: Path, suite: Suite) -> System:
-    if suite.columns is not CALL:
-        raise ValueError(f"{home} controls path and lag, which suite {suite.name}-{suite.version} lacks; allowed: calls over paths")
-    return learned_system(home, LEARNED)
+def _learned(home: Path, suite: Suite) -> System:
+    system, plays = learned_system(home, LEARNED), _plays(suite)
+    if system.plays != plays:
+        raise ValueError(f"{home} is learned for calls over {system.plays}; suite {suite.name}-{suite.version} allows: {plays}")
+    return system
 
 
 def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...]) -> PublishedAgent:

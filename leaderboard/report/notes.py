@@ -31,8 +31,8 @@ def _coverage(paired: Paired, column: Column) -> str:
     measured = expected(int(sizes.min()))
     share = measured.iqm if column.centre == "iqm" else measured.mean
     return (
-        f"Intervals are meant as 95 %: {worlds}; with {measured.seeds} of each they contained the truth in {100.0 * share:.1f} % of "
-        f"{measured.suites:,} simulated suites."
+        f"Intervals are meant as 95 %: in {measured.suites:,} simulated suites with {measured.seeds} worlds of each kind, "
+        f"{100.0 * share:.1f} % of them contained the truth. This board has {worlds}."
     )
 
 
@@ -40,12 +40,12 @@ def _ranks(paired: Paired, column: Column) -> str:
     found = detectable(paired, column.name, column.trim)
     corrected = f"Ranks are corrected for all {found.comparisons} comparisons of two systems (max-T bootstrap, 5 % for the whole board)"
     if math.isnan(found.together):
-        return f"{corrected}. Worlds are too few, or systems too alike, to say which difference would have been found."
+        return f"{corrected}. Worlds are too few, or systems too alike, to say which difference they can show."
     unit = " points" if column.unit == "%" else ""
     together, alone = (f"{column.factor * value:.{column.decimals}f}{unit}" for value in (found.together, found.alone))
     return (
-        f"{corrected}. A difference of {column.label} between any two would have been found with 80 % probability from "
-        f"{together} on; between two named beforehand from {alone} on."
+        f"{corrected}. The smallest difference of {column.label} that these worlds show with 80 % probability is {together} between "
+        f"any two systems, and {alone} between two named beforehand."
     )
 
 

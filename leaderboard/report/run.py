@@ -77,7 +77,7 @@ def show(ranked: Sequence[Board], folder: Path, console: Console) -> None:
     for line in left_out_lines(folder):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"All systems, strata and modes: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)
-    console.print(f"Report: {folder / REPORT}", soft_wrap=True)
+    console.print(f"Report, with pictures and the meaning of every name: {folder / REPORT}", soft_wrap=True)
 
 
 def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The leaderboard as text: for a terminal with 120 columns, and as Markdown."""
+"""The leaderboard as text: for a terminal with 80 or 120 columns, and as Markdown."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,20 +16,27 @@ from vcgym.leaderboard.results.columns import COST, format_value
 from vcgym.leaderboard.statistics import Estimate
 
 _TEXT = ("rank", "system", "kind")
+_WIDE = 116  # columns of a terminal that shows every heading; a narrower one shows differences and ranks
 
 
 def print_summary(boards: Sequence[Board], console: Console) -> None:
     """Print the headline of the first board and its representative systems; the file has the rest."""
     first = boards[0]
     headings, rows = _few_headings(first), _few_rows(first)
-    table = Table(title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in _TEXT else "right", no_wrap=True)
+    shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in ("system", "rank") or " above\n" in name]
+    table = Table(
+        title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0, show_edge=False, pad_edge=False
+    )  # fmt: skip
+    for i in shown:
+        whole = headings[i] != "system"
+        table.add_column(headings[i], justify="left" if headings[i] in _TEXT else "right", no_wrap=whole, overflow="fold")
     for line, cells in zip(few(first), rows, strict=True):
-        table.add_row(*(cell.replace("[", r"\[") for cell in cells), style="bold" if line.kind in AGENT_KINDS else None)
+        table.add_row(*(cells[i].replace("[", r"\[") for i in shown), style="bold" if line.kind in AGENT_KINDS else None)
     console.print(table)
+    console.print()
     for sentence in headline(first):
         console.print(sentence, highlight=False, markup=False)
+    console.print(f"{first.columns.primary.label}: {first.columns.primary.about} Brackets: 95 % intervals.", highlight=False, markup=False)
 
 
 def markdown(boards: Iterable[Board]) -> str:
@@ -55,7 +62,7 @@ def markdown(boards: Iterable[Board]) -> str:
 
 def _few_headings(board: Board) -> list[str]:
     column = board.columns.primary
-    beside = [f"{column.label} to\n{name}\n[95 %]" for name in (board.published, board.bar.system) if name]
+    beside = [f"{column.label} above\n{name}\n[95 %]" for name in (board.published, board.bar.system) if name]
     score = ["% of what\nwas\nattainable"] if board.axis is not None and board.axis.has_room else []
     return ["system", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
 

@@ -41,14 +41,13 @@ def metrics(
     on_time = totals.on_time[row] / np.maximum(captured, 1)
     received = totals.delivered[row] / np.maximum(captured, 1)
     bps = 8.0 * float(heard["size_bytes"].sum()) / (to_us - from_us) * 1e6
-    missing = 1.0 - totals.delivered[row].sum() / max(int(captured.sum()), 1)
     found = {
         "audio_on_time": on_time[AUDIO],
         "video_on_time": on_time[VIDEO],
         "audio_late": received[AUDIO] - on_time[AUDIO],
         "video_late": received[VIDEO] - on_time[VIDEO],
         "r": rating(link.expiry_ms, 1.0 - on_time[AUDIO]),
-        "utility": _rate_utility(heard, from_us, to_us) - _mean(delay_ms - link.forward_ms) / 1000.0 - 10.0 * missing,
+        "utility": utility(link, log, totals, row),
         "throughput_kbps": bps / 1000.0,
         "utilisation": bps / capacity_bps(link),
         "delay_p50_ms": _percentile(delay_ms, 50),
@@ -62,6 +61,15 @@ def metrics(
         **_estimate(link, targets_bps),
     }
     return {column.name: float(found[column.name]) for column in METRICS}
+
+
+def utility(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int) -> float:
+    """Return the utility per second of one call (R3Net, arXiv 1912.02222); for the arguments see `metrics`."""
+    from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
+    heard = log[(log["created_us"] >= from_us) & (log["arrived_us"] >= 0)]
+    delay_ms = (heard["arrived_us"] - heard["created_us"]) / 1000.0
+    missing = 1.0 - totals.delivered[row].sum() / max(int(totals.created[row].sum()), 1)
+    return _rate_utility(heard, from_us, to_us) - _mean(delay_ms - link.forward_ms) / 1000.0 - 10.0 * float(missing)
 
 
 def delay_cdf(link: SharedLink, log: NDArray[np.void]) -> Mapping[str, DelayCdf]:

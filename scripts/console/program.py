@@ -11,7 +11,8 @@ from pathlib import Path
 from vcgym.scripts.console.usage import summary, usage
 
 COMMANDS = {
-    **{name: name for name in ("leaderboard", "train", "train_pair", "evaluate", "sweep", "tune", "data", "headroom", "bench")},
+    **{name: name for name in ("leaderboard", "train", "train_pair", "train_rate", "evaluate", "sweep", "tune")},
+    **{name: name for name in ("data", "headroom", "bench")},
     **{name: f"papers.{name}" for name in ("reproduce", "truth", "decision_value")},
     **{name: name for name in ("train_predictor", "predictor_data", "oracle_check")},
     **{name: f"live.{name}" for name in ("call", "relay", "emulate", "measure")},

@@ -5,7 +5,6 @@ each was cut from its public source.
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,6 +22,7 @@ from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import MAX_DELAY_US
 from vcgym.network.traces.trace_file import csv_content, refuse_existing, write_with_card
+from vcgym.scripts.importing.throughput_cuts import cut_traces
 from vcgym.scripts.shipped.capacity_sample import write_cellular
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
@@ -45,20 +45,22 @@ class MeasuredSet(_Record):
     Attributes:
         name: name of the set.
         folder: folder of its files below the data root.
-        form: format of the source: replies (CSV without header of the time of the reply in ns and the round trip in ms), or opportunities
-            (mahimahi's format).
+        form: format of the source: replies (CSV without header of the time of the reply in ns and the round trip in ms), opportunities
+            (mahimahi's format), or one of `vcgym.scripts.importing.throughput_cuts.FORMS`.
         rows: number of replies taken from the start of each file; None: all.
         source, licence: values for the cards.
-        files: files by name.
+        files: files by name; the source of one with many traces is a folder.
+        traces: names of the traces in a file with many.
     """
 
     name: str
     folder: str
-    form: Literal["replies", "opportunities"]
+    form: Literal["replies", "opportunities", "throughputs", "drives"]
     rows: int | None
     source: str
     licence: str
     files: dict[str, Cut]
+    traces: tuple[str, ...] = ()
 
 
 class Made(_Record):
@@ -114,20 +116,18 @@ def make(name: str, source: Path, output: Path) -> Iterator[Made]:
         yield Made(path=output / file, sha256=found.sha256, known=known.sha256)
         return
     measured = measured_sets()[name]
-    cut = partial(_cut_replies, rows=measured.rows) if measured.form == "replies" else _cut_opportunities
     for file, one in measured.files.items():
         path = output / measured.folder / file
-        origin = _origin(source / one.source, measured)
-        yield Made(path=path, sha256=cut(source / one.source, origin, path).sha256, known=one.sha256)
+        yield Made(path=path, sha256=_cut(measured, source / one.source, path).sha256, known=one.sha256)
 
 
-def _origin(path: Path, measured: MeasuredSet) -> Card:
-    update = {"source": measured.source, "licence": measured.licence}
-    return card_beside(path, read_content(path)).model_copy(update=update)
-
-
-def _cut_opportunities(path: Path, origin: Card, output: Path) -> Card:
-    return write_capacity(read_mahimahi(path), origin, output)
+def _cut(measured: MeasuredSet, source: Path, output: Path) -> Card:
+    if measured.traces:
+        return cut_traces(measured.form, source, measured.traces, measured.source, measured.licence, output)
+    origin = card_beside(source, read_content(source)).model_copy(update={"source": measured.source, "licence": measured.licence})
+    if measured.form == "replies":
+        return _cut_replies(source, origin, output, measured.rows)
+    return write_capacity(read_mahimahi(source), origin, output)
 
 
 def _cut_replies(path: Path, origin: Card, output: Path, rows: int | None) -> Card:

@@ -24,6 +24,7 @@ from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.truth.config import TruthConfig
+from vcgym.leaderboard.tuning.rate_search import RateConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.scripts.console import command
@@ -33,6 +34,7 @@ CONF = Path(command.__file__).parents[2] / "conf"
 KINDS = {
     "train": TrainConfig,
     "train_pair": PairConfig,
+    "train_rate": RateConfig,
     "evaluate": EvaluateConfig,
     "sweep": SweepConfig,
     "leaderboard": LeaderboardConfig,

@@ -15,7 +15,8 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.papers.applications.calls import Played, play_cell
 from vcgym.leaderboard.papers.applications.experiments import QUEUES_MS, Cell
 from vcgym.leaderboard.papers.applications.measures import measure
-from vcgym.leaderboard.papers.applications.statements import ApplicationStatement, Term, load_statements
+from vcgym.leaderboard.papers.applications.statements import ApplicationStatement, Term, load_arithmetic, load_statements
+from vcgym.leaderboard.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
 from vcgym.leaderboard.papers.judge import REPRODUCED, WORDS, judge
 from vcgym.leaderboard.papers.verdicts import NOTHING, OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.leaderboard.report.table import markdown_table
@@ -40,6 +41,7 @@ def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
         on_progress(done, f"{cell.application}, {cell.setup} {cell.way}, {cell.mbps:g} Mbit/s")
         played[cell] = play_cell(cell)
     rows = [verdict(statement, played, queue_ms) for queue_ms in QUEUES_MS for statement in statements]
+    rows += arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, folder / "application_verdicts.parquet")
     replace_file(folder / "application_reproduction.md", page(rows).encode())
     return rows
@@ -72,21 +74,22 @@ def _values(term: Term, played: Mapping[Cell, Played], queue_ms: float) -> np.nd
 
 def page(rows: list[dict[str, Any]]) -> str:
     """Return Markdown with the calibrated and predicted shares, then every statement."""
-    queues = list(dict.fromkeys(row["mode"] for row in rows))
+    judged = [row for row in rows if row["origin"] != ARITHMETIC]
+    queues = list(dict.fromkeys(row["mode"] for row in judged))
     counts = []
     for queue in queues:
-        of_queue = [row for row in rows if row["mode"] == queue]
+        of_queue = [row for row in judged if row["mode"] == queue]
         predicted = Counter(row["verdict"] for row in of_queue if row["origin"] == OUTCOME)
         fitted = Counter(row["verdict"] for row in of_queue if row["origin"] != OUTCOME)
         missed = sum(fitted.values()) - fitted[CALIBRATED]
-        judged = predicted.total() - predicted[WORDS[2]]
-        share = f"{100.0 * predicted[REPRODUCED] / judged:.0f} %" if judged else ""
+        total = predicted.total() - predicted[WORDS[2]]
+        share = f"{100.0 * predicted[REPRODUCED] / total:.0f} %" if total else ""
         counts.append([queue, *map(str, (fitted[CALIBRATED], missed, *(predicted[word] for word in WORDS))), share])
     share_of = "reproduced, of the predicted that can be judged"
     headings = ["queue", CALIBRATED, "fitted and missed", *(f"predicted: {word}" for word in WORDS), share_of]
     lines: dict[str, list[str]] = {}
-    for row in rows:
+    for row in judged:
         line = lines.setdefault(row["statement"], [f"{row['text']} ({row['source']})", row["published"]])
         line.append(verdict_cell(row, row["verdict"] not in (REPRODUCED, CALIBRATED)))
     table = markdown_table(["statement", "published", *queues], lines.values(), ("statement", "published", *queues))
-    return "\n".join(["# S3 beside ours\n", markdown_table(headings, counts, ("queue",)), table])
+    return "\n".join(["# S3 beside ours\n", markdown_table(headings, counts, ("queue",)), table, arithmetic_table(rows)])

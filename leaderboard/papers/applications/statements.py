@@ -6,12 +6,14 @@ Statements to which a profile was fitted are marked; they are then calibrated an
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from vcgym.baselines.rate.profile import Viewing, load_profile
 from vcgym.leaderboard.papers.applications.experiments import COMPETITORS, Cell, Setup, Way
-from vcgym.leaderboard.papers.statements import Record, Statement, each_once
-from vcgym.network.traces.cards import Carded, load_carded
+from vcgym.leaderboard.papers.arithmetic import Arithmetic
+from vcgym.leaderboard.papers.register import Register
+from vcgym.leaderboard.papers.statements import Record, Statement
+from vcgym.network.traces.cards import load_carded
 
 FILE = "published_applications.json"
 Metric = Literal[
@@ -73,12 +75,14 @@ class ApplicationStatement(Statement):
     unit: Literal["%", "points", "Mbit/s", "s", ""] = ""
 
 
-class Statements(Carded):
-    """Content of the file: a card and the statements."""
-
-    statements: Annotated[tuple[ApplicationStatement, ...], Field(min_length=1), AfterValidator(each_once)]
+Statements = Register[ApplicationStatement]
 
 
 def load_statements() -> tuple[ApplicationStatement, ...]:
     """Return all statements, in the order of the file."""
     return load_carded(Statements, FILE).statements
+
+
+def load_arithmetic() -> tuple[Arithmetic, ...]:
+    """Return the checks of the printed numbers against each other."""
+    return load_carded(Statements, FILE).arithmetic

@@ -10,6 +10,7 @@ from vcgym.baselines.conference.celerity import REPORT_S, UPDATE_S, Celerity
 from vcgym.baselines.conference.play import Played
 from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
+from vcgym.leaderboard.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
 from vcgym.leaderboard.papers.conferences.formulas import FORMULAS
 from vcgym.leaderboard.papers.conferences.measures import (
     CAPACITIES_KBPS,
@@ -29,6 +30,7 @@ from vcgym.leaderboard.papers.conferences.statements import (
     Exact,
     Link,
     Rate,
+    load_arithmetic,
     load_statements,
 )
 from vcgym.leaderboard.papers.judge import REPRODUCED, WORDS
@@ -64,6 +66,7 @@ def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
         for capacity, found in fixed_points.items():
             found.append(play_fixed_point(capacity, seed))
     rows = [verdict(statement, Runs(timelines, fixed_points)) for statement in load_statements()]
+    rows += arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, folder / "conference_verdicts.parquet")
     replace_file(folder / "conference_reproduction.md", page(rows).encode())
     return rows
@@ -103,10 +106,11 @@ def _exact(value: float) -> Estimate:
 def page(rows: list[dict[str, Any]]) -> str:
     """Return Markdown with the counts of verdicts, then every statement."""
     counts = Counter(row["verdict"] for row in rows if row["origin"] == OUTCOME)
-    inputs = str(len(rows) - counts.total())
-    lines = [[row["text"], row["source"], row["published"], verdict_cell(row, row["verdict"] != REPRODUCED)] for row in rows]
+    judged = [row for row in rows if row["origin"] != ARITHMETIC]
+    inputs = str(len(judged) - counts.total())
+    lines = [[row["text"], row["source"], row["published"], verdict_cell(row, row["verdict"] != REPRODUCED)] for row in judged]
     headings = ("statement", "source", "published", "ours")
     return "\n".join([
         "# S2 beside ours\n", markdown_table([*WORDS, "inputs of ours"], [[*(str(counts[word]) for word in WORDS), inputs]], ()),
-        markdown_table(headings, lines, headings),
+        markdown_table(headings, lines, headings), arithmetic_table(rows),
     ])  # fmt: skip

@@ -2,10 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from vcgym.leaderboard.papers.statements import Record, Statement, each_once
-from vcgym.network.traces.cards import Carded, load_carded
+from vcgym.leaderboard.papers.arithmetic import Arithmetic
+from vcgym.leaderboard.papers.register import Register
+from vcgym.leaderboard.papers.statements import Record, Statement
+from vcgym.network.traces.cards import load_carded
 
 FILE = "published_conferences.json"
 SESSIONS = "ABCD"
@@ -76,12 +78,14 @@ class ConferenceStatement(Statement):
     unit: Literal["%", "kbit/s", "ms", "s", "bytes", ""] = ""
 
 
-class Statements(Carded):
-    """Content of the file: a card and the statements."""
-
-    statements: Annotated[tuple[ConferenceStatement, ...], Field(min_length=1), AfterValidator(each_once)]
+Statements = Register[ConferenceStatement]
 
 
 def load_statements() -> tuple[ConferenceStatement, ...]:
     """Return all statements, in the order of the file."""
     return load_carded(Statements, FILE).statements
+
+
+def load_arithmetic() -> tuple[Arithmetic, ...]:
+    """Return the checks of the printed numbers against each other."""
+    return load_carded(Statements, FILE).arithmetic

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.papers.arithmetic import ARITHMETIC, CONTRADICTORY, arithmetic_table
 from vcgym.leaderboard.papers.judge import CANNOT, NOT, REPRODUCED, WORDS
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.figures import distributions, over_time, relative_errors
@@ -39,7 +40,8 @@ def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[s
 
 def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """Return reproduction.md: shares, causes of the gains, and the table in the paper's own accounting."""
-    return render(_HERE / "reproduction.md.j2", **_context(rows, worlds, config, systems), table=_table(rows))
+    tables = {"table": _table(rows), "arithmetic": arithmetic_table(rows)}
+    return render(_HERE / "reproduction.md.j2", **_context(rows, worlds, config, systems), **tables)
 
 
 def _table(rows: Rows) -> str:
@@ -81,11 +83,13 @@ def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mappi
         used = material.results.filter(pc.field("system") == SYSTEM)["paths_used"].to_numpy()
         return f"{100.0 * np.mean(used == 1):.0f} %"
 
+    checks = [row for row in rows if row["origin"] == ARITHMETIC]
     late = LATE_LEARNS.strip(" ()")
     return {
         "modes": MODES, "words": WORDS, "lines": list(lines.values()), "ours": ours, "met": met, "one_path": one_path, "config": config,
         "shares": {"as the listing is printed": shares(rows, False), late: shares(rows, True)},
         "inputs": len({row["statement"] for row in rows if row["origin"] == INPUT}), "late_learns": LATE_LEARNS, "late": late,
+        "checks": checks, "contradictions": sum(row["verdict"] == CONTRADICTORY for row in checks),
         "predictor": type(systems[SYSTEM].router.predictor).__name__, "cell": _cell, "accountings": ACCOUNTINGS,
     }  # fmt: skip
 
@@ -93,7 +97,7 @@ def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mappi
 def _lines(rows: Rows) -> dict[tuple[str, str], dict[str, Any]]:
     """Return a line per statement and accounting, with its row of each mode."""
     lines: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
+    for row in (row for row in rows if row["origin"] != ARITHMETIC):
         line = lines.setdefault((row["statement"], row["accounting"]), {**row, "cells": dict.fromkeys(MODES)})
         line["cells"][row["mode"]] = row
     return lines

@@ -21,8 +21,9 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
+from vcgym.leaderboard.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
 from vcgym.leaderboard.papers.judge import CANNOT, REPRODUCED, WORDS
-from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_statements
+from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_arithmetic, load_statements
 from vcgym.leaderboard.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
@@ -89,6 +90,7 @@ def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgre
                     found = play_sender(senders[sender], links, list(traces.values()), 2 if name == "tcp" else 0).metrics
                     played[name][label, kind, sender] = found
     rows = [row for statement in statements for row in verdicts(statement, played.get(statement.setting, {}))]
+    rows += arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, folder / "sending_verdicts.parquet")
     replace_file(folder / "sending_reproduction.md", page(rows).encode())
     return rows
@@ -145,7 +147,7 @@ def page(rows: list[dict[str, Any]]) -> str:
     counts = [[label, *(str(verdicts[label, word]) for word in WORDS)] for label in labels]
     parts = ["# S1 and S4 beside ours\n", markdown_table(["setting", *WORDS], counts, ("setting",))]
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in rows:
+    for row in (row for row in rows if row["origin"] != ARITHMETIC):
         of_statement = [one["mode"] for one in rows if one["statement"] == row["statement"]]
         groups.setdefault(tuple(of_statement), []).append(row)
     for names, found in groups.items():
@@ -154,4 +156,4 @@ def page(rows: list[dict[str, Any]]) -> str:
             lines[row["statement"]].append(verdict_cell(row, row["verdict"] != REPRODUCED))
         headings = ["statement", "published", *names]
         parts.append(markdown_table(headings, lines.values(), tuple(headings)))
-    return "\n".join(parts)
+    return "\n".join([*parts, arithmetic_table(rows)])

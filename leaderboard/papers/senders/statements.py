@@ -4,13 +4,15 @@ S1 gives its results as text and pictures: orderings, and one size. A statement 
 judged by its rule (`vcgym.leaderboard.papers.judge`).
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import model_validator
 
-from vcgym.leaderboard.papers.statements import Record, Statement, each_once
+from vcgym.leaderboard.papers.arithmetic import Arithmetic
+from vcgym.leaderboard.papers.register import Register
+from vcgym.leaderboard.papers.statements import Record, Statement
 from vcgym.leaderboard.results.sender_columns import RATE
-from vcgym.network.traces.cards import Carded, load_carded
+from vcgym.network.traces.cards import load_carded
 
 FILE = "published_sending.json"
 
@@ -48,12 +50,14 @@ class SendingStatement(Statement):
     unit: Literal["%", "points", "ms", ""] = ""
 
 
-class Statements(Carded):
-    """Content of the file: a card and the statements."""
-
-    statements: Annotated[tuple[SendingStatement, ...], Field(min_length=1), AfterValidator(each_once)]
+Statements = Register[SendingStatement]
 
 
 def load_statements() -> tuple[SendingStatement, ...]:
     """Return all statements, in the order of the file."""
     return load_carded(Statements, FILE).statements
+
+
+def load_arithmetic() -> tuple[Arithmetic, ...]:
+    """Return the checks of the printed numbers against each other."""
+    return load_carded(Statements, FILE).arithmetic

@@ -6,12 +6,14 @@ in which late packets update the lag too (WML, `vcgym.baselines.receivers.wmjitt
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from vcgym.leaderboard.papers.statements import Record, Statement, each_once
+from vcgym.leaderboard.papers.arithmetic import Arithmetic
+from vcgym.leaderboard.papers.register import Register
+from vcgym.leaderboard.papers.statements import Record, Statement
 from vcgym.leaderboard.papers.vcroute.outcomes import STATISTICS
 from vcgym.network.scenarios.scenario import MODES
-from vcgym.network.traces.cards import Carded, load_carded
+from vcgym.network.traces.cards import load_carded
 
 FILE = "published_vcroute.json"
 LATE_LEARNS = " (late packets teach)"
@@ -183,10 +185,7 @@ class VCRouteStatement(Statement):
         return self
 
 
-class Statements(Carded):
-    """Content of the file: a card and the statements."""
-
-    statements: Annotated[tuple[VCRouteStatement, ...], AfterValidator(each_once)]
+Statements = Register[VCRouteStatement]
 
 
 def load_statements() -> tuple[VCRouteStatement, ...]:
@@ -199,6 +198,11 @@ def load_claims() -> tuple[VCRouteStatement, ...]:
     """Return the statements of the truth table: as printed, then those also tested in the published code's reading."""
     claims = [one for one in _all() if one.truth != "no"]
     return (*claims, *(late_learning(one) for one in claims if one.truth == "both"))
+
+
+def load_arithmetic() -> tuple[Arithmetic, ...]:
+    """Return the checks of the printed numbers against each other."""
+    return load_carded(Statements, FILE).arithmetic
 
 
 def _all() -> tuple[VCRouteStatement, ...]:

@@ -93,8 +93,8 @@ def _strata(board: Board, roles: dict[str, str]) -> Panel:
     for one in board.strata:
         found = [(name, one.to_published[name]) for name in names]
         marks = [Mark(roles[name], name, interval, change(board, value)) for name, value in found if (interval := scale.interval(value))]
-        lanes.append(Lane(f"{one.name} ({one.worlds})", STRATA.get(one.name, f"{one.worlds} worlds of this stratum"), marks))
-    axis = f"{board.columns.primary.label} above {board.published}, in each stratum (worlds)"
+        lanes.append(Lane(f"{one.name} ({one.worlds})", STRATA.get(one.name, ""), marks))
+    axis = f"{board.columns.primary.label} above {board.published}, in each kind of world (how many)"
     return Panel("Where", axis, _ticks(scale, board.columns.primary.factor), lanes)
 
 

@@ -119,27 +119,30 @@ def test_the_natural_mix_is_a_board_of_its_own():
 
 
 def test_the_terminal_shows_a_row_for_each_family_and_ends_with_three_sentences(folder):
-    screen = io.StringIO()
-    ranked = boards(read(RESULTS, folder / "results.parquet"))
-    print_summary(ranked, Console(file=screen, width=120))
-    text = screen.getvalue()
-    assert max(map(len, text.splitlines())) <= 120
-    assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    rows = [name for name in SYSTEMS if f" {name} " in text.partition("is first")[0]]
+    ranked, texts = boards(read(RESULTS, folder / "results.parquet")), []
+    for width in (80, 120):
+        screen = io.StringIO()
+        print_summary(ranked, Console(file=screen, width=width))
+        texts.append(screen.getvalue())
+        assert max(map(len, texts[-1].splitlines())) <= width
+        assert "\N{HORIZONTAL ELLIPSIS}" not in texts[-1] and " -10.0 [-10.0, -10.0] " in texts[-1]
+    narrow, text = texts
+    assert " kind " in text and " kind " not in narrow
+    rows = [name for name in SYSTEMS if f"\n{name} " in text.partition("is first")[0]]
     assert rows == [line.standing.system for line in few(ranked[0])]
     assert "DRT-BF" in rows and "DRT-WM" not in rows and "PPO Call <one>" in rows and len(rows) <= MAX_ROWS
-    assert " ".join(text.split()).endswith(" ".join(headline(ranked[0])))
+    assert " ".join(headline(ranked[0])) in " ".join(text.split())
 
 
 def test_the_sentences_say_who_where_and_how_my_agent_did(folder):
     first, where, mine = headline(boards(read(RESULTS, folder / "results.parquet"))[0])
     assert first == (
-        "BestHistory-FixedLag60 is first, with R 85.2 [85.0, 85.5] over 6 worlds: "
-        "+1.0 [1.0, 1.0] against DRT-BF, the best published system."
+        "BestHistory-FixedLag60 is first of 12 systems over 6 worlds: R 85.2 [85.0, 85.5]. "
+        "Against DRT-BF, the best published system of this board: +1.0 [1.0, 1.0]."
     )
     assert where == "Its lead over DRT-BF is largest in quiet, +1.0 [1.0, 1.0], and smallest in user-node, +1.0 [1.0, 1.0]."
-    assert mine.startswith("Your agent PPO Call <one>, rank 12, has R 74.2 [")
-    assert mine.endswith(": -10.0 [-10.0, -10.0] against DRT-BF, the best published system.")
+    assert mine.startswith("Your agent PPO Call <one>, rank 12: R 74.2 [")
+    assert mine.endswith(" Against DRT-BF, the best published system of this board: -10.0 [-10.0, -10.0].")
 
 
 def test_tied_systems_are_not_called_first_and_one_s_own_may_be():
@@ -147,7 +150,7 @@ def test_tied_systems_are_not_called_first_and_one_s_own_may_be():
     noisy = [row | {"r": 80.0 + (3.0 * row["seed"]) % 7.0 + (row["system"] == "VIA-BF") * (row["seed"] % 3 - 0.9)} for row in rows]
     own = [row | {"r": row["r"] + 5.0 + 0.01 * row["seed"]} if row["kind"] == "agent" else row for row in noisy]
     tied = headline(boards(pa.Table.from_pylist([row for row in noisy if row["kind"] == "rule"], schema=RESULTS.schema))[0])
-    assert " is ahead, tied for first with 1 of 1 others, with R " in tied[0] and tied[2].startswith("No agent of yours was played")
+    assert " is first of 2 systems over 8 worlds, tied with 1 of them: R " in tied[0] and tied[2].startswith("No agent of yours was played")
     assert headline(boards(pa.Table.from_pylist(own, schema=RESULTS.schema))[0])[2] == "Your agent PPO Call <one> is that system."
 
 
@@ -232,7 +235,7 @@ def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_know
         marks = {lane.label: lane.marks[0] for lane in who.lanes}
         assert [marks[name].words.split()[0] for name in ("BestHistory-FixedLag60", "DRT-BF", "PPO Call <one>")] == ["17", "0", "-167"]
         assert (marks["DRT-BF"].role, marks["PPO Call <one>"].role, marks["PPO Call <one>"].place.beyond) == ("published", "mine", "left")
-        assert headline(board)[0].endswith("That is 17 [17, 17] % of the R that hindsight could have gained.")
+        assert headline(board)[0].endswith("+1.0 [1.0, 1.0], 17 [17, 17] % of what hindsight could have gained.")
     publish(tmp_path / "with")
     page = (tmp_path / "with" / "report.html").read_text()
     assert 'data-value="oracle_joint_6"' not in page  # never in the table

@@ -11,6 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from vcgym.agents.config.base import DataConfig
+from vcgym.network.scenarios.bottleneck.rate_worlds import SETS
+from vcgym.network.scenarios.paths.leo import FOLDER as LEO
 from vcgym.network.scenarios.paths.leo import measured
 from vcgym.network.traces.card_file import read_card
 from vcgym.network.traces.cards import DataError, card_path, data_root
@@ -18,7 +20,8 @@ from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.trace_file import read_trace
 from vcgym.scripts.importing.command import DataCommand
 from vcgym.scripts.importing.formats import Ping
-from vcgym.scripts.importing.making import make, measured_sets
+from vcgym.scripts.importing.making import make, measured_sets, set_names
+from vcgym.scripts.importing.throughput_cuts import cut_traces, drives
 
 
 def attempt(cwd, *overrides, **environment):
@@ -91,6 +94,38 @@ def test_sets_are_made_again_from_their_sources(tmp_path):
     assert gzip.decompress(made.read_bytes()) == b"t_ms,rtt_ms\n0,32.4\n0.063,16.4\n19.81,25\n"
     assert read_card(card_path(made)).source.startswith("https://github.com/clarkzjw/LEOLiveStreaming, commit aa159d32")
     assert measured(str(tmp_path / "root"))[0].shape == (5, 3)
+
+
+def test_named_traces_are_cut_from_a_source_of_many(tmp_path):
+    fetched = tmp_path / "fetched"
+    fetched.mkdir()
+    (fetched / "trace_866_http---www.amazon.com_0").write_text("0.0\t0.9\n5.0\t0.8\n")
+    (fetched / "test_fcc_trace_7_http---edition.cnn.com_60_0").write_text("0.0\t1.5\n")
+    (fetched / "tram.ljabru.log_0").write_text("0.0\t2.29\n")
+    named = ["fcc_7_edition.cnn.com_60_0", "fcc_866_amazon.com_0"]
+    cut_traces("throughputs", fetched, named, "a repository", "none stated", tmp_path / "two.csv.gz")
+    expected = b"trace,t_s,mbps\nfcc_7_edition.cnn.com_60_0,0.0,1.5\nfcc_866_amazon.com_0,0.0,0.9\nfcc_866_amazon.com_0,5.0,0.8\n"
+    assert gzip.decompress((tmp_path / "two.csv.gz").read_bytes()) == expected
+    with pytest.raises(DataError, match=r"traces that are not there \(1 of 1\) is 'tram'"):
+        cut_traces("throughputs", fetched, ["tram"], "", "", tmp_path / "none.csv.gz")
+
+
+def test_drives_are_cut_at_gaps_and_keep_no_position(tmp_path):
+    at = ("10:22:11", "10:22:16", "10:22:22", "10:22:24")  # a gap of 5 s, then one of 6 s
+    lines = "".join(f"2023-04-04 {time} CDT,{n}.5,61.66069857582001,44.86,-93.74,suburban\n" for n, time in enumerate(at))
+    for short in ("mob", "att", "tm", "vz"):
+        (tmp_path / f"{short}_all_area1.csv").write_text(f"time,throughput,speed,latitude,longtitu,area_type\n{lines}")
+    found = drives(tmp_path)
+    assert list(found)[2:4] == ["att_000", "att_001"] and len(found) == 8
+    assert found["att_000"] == ["0,0.5,61.66,suburban", "5,1.5,61.66,suburban"]
+    assert found["att_001"] == ["0,2.5,61.66,suburban", "2,3.5,61.66,suburban"]
+    (tmp_path / "vz_all_area1.csv").write_text("time,throughput,speed,area_type\nnoon,1.5,61.6,urban\n")
+    with pytest.raises(DataError, match=r"vz_all_area1.csv: line 2, time is 'noon'"):
+        drives(tmp_path)
+
+
+def test_every_measured_set_of_a_ranked_suite_can_be_made_again():
+    assert {name for names in SETS.values() for name in names} | {LEO} <= set(set_names())
 
 
 @pytest.mark.data

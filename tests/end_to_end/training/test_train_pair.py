@@ -105,7 +105,7 @@ def test_it_stands_on_a_board_as_an_agent(trained):
     packets = json.loads((pair.folder / "learned.json").read_text())["study"]["budget"]["packets"]
     assert cost["training_decisions"] == packets == 2 * 20 * 8 * 300 + 12 * 4 * 300
     assert cost["parameters"] == NUMBERS + 26 * 8 + 9 * 8 + 9
-    with pytest.raises(ValueError, match="controls path and lag, which suite rate-v0 lacks"):
+    with pytest.raises(ValueError, match="is learned for calls over paths; suite rate-v0 allows: bottleneck"):
         study_agents("OURS", folder, SUITES["rate-v0"])
 
 

@@ -43,7 +43,7 @@ def test_every_tutorial_is_followed():
 
 def test_own_rule(tmp_path):
     printed = " ".join(follow("own_rule.md", tmp_path).split())
-    assert re.search(r"Your agent PATIENT, rank .*, has R \d\d\.\d \[.*\]: [+-]\d+\.\d \[.*\] against DRT-WM, the best published", printed)
+    assert re.search(r"Your agent PATIENT, rank .*: R \d\d\.\d \[.*\]\. Against DRT-WM, the best published .*: [+-]\d+\.\d \[", printed)
 
 
 def test_own_traces(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.leaderboard.papers.senders.fairness import HEADINGS, RULES, fairness, jain, pairings, play_pairing
+from vcgym.leaderboard.papers.senders.fairness import HEADINGS, RULES, fairness, jain, pairings, pairings_of, play_pairing
 from vcgym.network.bottleneck.other_call import RATES, OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 
@@ -45,10 +45,20 @@ def test_a_pairing_is_played():
     assert shares.bps.tobytes() == play_pairing(pairing, 2).bps.tobytes()
 
 
-def test_the_page(tmp_path, monkeypatch):
+def test_a_system_shares_with_each_rule_and_with_cubic_and_its_like():
+    """GCC as a system of its own has the same half beside itself as by name, and next to nothing beside CUBIC."""
+    found = {(one.case, one.against): one for one in pairings_of({"MINE": RULES["gcc_webrtc"]})}
+    assert {against for _, against in found} == {"MINE", *RULES, "cubic"} and len(found) == 2 * (len(RULES) + 2)
+    shares = play_pairing(found["pair", "cubic"], 2)
+    assert (shares.bps[:, 0] < 0.2 * shares.bps[:, 1]).all() and 1.7e6 < shares.bps.sum(axis=1).max() < 2.0e6
+    assert np.isnan(shares.delay_ms[:, 1]).all() and not np.isnan(shares.delay_ms[:, 0]).any()
+    (by_name,) = (one for one in pairings() if (one.case, one.rule, one.against) == ("pair", "gcc_webrtc", "gcc_webrtc"))
+    assert play_pairing(found["pair", "MINE"], 2).bps.tobytes() == play_pairing(by_name, 2).bps.tobytes()
+
+
+def test_the_page(tmp_path):
     few = [one for one in pairings() if one.case == "pair"][:2]
-    monkeypatch.setattr("vcgym.leaderboard.papers.senders.fairness.pairings", lambda: few)
-    rows = fairness(tmp_path, lambda done, what: None, runs=2)
+    rows = fairness(tmp_path, few, lambda done, what: None, runs=2)
     assert [row[:3] for row in rows] == [["pair", "gcc_webrtc", "gcc_webrtc"], ["pair", "gcc_webrtc", "gcc_draft"]]
     page = (tmp_path / "sending_fairness.md").read_text()
     assert all(heading in page for heading in HEADINGS)

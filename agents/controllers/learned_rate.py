@@ -1,0 +1,204 @@
+"""A learned rate: a linear policy over features of the reports (Mania, Guy and Recht, arXiv 1803.07055), with a bounded change.
+
+At each report, with d the one-way delay of the packet with the least of it, q = d - the least d of the call, and dt the time since the
+report before, at most `MAX_STEP_S`:
+
+    features = 1, q / 100 ms, (q - slow q) / 50 ms, 10 x loss, ln(target / 1 Mbit/s), ln(delivered / target)
+    a        = (weights alone + c x weights in competition) . features
+    c        = standing q / (standing q + 100 ms)
+    target  *= exp(dt x (rise a' if a > 0 else fall a')),   a' = tanh(a)
+
+The slow q, loss and the delivered rate are exponential means. The standing q is the least one of the last 5 to 10 s: a queue that others
+keep full. The delivered rate counts only while there is a queue, and only if it is below the target; otherwise the sender had less to send.
+
+At most target x (least round trip + slow q + window) may be in flight, so that packets wait at the sender when the capacity falls, and are
+not lost. A sender that hears nothing for `SILENCE_US` while packets wait lowers its target and sends `PROBE_BYTES` more.
+
+Our own formulation; `vcgym.leaderboard.tuning.rate_search` finds the weights.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, pacing, rule, see_sender, update, wake_us, window_bytes
+from vcgym.network.kernels.jit import kernel
+
+FEATURES = 6
+RISE, FALL, WINDOW = range(2 * FEATURES, 2 * FEATURES + 3)
+START = np.array(
+    [0.4, -0.5, -0.6, -1.5, -0.2, 0.5, -0.6, 0.7, 0.0, -0.5, -0.2, 0.4, math.log(0.8), math.log(2.0), math.log(300.0)]
+)  # fmt: skip
+"""Initial weights: `FEATURES` alone, as many in competition, and the natural logarithms of rise and fall (1/s) and of the window (ms)."""
+SCALE = np.array([0.2, 0.3, 0.3, 0.5, 0.1, 0.3, 0.3, 0.3, 0.3, 0.5, 0.2, 0.3, 0.4, 0.4, 0.5])
+"""Step of each weight that a search begins with, declared."""
+PACING = 2.5  # of libwebrtc
+MAX_STEP_S = 0.2
+SILENCE_US = 500_000
+PROBE_BYTES = 3000
+_SILENT = 0.7  # factor on the target of a sender that hears nothing
+_SLOW_S, _LOSS_S, _RATE_S = 1.0, 1.0, 0.3  # memories
+_STANDING_US = 5_000_000
+_STANDING_MS = 100.0
+_QUEUE_MS = 20.0  # from here on there is a queue
+_NO_DELAY_MS = 1e9
+
+
+@rule(Control.RATE, learned=True)
+class LearnedRate(NamedTuple):
+    """Parameters."""
+
+    weights: NDArray[np.float64]  # (15,), see `START`
+
+
+STATE = np.dtype(
+    (
+        np.record,
+        [
+            ("target_bps", "f8"),
+            ("min_bps", "f8"),
+            ("max_bps", "f8"),
+            ("base_ms", "f8"),  # least one-way delay of the call
+            ("round_trip_ms", "f8"),  # least of the call
+            ("delay_ms", "f8"),  # least of the newest report
+            ("arrived", "f8"),  # packets of the newest report
+            ("lost", "f8"),
+            ("bytes", "f8"),
+            ("known_us", "i8"),
+            ("updated_us", "i8"),  # report before; -1: none
+            ("queue_ms", "f8"),  # q
+            ("slow_ms", "f8"),
+            ("loss", "f8"),
+            ("delivered_bps", "f8"),
+            ("began_us", "i8"),  # beginning of the current 5 s
+            ("least_ms", "f8"),  # least q of the current 5 s
+            ("before_ms", "f8"),  # least q of the 5 s before
+            ("window_bytes", "i8"),
+            ("waiting_bytes", "i8"),
+            ("wakes_us", "i8"),
+        ],
+    )
+)
+
+
+class LearnedRateState(NamedTuple):
+    """State; the first axis is the session."""
+
+    flow: np.recarray  # (sessions,) of STATE
+
+
+@allocate.register(LearnedRate)
+def _allocate(params, sessions, paths):
+    if params.weights.shape != START.shape or not np.isfinite(params.weights).all():
+        raise ValueError(f"weights = {params.weights}: allowed are {START.size} finite numbers")
+    return LearnedRateState(np.zeros(sessions, STATE).view(np.recarray))
+
+
+@init.register(LearnedRate)
+def _init(params, state, s, start, key):
+    flow = state.flow[s]
+    flow.target_bps, flow.min_bps, flow.max_bps = start.start_bps, start.min_bps, start.max_bps
+    flow.base_ms = flow.round_trip_ms = flow.delay_ms = _NO_DELAY_MS
+    flow.arrived = flow.lost = flow.bytes = 0.0
+    flow.known_us = flow.updated_us = -1
+    flow.queue_ms = flow.slow_ms = flow.loss = 0.0
+    flow.delivered_bps = start.start_bps
+    flow.began_us = 0
+    flow.least_ms = flow.before_ms = 0.0
+    flow.window_bytes, flow.waiting_bytes, flow.wakes_us = NEVER_US, 0, NEVER_US
+
+
+@update.register(LearnedRate)
+def _update(params, state, s, record):
+    flow = state.flow[s]
+    flow.known_us = record.known_us
+    if record.arrived_us < 0:
+        flow.lost += 1.0
+        return
+    flow.arrived += 1.0
+    flow.bytes += record.size_bytes
+    flow.delay_ms = min(flow.delay_ms, (record.arrived_us - record.sent_us) / 1000.0)
+    flow.round_trip_ms = min(flow.round_trip_ms, (record.known_us - record.sent_us) / 1000.0)
+
+
+@see_sender.register(LearnedRate)
+def _see_sender(params, state, s, status):
+    state.flow[s].waiting_bytes = status.waiting_bytes
+
+
+@decide.register(LearnedRate)
+def _decide(params, state, s, now_us):
+    flow = state.flow[s]
+    if flow.known_us > flow.updated_us:
+        _follow_report(params.weights, flow)
+    elif now_us >= flow.wakes_us and flow.waiting_bytes > 0:
+        flow.target_bps = max(_SILENT * flow.target_bps, flow.min_bps)
+        flow.window_bytes += PROBE_BYTES
+    flow.wakes_us = now_us + SILENCE_US
+    return np.int64(flow.target_bps)
+
+
+@wake_us.register(LearnedRate)
+def _wake_us(params, state, s):
+    return state.flow[s].wakes_us
+
+
+@window_bytes.register(LearnedRate)
+def _window_bytes(params, state, s):
+    return state.flow[s].window_bytes
+
+
+@pacing.register(LearnedRate)
+def _pacing(params, state, s, default):
+    return PACING
+
+
+@kernel
+def _follow_report(weights, flow):
+    """Change target and window after a report."""
+    step_s = 0.0 if flow.updated_us < 0 else min((flow.known_us - flow.updated_us) * 1e-6, MAX_STEP_S)
+    _take_report(flow, step_s)
+    wish = math.tanh(_wish(weights, flow))
+    flow.target_bps *= math.exp(step_s * math.exp(weights[RISE if wish > 0.0 else FALL]) * wish)
+    flow.target_bps = min(max(flow.target_bps, flow.min_bps), flow.max_bps)
+    ahead_ms = flow.round_trip_ms + flow.slow_ms + math.exp(weights[WINDOW])
+    flow.window_bytes = np.int64(max(flow.target_bps * min(ahead_ms, _NO_DELAY_MS) / 8000.0, PROBE_BYTES))
+    flow.updated_us = flow.known_us
+
+
+@kernel
+def _take_report(flow, step_s):
+    if flow.arrived > 0.0:
+        flow.base_ms = min(flow.base_ms, flow.delay_ms)
+        flow.queue_ms = flow.delay_ms - flow.base_ms
+    flow.slow_ms += (1.0 - math.exp(-step_s / _SLOW_S)) * (flow.queue_ms - flow.slow_ms)
+    flow.loss += (1.0 - math.exp(-step_s / _LOSS_S)) * (flow.lost / (flow.arrived + flow.lost) - flow.loss)
+    if step_s > 0.0:
+        since_s = (flow.known_us - flow.updated_us) * 1e-6
+        flow.delivered_bps += (1.0 - math.exp(-since_s / _RATE_S)) * (8.0 * flow.bytes / since_s - flow.delivered_bps)
+    if flow.known_us - flow.began_us >= _STANDING_US:
+        flow.before_ms, flow.least_ms, flow.began_us = flow.least_ms, flow.queue_ms, flow.known_us
+    flow.least_ms = min(flow.least_ms, flow.queue_ms)
+    flow.delay_ms = _NO_DELAY_MS
+    flow.arrived = flow.lost = flow.bytes = 0.0
+
+
+@kernel
+def _wish(weights, flow):
+    """Return a; each feature is limited to a few units."""
+    standing_ms = min(flow.least_ms, flow.before_ms)
+    c = standing_ms / (standing_ms + _STANDING_MS)
+    short = math.log(max(flow.delivered_bps, 1.0) / flow.target_bps) if flow.queue_ms > _QUEUE_MS else 0.0
+    found = _weight(weights, 0, c)
+    found += _weight(weights, 1, c) * min(flow.queue_ms / 100.0, 5.0)
+    found += _weight(weights, 2, c) * min(max((flow.queue_ms - flow.slow_ms) / 50.0, -2.0), 2.0)
+    found += _weight(weights, 3, c) * min(10.0 * flow.loss, 3.0)
+    found += _weight(weights, 4, c) * math.log(flow.target_bps / 1e6)
+    return found + _weight(weights, 5, c) * min(max(short, -2.0), 0.0)
+
+
+@kernel
+def _weight(weights, feature, c):
+    return weights[feature] + c * weights[FEATURES + feature]
