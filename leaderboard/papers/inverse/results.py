@@ -47,7 +47,7 @@ class Best(Record):
 
     Attributes:
         source: source of the statements; "all" for the paper.
-        seed: seed of the sample that the climb started from; None if all trials compete.
+        seed: seed of the sample that the climb started from; None if all confirmed trials compete.
         changes: the assumptions.
         held: statements that hold under them.
         of: number of judged statements.

@@ -52,7 +52,7 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
     best = [best_of(ALL, seed, trial, names) for seed, trial in climbs.items()]
     for source in dict.fromkeys(one.source for one in statements):
         of = tuple(one.id for one in statements if one.source == source)
-        best.append(best_of(source, None, full(most_held(trials[ROUGH].values(), frozenset(of)).assumed), of))
+        best.append(best_of(source, None, most_held(trials[full_size].values(), frozenset(of)), of))
     joint = most_held(climbs.values(), frozenset(names))
     log = compared(data_root()) if os.environ.get(DATA_VARIABLE) else None
     budget = Budget(
