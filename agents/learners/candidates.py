@@ -33,12 +33,12 @@ class Candidates:
         """Return the number of chunks."""
         return len(self._chunks)
 
-    def scores(self, routers: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
+    def scores(self, rules: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
         """Return, for each router, R of the calls of a chunk."""
         if self._packed:
-            return each(_play_packed, [(self._packed[chunk], router, self._receiver) for router in routers])
+            return each(_play_packed, [(self._packed[chunk], router, self._receiver) for router in rules])
         with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(lambda router: _play(self._chunks[chunk], router, self._receiver), routers))
+            return list(pool.map(lambda router: _play(self._chunks[chunk], router, self._receiver), rules))
 
 
 def _play(chunk: Sequence[Calls], router: Any, receiver: Any) -> NDArray[np.float64]:

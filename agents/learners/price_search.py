@@ -1,4 +1,5 @@
-"""Search on the true score: CMA-ES (Hansen 2016, arXiv 1604.00772) over the prices of a router, on whole calls in the compiled loop.
+"""Search on the true score: CMA-ES (Hansen 2016, arXiv 1604.00772) over the numbers of a rule, such as a router's prices, on whole calls
+or conferences in the compiled loop.
 
 A generation plays every candidate on one chunk of the calls; generations take the chunks in turn, which avoids overfitting to one chunk.
 The fitness is the mean arcsinh of each call's gain over the initial prices: linear below one point of R, logarithmic above. Otherwise the
@@ -8,9 +9,9 @@ replays them and continues.
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Protocol
 
 import cma
 import numpy as np
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
 from vcgym.agents.controllers.learned_router import LearnedRouter
-from vcgym.agents.learners.candidates import Candidates
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain, replace_file
 
@@ -26,29 +26,41 @@ Prices = NDArray[np.float64]
 MAX_TOLD_BYTES = 1 << 26
 
 
+class Scored(Protocol):
+    """Evaluator of rules on chunks of worlds."""
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+
+    def scores(self, rules: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
+        """Return, for each rule, the score of each world of a chunk, in points of R."""
+
+
 def search_prices(
     start: Prices,
     scale: Prices,
-    candidates: Candidates,
+    candidates: Scored,
     trials: int,
     population: int,
     step: float,
     seed: int,
     told: Path,
     on_generation: Callable[[int, float, Prices], None] = lambda trials, gain, mean: None,
+    rule_of: Callable[[Prices], Any] = LearnedRouter,
 ) -> Prices:
     """Return the mean of the last generation.
 
     Args:
         start: initial prices.
         scale: natural step of each price; 0 keeps a price constant.
-        candidates: evaluator of routers; each generation uses its next chunk.
+        candidates: evaluator of rules; each generation uses its next chunk.
         trials: total number of candidates.
         population: candidates per generation.
         step: initial standard deviation, in units of `scale`.
         seed: seed of the search.
         told: file of the gains of all generations so far; created if missing.
         on_generation: called with the number of trials, the best mean gain of the generation, and the mean of the search.
+        rule_of: returns the rule of given prices.
 
     Raises:
         DataError: the file has other content.
@@ -66,12 +78,12 @@ def search_prices(
 
     @functools.cache
     def first(chunk: int) -> Prices:
-        return candidates.scores([LearnedRouter(start)], chunk)[0]
+        return candidates.scores([rule_of(start)], chunk)[0]
 
     for generation in range(-(-trials // population)):
         asked, chunk = search.ask(), generation % len(candidates)
         if generation == len(known):
-            scores = candidates.scores([LearnedRouter(prices(one)) for one in asked], chunk)
+            scores = candidates.scores([rule_of(prices(one)) for one in asked], chunk)
             known.append([float(np.arcsinh(r - first(chunk)).mean()) for r in scores])
             replace_file(told, "".join(f"{json.dumps(gains)}\n" for gains in known).encode())
         gains = known[generation]

@@ -16,11 +16,12 @@ alpha: a larger beta, as in the paper, only filled queues. Left out: coded local
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.conference.link_rates import Update, change_kbps, own_ranges, weigh_cut
 from vcgym.baselines.conference.packing import Packing, allocate_packing, pack
 from vcgym.baselines.conference.reports import learn, measure, report, tell
 from vcgym.baselines.conference.session_rate import session_rate
@@ -62,6 +63,19 @@ class Celerity(NamedTuple):
     bound_ms: float = DELAY_BOUND_MS
 
 
+@weigh_cut.register(Celerity)
+def _weigh_cut(params, source, receives, rates_kbps, delay_ms, cut):
+    return session_rate(source, receives, rates_kbps, delay_ms, params.bound_ms, cut)
+
+
+@change_kbps.register(Celerity)
+def _change_kbps(params, update):
+    alpha = params.gain * update.usual_kbps
+    if update.quick:
+        alpha = params.quick_gain * params.standing_s * update.usual_kbps / update.marginal if update.marginal > 0.0 else 0.0
+    return alpha * (update.worth - (update.loss + update.queueing_s))
+
+
 class CelerityState(NamedTuple):
     """State of all parties.
 
@@ -69,19 +83,17 @@ class CelerityState(NamedTuple):
         rates_kbps: (P, P, P), rates at the receivers of the links, by session, tail and head.
         loss: (P, P), last loss measured at the receiver of each link.
         queueing_s: (P, P), last queueing delay measured there.
+        risen_s: (P, P), its change since the measurement before.
         delay_ms: (P, P), last mean one-way delay measured there; infinite while the link is dead.
-        heard_us: (P, P), last arrival over each link.
-        media_us: (P, P), last arrival of media over each link.
+        heard_us, media_us: (P, P), last arrival over each link, of anything and of media.
         joined_us: (P,), time at which a party last joined; -1 while it is absent.
-        cut: (P, PLANS, P, P), critical cut of each plan.
+        cut: (P, PLANS, P, P), weight of each link in the cut of each plan.
         marginal: (P, PLANS), marginal utility of each plan.
         mean_kbps: (P,), mean min-cut of all sessions as known to each source.
-        bound_kbps: (P,), min-cut of each session as last computed by its source.
-        packed_kbps: (P,), rate of its trees.
+        bound_kbps, packed_kbps: (P,), min-cut of each session as last computed by its source, and rate of its trees.
         known_kbps: (P, P, P), rates known to the source of each session.
         known_ms: (P, P, P), one-way delays known to the source.
-        known_loss: (P, P, P), losses known to the source.
-        known_s: (P, P, P), queueing delays known to the source.
+        known_loss, known_s: (P, P, P), losses and queueing delays known to the source.
         counted_ms: (P, P), working memory: delays that the bound is compared with.
         packing: working memory.
         scratch: (1,) of PACKET.
@@ -91,11 +103,12 @@ class CelerityState(NamedTuple):
     rates_kbps: NDArray[np.float64]
     loss: NDArray[np.float64]
     queueing_s: NDArray[np.float64]
+    risen_s: NDArray[np.float64]
     delay_ms: NDArray[np.float64]
     heard_us: NDArray[np.int64]
     media_us: NDArray[np.int64]
     joined_us: NDArray[np.int64]
-    cut: NDArray[np.bool_]
+    cut: NDArray[np.float64]
     marginal: NDArray[np.float64]
     mean_kbps: NDArray[np.float64]
     bound_kbps: NDArray[np.float64]
@@ -110,7 +123,7 @@ class CelerityState(NamedTuple):
     clock: NDArray[np.int64]
 
 
-def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
+def allocate_celerity(params: Any, parties: int) -> CelerityState:
     """Allocate the state for P parties, not yet started.
 
     Raises:
@@ -118,12 +131,12 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
     """
     require_within(
         params, gain=(0.0, 1e3), standing_s=(1e-4, 10.0), quick_gain=(0.0, 1e3), quick_s=(0.0, 1e6), delta_kbps=(1e-3, 1e6),
-        start_kbps=(0.0, 1e6), bound_ms=(0.0, 60e3),
+        start_kbps=(0.0, 1e6), bound_ms=(0.0, 60e3), **own_ranges(params),
     )  # fmt: skip
     square, cube = (parties, parties), (parties,) * 3
     return CelerityState(
-        np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64), np.full(square, -1 << 40),
-        np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties), np.bool_), np.zeros((parties, PLANS)),
+        np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64),
+        np.full(square, -1 << 40), np.zeros(parties, np.int64), np.zeros((parties, PLANS, parties, parties)), np.zeros((parties, PLANS)),
         np.zeros(parties), np.zeros(parties), np.zeros(parties), np.zeros(cube), np.zeros(cube), np.zeros(cube), np.zeros(cube),
         np.zeros(square), allocate_packing(parties), np.zeros(1, PACKET), np.zeros(2, np.int64),
     )  # fmt: skip
@@ -133,10 +146,10 @@ def allocate_celerity(params: Celerity, parties: int) -> CelerityState:
 def start_celerity(params, state, net):
     """Start on a started network."""
     state.rates_kbps[:] = 0.0
-    state.loss[:] = state.queueing_s[:] = state.delay_ms[:] = 0.0
+    state.loss[:] = state.queueing_s[:] = state.risen_s[:] = state.delay_ms[:] = 0.0
     state.heard_us[:] = 0
     state.media_us[:] = -(1 << 40)
-    state.cut[:] = False
+    state.cut[:] = 0.0
     state.marginal[:] = 0.0
     state.bound_kbps[:] = state.packed_kbps[:] = state.mean_kbps[:] = 0.0
     state.clock[:] = 0
@@ -196,17 +209,14 @@ def _update_rates(params, state, net, now_us, inside):
             if tail == head or not (net.present[head] and net.present[tail]):
                 continue
             measure(state, net, tail, head, now_us)
-            price = state.loss[tail, head] + state.queueing_s[tail, head]
+            loss, queueing_s, risen_s = state.loss[tail, head], state.queueing_s[tail, head], state.risen_s[tail, head]
             dead = state.delay_ms[tail, head] == math.inf
             for m in range(parties if inside else 0):
-                slot = net.told[head, m] % PLANS
+                slot, rate = net.told[head, m] % PLANS, state.rates_kbps[m, tail, head]
                 marginal = state.marginal[m, slot]
-                worth = marginal if state.cut[m, slot, tail, head] else 0.0
-                alpha = params.gain * usual_kbps
-                if now_us - state.joined_us[m] < params.quick_s * 1e6:
-                    alpha = params.quick_gain * params.standing_s * usual_kbps / marginal if marginal > 0.0 else 0.0
-                rate = state.rates_kbps[m, tail, head] + alpha * (worth - price)
-                state.rates_kbps[m, tail, head] = 0.0 if dead else max(0.0, rate)
+                worth, quick = marginal * state.cut[m, slot, tail, head], now_us - state.joined_us[m] < params.quick_s * 1e6
+                update = Update(worth, marginal, loss, queueing_s, risen_s, usual_kbps, rate, quick, tail == m, parties)
+                state.rates_kbps[m, tail, head] = 0.0 if dead else max(0.0, rate + change_kbps(params, update))
             tell(state, net, tail, head, now_us)
 
 
@@ -228,7 +238,7 @@ def _plan(params, state, net, m, now_us, seed, inside):
     for without in range(1 + int(inside)):
         if net.present[m] and count == 0:
             _fill_counted(counted_ms, delay_ms, state.known_s[m], without)
-            bound = session_rate(m, net.present, rates, counted_ms, params.bound_ms, state.cut[m, slot])
+            bound = weigh_cut(params, m, net.present, rates, counted_ms, state.cut[m, slot])
             count = pack(state.packing, m, net.present, rates, counted_ms, params.bound_ms, bound, trees, weights)
     packed = 0.0
     for tree in range(count):

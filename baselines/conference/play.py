@@ -1,12 +1,12 @@
 """Simulation of a whole conference, with measurements per second."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.baselines.conference.celerity import allocate_celerity, play_celerity, start_celerity
 from vcgym.baselines.conference.planned import OraclePlanned, Planned, plan
 from vcgym.baselines.conference.plans import follow
 from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
@@ -54,7 +54,7 @@ class Played(NamedTuple):
         return np.array([self.session_kbps(at_s, at_s + window_s) for at_s in starts])
 
 
-def play(world: ConferenceWorld, params: Celerity | Planned | OraclePlanned, log: int = 0) -> Played:
+def play(world: ConferenceWorld, params: Any, log: int = 0) -> Played:
     """Play a world of whole seconds.
 
     Args:
@@ -94,7 +94,7 @@ def play(world: ConferenceWorld, params: Celerity | Planned | OraclePlanned, log
 
 
 def _celerity(
-    params: Celerity, net: Network, events: NDArray[np.void], seed: np.uint64
+    params: Any, net: Network, events: NDArray[np.void], seed: np.uint64
 ) -> tuple[Callable[[int], None], NDArray[np.float64]]:  # fmt: skip
     state = allocate_celerity(params, len(net.sessions))
     start_celerity(params, state, net)

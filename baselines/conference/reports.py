@@ -20,7 +20,7 @@ _FRESH_US = 400_000  # after this time without media, messages measure a link's 
 @kernel
 def measure(state, net, tail, head, now_us):
     """Close a measurement window of the link; a window without packets only affects whether the link is alive."""
-    one = net.measured[tail, head]
+    one, before_s = net.measured[tail, head], state.queueing_s[tail, head]
     if one.received > 0:
         mean_us = one.delay_us / one.received
         state.loss[tail, head] = one.lost / (one.lost + one.received)
@@ -33,6 +33,7 @@ def measure(state, net, tail, head, now_us):
         state.heard_us[tail, head] = now_us
     elif now_us - state.heard_us[tail, head] >= _DEAD_US:
         state.delay_ms[tail, head] = math.inf
+    state.risen_s[tail, head] = state.queueing_s[tail, head] - before_s
     one.received = one.lost = one.delay_us = 0
     one.sampled[:] = one.excess_us[:] = 0
 

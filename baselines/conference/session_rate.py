@@ -24,9 +24,9 @@ def session_rate(source, receives, rates_kbps, delay_ms, bound_ms, cut):
         rates_kbps: (P, P), rates of this session on overlay links.
         delay_ms: (P, P), infinite for a missing link.
         bound_ms: bound on the delay from the source to each receiver.
-        cut: (P, P) bool, overwritten.
+        cut: (P, P), overwritten with 1 on its links and 0 elsewhere.
     """
-    cut[:] = False
+    cut[:] = 0.0
     least, critical = math.inf, -1
     for j in range(receives.size):
         if receives[j] and j != source:
@@ -35,13 +35,13 @@ def session_rate(source, receives, rates_kbps, delay_ms, bound_ms, cut):
                 least, critical = found, j
     if critical < 0:
         return 0.0
-    cut[source, critical] = delay_ms[source, critical] <= bound_ms
+    cut[source, critical] = 1.0 if delay_ms[source, critical] <= bound_ms else 0.0
     for i in range(receives.size):
         if receives[i] and i != critical and i != source and delay_ms[source, i] + delay_ms[i, critical] <= bound_ms:
             if rates_kbps[source, i] < rates_kbps[i, critical]:
-                cut[source, i] = True
+                cut[source, i] = 1.0
             else:
-                cut[i, critical] = True
+                cut[i, critical] = 1.0
     return least
 
 

@@ -14,7 +14,7 @@ COMMANDS = {
     **{name: name for name in ("leaderboard", "train", "train_pair", "train_rate", "evaluate", "sweep", "tune")},
     **{name: name for name in ("data", "headroom", "bench")},
     **{name: f"papers.{name}" for name in ("reproduce", "truth", "decision_value")},
-    **{name: name for name in ("train_predictor", "predictor_data", "oracle_check")},
+    **{name: name for name in ("train_allocator", "train_predictor", "predictor_data", "oracle_check")},
     **{name: f"live.{name}" for name in ("call", "relay", "emulate", "measure")},
 }
 """Module of each command, by its name in conf."""

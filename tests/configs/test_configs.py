@@ -13,6 +13,7 @@ from hydra.errors import ConfigCompositionException, InstantiationException
 from pydantic import ValidationError
 
 from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.allocator import AllocatorConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
@@ -34,6 +35,7 @@ CONF = Path(command.__file__).parents[2] / "conf"
 KINDS = {
     "train": TrainConfig,
     "train_pair": PairConfig,
+    "train_allocator": AllocatorConfig,
     "train_rate": RateConfig,
     "evaluate": EvaluateConfig,
     "sweep": SweepConfig,

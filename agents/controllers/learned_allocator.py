@@ -1,0 +1,130 @@
+"""A learned allocator of conferences: Celerity (Chen et al.) with a smooth cut, damped and faster steps, and learned constants.
+
+All links and sessions share its numbers, so it runs with any number of parties, and it decides where Celerity does: at the receiver of each
+overlay link, every 200 ms, from what is known there. Apart from Celerity's constants it has
+
+- a smooth cut: receiver j's cut counts with weight exp(-(its min-cut - the smallest) / (softness (the smallest + delta))), normalised, and
+  a relay's path is cut at both sides in a proportion that depends on their difference, so that all links that limit a session rise at once;
+- damping: rates fall by the factor exp(-damp times the rise of queueing in s), since an integral of queueing alone oscillates;
+- a climb on links in the cut whose queueing is below standing_s: in proportion to the rate on links of the source, and to the mean rate of
+  all sessions on other links;
+- worth in proportion to a power of the number of receivers, since a session of many receivers pays the queueing of many links;
+- another gain while the price exceeds the worth, and a price of loss.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.conference.celerity import Celerity
+from vcgym.baselines.conference.link_rates import change_kbps, own_ranges, weigh_cut
+from vcgym.baselines.conference.session_rate import min_cut
+from vcgym.baselines.conference.trees import DELAY_BOUND_MS
+from vcgym.baselines.rule import Control, rule
+from vcgym.network.kernels.jit import kernel
+
+_PUBLISHED = Celerity()
+_RECEIVERS = 3.0  # of the dumbbell, with which Celerity's constants were chosen
+_STEEPNESS = 4.0  # of the division of a relay's path between its two sides
+_LIMIT = 30.0  # of exponents
+
+
+@rule(Control.TREES, learned=True)
+class LearnedAllocator(NamedTuple):
+    """Parameters; see `Celerity` for those that both have.
+
+    Attributes:
+        softness: width of the smooth cut relative to the smallest min-cut, above 0.
+        damp: damping, per second of queueing.
+        first_climb: growth per update of the rate on a link of the source without queueing.
+        other_climb: the same on other links, relative to the mean rate of all sessions.
+        receivers_power: exponent of the number of receivers.
+        fall: gain while the price exceeds the worth, relative to `gain`.
+        loss_price: price of a lost packet, in seconds of queueing.
+    """
+
+    softness: float = 0.08
+    damp: float = 2.0
+    first_climb: float = 0.002
+    other_climb: float = 0.001
+    receivers_power: float = 0.3
+    fall: float = 1.0
+    loss_price: float = 1.0
+    gain: float = _PUBLISHED.gain
+    standing_s: float = _PUBLISHED.standing_s
+    quick_gain: float = _PUBLISHED.quick_gain
+    quick_s: float = _PUBLISHED.quick_s
+    delta_kbps: float = _PUBLISHED.delta_kbps
+    start_kbps: float = _PUBLISHED.start_kbps
+    bound_ms: float = DELAY_BOUND_MS
+
+
+SEARCHED = (
+    "softness", "damp", "first_climb", "other_climb", "receivers_power", "fall", "loss_price",
+    "gain", "standing_s", "quick_gain", "quick_s", "start_kbps",
+)  # fmt: skip
+"""Parameters that a search changes."""
+
+
+def allocator_of(factors: NDArray[np.float64]) -> LearnedAllocator:
+    """Return the allocator whose searched parameters are exp(factors), (len(SEARCHED),), times their defaults."""
+    start = LearnedAllocator()
+    return start._replace(**{name: float(np.exp(factor) * getattr(start, name)) for name, factor in zip(SEARCHED, factors, strict=True)})
+
+
+@own_ranges.register
+def _own_ranges(params: LearnedAllocator) -> dict[str, tuple[float, float]]:
+    positive = dict.fromkeys(("damp", "first_climb", "other_climb", "receivers_power", "fall", "loss_price"), (0.0, 100.0))
+    return {"softness": (1e-6, 100.0), **positive}
+
+
+@weigh_cut.register(LearnedAllocator)
+def _weigh_cut(params, source, receives, rates_kbps, delay_ms, cut):
+    cut[:] = 0.0
+    least, total = math.inf, 0.0
+    for j in range(receives.size):
+        if receives[j] and j != source:
+            least = min(least, min_cut(source, j, receives, rates_kbps, delay_ms, params.bound_ms))
+    if least == math.inf:
+        return 0.0
+    width_kbps = params.softness * (least + params.delta_kbps)
+    for j in range(receives.size):
+        if receives[j] and j != source:
+            weight = math.exp((least - min_cut(source, j, receives, rates_kbps, delay_ms, params.bound_ms)) / width_kbps)
+            total += weight
+            _add_cut(source, j, receives, rates_kbps, delay_ms, params.bound_ms, width_kbps, weight, cut)
+    for i in range(receives.size):
+        for j in range(receives.size):
+            cut[i, j] /= total
+    return least
+
+
+@kernel
+def _add_cut(source, j, receives, rates_kbps, delay_ms, bound_ms, width_kbps, weight, cut):
+    if delay_ms[source, j] <= bound_ms:
+        cut[source, j] += weight
+    for i in range(receives.size):
+        if receives[i] and i != j and i != source and delay_ms[source, i] + delay_ms[i, j] <= bound_ms:
+            steep = _STEEPNESS * (rates_kbps[source, i] - rates_kbps[i, j]) / width_kbps
+            first = 1.0 / (1.0 + math.exp(max(-_LIMIT, min(_LIMIT, steep))))
+            cut[source, i] += weight * first
+            cut[i, j] += weight * (1.0 - first)
+
+
+@change_kbps.register(LearnedAllocator)
+def _change_kbps(params, update):
+    power = ((update.parties - 1) / _RECEIVERS) ** params.receivers_power
+    slope = power * update.worth - (params.loss_price * update.loss + update.queueing_s)
+    alpha = params.gain * update.usual_kbps
+    if update.quick:
+        alpha = params.quick_gain * params.standing_s * update.usual_kbps / update.marginal if update.marginal > 0.0 else 0.0
+    step = alpha * slope
+    if slope < 0.0:
+        step *= params.fall
+    elif update.marginal > 0.0:
+        empty = max(0.0, 1.0 - update.queueing_s / params.standing_s)
+        climb_kbps = params.first_climb * update.rate_kbps if update.first else params.other_climb * update.usual_kbps
+        step += climb_kbps * empty * update.worth / update.marginal
+    return step + update.rate_kbps * (math.exp(max(-_LIMIT, min(_LIMIT, -params.damp * update.risen_s))) - 1.0)
