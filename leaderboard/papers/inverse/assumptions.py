@@ -9,10 +9,10 @@ trained anew under each assumption (the shipped one was trained on worlds of the
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
-WORLD, ACCOUNTING, READING = "world", "accounting", "reading"
+from vcgym.leaderboard.papers.causes import ACCOUNTING, READING, WORLD, Cause
 
 
-def _declared(*values: Any, cause: str, source: str) -> Any:
+def _declared(*values: Any, cause: Cause, source: str) -> Any:
     """Return a field whose default is the first value."""
     return field(default=values[0], metadata={"values": values, "cause": cause, "source": source})
 
@@ -88,7 +88,7 @@ class Declared(NamedTuple):
     """Declared values of a field, the default first; its cause, and its source."""
 
     values: tuple[Any, ...]
-    cause: str
+    cause: Cause
     source: str
 
 

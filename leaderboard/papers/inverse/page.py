@@ -77,14 +77,15 @@ def _statements(found: Inverse, joint: Best) -> str:
 
 
 def _line(statement: VCRouteStatement, row: AblationRow | None, joint: Value, held: bool) -> list[str]:
-    best = _shown(statement, joint)
+    best = value_text(statement, joint)
     named = [statement.text, statement.source, statement.published]
     if row is None:
         return [*named, "**holds**", f"**holds** {best}" if held else best, "", "", ""]
-    fewest = f"{changed(row.changes)}: {_shown(statement, row.after)}" if row.changes else "none found"
-    return [*named, _shown(statement, row.before), f"**holds** {best}" if held else best, fewest, row.cause, str(len(row.broken))]
+    fewest = f"{changed(row.changes)}: {value_text(statement, row.after)}" if row.changes else "none found"
+    return [*named, value_text(statement, row.before), f"**holds** {best}" if held else best, fewest, row.cause, str(len(row.broken))]
 
 
-def _shown(statement: VCRouteStatement, value: Value) -> str:
+def value_text(statement: VCRouteStatement, value: Value) -> str:
+    """Return a value of a statement with its interval and unit as text."""
     ends: Mapping[str, Any] = {name: math.nan if end is None else end for name, end in value.model_dump().items()}
     return shown({**ends, "unit": unit_of(statement.measure)})

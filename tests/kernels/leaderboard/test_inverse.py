@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,10 @@ from vcgym.leaderboard.papers.inverse import run
 from vcgym.leaderboard.papers.inverse.ablation import ablate
 from vcgym.leaderboard.papers.inverse.assumptions import DECLARED, Assumptions
 from vcgym.leaderboard.papers.inverse.authors_log import Packets, compared, drawn, fit
+from vcgym.leaderboard.papers.inverse.experiments import experiments
+from vcgym.leaderboard.papers.inverse.page import document
 from vcgym.leaderboard.papers.inverse.readings import count_lost, systems_of
-from vcgym.leaderboard.papers.inverse.results import Inverse
+from vcgym.leaderboard.papers.inverse.results import OUT_OF_REACH, Inverse, load_inverse
 from vcgym.leaderboard.papers.inverse.search import climb, sample
 from vcgym.leaderboard.papers.inverse.trial import Trial, judged_statements
 from vcgym.leaderboard.papers.inverse.worlds import AssumedRecipe
@@ -210,3 +213,11 @@ def test_the_authors_log_fits_independent_draws_from_the_worst_burst_of_the_whol
     misfit = {str(one.changes): one.misfit for one in log.fits}
     for other in ({"burst": "median"}, {"round_trip": 0.5}, {"tau_ms": 50.0}, {"order": "fifo"}):
         assert misfit[str(other)] > 0.5
+
+
+def test_the_shipped_page_shows_the_shipped_outcome():
+    found = load_inverse()
+    assert (Path(__file__).parents[3] / "docs" / "inverse.md").read_text(encoding="utf-8") == document(found)
+    shown = {one.statement: one for one in experiments(found)}
+    assert set(shown) == set(found.judged) - set(found.held)
+    assert all((OUT_OF_REACH in shown[row.statement].causes) == (row.changes == {}) for row in found.ablation)
