@@ -1,9 +1,9 @@
 """The only cache of results: a computed result is stored in a file whose name is a hash of all its dependencies.
 
 The name depends on a complete description of the arguments and on code: the sources of the computing module, of the modules of all classes
-and functions among the arguments, and of everything that these import (`vcgym.network.kernels.sources`). Compiled loops dispatch on the
-type of a class without importing its module; therefore that module counts, and so does the module of a plug-in, which is imported by name.
-Files are written atomically, so an existing file is complete.
+and functions among the arguments, and of everything that these import (`vcgym.network.kernels.compiling.sources`). Compiled loops dispatch
+on the type of a class without importing its module; therefore that module counts, and so does the module of a plug-in, which is imported by
+name. Files are written atomically, so an existing file is complete.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.leaderboard.results.files import MAX_BYTES
+from vcgym.network.kernels.compiling.sources import code_hash
 from vcgym.network.kernels.plugins import plugin_modules
-from vcgym.network.kernels.sources import code_hash
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain, replace_file
 

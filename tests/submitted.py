@@ -10,7 +10,7 @@ from vcgym.agents.exported.graph import Graph
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.load import take
 
-ONNX = Path(__file__).parent / "contract" / "leaderboard" / "submission_onnx"
+ONNX = Path(__file__).parent / "contract" / "submissions" / "submission_onnx"
 
 
 def write_card(folder, card):

@@ -23,7 +23,7 @@ class PairConfig(Config):
         worlds: kinds of training worlds, as "scenario mode"; each has the same number of calls.
         packets: length of the calls, in slots of 10 ms.
         calls: training calls per kind of world, over all pairs of the training split and all strata in turn.
-        max_added_ms: half of the training calls have a delay between 0 and this added to every path: calls over longer distances.
+        max_added_ms: half of the calls of the last lag have a delay between 0 and this added to every path: calls over longer distances.
         validation_calls: validation calls per kind of world; they are only logged and decide nothing.
         turns: number of turns; a turn learns a lag, then searches a router. A final lag is learned for the last router.
         lag_steps: gradient steps per turn.

@@ -76,8 +76,6 @@ class Turns:
         self.config, self.seed, self.home, self.log = config, seed, home, log
         scenarios = scenarios_of(config)
         self.train = [Calls.evenly(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
-        for kind, calls in enumerate(self.train):
-            calls.lengthen(config.max_added_ms, np.random.default_rng([seed, kind]))
         self.validation = [Calls.evenly(scenario, "validation", config.validation_calls) for scenario in scenarios]
         self.packets_played = 0
         torch.manual_seed(seed)
@@ -98,6 +96,8 @@ class Turns:
             found[f"lag {turn}"] = self._validate()
             self._search_router(turn)
             found[f"router {turn}"] = self._validate()
+        for kind, calls in enumerate(self.train):
+            calls.lengthen(self.config.max_added_ms, np.random.default_rng([self.seed, kind]))
         self._learn_lag(self.config.turns)
         return {**found, "end": self._validate()}
 

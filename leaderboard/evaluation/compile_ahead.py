@@ -16,9 +16,9 @@ import numpy as np
 
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together
-from vcgym.network.kernels.announcement import announce_compiling
+from vcgym.network.kernels.compiling.announcement import announce_compiling
+from vcgym.network.kernels.compiling.sources import cache_home, code_hash
 from vcgym.network.kernels.jit import modules_of
-from vcgym.network.kernels.sources import cache_home, code_hash
 from vcgym.network.scenarios.scenario import Scenario
 
 FEWEST = 4  # minimum systems per process, whose start takes two seconds

@@ -111,6 +111,7 @@ def _row(check: Arithmetic) -> dict[str, Any]:
         "statement": check.id, "source": check.source, "kind": KIND, "text": check.text, "mode": ANY, "accounting": ANY,
         "published": check.published, "ours": found.value, "low": found.low, "high": found.high, "unit": check.unit,
         "verdict": CONSISTENT if agrees else CONTRADICTORY, "reason": _shown(check, found), "origin": ARITHMETIC,
+        "cause": "", "experiment": "",
     }  # fmt: skip
 
 

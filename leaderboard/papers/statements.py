@@ -29,6 +29,7 @@ class Statement(Record):
         rule: rule of reproduction; see `vcgym.leaderboard.papers.judge`.
         accepted: the published value or range, with its declared tolerance, in the unit of the measure.
         note: a remark for the reader.
+        other_readings: ids of the same printed text in other readings.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Statement(Record):
     rule: Rule
     accepted: tuple[float, float] | None = None
     note: str = ""
+    other_readings: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _can_be_judged(self) -> Self:

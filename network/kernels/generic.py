@@ -26,6 +26,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 from numba.core.errors import TypingError
 from numba.extending import overload
 
+from vcgym.network.kernels.compiling.lean_compiler import OPTIONS
+
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -90,7 +92,7 @@ def generic(*, abstract: bool = False, allocates: bool = False, inlined: bool = 
         def choose(*types: Any) -> Callable[..., Any] | None:
             return versions.get(_class_of(types[0]), default)
 
-        options = {"_nrt": allocates, "forceinline": inlined, "no_cfunc_wrapper": True}
+        options = {"_nrt": allocates, "forceinline": inlined, **OPTIONS}
         overload(dispatch, strict=False, jit_options=options)(choose)
         made = cast(Any, dispatch)
         made.register, made.versions = register, MappingProxyType(versions)
@@ -109,7 +111,7 @@ def class_constant(of_class: Callable[[type], C]) -> Callable[[Any], C]:
     def constant_of(params: Any) -> C:
         return of_class(type(params))
 
-    @overload(constant_of, strict=False)
+    @overload(constant_of, strict=False, jit_options=OPTIONS)
     def choose(params: Any) -> Callable[[Any], C]:
         try:
             constant = of_class(_class_of(params))

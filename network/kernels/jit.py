@@ -2,9 +2,12 @@
 
 numba keys a cached function by its own file only, so editing a callee, or an implementation selected by type, leaves a stale caller in the
 cache. Here the cache folder is named by a hash of all code that can be compiled into it: the import closures of the function's module and
-of the modules of all classes among its argument types (`vcgym.network.kernels.sources`). An implementation selected by type must be in the
-module of the type, or in a module that the caller imports. So editing a rule recompiles only the functions that run it, and editing a
-comment or a docstring recompiles nothing.
+of the modules of all classes among its argument types (`vcgym.network.kernels.compiling.sources`). An implementation selected by type must
+be in the module of the type, or in a module that the caller imports. So editing a rule recompiles only the functions that run it, and
+editing a comment or a docstring recompiles nothing.
+
+A kernel has two compiled forms, each made when it is first needed: what Python calls, and what other kernels call, which is inlined into
+them (`vcgym.network.kernels.compiling.lean_compiler`).
 """
 
 import hashlib
@@ -17,12 +20,14 @@ from typing import Any, ClassVar, TypeVar
 import numba
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.sigutils import normalize_signature
 
-from vcgym.network.kernels.announcement import announce_compiling
-from vcgym.network.kernels.cache_file import CheckedCacheFile, say_once
-from vcgym.network.kernels.sources import cache_home, code_hash, reread
+from vcgym.network.kernels.compiling.announcement import announce_compiling
+from vcgym.network.kernels.compiling.cache_file import CheckedCacheFile, say_once
+from vcgym.network.kernels.compiling.lean_compiler import OPTIONS, load
+from vcgym.network.kernels.compiling.sources import cache_home, code_hash, reread
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,7 +36,7 @@ def kernel(function: F) -> F:
     """Compile `function` in nopython mode, cached on disk, releasing the GIL, with IEEE arithmetic (no fastmath).
 
     A kernel works on memory that its caller owns: it neither allocates nor keeps arrays, so numba need not count references. Counting costs
-    an atomic operation per array and call, many times the work on one packet. Kernels are inlined into each other.
+    an atomic operation per array and call, many times the work on one packet. Kernels are inlined into each other, so none calls itself.
     Several threads may run one kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
     """
     return _compile(function, forceinline=True, _nrt=False)
@@ -43,10 +48,12 @@ def allocating_kernel(function: F) -> F:
 
 
 def _compile(function: F, **options: bool) -> F:
-    compiled: Any = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    compiled: Any = numba.njit(nogil=True, **options, **OPTIONS)(function)
     if isinstance(compiled, Dispatcher):
         reread(function.__module__, Path(inspect.getfile(function)))
-        compiled._cache = _Cache(function)
+        inlined: Any = numba.njit(nogil=True, no_cpython_wrapper=True, **options, **OPTIONS)(function)
+        compiled.get_call_template, compiled.get_overload = inlined.get_call_template, inlined.get_overload
+        compiled._cache, inlined._cache = _Cache(function), _Cache(function, "-inlined")
     return compiled
 
 
@@ -80,11 +87,19 @@ def _code_text(code: CodeType, docstring: str | None) -> str:
 class _Implementation(CompileResultCacheImpl):
     _locator_classes: ClassVar = [_Locator]
 
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
+        """Return the compiled function."""
+        return load(target_context, payload)
+
 
 class _Cache(FunctionCache):
     """numba's cache of one function, with a folder per overload that is named by the hash of its sources."""
 
     _impl_class = _Implementation
+
+    def __init__(self, function: Any, suffix: str = "") -> None:
+        super().__init__(function)
+        self._suffix = suffix
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super()._load_overload(sig, target_context) if self._entered(sig) else None
@@ -106,7 +121,7 @@ class _Cache(FunctionCache):
         except LookupError:
             return False
         self._impl.locator.folder = cache_home() / "kernels" / code[:2] / code
-        self._cache_file = CheckedCacheFile(self._impl.locator.get_cache_path(), self._impl.filename_base, "")
+        self._cache_file = CheckedCacheFile(self._impl.locator.get_cache_path(), f"{self._impl.filename_base}{self._suffix}", "")
         return True
 
 

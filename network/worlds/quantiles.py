@@ -33,7 +33,12 @@ def beta_probability(x, a, b):
     if x >= 1.0:
         return 1.0
     if x > (a + 1.0) / (a + b + 2.0):
-        return 1.0 - beta_probability(1.0 - x, b, a)
+        return 1.0 - _lower_probability(1.0 - x, b, a)
+    return _lower_probability(x, a, b)
+
+
+@kernel
+def _lower_probability(x, a, b):
     front = math.exp(a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)) / a
     c, d = 1.0, 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > _TINY else _TINY)

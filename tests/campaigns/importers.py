@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 from campaigns.case import Case
-from campaigns.readers import READERS
+from campaigns.hostile.readers import READERS
 from vcgym.network.traces.cards import MAX_MESSAGE, DataError
 
 LINES = {"small": 6_500, "medium": 65_000, "full": 1_000_000}  # malformed ones

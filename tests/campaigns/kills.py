@@ -4,9 +4,9 @@ import random
 import shutil
 import time
 
-from campaigns._processes import finish, kill, logged, message, results, start
-from campaigns._work import WORK
 from campaigns.case import Case
+from campaigns.work.pieces import WORK
+from campaigns.work.processes import finish, kill, logged, message, results, start
 
 KILLS = {"small": 2, "medium": 6, "full": 20}  # of each kind of work
 RUNS = 4  # kills per run before it may end

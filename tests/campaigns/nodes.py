@@ -4,9 +4,9 @@ import os
 import threading
 import time
 
-from campaigns import _work
-from campaigns._processes import TESTS, finish, results
 from campaigns.case import Case
+from campaigns.work import pieces
+from campaigns.work.processes import TESTS, finish, results
 
 RUNS = {"small": 1, "medium": 3, "full": 10}  # of each kind of work
 
@@ -15,8 +15,8 @@ def run(scale, folder):
     """Yield a case for each kind of work and run."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     work = {
-        "sweep": lambda home, address: _work.sweep(home, f"ray.address={address}", "concurrent=2"),
-        "leaderboard": lambda home, address: _work.leaderboard(home, f"ray.address={address}"),
+        "sweep": lambda home, address: pieces.sweep(home, f"ray.address={address}", "concurrent=2"),
+        "leaderboard": lambda home, address: pieces.leaderboard(home, f"ray.address={address}"),
     }
     for name, start in work.items():
         home = folder / name

@@ -10,9 +10,9 @@ import subprocess
 import time
 from functools import partial
 
-from campaigns._processes import finish, kill, logged, message, results, start
-from campaigns._spoilers import VARIABLE
 from campaigns.case import Case
+from campaigns.work.processes import finish, kill, logged, message, results, start
+from campaigns.work.spoilers import VARIABLE
 
 WORKS = ("training", "pair", "tuning", "leaderboard")
 DISK_SHARES = {"small": (30, 70), "medium": tuple(range(10, 100, 20)), "full": tuple(range(5, 100, 5))}  # % of the files of the work

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from campaigns.case import Case
-from campaigns.mutations import mutated
-from campaigns.watched import MAX_MESSAGE, Watch, added, run_child
+from campaigns.hostile.mutations import mutated
+from campaigns.hostile.watched import MAX_MESSAGE, Watch, added, run_child
 
 FILES = {"small": 300, "medium": 1000, "full": 2600}  # of each kind
 PER_CHILD = 1000
-ONNX = Path(__file__).parents[1] / "contract" / "leaderboard" / "submission_onnx"
+ONNX = Path(__file__).parents[1] / "contract" / "submissions" / "submission_onnx"
 PATHS = 5
 
 

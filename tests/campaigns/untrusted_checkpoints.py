@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from campaigns.case import Case
-from campaigns.mutations import mutated
-from campaigns.watched import MAX_MESSAGE, Watch, added, run_child
+from campaigns.hostile.mutations import mutated
+from campaigns.hostile.watched import MAX_MESSAGE, Watch, added, run_child
 
 FILES = {"small": 100, "medium": 500, "full": 1250}  # of each kind; with those of untrusted_agents more than 10,000
 PER_CHILD = 500

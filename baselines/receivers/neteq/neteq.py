@@ -1,4 +1,4 @@
-"""NetEQ: the target level of libwebrtc's jitter buffer (2022 and later), as a receiver rule and as a function of a list of RTP arrivals.
+"""NetEQ: the target level of libwebrtc's jitter buffer (2022 and later), as a receiver rule.
 
 The target is computed in `delay.py`. The rule applies it to the count buffer, with timestamps in microseconds. It is updated with every
 media packet, even late ones, because NetEQ updates on arrival, before it checks for lateness.
@@ -9,14 +9,11 @@ Left out: the playout decisions (acceleration, expansion), since the clocked pla
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from vcgym.baselines.receivers.arrivals import integers, require_arrivals
 from vcgym.baselines.receivers.neteq.delay import DelayState, allocate_delay, packet_arrived, reset_delay
 from vcgym.baselines.receivers.neteq.history import WINDOW_MS
 from vcgym.baselines.records import PROBE
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
-from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
@@ -37,51 +34,6 @@ class NetEQ(NamedTuple):
     maximum_delay_ms: int = 0  # 0: none
     max_packets: int = 200  # capacity of the buffer
     packet_ms: float = 10.0  # length of a call's packets; in a list each packet has its own length
-
-
-def target_levels(
-    params: NetEQ, timestamps: ArrayLike, packet_samples: ArrayLike, sample_rate_hz: int, arrived_us: ArrayLike
-) -> NDArray[np.int64]:
-    """Return the target level (whole ms) after each arrival of one RTP stream.
-
-    Args:
-        params: parameters.
-        timestamps: (packets,) RTP timestamps in [0, 2^32), in order of arrival; unwrapped by the signed difference to the previous one.
-        packet_samples: length of each packet, or of all, in samples; at least 1.
-        sample_rate_hz: clock rate of the timestamps, a multiple of 1000.
-        arrived_us: (packets,) int64, never decreasing.
-
-    Raises:
-        ValueError: a value is out of range, or shapes differ.
-    """
-    _require_parameters(params)
-    if sample_rate_hz < 1000 or sample_rate_hz % 1000:
-        raise ValueError(f"sample_rate_hz is {sample_rate_hz}; allowed are multiples of 1000 from 1000")
-    stamps = integers("timestamps", timestamps, 0, 2**32 - 1)
-    samples = integers("packet_samples", np.broadcast_to(packet_samples, stamps.shape), 1, 2**31 - 1)
-    arrived = integers("arrived_us", arrived_us, -(2**62), 2**62)
-    require_arrivals("timestamps", stamps, arrived)
-    samples_per_ms = sample_rate_hz // 1000
-    state = allocate_delay(1, max(1, min(stamps.size, WINDOW_MS * samples_per_ms + 1)))
-    result = np.zeros(stamps.size, np.int64)
-    _run(params, state, stamps, samples, samples_per_ms, arrived, result)
-    return result
-
-
-@kernel
-def unwrap(last, timestamp):
-    """Return the timestamp nearest to the unwrapped `last` that equals `timestamp` modulo 2^32; a difference of 2^31 is backward."""
-    return last + (timestamp - last + 2**31) % 2**32 - 2**31
-
-
-@kernel
-def _run(params, state, timestamps, samples, samples_per_ms, arrived_us, result):
-    reset_delay(state, 0)
-    unwrapped = np.int64(0)
-    for i in range(timestamps.size):
-        unwrapped = timestamps[i] if i == 0 else unwrap(unwrapped, timestamps[i])
-        packet_arrived(params, state, 0, unwrapped, arrived_us[i] // 1000, samples[i], samples_per_ms)
-        result[i] = state.target_ms[0]
 
 
 def _require_parameters(params: NetEQ) -> None:

@@ -11,13 +11,17 @@
 The median of 5 s is S3's definition of recovery as we recall it; its text does not state it. The 95 and 110 % are our choice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.leaderboard.papers.applications.calls import Played
 from vcgym.leaderboard.papers.applications.experiments import COMPETES_S, COUNTED_S, DROP_S, Cell
+from vcgym.leaderboard.papers.applications.statements import ApplicationStatement, Term
+from vcgym.leaderboard.papers.verdicts import NOTHING
+from vcgym.leaderboard.statistics import Estimate
+from vcgym.leaderboard.statistics.student import interval
 
 _WINDOW_S = 5
 _BACK, _ABOVE = 0.95, 1.1
@@ -27,6 +31,18 @@ _SETTLED_S = 30
 def measure(metric: str, cell: Cell, played: Played) -> NDArray[np.float64]:
     """Return a metric (repeats,) of each repeat."""
     return _METRICS[metric](cell, played)
+
+
+def measured(statement: ApplicationStatement, played: Mapping[Cell, Played], queue_ms: float) -> Estimate:
+    """Return our value: the weighted sum of the terms per repeat."""
+    if not statement.terms:
+        return NOTHING
+    return interval([np.sum([term.weight * _values(term, played, queue_ms) for term in statement.terms], axis=0)])
+
+
+def _values(term: Term, played: Mapping[Cell, Played], queue_ms: float) -> np.ndarray:
+    of_levels = [measure(term.metric, cell, played[cell]) for cell in term.cells(queue_ms)]
+    return np.asarray(getattr(np, term.over)(of_levels, axis=0))
 
 
 def _counted(cell: Cell, mbps: NDArray[np.float64]) -> NDArray[np.float64]:

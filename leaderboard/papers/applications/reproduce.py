@@ -9,20 +9,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.papers.applications.calls import Played, play_cell
+from vcgym.leaderboard.papers.applications.changes import experiments
 from vcgym.leaderboard.papers.applications.experiments import QUEUES_MS, Cell
-from vcgym.leaderboard.papers.applications.measures import measure
-from vcgym.leaderboard.papers.applications.statements import ApplicationStatement, Term, load_arithmetic, load_statements
+from vcgym.leaderboard.papers.applications.measures import measured
+from vcgym.leaderboard.papers.applications.statements import ApplicationStatement, load_arithmetic, load_statements
 from vcgym.leaderboard.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
-from vcgym.leaderboard.papers.judge import REPRODUCED, WORDS, judge
-from vcgym.leaderboard.papers.verdicts import NOTHING, OUTCOME, VERDICTS, verdict_cell, verdict_row
+from vcgym.leaderboard.papers.causes import causes_table, never_held, shares_table, with_causes
+from vcgym.leaderboard.papers.judge import REPRODUCED, judge
+from vcgym.leaderboard.papers.picture.page import write_pictures
+from vcgym.leaderboard.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
-from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.traces.plain_file import replace_file
 
 CALIBRATED = "calibrated"
@@ -41,15 +40,18 @@ def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
         on_progress(done, f"{cell.application}, {cell.setup} {cell.way}, {cell.mbps:g} Mbit/s")
         played[cell] = play_cell(cell)
     rows = [verdict(statement, played, queue_ms) for queue_ms in QUEUES_MS for statement in statements]
-    rows += arithmetic_rows(load_arithmetic())
+    on_progress(len(played), "experiments for what is not reproduced")
+    tried = experiments([statement for statement in statements if statement.id in never_held(rows)], played)
+    rows = with_causes(rows, statements, load_arithmetic(), tried) + arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, folder / "application_verdicts.parquet")
     replace_file(folder / "application_reproduction.md", page(rows).encode())
+    write_pictures(folder, statements, rows)
     return rows
 
 
 def steps() -> int:
     """Return the number of progress reports of `reproduce`."""
-    return len(cells_of(load_statements()))
+    return len(cells_of(load_statements())) + 1
 
 
 def verdict(statement: ApplicationStatement, played: Mapping[Cell, Played], queue_ms: float) -> dict[str, Any]:
@@ -60,36 +62,18 @@ def verdict(statement: ApplicationStatement, played: Mapping[Cell, Played], queu
     return verdict_row(statement, f"{queue_ms:g} ms", ours, statement.unit, is_input=statement.fitted, cannot=calibrated)
 
 
-def measured(statement: ApplicationStatement, played: Mapping[Cell, Played], queue_ms: float) -> Estimate:
-    """Return our value: the weighted sum of the terms per repeat."""
-    if not statement.terms:
-        return NOTHING
-    return interval([np.sum([term.weight * _values(term, played, queue_ms) for term in statement.terms], axis=0)])
-
-
-def _values(term: Term, played: Mapping[Cell, Played], queue_ms: float) -> np.ndarray:
-    of_levels = [measure(term.metric, cell, played[cell]) for cell in term.cells(queue_ms)]
-    return np.asarray(getattr(np, term.over)(of_levels, axis=0))
-
-
 def page(rows: list[dict[str, Any]]) -> str:
     """Return Markdown with the calibrated and predicted shares, then every statement."""
     judged = [row for row in rows if row["origin"] != ARITHMETIC]
     queues = list(dict.fromkeys(row["mode"] for row in judged))
-    counts = []
-    for queue in queues:
-        of_queue = [row for row in judged if row["mode"] == queue]
-        predicted = Counter(row["verdict"] for row in of_queue if row["origin"] == OUTCOME)
-        fitted = Counter(row["verdict"] for row in of_queue if row["origin"] != OUTCOME)
-        missed = sum(fitted.values()) - fitted[CALIBRATED]
-        total = predicted.total() - predicted[WORDS[2]]
-        share = f"{100.0 * predicted[REPRODUCED] / total:.0f} %" if total else ""
-        counts.append([queue, *map(str, (fitted[CALIBRATED], missed, *(predicted[word] for word in WORDS))), share])
-    share_of = "reproduced, of the predicted that can be judged"
-    headings = ["queue", CALIBRATED, "fitted and missed", *(f"predicted: {word}" for word in WORDS), share_of]
+    fitted = Counter((row["mode"], row["verdict"] == CALIBRATED) for row in judged if row["origin"] != OUTCOME)
+    calibrated = [[queue, str(fitted[queue, True]), str(fitted[queue, False])] for queue in queues]
     lines: dict[str, list[str]] = {}
     for row in judged:
         line = lines.setdefault(row["statement"], [f"{row['text']} ({row['source']})", row["published"]])
         line.append(verdict_cell(row, row["verdict"] not in (REPRODUCED, CALIBRATED)))
     table = markdown_table(["statement", "published", *queues], lines.values(), ("statement", "published", *queues))
-    return "\n".join(["# S3 beside ours\n", markdown_table(headings, counts, ("queue",)), table, arithmetic_table(rows)])
+    return "\n".join([
+        "# S3 beside ours\n", markdown_table(["queue", CALIBRATED, "fitted and missed"], calibrated, ("queue",)),
+        "Predicted:\n", shares_table(judged, lambda row: str(row["mode"])), table, causes_table(judged), arithmetic_table(rows),
+    ])  # fmt: skip

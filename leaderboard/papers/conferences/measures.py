@@ -28,7 +28,8 @@ STEADY_S = ((50, 300), (350, 500), (550, 700), (800, 1000))
 CAPACITIES_KBPS = (BOTTLENECK_KBPS, 400.0)
 _FIXED_POINT_S = (100, 300)
 _NO_DELTA_KBPS = 0.001
-_SHARE, _WINDOW_S, _PLAIN_S, _EACH_KBPS = 0.95, 10, 300, 240.0
+WINDOW_S = 10
+_SHARE, _PLAIN_S, _EACH_KBPS = 0.95, 300, 240.0
 _ARRIVALS = 1 << 19  # more than arrive in the timeline
 _LEFT, _RIGHT = [0, 1], [2, 3]  # parties at E and at F
 
@@ -83,7 +84,7 @@ def planned_kbps(measure: Rate) -> float:
 def of_course(what: str, played: Played) -> float:
     """Return one of the numbers above; lost and overhead as shares."""
     if what == "settled_s":
-        return _settled_s(played)
+        return settled_s(played, WINDOW_S)
     if what == "overhead":
         return played.overhead
     if what == "lost":
@@ -94,7 +95,8 @@ def of_course(what: str, played: Played) -> float:
     return float(delay_ms.mean() if what == "mean_delay_ms" else np.percentile(delay_ms, 99.0))
 
 
-def _settled_s(played: Played) -> float:
-    means = [played.session_kbps(at_s, at_s + _WINDOW_S).min() for at_s in range(_PLAIN_S - _WINDOW_S + 1)]
+def settled_s(played: Played, window_s: int) -> float:
+    """Return the first second from which all means over a window have all four sessions at 95 % of the optimum."""
+    means = [played.session_kbps(at_s, at_s + window_s).min() for at_s in range(_PLAIN_S - window_s + 1)]
     below = np.flatnonzero(np.array(means) < _SHARE * _EACH_KBPS)
     return float(below[-1] + 1) if len(below) else 0.0

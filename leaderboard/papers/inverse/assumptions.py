@@ -19,7 +19,7 @@ def _declared(*values: Any, cause: str, source: str) -> Any:
 
 @dataclass(frozen=True)
 class Assumptions:
-    """One value of each field; all defaults together are mode `paper` of the reproduction, WMJitter as printed.
+    """Values of the fields; all defaults together are mode `paper` of the reproduction, WMJitter as printed.
 
     Attributes:
         burst: measured burst of a link: the worst; the median; for each packet one of them, or for each call, the worst with the link's

@@ -1,4 +1,4 @@
-"""One trial: play the paper's evaluation under assumptions, and judge its statements with the judge of the reproduction.
+"""Trial: play the paper's evaluation under assumptions, and judge its statements with the judge of the reproduction.
 
 Judged are the statements about WMJitter as printed (the other reading is an assumption). Those about our inputs and about the machine's
 speed depend on no assumption and are left out.

@@ -26,7 +26,7 @@ class ReproduceConfig(Config):
         folder: folder for the parts, verdicts.parquet, reproduce.html and reproduction.md; or search and inverse_vcroute.json; or
             sending_verdicts.parquet and
             sending_reproduction.md; or application_verdicts.parquet and application_reproduction.md; or conference_verdicts.parquet and
-            conference_reproduction.md.
+            conference_reproduction.md; and NAME_picture.html and NAME_picture.md for each paper.
     """
 
     paper: Literal["vcroute", "senders", "applications", "conferences"] = "vcroute"

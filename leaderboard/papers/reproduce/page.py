@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.arithmetic import ARITHMETIC, CONTRADICTORY, arithmetic_table
+from vcgym.leaderboard.papers.causes import SHARES, causes_table
 from vcgym.leaderboard.papers.judge import CANNOT, NOT, REPRODUCED, WORDS
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.figures import distributions, over_time, relative_errors
@@ -40,7 +41,8 @@ def page(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[s
 
 def document(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mapping[str, System]) -> str:
     """Return reproduction.md: shares, causes of the gains, and the table in the paper's own accounting."""
-    tables = {"table": _table(rows), "arithmetic": arithmetic_table(rows)}
+    counted = [row for row in rows if row["accounting"] != ACCOUNTINGS[1]]
+    tables = {"table": _table(rows), "causes": causes_table(counted), "arithmetic": arithmetic_table(rows)}
     return render(_HERE / "reproduction.md.j2", **_context(rows, worlds, config, systems), **tables)
 
 
@@ -86,7 +88,8 @@ def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mappi
     checks = [row for row in rows if row["origin"] == ARITHMETIC]
     late = LATE_LEARNS.strip(" ()")
     return {
-        "modes": MODES, "words": WORDS, "lines": list(lines.values()), "ours": ours, "met": met, "one_path": one_path, "config": config,
+        "modes": MODES, "words": WORDS, "share_words": SHARES, "lines": list(lines.values()),
+        "ours": ours, "met": met, "one_path": one_path, "config": config,
         "shares": {"as the listing is printed": shares(rows, False), late: shares(rows, True)},
         "inputs": len({row["statement"] for row in rows if row["origin"] == INPUT}), "late_learns": LATE_LEARNS, "late": late,
         "checks": checks, "contradictions": sum(row["verdict"] == CONTRADICTORY for row in checks),

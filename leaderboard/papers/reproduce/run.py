@@ -9,6 +9,8 @@ import pyarrow as pa
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.arithmetic import arithmetic_rows
+from vcgym.leaderboard.papers.causes import with_causes
+from vcgym.leaderboard.papers.picture.page import write_pictures
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
 from vcgym.leaderboard.papers.reproduce.page import document, page
@@ -16,7 +18,7 @@ from vcgym.leaderboard.papers.reproduce.parts import PlayedPart, calls_of, forec
 from vcgym.leaderboard.papers.reproduce.verdicts import verdicts
 from vcgym.leaderboard.papers.vcroute.forecasts import SYSTEM
 from vcgym.leaderboard.papers.vcroute.measures import Material
-from vcgym.leaderboard.papers.vcroute.statements import load_arithmetic, load_statements, scenario_of
+from vcgym.leaderboard.papers.vcroute.statements import LATE_LEARNS, load_arithmetic, load_statements, scenario_of
 from vcgym.leaderboard.papers.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import write
 from vcgym.network.traces.cards import DATA_VARIABLE
@@ -65,8 +67,10 @@ def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: lis
     }
     for setting in settings_of(_LOOKED_UP):
         worlds[_LOOKED_UP, setting.label] = Material(setting.worlds(config.call_packets), None, None)
-    rows = verdicts(load_statements(), worlds, packet_cost_ms(systems[SYSTEM])) + arithmetic_rows(load_arithmetic())
+    judged = verdicts(load_statements(), worlds, packet_cost_ms(systems[SYSTEM]))
+    rows = with_causes(judged, load_statements(), load_arithmetic(), ()) + arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, config.folder / "verdicts.parquet")
     replace_file(config.folder / "reproduction.md", document(rows, worlds, config, systems).encode())
+    write_pictures(config.folder, [one for one in load_statements() if LATE_LEARNS not in one.id], rows)
     replace_file(config.folder / "reproduce.html", page(rows, worlds, config, systems).encode())
     return config.folder / "reproduce.html"

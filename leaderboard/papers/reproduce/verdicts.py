@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from vcgym.leaderboard.papers.judge import CANNOT, WORDS
+from vcgym.leaderboard.papers.causes import SHARES, share_of
+from vcgym.leaderboard.papers.judge import CANNOT
 from vcgym.leaderboard.papers.reproduce.parts import MEDIAN, MODES
 from vcgym.leaderboard.papers.vcroute import statements as p
 from vcgym.leaderboard.papers.vcroute.measures import Material, MissingError, measured
@@ -75,10 +76,10 @@ def unit_of(measure: Any) -> str:
 
 
 def shares(rows: Iterable[Mapping[str, Any]], late_learns: bool) -> dict[str, dict[str, int]]:
-    """Count statements by mode and verdict in the paper's own accounting, without those that are our inputs.
+    """Count statements by mode and `vcgym.leaderboard.papers.causes.SHARES` in the paper's own accounting, without our inputs.
 
     Args:
-        rows: result of `verdicts`.
+        rows: verdicts with causes.
         late_learns: use the reading of the published code for statements about WMJitter, not that of the listing.
     """
     rows = list(rows)
@@ -88,5 +89,5 @@ def shares(rows: Iterable[Mapping[str, Any]], late_learns: bool) -> dict[str, di
         name = row["statement"]
         read = name.endswith(p.LATE_LEARNS) == late_learns if name.removesuffix(p.LATE_LEARNS) in read_twice else True
         if read and row["accounting"] in (ANY, ACCOUNTINGS[0]) and row["origin"] == OUTCOME:
-            counts.setdefault(row["mode"], dict.fromkeys(WORDS, 0))[row["verdict"]] += 1
+            counts.setdefault(row["mode"], dict.fromkeys(SHARES, 0))[share_of(row)] += 1
     return counts

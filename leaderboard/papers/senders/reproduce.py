@@ -10,7 +10,6 @@ never published. So each statement is tested over a range of our settings:
 Each point has 30 runs of 60 s without the first 3 s, and 95 % intervals by Student's distribution over paired runs, as in S1.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,18 @@ from typing import Any
 import numpy as np
 
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
 from vcgym.leaderboard.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
-from vcgym.leaderboard.papers.judge import CANNOT, REPRODUCED, WORDS
-from vcgym.leaderboard.papers.senders.statements import SendingStatement, Term, load_arithmetic, load_statements
+from vcgym.leaderboard.papers.causes import causes_table, never_held, shares_table, with_causes
+from vcgym.leaderboard.papers.judge import CANNOT, REPRODUCED
+from vcgym.leaderboard.papers.picture.page import write_pictures
+from vcgym.leaderboard.papers.senders.changes import experiments, play_lossy
+from vcgym.leaderboard.papers.senders.measures import ENCODER_KBPS, Played, measured
+from vcgym.leaderboard.papers.senders.statements import SendingStatement, load_arithmetic, load_statements
 from vcgym.leaderboard.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
-from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng
@@ -39,15 +39,16 @@ RUNS = 30
 MBPS = (0.5, 1.0, 1.5, 2.0, 3.0)
 WORKS_MS = (200.0, 500.0, 1000.0, 2000.0, 5000.0, 10_000.0, 20_000.0)
 WIFI_MBPS = 4.0
-ENCODER_KBPS = 2500.0  # S4
 
-Played = Mapping[tuple[str, str, str], list[dict[str, float]]]
-"""Setting's label, kind and sender to the metrics of its runs."""
+
+def seeds_of(runs: int) -> list[int]:
+    """Return the seeds of the runs."""
+    return [int(rng.stream_key(np.uint64(run), 3, rng.SCENARIO)) for run in range(runs)]
 
 
 def settings(traces: Mapping[float, CapacityTrace], runs: int = RUNS) -> dict[str, dict[str, dict[str, list[SharedLink]]]]:
     """Return worlds by setting, label and kind; there is one trace per Mbit/s."""
-    seeds = [int(rng.stream_key(np.uint64(run), 3, rng.SCENARIO)) for run in range(runs)]
+    seeds = seeds_of(runs)
     tcp = {
         f"{mbps:g} Mbit/s": {
             f"rtt{rtt_ms:.0f}-q{length}": [order_link("tcp", seed, traces[mbps], rtt_ms, length) for seed in seeds]
@@ -90,16 +91,20 @@ def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgre
                     found = play_sender(senders[sender], links, list(traces.values()), 2 if name == "tcp" else 0).metrics
                     played[name][label, kind, sender] = found
     rows = [row for statement in statements for row in verdicts(statement, played.get(statement.setting, {}))]
-    rows += arithmetic_rows(load_arithmetic())
+    on_progress(done, "experiments for what is not reproduced")
+    missed = [statement for statement in statements if statement.id in never_held(rows)]
+    lossy = play_lossy({name: senders[name] for name in _senders_of(missed, "loss")}, seeds_of(runs))
+    rows = with_causes(rows, statements, load_arithmetic(), experiments(missed, played["tcp"], lossy)) + arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, folder / "sending_verdicts.parquet")
     replace_file(folder / "sending_reproduction.md", page(rows).encode())
+    write_pictures(folder, statements, rows)
     return rows
 
 
 def steps() -> int:
     """Return the number of progress reports of `reproduce`."""
     statements = load_statements()
-    return sum(len(_senders_of(statements, name)) for name in ("tcp", "loss", "wifi"))
+    return sum(len(_senders_of(statements, name)) for name in ("tcp", "loss", "wifi")) + 1
 
 
 def systems_named() -> list[str]:
@@ -109,25 +114,6 @@ def systems_named() -> list[str]:
 
 def _senders_of(statements: Iterable[SendingStatement], setting: str) -> list[str]:
     return sorted({term.sender for one in statements if one.setting == setting for term in one.terms})
-
-
-def measured(statement: SendingStatement, played: Played, label: str) -> Estimate:
-    """Return our value in one setting."""
-    if statement.constant:
-        expiry_ms = order_link("", 0, constant(1e6)).expiry_ms
-        value = {"expiry_ms": expiry_ms, "loss_low": LOW, "loss_high": HIGH, "encoder_kbps": ENCODER_KBPS}[statement.constant]
-        return Estimate(*[float(value)] * 3)
-    if not statement.terms:
-        return Estimate(*[float("nan")] * 3)
-    total = np.sum([term.weight * _values(term, played, label) for term in statement.terms], axis=0)
-    if statement.share_of is not None:
-        reference = _values(statement.share_of, played, label).mean()
-        total = total / reference if reference > 0.0 else np.full(len(total), np.nan)
-    return interval([total])
-
-
-def _values(term: Term, played: Played, label: str) -> np.ndarray:
-    return np.array([run[term.metric] for run in played[label, term.kind, term.sender]])
 
 
 def verdicts(statement: SendingStatement, played: Played) -> Iterable[dict[str, Any]]:
@@ -142,10 +128,8 @@ def verdicts(statement: SendingStatement, played: Played) -> Iterable[dict[str, 
 def page(rows: list[dict[str, Any]]) -> str:
     """Return Markdown with the reproduced shares per setting, then every statement."""
     outcomes = [row for row in rows if row["origin"] == OUTCOME]
-    labels = list(dict.fromkeys(row["mode"] for row in outcomes))
-    verdicts = Counter((row["mode"], row["verdict"]) for row in outcomes)
-    counts = [[label, *(str(verdicts[label, word]) for word in WORDS)] for label in labels]
-    parts = ["# S1 and S4 beside ours\n", markdown_table(["setting", *WORDS], counts, ("setting",))]
+    by_paper = shares_table(outcomes, lambda row: str(row["statement"])[:2])
+    parts = ["# S1 and S4 beside ours\n", by_paper, shares_table(outcomes, lambda row: str(row["mode"]))]
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in (row for row in rows if row["origin"] != ARITHMETIC):
         of_statement = [one["mode"] for one in rows if one["statement"] == row["statement"]]
@@ -156,4 +140,4 @@ def page(rows: list[dict[str, Any]]) -> str:
             lines[row["statement"]].append(verdict_cell(row, row["verdict"] != REPRODUCED))
         headings = ["statement", "published", *names]
         parts.append(markdown_table(headings, lines.values(), tuple(headings)))
-    return "\n".join([*parts, arithmetic_table(rows)])
+    return "\n".join([*parts, causes_table(rows), arithmetic_table(rows)])

@@ -190,8 +190,7 @@ Statements = Register[VCRouteStatement]
 
 def load_statements() -> tuple[VCRouteStatement, ...]:
     """Return the statements of the reproduction, those with two readings twice, in the order of the file."""
-    wanted = (one for one in _all() if one.reproduced)
-    return tuple(reading for one in wanted for reading in ((one, late_learning(one)) if one.readings else (one,)))
+    return tuple(reading for one in _all() if one.reproduced for reading in _readings(one))
 
 
 def load_claims() -> tuple[VCRouteStatement, ...]:
@@ -201,8 +200,19 @@ def load_claims() -> tuple[VCRouteStatement, ...]:
 
 
 def load_arithmetic() -> tuple[Arithmetic, ...]:
-    """Return the checks of the printed numbers against each other."""
-    return load_carded(Statements, FILE).arithmetic
+    """Return the checks of the printed numbers against each other, about both readings of a statement."""
+    found = load_carded(Statements, FILE)
+    readings = {one.id: [reading.id for reading in _readings(one)] for one in found.statements}
+    return tuple(
+        check.model_copy(update={"about": tuple(name for about in check.about for name in readings[about])}) for check in found.arithmetic
+    )
+
+
+def _readings(statement: VCRouteStatement) -> tuple[VCRouteStatement, ...]:
+    if not statement.readings:
+        return (statement,)
+    late = late_learning(statement)
+    return statement.model_copy(update={"other_readings": (late.id, *statement.other_readings)}), late
 
 
 def _all() -> tuple[VCRouteStatement, ...]:
@@ -214,7 +224,7 @@ def late_learning(statement: VCRouteStatement) -> VCRouteStatement:
     named = statement.measure.model_dump()
     changed = {name: f"{named[name]}L" for name in ("system", "reference") if named.get(name, "").endswith("-WM")}
     measure = statement.measure.model_copy(update=changed)
-    return statement.model_copy(update={"id": statement.id + LATE_LEARNS, "measure": measure})
+    return statement.model_copy(update={"id": statement.id + LATE_LEARNS, "measure": measure, "other_readings": (statement.id,)})
 
 
 def scenario_of(statement: VCRouteStatement) -> str | None:

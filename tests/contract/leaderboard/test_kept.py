@@ -31,7 +31,7 @@ from vcgym.leaderboard.papers.reproduce import parts
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.leaderboard.tuning import tuning
 from vcgym.leaderboard.tuning.tune_calls import CallTask
-from vcgym.network.kernels.sources import SOURCES, closure, code_hash
+from vcgym.network.kernels.compiling.sources import SOURCES, closure, code_hash
 from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vcgym.network.kernels.sources import SOURCES, closure
+from vcgym.network.kernels.compiling.sources import SOURCES, closure
 
 ROOMS = ("network", "predictors", "baselines", "envs")
 HOME = Path(__file__).parents[3]

@@ -21,7 +21,7 @@ from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
-ONNX = Path(__file__).parents[2] / "contract" / "leaderboard" / "submission_onnx"
+ONNX = Path(__file__).parents[2] / "contract" / "submissions" / "submission_onnx"
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from threading import Timer
 import numpy as np
 import pytest
 import torch
+from hydra import compose, initialize_config_module
 from mlflow import MlflowClient
 from ray.cluster_utils import Cluster
 from safetensors.torch import save
@@ -21,13 +22,14 @@ from vcgym.agents.sweeps.search import each
 from vcgym.agents.tracking import registry
 from vcgym.baselines.records import Record
 from vcgym.baselines.rule import allocate, decide, start, update
-from vcgym.baselines.systems import learned_system, load_system
+from vcgym.baselines.systems import learned_system, load_study, load_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.published import cost_of, kind_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError
+from vcgym.scripts.console.command import build
 
 SMALL = {
     "worlds": ["wonderproxy correlated"], "packets": 300, "calls": 8, "validation_calls": 5, "lag_steps": 20, "calls_per_step": 8,
@@ -173,6 +175,23 @@ def test_it_may_begin_with_the_prices_of_another_and_leave_them_alone(tmp_path):
     prices = load_system("LEARNED-correlated").router.prices
     for name in ("start", LEARNED):
         np.testing.assert_array_equal(learned_system(tmp_path / "seed-3", name).router.prices, prices)
+
+
+def test_only_the_last_lag_is_learned_on_calls_over_longer_distances(trained, tmp_path):
+    _, pair = trained
+    train(tmp_path, max_added_ms=100.0)
+    for name in ("lag-0.safetensors", "router-0.jsonl"):
+        assert (tmp_path / "seed-3" / name).read_bytes() == (pair.folder / name).read_bytes()
+    assert (tmp_path / "seed-3" / "lag-1.safetensors").read_bytes() != (pair.folder / "lag-1.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["LEARNED", "LEARNED-correlated"])
+def test_the_experiment_of_a_shipped_pair_is_that_of_its_card(name):
+    with initialize_config_module("vcgym.conf", version_base="1.3"):
+        config = build(compose("train_pair", [f"experiment={name}"]), PairConfig).decisive()
+    trained = load_study(name)["config"]
+    decided = trained.keys() - {"study", "seeds"}
+    assert {key: config[key] for key in decided} == {key: trained[key] for key in decided}
 
 
 def test_a_folder_that_holds_a_training_is_refused(trained):

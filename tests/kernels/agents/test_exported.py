@@ -99,7 +99,7 @@ def test_the_router_decides_as_the_compiled_rule_in_whole_calls(restless):
             rows = getattr(state[0], part)[s]
             for field in rows.dtype.names:
                 assert np.allclose(graph.state[f"{part}.{field}"], rows[field], rtol=1e-12, atol=0.0), field
-    assert changes >= (40 if restless else 2)
+    assert changes >= (20 if restless else 2)
 
 
 @pytest.mark.parametrize("name", ["LEARNED", "LEARNED-start"])

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
+from vcgym.leaderboard.papers.causes import SHARES
 from vcgym.leaderboard.papers.judge import CANNOT, NOT, REPRODUCED, WORDS, judge
 from vcgym.leaderboard.papers.reproduce.parts import MEDIAN, MODES, REPLAY_PACKETS, SCALE_PACKETS, packets_of, parts_of, settings_of
 from vcgym.leaderboard.papers.reproduce.verdicts import shares, verdicts
@@ -281,14 +282,15 @@ def test_figures_of_the_predictor_rest_on_all_packets():
 
 def test_shares_take_one_reading_and_leave_inputs_out():
     rows = [
-        {"statement": name, "mode": "paper", "accounting": "event", "verdict": verdict, "origin": origin}
-        for name, verdict, origin in (
-            ("a", NOT, "outcome"), (f"a{LATE_LEARNS}", REPRODUCED, "outcome"), ("b", CANNOT, "outcome"), ("c", REPRODUCED, INPUT),
+        {"statement": name, "mode": "paper", "accounting": "event", "verdict": verdict, "origin": origin, "cause": cause}
+        for name, verdict, origin, cause in (
+            ("a", NOT, "outcome", "world"), (f"a{LATE_LEARNS}", REPRODUCED, "outcome", ""), ("b", CANNOT, "outcome", ""),
+            ("c", REPRODUCED, INPUT, ""), ("d", NOT, "outcome", ""),
         )
     ]  # fmt: skip
     rows.append(rows[0] | {"accounting": "clocked", "verdict": REPRODUCED})
-    assert shares(rows, late_learns=False) == {"paper": {REPRODUCED: 0, NOT: 1, CANNOT: 1}}
-    assert shares(rows, late_learns=True) == {"paper": {REPRODUCED: 1, NOT: 0, CANNOT: 1}}
+    assert shares(rows, late_learns=False) == {"paper": dict(zip(SHARES, (0, 1, 1, 1), strict=True))}
+    assert shares(rows, late_learns=True) == {"paper": dict(zip(SHARES, (1, 0, 1, 1), strict=True))}
 
 
 def test_how_a_value_is_shown():

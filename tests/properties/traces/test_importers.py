@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from campaigns.readers import READERS
+from campaigns.hostile.readers import READERS
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from numba.core.caching import IndexDataCacheFile
 
-from vcgym.network.kernels.sources import cache_home
+from vcgym.network.kernels.compiling.sources import cache_home
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdli
 
 
 def _read_rooms() -> dict[str, bytes]:
-    house = Path(__file__).resolve().parents[2]  # vcgym is a namespace package without a folder of its own
+    house = Path(__file__).resolve().parents[3]  # vcgym is a namespace package without a folder of its own
     found = {}
     for room in sorted(house.glob("*/__init__.py")):
         for path in room.parent.rglob("*.py"):

@@ -8,9 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from campaigns._work import FINAL
+from campaigns.work.pieces import FINAL
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 
 
 def start(name, folder, output=subprocess.DEVNULL, cwd=None, **environment):
@@ -18,7 +18,7 @@ def start(name, folder, output=subprocess.DEVNULL, cwd=None, **environment):
     folder.mkdir(parents=True, exist_ok=True)
     variables = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
     variables.pop("MLFLOW_TRACKING_URI", None)
-    command = [sys.executable, "-m", "campaigns._work", name, str(folder)]
+    command = [sys.executable, "-m", "campaigns.work.pieces", name, str(folder)]
     return subprocess.Popen(command, cwd=cwd or folder, env=variables | environment, stdout=output, stderr=output, start_new_session=True)
 
 

@@ -1,11 +1,11 @@
-"""Small pieces of every kind of long work, each a process: `python -m campaigns._work NAME FOLDER`. A restarted one resumes."""
+"""Small pieces of every kind of long work, each a process: `python -m campaigns.work.pieces NAME FOLDER`. A restarted one resumes."""
 
 import importlib
 import signal
 import sys
 from pathlib import Path
 
-from campaigns._spoilers import spoil
+from campaigns.work.spoilers import spoil
 
 SYSTEMS = ("DRT-WM", "VIA-WM", "DRT-FIX")
 TRAIN = (

@@ -1,0 +1,1 @@
+"""Hostile files, and processes that read them."""

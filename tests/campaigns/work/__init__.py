@@ -1,0 +1,1 @@
+"""Small pieces of every kind of long work, as processes that can be disturbed."""
