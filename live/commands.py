@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.systems import load_system
 from vcgym.envs.call.batch import LOCATIONS, Played
 from vcgym.live.call.audio import encoded, read_wav, rendered, tones, write_wav
 from vcgym.live.call.controller import Controller
 from vcgym.live.call.one_machine import GRACE_US, play_live
 from vcgym.live.call.parties import Addresses, LiveCall, Parties, session_over
+from vcgym.live.call.policies import live_policy
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import LEAD_US, Sender
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig, WorldConfig
@@ -93,7 +93,7 @@ def measure(config: MeasureConfig) -> list[Path]:
 def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda parties: None) -> tuple[LiveCall, WorldDraw]:
     """Play a whole call on this machine; return it and its world."""
     scenario, draw = world_of(config.world, config.seconds)
-    (call,) = play_live(scenario, [(load_system(config.policy), draw)], _spoken(config), config.world.location, watch)
+    (call,) = play_live(scenario, [(live_policy(config.policy), draw)], _spoken(config), config.world.location, watch)
     return call, draw
 
 
@@ -108,7 +108,7 @@ def send(config: CallConfig) -> None:
 def control(config: CallConfig) -> None:
     """Run the router's location of a session; it ends with the call."""
     session = read_session(config.session or Path())
-    node = Controller(session, load_system(config.policy).router)
+    node = Controller(session, live_policy(config.policy))
     with open_socket(*address_of(session.feedback[-1])) as opened:
         serve([(opened, node)], lambda: node.is_done)
 
@@ -116,7 +116,7 @@ def control(config: CallConfig) -> None:
 def receive(config: CallConfig) -> tuple[Played, NDArray[np.int16]]:
     """Run the receiver of a session; return the call packet by packet, with the paths of packets that arrived, and what was heard."""
     session = read_session(config.session or Path())
-    node = Receiver(session, load_system(config.policy).receiver)
+    node = Receiver(session, live_policy(config.policy))
     limit_us = unix_us() + session.packets * SLOT_US + 4 * GRACE_US
 
     def done() -> bool:

@@ -85,7 +85,7 @@ class CallConfig(Config):
 
     Attributes:
         do: play: all parties, relays and emulator on this machine; send, control, receive: one party of the session in `session`.
-        policy: system whose router and receiver control the call; `vcgym-leaderboard` lists them.
+        policy: system whose router and receiver control the call (`vcgym-leaderboard list=systems`), or folder of a trained seed.
         world: world to play with do=play.
         seconds: length with do=play.
         session: session file.

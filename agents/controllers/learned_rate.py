@@ -3,7 +3,7 @@
 At each report, with d the one-way delay of the packet with the least of it, q = d - the least d of the call, and dt the time since the
 report before, at most `MAX_STEP_S`:
 
-    features = 1, q / 100 ms, (q - slow q) / 50 ms, 10 x loss, ln(target / 1 Mbit/s), ln(delivered / target)
+    features = 1, q / 100 ms, (q - slow q) / 50 ms, 10 x loss, min(ln(target / 1 Mbit/s), 0), ln(delivered / target)
     a        = (weights alone + c x weights in competition) . features
     c        = standing q / (standing q + 100 ms)
     target  *= exp(dt x (rise a' if a > 0 else fall a')),   a' = tanh(a)
@@ -28,12 +28,7 @@ from vcgym.network.kernels.jit import kernel
 
 FEATURES = 6
 RISE, FALL, WINDOW = range(2 * FEATURES, 2 * FEATURES + 3)
-START = np.array(
-    [0.4, -0.5, -0.6, -1.5, -0.2, 0.5, -0.6, 0.7, 0.0, -0.5, -0.2, 0.4, math.log(0.8), math.log(2.0), math.log(300.0)]
-)  # fmt: skip
-"""Initial weights: `FEATURES` alone, as many in competition, and the natural logarithms of rise and fall (1/s) and of the window (ms)."""
-SCALE = np.array([0.2, 0.3, 0.3, 0.5, 0.1, 0.3, 0.3, 0.3, 0.3, 0.5, 0.2, 0.3, 0.4, 0.4, 0.5])
-"""Step of each weight that a search begins with, declared."""
+NUMBERS = 2 * FEATURES + 3
 PACING = 2.5  # of libwebrtc
 MAX_STEP_S = 0.2
 SILENCE_US = 500_000
@@ -43,6 +38,7 @@ _SLOW_S, _LOSS_S, _RATE_S = 1.0, 1.0, 0.3  # memories
 _STANDING_US = 5_000_000
 _STANDING_MS = 100.0
 _QUEUE_MS = 20.0  # from here on there is a queue
+_EQUAL_BPS = 1e6  # targets below yield less, so that calls that share become equal
 _NO_DELAY_MS = 1e9
 
 
@@ -50,7 +46,7 @@ _NO_DELAY_MS = 1e9
 class LearnedRate(NamedTuple):
     """Parameters."""
 
-    weights: NDArray[np.float64]  # (15,), see `START`
+    weights: NDArray[np.float64]  # (NUMBERS,): `FEATURES` alone, as many in competition, log of rise and fall (1/s) and of the window (ms)
 
 
 STATE = np.dtype(
@@ -91,8 +87,8 @@ class LearnedRateState(NamedTuple):
 
 @allocate.register(LearnedRate)
 def _allocate(params, sessions, paths):
-    if params.weights.shape != START.shape or not np.isfinite(params.weights).all():
-        raise ValueError(f"weights = {params.weights}: allowed are {START.size} finite numbers")
+    if params.weights.shape != (NUMBERS,) or not np.isfinite(params.weights).all():
+        raise ValueError(f"weights = {params.weights}: allowed are {NUMBERS} finite numbers")
     return LearnedRateState(np.zeros(sessions, STATE).view(np.recarray))
 
 
@@ -195,7 +191,7 @@ def _wish(weights, flow):
     found += _weight(weights, 1, c) * min(flow.queue_ms / 100.0, 5.0)
     found += _weight(weights, 2, c) * min(max((flow.queue_ms - flow.slow_ms) / 50.0, -2.0), 2.0)
     found += _weight(weights, 3, c) * min(10.0 * flow.loss, 3.0)
-    found += _weight(weights, 4, c) * math.log(flow.target_bps / 1e6)
+    found += _weight(weights, 4, c) * math.log(min(flow.target_bps, _EQUAL_BPS) / _EQUAL_BPS)
     return found + _weight(weights, 5, c) * min(max(short, -2.0), 0.0)
 
 

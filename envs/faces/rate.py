@@ -107,7 +107,7 @@ class RateVectorEnv(SenderVectorEnv):
         if self.features == "intervals":
             self.batch.senders["default_report_every_us"][row] = self.batch.senders["report_us"][row] = SHORT_US
 
-    def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         senders = self.batch.senders
         if self.action_form == "exact":
             asked, wanted = self.batch.rate_state, actions.astype(np.int64)

@@ -113,7 +113,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         is_present = np.arange(self.slots) < np.where(waiting > 0, waiting, self.slots)
         return np.concatenate([is_present, is_present], axis=1)
 
-    def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         slot, thrown = actions % self.slots, actions >= self.slots
         waiting = self.batch.senders["queue"]["waiting"]
         if self.empty_slot == "newest":

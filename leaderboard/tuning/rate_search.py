@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
-from vcgym.agents.controllers.learned_rate import SCALE, START, LearnedRate
+from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
@@ -30,7 +30,11 @@ from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
-_STEEPNESS = 5.0  # differences of score up to a fifth count in full
+START = np.array([0.2, -1.1, 0.1, -1.1, -0.7, 1.5, -0.6, 0.6, 0.8, 0.5, 0.2, -0.2, -0.1, 0.8, 6.2])
+"""Initial weights: those of a short search on two cases and beside GCC, rounded."""
+SCALE = np.array([0.2, 0.3, 0.3, 0.5, 0.2, 0.4, 0.3, 0.3, 0.3, 0.5, 0.2, 0.3, 0.4, 0.4, 0.5])
+"""Step of each weight that a search begins with, declared."""
+_STEEPNESS = 2.0  # differences of score up to a half count in full
 
 
 class RateConfig(Config):
@@ -43,14 +47,15 @@ class RateConfig(Config):
         price: utility per s that the candidate pays if others lose all that is fairly theirs; 0: none.
         seconds: maximum length of a world; longer ones are cut.
         validation_worlds: validation worlds of each kind, played with the first and the last weights without influence.
+        seeds: seeds of the searches, one learned system each.
         folder: folder of the learned systems, seed-SEED/learned.json; a seed that is there is not searched again.
     """
 
-    trials: Annotated[int, Field(ge=4, le=100_000)] = 420
+    trials: Annotated[int, Field(ge=4, le=100_000)] = 120
     population: Annotated[int, Field(ge=4, le=1000)] = 12
     search_step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.7
-    price: Annotated[float, Field(ge=0.0, le=100.0)] = 2.0
-    seconds: Annotated[float, Field(ge=10.0, le=600.0)] = 100.0
+    price: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
+    seconds: Annotated[float, Field(ge=10.0, le=600.0)] = 80.0
     validation_worlds: Annotated[int, Field(ge=2, le=1000)] = 4
     data: DataConfig = Field(default_factory=DataConfig)
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=10_000)]], Field(min_length=1)] = Field(default=[0, 1, 2, 3, 4])

@@ -1,19 +1,14 @@
-"""Router of a live call at its location: it learns from feedback, decides in each slot, and commands the sender when the path changes."""
+"""Router's location of a live call: it learns from feedback, decides, and commands sender and receiver when a decision changes."""
 
-from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
-import numpy as np
-
-from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.records import Record
-from vcgym.live.protocol.messages import read_feedback, read_setup, write_command
+from vcgym.live.call.deciding import Deciding
+from vcgym.live.call.policies import LivePolicy
+from vcgym.live.protocol.messages import read_feedback, read_setup, write_command, write_level
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
 from vcgym.live.protocol.wire import Address, Header, Kind, write
-from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import SLOT_US
 
 REPEAT_SLOTS = 20
@@ -21,32 +16,36 @@ REPEAT_SLOTS = 20
 
 
 class Controller:
-    """The router.
+    """The router's location.
 
     Args:
         session: the call.
-        router: parameters of the router's rule.
+        policy: what decides.
 
     Attributes:
         due_us: time of the next decision; NEVER_US before the sender's announcement and after the call.
         plans: number of commands that changed the path.
-        learned: number of records that the rule was updated with.
+        learned: number of records that have arrived.
     """
 
-    def __init__(self, session: Session, router: Any) -> None:
-        self._session, self._policy = session, RulePolicy(params_router=router)
+    def __init__(self, session: Session, policy: LivePolicy) -> None:
+        self._session, self._policy = session, policy
         self._inbox = Inbox(session, Kind.FEEDBACK, Kind.SETUP)
-        self._hops, self._address = route_of(session.commands), address_of(session.commands[0])
-        self._known: deque[Record] = deque()
-        self._origin_us, self._slot, self._path, self._repeat = -1, 0, 0, 0
-        self._commands = self.plans = self.learned = 0
-        self._state: Any = None
-        self._decide()  # compiles and starts the rule
+        self._to_sender = route_of(session.commands), address_of(session.commands[0])
+        self._to_receiver = route_of(session.levels), address_of(session.levels[0])
+        self._origin_us, self._repeat = -1, 0
+        self._commands = self.plans = 0
+        self._start()  # compiles
 
     @property
     def due_us(self) -> int:
         """Return the time of the next decision."""
-        return NEVER_US if self._origin_us < 0 or self.is_done else self._origin_us + self._slot * SLOT_US
+        return NEVER_US if self._origin_us < 0 or self.is_done else self._origin_us + self._deciding.slot * SLOT_US
+
+    @property
+    def learned(self) -> int:
+        """Return the number of records that have arrived."""
+        return self._deciding.learned
 
     @property
     def refused(self) -> int:
@@ -56,48 +55,44 @@ class Controller:
     @property
     def is_done(self) -> bool:
         """Return True after the last decision of the call."""
-        return self._slot >= self._session.packets
+        return self._deciding.slot >= self._session.packets
 
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
-        """Take feedback, or answer an announcement with the first command."""
+        """Take feedback, or answer an announcement with the first commands."""
         if opened := self._inbox.open(datagram):
             header, payload = opened
             with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
                 if header.kind == Kind.FEEDBACK:
-                    self._known.extend(read_feedback(payload, now_us - self._origin_us, len(self._session.media)))
+                    for record in read_feedback(payload, now_us - self._origin_us, len(self._session.media)):
+                        self._deciding.learn(record)
                 elif self.learned == 0:  # the sender puts slot 0 off until it has a command
-                    self._origin_us, self._slot = read_setup(payload), 1
-                    yield self._command(now_us)
+                    self._origin_us = read_setup(payload)
+                    if self._deciding.slot > 1:
+                        self._start()
+                    yield from self._plan(now_us)
+
+    def _start(self) -> None:
+        self._deciding = Deciding(self._session, self._policy)
+        self._path, self._level_us = self._deciding.decide()
 
     def wake(self, now_us: int) -> Iterable[Sent]:
         """Decide for each slot that has begun; return the commands."""
         while self.due_us <= now_us:
-            before = self._path
-            self._decide()
-            self.plans += self._path != before
-            self._repeat = REPEAT_SLOTS if self._path != before else self._repeat - 1
-            if self._path != before or self._repeat == 0:
-                self._repeat = REPEAT_SLOTS
-                yield self._command(now_us)
-            self._slot += 1
+            before = self._path, self._level_us
+            self._path, self._level_us = self._deciding.decide()
+            self.plans += self._path != before[0]
+            self._repeat -= 1
+            if (self._path, self._level_us) != before or self._repeat <= 0:
+                yield from self._plan(now_us)
 
-    def _decide(self) -> None:
-        """Update the rule with the records known at the start of the slot, and decide."""
-        rows = []
-        while self._known and self._known[0].known_us <= self._slot * SLOT_US:
-            rows.append(self._known.popleft())
-        observation = {
-            "records": np.array([[*rows, *([Record(0, 0, 0, 0, 0, 0, 0, 0)] if not rows else [])]], np.int64),
-            "count": np.array([len(rows)]),
-            "history": self._session.known[None],
-            "key": np.array([rng.stream_key(np.uint64(self._session.seed), 0, rng.POLICY)], np.uint64),
-            "slot": np.array([self._slot]),
-        }
-        self.learned += len(rows)
-        actions, self._state = self._policy.predict(observation, self._state)
-        self._path = int(actions[0])
-
-    def _command(self, now_us: int) -> Sent:
-        header = Header(Kind.COMMAND, 0, self._session.number, self._commands, now_us, self._hops)
+    def _plan(self, now_us: int) -> Iterable[Sent]:
+        """Return the commands of the decisions in force."""
+        self._repeat = REPEAT_SLOTS
+        yield self._command(Kind.COMMAND, self._to_sender, write_command(self._path), now_us)
+        if self._level_us is not None:
+            yield self._command(Kind.LEVEL, self._to_receiver, write_level(self._level_us), now_us)
         self._commands += 1
-        return write(header, write_command(self._path), self._session.secret), self._address
+
+    def _command(self, kind: Kind, to: tuple[bytes, Address], payload: bytes, now_us: int) -> Sent:
+        hops, address = to
+        return write(Header(kind, 0, self._session.number, self._commands, now_us, hops), payload, self._session.secret), address

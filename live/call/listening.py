@@ -1,74 +1,31 @@
 """Receiver's half of a live call: the compiled loop of the simulator over a world whose packets arrive from outside.
 
-The loop (`vcgym.envs.call.loop`) plays one slot at a time. In its world every packet is lost; a datagram that arrives is put among the
-packets in flight with its measured delay. So the receiver's rule, the clocked player and the counters are the simulator's, value for value.
+The loop (`vcgym.envs.call.loop`) plays one slot at a time, over the world of `vcgym.live.call.outside`; a datagram that arrives is put
+among the packets in flight with its measured delay. So the receiver's rule, the clocked player and the counters are the simulator's, value
+for value.
 """
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vcgym.baselines.records import Record
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.controllers import Agent
 from vcgym.envs.call.counters import Totals
-from vcgym.envs.call.paths.feed import RECORDS
+from vcgym.envs.call.paths.feed import RECORDS, command
 from vcgym.envs.call.paths.state import ARRIVALS
+from vcgym.live.call.outside import draw_of, outside
 from vcgym.live.protocol.session import Session
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS, push
 from vcgym.network.playout.player import NEVER_US
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
-from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.world import World, WorldDraw
+from vcgym.network.playout.receiver import START_LEVEL_US
 
 DRAIN_SLOTS = 300
 """Slots after the last packet during which packets may still arrive: 3 s."""
 _ROW = np.zeros(1, np.int64)
-
-
-class _Rows(NamedTuple):
-    block: NDArray[np.int64]
-
-
-class _Silent(World):
-    """World in which every packet is lost."""
-
-    def __init__(self, sessions: int, paths: int) -> None:
-        super().__init__(sessions, paths)
-        self.rows = _Rows(np.zeros(sessions, np.int64))
-        self.delay_us[:] = LOST
-
-    def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Do nothing."""
-
-    def fill(self, which: NDArray[np.int64]) -> None:
-        """Do nothing; every block is the same."""
-
-
-class _Outside(Recipe):
-    """Recipe of the silent world."""
-
-    modes = ("live",)
-
-    def __init__(self, settings: Settings, paths: int) -> None:
-        self.strata = {"live": 1.0}
-        self.layout = Layout(tuple(map(str, range(paths))), np.zeros((0, 1), np.int64), "")
-
-    def pairs(self, split: str) -> list[str]:
-        """Return the one pair."""
-        return ["sender-receiver"]
-
-    def world(self, sessions: int) -> World:
-        """Return a silent world."""
-        return _Silent(sessions, len(self.layout.path_names))
-
-    def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Return no parameters."""
-        return {}
 
 
 class Listening:
@@ -76,19 +33,20 @@ class Listening:
 
     Args:
         session: the call.
-        receiver: parameters of the receiver's rule.
+        receiver: parameters of the receiver's rule, or a placeholder whose level is commanded.
 
     Attributes:
         slot: slots played so far.
     """
 
     def __init__(self, session: Session, receiver: Any) -> None:
-        paths, self._packets, self.slot = len(session.media), session.packets, 0
-        scenario = Scenario(partial(_Outside, paths=paths), "live", session.packets + DRAIN_SLOTS)
+        self._packets, self.slot = session.packets, 0
+        scenario = outside(session, session.packets + DRAIN_SLOTS)
         self._batch = CallBatch(scenario, 1, Agent(), receiver, location="receiver", probe_rate=0.0, log=True)
-        self._batch.start(0, WorldDraw("sender-receiver", "live", session.seed, {}), session.known)
+        self._batch.start(0, draw_of(session), session.known)
         self._batch.tables.player.clock[0].units = session.packets
         _push(self._batch.calls, 0, 0, 0, 1 << 40)  # compiles; so late a packet is ignored
+        self.command(START_LEVEL_US, 0)
         self._path = np.full(session.packets, -1, np.int16)
         self._arrived_us = np.full(session.packets, LOST, np.int64)
 
@@ -100,6 +58,11 @@ class Listening:
         arrived_us = max(arrived_us, earliest_us)
         if _push(self._batch.calls, packet, kind, path, arrived_us) and kind == 0:
             self._path[packet], self._arrived_us[packet] = path, arrived_us
+
+    def command(self, level_us: int, at_us: int) -> None:
+        """Put a level in force from `at_us` after the start of slot 0 on; a receiver's rule ignores it."""
+        self._batch.tables.answers["level_us"] = level_us  # the loop sends it again in each slot, which changes nothing
+        _command(self._batch.calls, level_us, at_us)
 
     def play_slot(self) -> list[Record]:
         """Play the next slot: arrivals up to its start, the player's ticks; return the records of what arrived."""
@@ -148,3 +111,9 @@ class Listening:
 def _push(calls, packet, kind, path, arrived_us):
     """Put a packet (kind 0) or a probe (kind 1) sent in slot `packet` in flight; return False if its delay is beyond the calendar."""
     return push(calls[0].in_flight, packet, kind * SLOTS + (packet & (SLOTS - 1)), path, arrived_us - packet * SLOT_US)
+
+
+@kernel
+def _command(calls, level_us, at_us):
+    """Put a command to the receiver in its ring."""
+    command(calls[0].to_receiver, level_us, at_us)

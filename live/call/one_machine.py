@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.live.call.parties import Addresses, LiveCall, Parties, finished, parties_of, session_over, vias
+from vcgym.live.call.policies import LivePolicy
 from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator, emulated
 from vcgym.live.forwarding.relay import Relay
@@ -37,7 +37,7 @@ Part = tuple[socket.socket, Node]
 
 def play_live(
     scenario: Scenario,
-    calls: Sequence[tuple[System, WorldDraw]],
+    calls: Sequence[tuple[LivePolicy, WorldDraw]],
     samples: NDArray[np.int16],
     location: str = "central",
     watch: Callable[[list[Parties]], None] = lambda parties: None,
@@ -46,7 +46,7 @@ def play_live(
 
     Args:
         scenario: scenario of the worlds.
-        calls: system and sampled world of each call.
+        calls: policy and sampled world of each call.
         samples: int16 (n,) at 48 kHz, what every sender says; it repeats.
         location: location of the router, a key of `vcgym.envs.call.batch.LOCATIONS`.
         watch: called with all parties about every 10 ms.
@@ -60,13 +60,13 @@ def play_live(
         emulators: list[tuple[socket.socket, EmulatedWorld]] = []
         parties: list[Parties] = []
         parts: list[Part] = []
-        for system, draw in calls:
+        for policy, draw in calls:
             world = emulated(scenario, draw, LOCATIONS[location])
             emulator, *ends = [opened.enter_context(open_socket()) for _ in range(4)]
             addresses = Addresses(emulator.getsockname(), [relay.getsockname() for relay in relays], *(end.getsockname() for end in ends))
             session = session_over(scenario, draw, world, secret, addresses)
             emulators.append((emulator, world))
-            parties.append(parties_of(session, system, world, samples, 0))
+            parties.append(parties_of(session, policy, world, samples, 0))
             parts.extend(zip(ends, parties[-1].nodes, strict=True))
         with network(secret, emulators, relays):
             start_us = unix_us() + LEAD_US

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played
 from vcgym.live.call.audio import encoded, rendered
 from vcgym.live.call.controller import Controller
+from vcgym.live.call.policies import LivePolicy
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import Sender
 from vcgym.live.forwarding.emulator import EmulatedWorld
@@ -81,15 +81,16 @@ def session_over(scenario: Scenario, draw: WorldDraw, world: EmulatedWorld, secr
         media=[[emulator, *(relays[n] for n in (0, *via)), receiver] for via in vias(scenario)],
         feedback=[emulator, controller],
         commands=[emulator, sender],
+        levels=[emulator, receiver],
         setup=[emulator, controller],
         history=world.history.tolist(),
     )
 
 
-def parties_of(session: Session, system: System, world: EmulatedWorld, samples: NDArray[np.int16], start_us: int) -> Parties:
+def parties_of(session: Session, policy: LivePolicy, world: EmulatedWorld, samples: NDArray[np.int16], start_us: int) -> Parties:
     """Return the parties of a call that begins at `start_us`, in microseconds since 1970; the sender says `samples` (n,), at 48 kHz."""
-    sender, controller = Sender(session, encoded(samples), start_us), Controller(session, system.router)
-    return Parties(session, sender, controller, Receiver(session, system.receiver), world)
+    sender, controller = Sender(session, encoded(samples), start_us), Controller(session, policy)
+    return Parties(session, sender, controller, Receiver(session, policy), world)
 
 
 def finished(parties: Parties) -> LiveCall:

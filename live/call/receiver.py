@@ -1,13 +1,15 @@
 """Receiver of a live call: plays each slot when its time has come, reports what arrived, and keeps the media for rendering."""
 
 from collections.abc import Iterable
-from typing import Any
+from contextlib import suppress
 
 from aiortc.rtp import RtpPacket
 
 from vcgym.baselines.records import MEDIA, PROBE
 from vcgym.live.call.listening import Listening
-from vcgym.live.protocol.messages import MAX_BLOCKS, write_feedback
+from vcgym.live.call.outside import outside
+from vcgym.live.call.policies import LivePolicy
+from vcgym.live.protocol.messages import MAX_BLOCKS, read_level, write_feedback
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
 from vcgym.live.protocol.wire import Address, Header, Kind, write
@@ -22,7 +24,7 @@ class Receiver:
 
     Args:
         session: the call.
-        receiver: parameters of the receiver's rule.
+        policy: the call's; its receiver sets the level here, or takes it from the router's location.
 
     Attributes:
         due_us: time of the next slot; NEVER_US before the first packet and after the call.
@@ -30,12 +32,12 @@ class Receiver:
         media: Opus packet of each slot that arrived.
     """
 
-    def __init__(self, session: Session, receiver: Any) -> None:
-        self._session, self._inbox = session, Inbox(session, Kind.MEDIA, Kind.PROBE)
+    def __init__(self, session: Session, policy: LivePolicy) -> None:
+        self._session, self._inbox = session, Inbox(session, Kind.MEDIA, Kind.PROBE, Kind.LEVEL)
         self._hops, self._address = route_of(session.feedback), address_of(session.feedback[0])
-        self.listening = Listening(session, receiver)
+        self.listening = Listening(session, policy.environment(outside(session, session.packets)).receiver_params)
         self.listening.play_slot()  # compiles
-        self._origin_us, self._report = -1, -1
+        self._origin_us, self._report, self._command = -1, -1, -1
         self.media: dict[int, bytes] = {}
 
     @property
@@ -49,9 +51,12 @@ class Receiver:
         return self.listening.is_done
 
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
-        """Take a media packet or a probe."""
+        """Take a media packet, a probe or a level; a level older than that in force is ignored."""
         if opened := self._inbox.open(datagram):
             header, payload = opened
+            if header.kind == Kind.LEVEL:
+                self._obey(header, payload, now_us)
+                return ()
             if abs(now_us - header.sent_us) > MAX_CLOCK_ERROR_US:
                 return ()
             if header.kind == Kind.MEDIA:
@@ -64,6 +69,12 @@ class Receiver:
             kind = MEDIA if header.kind == Kind.MEDIA else PROBE
             self.listening.arrive(kind, header.number, header.path, now_us - self._origin_us)
         return ()
+
+    def _obey(self, header: Header, payload: bytes, now_us: int) -> None:
+        with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
+            if header.number > self._command:
+                self.listening.command(read_level(payload), max(now_us - self._origin_us, 0) if self._origin_us >= 0 else 0)
+                self._command = header.number
 
     def wake(self, now_us: int) -> Iterable[Sent]:
         """Play the slots that are due; return the feedback."""

@@ -26,7 +26,7 @@ class EmulatedWorld(NamedTuple):
     Attributes:
         delay_us: int32 (paths, slots), one-way delay of a packet sent on the path in the slot, or LOST.
         history: float64 (paths, 3): number, mean ms and standard deviation ms of delays before the call.
-        feedback_us: delay from the receiver to the router's location.
+        feedback_us: delay between the receiver and the router's location, the same in both directions.
         command_us: delay from the router's location to the sender.
     """
 
@@ -94,4 +94,5 @@ class Emulator:
         paths, slots = self._world.delay_us.shape
         if header.kind in (Kind.MEDIA, Kind.PROBE):
             return int(self._world.delay_us[header.path, header.number]) if header.path < paths and header.number < slots else LOST
-        return {Kind.FEEDBACK: self._world.feedback_us, Kind.COMMAND: self._world.command_us}.get(Kind(header.kind), 0)
+        between_us = self._world.feedback_us
+        return {Kind.FEEDBACK: between_us, Kind.LEVEL: between_us, Kind.COMMAND: self._world.command_us}.get(Kind(header.kind), 0)

@@ -1,4 +1,4 @@
-"""Payloads of control datagrams: feedback, commands and set-up. Times are microseconds of the call.
+"""Payloads of control datagrams: feedback, commands, levels and set-up. Times are microseconds of the call.
 
 Feedback follows RFC 8888: one block per packet received since the last report, with its arrival time. A block has what a record of the
 simulator has (`vcgym.baselines.records.Record`): kind, path, number, send time, arrival time, the receiver's lag, and late or not.
@@ -11,9 +11,11 @@ from vcgym.baselines.records import MEDIA, PROBE, Record
 
 MAX_BLOCKS = 32
 MAX_TIME_US = 1 << 53  # far beyond the longest call
+MAX_LEVEL_US = 30_000_000  # well below the capacity of the receiver's queue (41 s)
 
 _BLOCK = struct.Struct("!BBHIQQQ")
 _COMMAND = struct.Struct("!H")
+_LEVEL = struct.Struct("!I")
 _SETUP = struct.Struct("!Q")
 
 
@@ -53,6 +55,23 @@ def read_command(payload: bytes) -> int:
         ValueError: the payload is no command.
     """
     return int(_unpacked(_COMMAND, payload))
+
+
+def write_level(level_us: int) -> bytes:
+    """Return the command to put the level `level_us`, a lag or a headroom of 0 to MAX_LEVEL_US, in force."""
+    return _LEVEL.pack(level_us)
+
+
+def read_level(payload: bytes) -> int:
+    """Return the level of a command, in microseconds.
+
+    Raises:
+        ValueError: the payload is no level in range.
+    """
+    level_us = int(_unpacked(_LEVEL, payload))
+    if level_us > MAX_LEVEL_US:
+        raise ValueError(f"level of {level_us} us: allowed are 0 to {MAX_LEVEL_US}")
+    return level_us
 
 
 def write_setup(origin_us: int) -> bytes:

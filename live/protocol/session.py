@@ -26,6 +26,7 @@ class Session(Config):
         media: route of each path, sender to receiver; the first is the direct path.
         feedback: route from the receiver to the router's location.
         commands: route from the router's location to the sender.
+        levels: route from the router's location to the receiver.
         setup: route from the sender to the router's location.
         history: number, mean (ms) and standard deviation (ms) of one-way delays known before the call, for each path.
         probe_rate: probes per second on each idle path.
@@ -38,6 +39,7 @@ class Session(Config):
     media: Annotated[list[Hops], Field(min_length=1, max_length=1000)]
     feedback: Hops
     commands: Hops
+    levels: Hops
     setup: Hops
     history: list[Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=3, max_length=3)]]
     probe_rate: Annotated[float, Field(ge=0, le=100)] = 1.0

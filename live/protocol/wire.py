@@ -33,6 +33,7 @@ class Kind(enum.IntEnum):
     FEEDBACK = 2  # receiver to the router's location
     COMMAND = 3  # the router's location to the sender
     SETUP = 4  # sender to the router's location
+    LEVEL = 5  # the router's location to the receiver
 
 
 class Header(NamedTuple):
@@ -115,7 +116,7 @@ def read(datagram: bytes) -> tuple[Header, int]:
         raise WireError(f"datagram of {len(datagram)} bytes")
     index, version, kind, hops, path, session, number, sent_us = _FIXED.unpack_from(datagram)
     end = _FIXED.size + hops * _HOP.size
-    if version != VERSION or kind > Kind.SETUP or not index < hops <= MAX_HOPS or end + TAG_BYTES > len(datagram):
+    if version != VERSION or kind > Kind.LEVEL or not index < hops <= MAX_HOPS or end + TAG_BYTES > len(datagram):
         raise WireError(f"version {version}, kind {kind}, index {index} of {hops} hops in {len(datagram)} bytes")
     return Header(kind, path, session, number, sent_us, datagram[_FIXED.size : end]), index
 

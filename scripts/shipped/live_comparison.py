@@ -1,8 +1,8 @@
 """R of live calls beside R of the same worlds in the simulator, the tables of docs/live.md.
 
-`chrt -f 1 python -m vcgym.scripts.shipped.live_comparison FILE SEED ...` plays the calls of each world at the same time, one for each
-system, adds them to FILE and prints the tables of all in it. The time at which the emulator wakes bounds what can be compared; `chrt` gives
-it the priority that a busy machine denies it.
+`chrt -f 1 python -m vcgym.scripts.shipped.live_comparison FILE POLICY,POLICY,... SEED ...` plays the calls of each world at the same time,
+one for each policy, adds them to FILE and prints the tables of all in it. A policy is a system or the folder of a trained agent. The time
+at which the emulator wakes bounds what can be compared; `chrt` gives it the priority that a busy machine denies it.
 """
 
 import json
@@ -13,38 +13,37 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.baselines.systems import load_systems
-from vcgym.envs.call.batch import CallBatch
+from vcgym.agents.evaluation.play import play
 from vcgym.envs.call.counters import ratings_of
 from vcgym.live.call.audio import tones
 from vcgym.live.call.one_machine import play_live
+from vcgym.live.call.policies import live_policy
 from vcgym.network.scenarios.scenario import Scenario
 
-SYSTEMS = ["DRT-WM", "DRT-NEQ", "GRD-WM", "RR-WM", "VIA-WM", "VCR-WM", "LEARNED-correlated"]
 SECONDS = 20
 
 
 def main() -> None:
     """Play and print the tables."""
-    file, worlds = Path(sys.argv[1]), []
+    file, names, worlds = Path(sys.argv[1]), sys.argv[2].split(","), []
     if file.exists():
         worlds = json.loads(file.read_text(encoding="utf-8"))
-    for seed in map(int, sys.argv[2:]):
-        worlds.append(_played(seed))
+    for seed in map(int, sys.argv[3:]):
+        worlds.append(_played(names, seed))
         file.write_text(json.dumps(worlds), encoding="utf-8")
-    _print(worlds)
+    _print(names, worlds)
 
 
-def _played(seed: int) -> dict[str, Any]:
-    """Return world, R of each system live and simulated, quantiles of the errors of arrival times in us, and the load of the machine."""
-    scenario, systems = Scenario("wonderproxy", "correlated", 100 * SECONDS), load_systems(SYSTEMS)
+def _played(names: list[str], seed: int) -> dict[str, Any]:
+    """Return world, R of each policy live and simulated, quantiles of the errors of arrival times in us, and the load of the machine."""
+    scenario, policies = Scenario("wonderproxy", "correlated", 100 * SECONDS), [live_policy(name) for name in names]
     draw, simulated = scenario.draw("validation", seed), []
-    for system in systems.values():
-        batch = CallBatch(scenario, 1, system.router, system.receiver)
-        batch.start(0, draw)
-        batch.play(np.arange(1))
-        simulated.append(float(ratings_of(batch.totals())[0]))
-    calls = play_live(scenario, [(system, draw) for system in systems.values()], tones(4.0))
+    for policy, environment in policies:
+        envs = environment(scenario)
+        envs.split = "validation"
+        play(policy, envs, envs.reset(seed=seed)[0])
+        simulated.append(float(ratings_of(envs.batch.totals())[0]))
+    calls = play_live(scenario, [(policy, draw) for policy in policies], tones(4.0))
     error_us = np.abs(np.concatenate([call.timer_error_us for call in calls]))
     return {
         "world": f"{draw.pair}, {draw.stratum}",
@@ -56,11 +55,11 @@ def _played(seed: int) -> dict[str, Any]:
     }
 
 
-def _print(worlds: list[dict[str, Any]]) -> None:
+def _print(names: list[str], worlds: list[dict[str, Any]]) -> None:
     live, simulated = (np.array([world[name] for world in worlds]).T for name in ("live", "simulated"))
     difference = live - simulated
     print("| system | R live | R simulated | mean difference | sd over worlds |\n| --- | ---: | ---: | ---: | ---: |")
-    for name, of_live, of_simulated, by in zip(SYSTEMS, live, simulated, difference, strict=True):
+    for name, of_live, of_simulated, by in zip(names, live, simulated, difference, strict=True):
         print(f"| {name} | {of_live.mean():.2f} | {of_simulated.mean():.2f} | {by.mean():+.2f} | {by.std(ddof=1):.2f} |")
     print("\n| world | mean difference | largest | error p50, p99, maximum, us | load |\n| --- | ---: | ---: | ---: | ---: |")
     for world, by in zip(worlds, difference.T, strict=True):

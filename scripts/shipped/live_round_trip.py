@@ -23,6 +23,7 @@ from vcgym.envs.call.counters import ratings_of
 from vcgym.live.call.audio import tones
 from vcgym.live.call.one_machine import network, play_live
 from vcgym.live.call.parties import vias
+from vcgym.live.call.policies import of_system
 from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import emulated
 from vcgym.live.measuring.measure import Measured, write_traces
@@ -87,7 +88,8 @@ def play(folder: Path, *seeds: str) -> None:
     chosen: dict[str, Any] = json.loads((folder.parent / "chosen.json").read_text(encoding="utf-8"))
     chosen["published"] = PUBLISHED
     scenario, file = Scenario(SCENARIO, MODE, CALL_SLOTS), folder.parent / "played.json"
-    calls = [(name, (_system(values), scenario.draw("validation", int(seed)))) for seed in seeds for name, values in chosen.items()]
+    policies = {name: of_system(_system(values)) for name, values in chosen.items()}
+    calls = [(name, (policy, scenario.draw("validation", int(seed)))) for seed in seeds for name, policy in policies.items()]
     found: dict[str, list[float]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {name: [] for name in chosen}
     for (name, _), call in zip(calls, play_live(scenario, [call for _, call in calls], tones(2.0)), strict=True):
         found[name].append(float(ratings_of(call.played.totals)[0]))

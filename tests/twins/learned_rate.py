@@ -33,7 +33,7 @@ class PlainLearnedRate:
         short = math.log(max(self.rate, 1) / self.target) if self.queue > 20 else 0.0
         features = [
             1, min(self.queue / 100, 5), max(-2, min(2, (self.queue - self.slow) / 50)), min(10 * self.loss, 3),
-            math.log(self.target / 1e6), max(-2, min(0, short)),
+            min(0, math.log(self.target / 1e6)), max(-2, min(0, short)),
         ]  # fmt: skip
         c = standing / (standing + 100)
         wish = math.tanh(sum((a + c * b) * f for a, b, f in zip(self.alone, self.competing, features, strict=True)))

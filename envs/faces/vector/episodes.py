@@ -102,7 +102,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Prepare all sessions that have just been started."""
 
     @abstractmethod
-    def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         """Apply actions; actions of sessions not in `rows` are ignored.
 
         Raises:
@@ -217,8 +217,8 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
 
     def _decide(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        """Apply actions as `_answer` does, and store them."""
-        self._answer(actions, rows)
+        """Apply actions as `answer` does, and store them."""
+        self.answer(actions, rows)
         self._decisions.append(np.array(actions, self._action_type))
 
     def _step_share(

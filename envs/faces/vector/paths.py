@@ -77,6 +77,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         location = at.location, at.feedback_loss, at.probe_rate
         if agent.action == "relative":
             receiver = in_headroom(receiver)
+        self.receiver_params = receiver
         self.batch = CallBatch(
             world, num_envs, router, receiver, *location, agent.log, agent.threads, uplink=self.uplink, interval=controls.interval
         )  # fmt: skip
@@ -117,7 +118,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     def _begun(self, rows: NDArray[np.int64]) -> None:
         self.observer.begin(rows)
 
-    def _answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         order = None if self.slots is None else self.slots.order
         answer = decode(self.action_form, self.batch.scenario.paths, actions, *self._acted, order)
         self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = answer.path, answer.lag_us

@@ -15,7 +15,7 @@ FAMILIES = {
     "DRT": "the direct path", "BEST": "the path with the best history", "RND": "a random path for each packet", "RR": "paths in turn",
     "VIA": "Via (SIGCOMM 2016)", "VCR": "VCRoute (arXiv 2310.05054)", "GRD": "greedy on the newest feedback, with hysteresis",
     "LIN": "LinUCB, a contextual bandit", "DTS": "discounted Thompson sampling", "SWTS": "sliding-window Thompson sampling",
-    "LEARNED": "a learned router and a learned lag, shipped", "GCC": "Google congestion control", "TFRC": "TCP-friendly rate control",
+    "LEARNED": "learned rules, shipped", "GCC": "Google congestion control", "TFRC": "TCP-friendly rate control",
     "NADA": "network-assisted dynamic adaptation (RFC 8698)", "SCREAM": "self-clocked rate adaptation: SCReAM",
     "ALLOCATOR": "Celerity with a smooth cut and searched constants", "CELERITY": "Celerity, trees and rates by loss and delay",
     "MUTUALCAST": "Mutualcast, trees through one receiver",

@@ -5,14 +5,14 @@ import pytest
 
 from twins.learned_rate import PlainLearnedRate
 from twins.reports import drawn_reports
-from vcgym.agents.controllers.learned_rate import FALL, FEATURES, RISE, SCALE, START, LearnedRate
+from vcgym.agents.controllers.learned_rate import FALL, FEATURES, NUMBERS, RISE, LearnedRate
 from vcgym.baselines.records import RateLimits, SenderStatus
 from vcgym.baselines.rule import NEVER_US, allocate, decide, init, see_sender, update, wake_us, window_bytes
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
 from vcgym.leaderboard.papers.senders.fairness import pairings
 from vcgym.leaderboard.results.sender_metrics import metrics
 from vcgym.leaderboard.tuning import rate_search
-from vcgym.leaderboard.tuning.rate_search import RateConfig, RateWorlds, Scores, score, search_weights
+from vcgym.leaderboard.tuning.rate_search import SCALE, START, RateConfig, RateWorlds, Scores, score, search_weights
 from vcgym.network.scenarios.bottleneck.rmcat import CASES
 
 LIMITS = RateLimits(300e3, 150e3, 4e6)
@@ -74,7 +74,7 @@ def test_a_change_is_bounded_whatever_the_weights(wish):
     assert found[-1] == (LIMITS.max_bps if wish > 0 else LIMITS.min_bps)
 
 
-@pytest.mark.parametrize("weights", [np.zeros(14), np.full(15, np.nan)])
+@pytest.mark.parametrize("weights", [np.zeros(NUMBERS - 1), np.full(NUMBERS, np.nan)])
 def test_other_weights_are_refused(weights):
     with pytest.raises(ValueError, match=r"(?s)weights = .*: allowed are 15 finite numbers"):
         allocate(LearnedRate(weights), 1, 1)

@@ -2,15 +2,26 @@
 
 import heapq
 import itertools
+from collections import deque
 
 import numpy as np
 import pytest
 
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.environments import make_envs, observation_parts
+from vcgym.agents.networks.observation import network_for
+from vcgym.agents.networks.policy import AgentPolicy, output_count
+from vcgym.agents.published.export import publish
+from vcgym.baselines.records import Record
+from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.envs.call.counters import ratings_of
+from vcgym.envs.call.paths.feed import RECORDS
 from vcgym.live.call.audio import RATE_HZ, tones
+from vcgym.live.call.deciding import Deciding
 from vcgym.live.call.parties import Addresses, finished, parties_of, session_over
+from vcgym.live.call.policies import live_policy, of_system
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Relay
@@ -55,19 +66,60 @@ class Virtual:
                         self.post(address, node.wake(self.now_us))
 
 
-def call(system, packets=1000, seed=1, location="central", scenario="wonderproxy", mode="correlated"):
-    """Return the virtual network of a call, its parties and its simulation."""
-    scenario = Scenario(scenario, mode, packets)
-    draw = scenario.draw("validation", seed)
+def network_of(policy, scenario, draw, location="central"):
+    """Return the virtual network of a call, and its parties."""
     world = emulated(scenario, draw, LOCATIONS[location])
     session = session_over(scenario, draw, world, SECRET, Addresses(EMULATOR, RELAYS, SENDER, CONTROLLER, RECEIVER))
-    parties = parties_of(session, system, world, tones(1.0), START_US)
+    parties = parties_of(session, policy, world, tones(1.0), START_US)
     nodes = {EMULATOR: Emulator(SECRET, world), **{relay: Relay(SECRET) for relay in RELAYS}}
     nodes |= dict(zip((SENDER, CONTROLLER, RECEIVER), parties.nodes, strict=True))
+    return Virtual(nodes), parties
+
+
+def call(system, packets=1000, seed=1, location="central"):
+    """Return the virtual network of a call, its parties and its simulation, with the rules inside the loop."""
+    scenario = Scenario("wonderproxy", "correlated", packets)
+    draw = scenario.draw("validation", seed)
+    network, parties = network_of(of_system(system), scenario, draw, location)
     batch = CallBatch(scenario, 1, system.router, system.receiver, location=location, log=True)
     batch.start(0, draw)
     batch.play(np.arange(1))
-    return Virtual(nodes), parties, batch
+    return network, parties, batch
+
+
+def agent_in(folder, env):
+    """Return the policy of a published agent with random weights."""
+    config = TrainConfig(env=env)
+    envs = make_envs(config.env, 1, "validation")
+    parts, space = observation_parts(envs), envs.single_action_space
+    network = network_for(parts, output_count(space), 16, "relu")
+    draws = np.random.default_rng(3)
+    tensors = {name: draws.normal(scale=2.0, size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
+    agent = AgentPolicy(config.env.id, tuple(parts), envs.single_observation_space, space, network, tensors)
+    publish(folder / "seed-0" / "agent", agent, algorithm="ppo", steps=1, seed=0, config_hash="")
+    (folder / "config.json").write_text(config.model_dump_json())
+    return live_policy(str(folder / "seed-0"))
+
+
+def commands_in(ring):
+    """Return time and value of each command of a simulated call, as decided."""
+    sent = [(int(ring["effective_us"][i]) - int(ring["delay_us"]) * (i > 0), int(ring["value"][i])) for i in range(ring["written"])]
+    assert len(sent) < len(ring["value"])
+    return sent
+
+
+def simulated(policy, scenario, seed):
+    """Return the batch of a simulated call of an agent, and the rows of all records that reached the router's location."""
+    envs, rows = policy.environment(scenario), []
+    envs.split = "validation"
+    observation, _ = envs.reset(seed=seed)
+    done = False
+    while not done:
+        actions, _ = policy.policy.predict(observation)
+        observation, _, _, (done,), _ = envs.step(actions)
+        feed = envs.batch.calls[0]["feed"]
+        rows += feed["rows"][np.arange(len(rows), feed["written"]) % RECORDS].tolist()
+    return envs.batch, rows
 
 
 @pytest.mark.parametrize(("name", "location"), [("VCR-WM", "sender"), ("VCR-WM", "central"), ("LEARNED-correlated", "receiver")])
@@ -82,6 +134,42 @@ def test_a_call_equals_its_simulation(name, location):
     assert np.abs(live.played.arrived_us - simulated.arrived_us)[same].max() <= 10
     assert live.played.totals.probes_sent == simulated.totals.probes_sent
     assert len(live.heard) / RATE_HZ == pytest.approx(10.0, abs=0.5)
+
+
+AGENTS = [
+    {"id": "vcgym/Call-v0", "options": {"action": "relative", "interval": 50}},
+    {"id": "vcgym/Call-v0", "options": {"router": Greedy(), "interval": 20}},
+    {"id": "vcgym/Relay-v0"},
+]
+
+
+@pytest.mark.parametrize("env", AGENTS, ids=["both", "lag", "path"])
+def test_an_agent_decides_as_in_the_simulator(tmp_path, env):
+    policy, scenario, seed = agent_in(tmp_path, env), Scenario("wonderproxy", "correlated", 600), 2
+    batch, rows = simulated(policy, scenario, seed)
+    draw = scenario.draw("validation", seed)
+    _, parties = network_of(policy, scenario, draw)
+    deciding, found, records = Deciding(parties.session, policy), ([], []), deque(Record(*row) for row in rows)
+    for slot in range(scenario.packets):
+        while records and records[0].known_us <= slot * SLOT_US:
+            deciding.learn(records.popleft())
+        for value, sent in zip(deciding.decide(), found, strict=True):
+            if value is not None and (not sent or sent[-1][1] != value):
+                sent.append((slot * SLOT_US, value))
+    call = batch.calls[0]
+    assert found[0] == commands_in(call["to_sender"]) and len(found[0]) + len(found[1]) > 3
+    assert found[1] == (commands_in(call["to_receiver"]) if env["id"] == "vcgym/Call-v0" else [])
+
+
+def test_a_call_of_an_agent_is_as_its_simulation(tmp_path):
+    policy, scenario, seed = agent_in(tmp_path, AGENTS[0]), Scenario("wonderproxy", "correlated", 1000), 2
+    batch, _ = simulated(policy, scenario, seed)
+    network, parties = network_of(policy, scenario, scenario.draw("validation", seed))
+    network.run(NEVER_US)
+    live = finished(parties).played.totals
+    # Feedback leaves once per slot, so a record may come a slot later, and a decision that hangs on it may differ.
+    assert ratings_of(live) == pytest.approx(ratings_of(batch.totals()), abs=0.5)
+    assert live.path_changes == pytest.approx(batch.totals().path_changes, abs=1)
 
 
 def test_a_learned_router_leaves_a_relay_that_died():
@@ -100,7 +188,7 @@ def test_a_learned_router_leaves_a_relay_that_died():
 def test_a_restarted_receiver_goes_on_and_its_feedback_is_not_taken_for_a_replay():
     network, parties, _ = call(load_system("VCR-WM"), packets=1500)
     network.run(START_US + 500 * SLOT_US)
-    again = Receiver(parties.session, load_system("VCR-WM").receiver)
+    again = Receiver(parties.session, live_policy("VCR-WM"))
     network.nodes[RECEIVER] = again
     network.run(NEVER_US)
     played = finished(parties._replace(receiver=again)).played
