@@ -53,19 +53,23 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
     chosen = names or list(suite.systems)
     whole = not chosen or chosen == [EVERY]
     found = load_systems([name for name in system_names() if _is_shown(name, suite)] if whole else chosen)
-    plays = _plays(suite)
     if whole:
-        return {name: system for name, system in found.items() if system.plays == plays}
-    others = sorted(name for name, system in found.items() if system.plays != plays)
-    if others:
-        allowed = {"paths": "router and receiver", "bottleneck": "rate and scheduler", "conference": "an allocator"}[plays]
-        raise ValueError(f"systems has {others}, which suite {suite.name}-{suite.version} cannot play; allowed: systems with {allowed}")
+        return {name: system for name, system in found.items() if system.plays == _plays(suite)}
+    _require_plays(suite, found)
     return found
 
 
 def _plays(suite: Suite) -> str:
     """Return what the systems of a suite play, see `System.plays`."""
     return "paths" if suite.columns is CALL else "conference" if suite.columns is CONFERENCE else "bottleneck"
+
+
+def _require_plays(suite: Suite, systems: Mapping[str, Participant]) -> None:
+    plays = _plays(suite)
+    others = sorted(name for name, system in systems.items() if isinstance(system, System) and system.plays != plays)
+    if others:
+        allowed = {"paths": "router and receiver", "bottleneck": "rate and scheduler", "conference": "an allocator"}[plays]
+        raise ValueError(f"systems has {others}, which suite {suite.name}-{suite.version} cannot play; allowed: systems with {allowed}")
 
 
 def _is_shown(name: str, suite: Suite) -> bool:
@@ -80,7 +84,8 @@ def all_participants(
     """Return the systems, the agents and, if `train` is given, the agents that it trains.
 
     Raises:
-        ValueError: a name occurs twice, the suite does not show an oracle, or an existing agent has another training config.
+        ValueError: a name occurs twice, the suite does not show an oracle, a system controls something else, or an existing agent has
+            another training config.
     """
     oracles = [name for name, system in systems.items() if system.is_oracle and name not in suite.columns.oracles]
     if twice := sorted(systems.keys() & agents.keys()):
@@ -90,6 +95,7 @@ def all_participants(
     others: dict[str, Participant] = {**systems, **agents}
     if suite.columns is CONFERENCE and (own := sorted(agents)):
         raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with an allocator")
+    _require_plays(suite, others)
     if train is None:
         return others
     names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}

@@ -4,7 +4,7 @@ import numpy as np
 
 from vcgym.leaderboard.results.columns import Anchors, Column, Columns, DelayLoss
 
-_UTILITY = "0.6 ln(4 Mbit/s + 1), second by second, - mean delay beyond propagation in s - 10 share missing"
+_UTILITY = "Mean per second of 0.6 ln(4 r + 1), less the mean delay beyond propagation in s, less 10 times the share missing; r in Mbit/s"
 _ESTIMATE = "second by second, without other flows, both within the range of the call's targets"
 
 METRICS = (

@@ -36,4 +36,6 @@ def _fault(field: str, value: object, message: str) -> str:
     own = message.removeprefix("Value error, ")
     if own != message:  # our own validators name field and value
         return own
-    return f"{field or 'content'} is {shown(value)}; {message.replace('Input should be', 'allowed:')}"
+    allowed = message.replace("Input should be", "allowed:").replace("a valid list", "a list, such as [a,b]")
+    allowed = allowed.replace("String should match pattern", "allowed: text of the form")
+    return f"{field or 'content'} is {shown(value)}; {allowed}"

@@ -148,6 +148,11 @@ def _text(error: BaseException) -> str:
         return f"{error.filename or 'a file'}: {error.strerror}"
     if isinstance(error, RecursionError | MemoryError):
         return f"{type(error).__name__}: {error}"
+    if choice := re.search(r"Could not find '(\w+)/([^']*)'\s+Available options in '\w+':\s+(.*?)\s+Config search", str(error), re.DOTALL):
+        allowed = ", ".join(name for name in choice[3].split() if not name.endswith("_schema"))
+        return f"{choice[1]} is {choice[2]!r}; allowed: {allowed}"
+    if missing := re.match(r"Missing mandatory value: (\S+)", str(error)):
+        return f"{missing[1]} is not given; allowed: a value, {missing[1]}=..."
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
         return f"{unknown[1]} is no key of this command; --help lists those that are"
     return str(error)

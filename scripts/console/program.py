@@ -5,6 +5,7 @@ A command is imported only when it runs, so `--help` and `--version` are fast.
 
 import importlib
 import sys
+from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,7 +33,8 @@ def main() -> None:
             return
         called = sys.argv.pop(1).replace("-", "_")
         if called not in COMMANDS:
-            sys.exit(f"vcgym: command is {called!r}; allowed: {', '.join(COMMANDS).replace('_', '-')}")
+            close = "".join(f"; did you mean {name.replace('_', '-')}?" for name in get_close_matches(called, COMMANDS, 1))
+            sys.exit(f"vcgym: command is {called!r}; allowed: {', '.join(COMMANDS).replace('_', '-')}{close}")
     if {"--help", "-h"} & set(sys.argv[1:]):
         sys.stdout.write(usage(called, COMMANDS[called]))
     elif "--version" in sys.argv[1:]:

@@ -1,7 +1,6 @@
 """Play every tuned system on the validation worlds of suites and write data/bars.json: ``python -m vcgym.scripts.shipped.bars [suites]``.
 
-Suites that are not named keep their bars. Measured worlds need the environment variable VCGYM_DATA. stress-v1 uses the bar of stress-v0,
-which has six of its seven kinds.
+Suites that are not named keep their bars. Measured worlds need the environment variable VCGYM_DATA.
 """
 
 import json
@@ -22,28 +21,22 @@ from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
 
 FOLDER = Path("outputs/bars")
-LIKE = {"stress-v1": {"correlated": "stress-v0"}}
-"""Suite and board -> the suite whose bar it has."""
 
 
 def main() -> None:
     """Play the tuned systems, choose the bars and write the file."""
     before = load_bars()
     metric, validation = dict(before.metric), dict(before.validation)
-    for key in sys.argv[1:] or [key for key in SUITES if key not in LIKE]:
+    for key in sys.argv[1:] or SUITES:
         suite = SUITES[key]
         name = f"{suite.name}-{suite.version}"
         metric[name], validation[name] = suite.columns.ranked_by, _means(suite)
         print(name, body_of(metric, validation)["bars"][name], flush=True)
-    for name, boards in LIKE.items():
-        metric[name] = SUITES[name].columns.ranked_by
-        validation[name] = {board: _of_those_who_play(validation[other][board], name) for board, other in boards.items()}
     body = body_of(metric, validation)
     card = {
         "name": "bars",
         "description": "The tuned system that systems are compared with on each board, and the means of all tuned systems that chose it",
-        "source": "simulated worlds of the validation split of each suite, made by python -m vcgym.scripts.shipped.bars; "
-        "stress-v1 has those of stress-v0",
+        "source": "simulated worlds of the validation split of each suite, made by python -m vcgym.scripts.shipped.bars",
         "licence": "MIT",
         "sha256": canonical_sha256(body),
         "kind": "fitted",
@@ -60,10 +53,6 @@ def _means(suite: Suite) -> dict[str, dict[str, float]]:
     rows = play(*tuned, suite=validation_suite(suite), folder=FOLDER)
     boards = pa.array(map(board_name, rows["mode"].to_pylist(), rows["stratum"].to_pylist()))
     return {board: _of_board(rows.filter(pc.equal(boards, board)), suite.columns.ranked_by) for board in sorted(set(boards.to_pylist()))}
-
-
-def _of_those_who_play(means: dict[str, float], suite: str) -> dict[str, float]:
-    return {name: means[name] for name in systems_of(SUITES[suite]) if name in means}
 
 
 def _of_board(rows: pa.Table, metric: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ def change(board: Board, found: Estimate) -> str:
     if not any(found):
         return "0"
     column = board.columns.primary
-    value, low, high = (f"{column.factor * end:.{max(1, column.decimals - 1)}f}" for end in found)
+    value, low, high = (f"{column.factor * end:.{_decimals(board)}f}" for end in found)
     return f"{'' if value.startswith('-') else '+'}{value} [{low}, {high}]"
 
 
@@ -58,8 +58,13 @@ def _mine(board: Board) -> str:
 
 def _level(board: Board, line: Line) -> str:
     column = board.columns.primary
-    value, low, high = (f"{column.factor * end:.{max(1, column.decimals - 1)}f}" for end in line.estimate(column))
+    value, low, high = (f"{column.factor * end:.{_decimals(board)}f}" for end in line.estimate(column))
     return f"{column.label} {value} [{low}, {high}]"
+
+
+def _decimals(board: Board) -> int:
+    """Return one decimal less than the table has where a difference of 1 is small."""
+    return max(1, board.columns.primary.decimals - (board.columns.min_step >= 1.0))
 
 
 def _beside(board: Board, line: Line, share: str = "") -> str:

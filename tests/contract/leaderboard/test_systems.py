@@ -61,6 +61,8 @@ def test_a_system_of_other_controls_is_refused():
         systems_of(SUITES["rate-v0"], ["DRT-WM", "UNMOD"])
     with pytest.raises(ValueError, match=r"systems has \['UNMOD'\], which suite first-v1 cannot play"):
         systems_of(SUITES["first"], ["DRT-WM", "UNMOD"])
+    with pytest.raises(ValueError, match=r"systems has \['MINE'\], which suite rate-v0 cannot play"):
+        all_participants(SUITES["rate-v0"], {}, None, {"MINE": load_system("DRT-WM")})
 
 
 def test_an_oracle_of_paths_is_never_ranked():

@@ -157,8 +157,8 @@ AS_PUBLISHED = {"leo_ping_10ms": _reply, "mahimahi": _opportunities}
 PING = ["do=import", "format=ping", f"file={shipped()}/sample_ping.txt"]
 REFUSED = {
     "nothing to import": (["do=import"], "do=import needs format and file and output"),
-    "unknown format": ([*PING[:1], "format=pcap"], "Could not find 'format/pcap'"),
-    "a field left out": (["do=import", "format=csv", *PING[2:], "output=a.csv.gz"], "Missing mandatory value: format.time_column"),
+    "unknown format": ([*PING[:1], "format=pcap"], "format is 'pcap'; allowed: csv, mahimahi, ping"),
+    "a field left out": (["do=import", "format=csv", *PING[2:], "output=a.csv.gz"], "format.time_column is not given; allowed: a value"),
     "a file that is not there": ([*PING[:2], "file=gone.txt", "output=a.csv.gz"], "gone.txt: file is 'No such file or directory'"),
     "another ending": ([*PING, "output=a.txt"], "a.txt: name of the file is 'a.txt'; allowed: a name ending in .csv.gz"),
     "a file that is there": ([*PING, "output=there.csv.gz"], "there.csv.gz: file is 'existing'"),
