@@ -34,9 +34,9 @@ class AllocatorConfig(Config):
     worlds: Count = 4
     validation_worlds: Count = 2
     chunks: Count = 4
-    trials: Count = 200
+    trials: Count = 40
     population: Annotated[int, Field(ge=4)] = 10
-    search_step: Annotated[float, Field(gt=0)] = 0.4
+    search_step: Annotated[float, Field(gt=0)] = 0.15
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     folder: AbsolutePath = Path("outputs/train/allocator")
 

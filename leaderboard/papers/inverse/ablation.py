@@ -2,7 +2,7 @@
 
 One change: all are tried. Two: pairs of the `CLOSEST` single changes that bring our value nearest to the printed one are tried, and every
 pair that the search happened to try. More: every tried trial under which the statement holds, with each change that it does not need taken
-back. Each is confirmed with as many worlds as the reproduction plays. Therefore "none" means: none of those tried.
+back. Each is confirmed with more worlds and longer calls. Therefore "none" means: none of those tried.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from vcgym.leaderboard.papers.inverse.trial import Trial
 from vcgym.leaderboard.papers.statements import Statement
 
 CLOSEST = 4
-CONFIRMED = 3  # candidates of one kind that are played again with more worlds
+CONFIRMED = 2  # candidates of one kind that are played again with more worlds
 
 
 class Ablation(NamedTuple):
@@ -34,7 +34,7 @@ def ablate(statement: Statement, trials: Mapping[Assumptions, Trial], attempt: T
         statement: a statement that does not hold under the defaults.
         trials: all trials of the search, the defaults and all their neighbours among them.
         attempt: tries assumptions with few worlds.
-        confirm: tries them with as many as the reproduction.
+        confirm: tries them with more worlds and longer calls.
     """
     holding = sorted((one for one in trials.values() if statement.id in one.held), key=lambda one: _damage(one, trials))
     singles = [one for one in holding if len(one.assumed.changes) == 1]

@@ -9,10 +9,10 @@ trained anew under each assumption (the shipped one was trained on worlds of the
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
-WORLD, ACCOUNTING, READING = "world", "accounting", "reading"
+from vcgym.leaderboard.papers.causes import ACCOUNTING, READING, WORLD, Cause
 
 
-def _declared(*values: Any, cause: str, source: str) -> Any:
+def _declared(*values: Any, cause: Cause, source: str) -> Any:
     """Return a field whose default is the first value."""
     return field(default=values[0], metadata={"values": values, "cause": cause, "source": source})
 
@@ -46,27 +46,27 @@ class Assumptions:
         buffer: target of the count buffer BF: NetEQ-like; the same in the published code's buffer; or 30 ms (four packets).
     """
 
-    burst: str = _declared("worst", "median", "mixture", "hour", cause=WORLD, source="section VI-A; authors' log; scenarios.md 1")
-    round_trip: float = _declared(1.0, 0.5, 2.0, cause=WORLD, source="routing.md 6, I9")
-    spread: float = _declared(1.0, 0.5, 2.0, 4.0, cause=WORLD, source="scenarios.md 1: the generator is not published")
-    tau_ms: float = _declared(0.0, 50.0, 200.0, 1000.0, cause=WORLD, source="scenarios.md 1: correlation decides reordering")
-    order: str = _declared("free", "fifo", cause=WORLD, source="scenarios.md 4, no-reorder variant")
-    series: str = _declared("own", "shared", cause=WORLD, source="routing.md 1: one row of the matrix for all hops")
-    loss: float = _declared(0.0, 0.01, 0.05, cause=WORLD, source="Table I: up to 11 %; WonderProxy has no loss column")
-    history: str = _declared("same", "other", cause=WORLD, source="routing.md 3: history of the evaluated trace or of another")
-    history_packets: int = _declared(1024, 100, 30, cause=WORLD, source="routing.md 3: 100 rows; one ping burst has 30")
-    clock_ppm: float = _declared(0.0, 100.0, cause=WORLD, source="usual tolerance of a quartz; the paper states no clock")
-    length: int = _declared(1, 5, cause=WORLD, source="scenarios.md 1: 30,000 packets in II, 600,000 in VI")
-    accounting: str = _declared("event", "clocked", cause=ACCOUNTING, source="playout.md 1 and 3.1")
-    lost: str = _declared("all", "late", "over_400", cause=ACCOUNTING, source="playout.md 1; paper_results.md, loss not defined")
-    late_teaches: bool = _declared(False, True, cause=READING, source="playout.md 5.1")
-    ms_per_loss_percent: float = _declared(10.0, 20.0, cause=READING, source="playout.md 5.2")
-    topk: str = _declared("interval", "best_five", "published", "refreshed", cause=READING, source="routing.md 3")
-    reward: str = _declared("predicted", "newest", "delayed", "at_once", cause=READING, source="routing.md 4.1")
-    sample: str = _declared("predictive", "mean", cause=READING, source="routing.md 4.2")
-    ucb_c: float = _declared(2.0, 0.1, cause=READING, source="routing.md 3")
-    plans: str = _declared("delayed", "at_once", cause=READING, source="routing.md 4.3: plan_delay")
-    buffer: str = _declared("neteq_like", "published", "fixed", cause=READING, source="playout.md 2")
+    burst: str = _declared("worst", "median", "mixture", "hour", cause=WORLD, source="authors' log: the worst burst; data/README.md")
+    round_trip: float = _declared(1.0, 0.5, 2.0, cause=WORLD, source="section VI-A: ping round trips used as latencies")
+    spread: float = _declared(1.0, 0.5, 2.0, 4.0, cause=WORLD, source="how series were made from ping statistics is not published")
+    tau_ms: float = _declared(0.0, 50.0, 200.0, 1000.0, cause=WORLD, source="not stated; decides how often packets overtake each other")
+    order: str = _declared("free", "fifo", cause=WORLD, source="not stated; a first-in-first-out network never reorders")
+    series: str = _declared("own", "shared", cause=WORLD, source="published code: one row of the delay matrix for all hops")
+    loss: float = _declared(0.0, 0.01, 0.05, cause=WORLD, source="Table I: up to 11 %; WonderProxy publishes no loss")
+    history: str = _declared("same", "other", cause=WORLD, source="section IV-A; published code: the start of the played series")
+    history_packets: int = _declared(1024, 100, 30, cause=WORLD, source="published code: 100 rows; a ping burst: 30")
+    clock_ppm: float = _declared(0.0, 100.0, cause=WORLD, source="not stated; usual tolerance of a quartz")
+    length: int = _declared(1, 5, cause=WORLD, source="section II: 30,000 packets; section VI: 600,000")
+    accounting: str = _declared("event", "clocked", cause=ACCOUNTING, source="section II-C; a clocked player is usual")
+    lost: str = _declared("all", "late", "over_400", cause=ACCOUNTING, source="section VI-C: a loss rate without definition")
+    late_teaches: bool = _declared(False, True, cause=READING, source="Algorithm 1; the published code differs")
+    ms_per_loss_percent: float = _declared(10.0, 20.0, cause=READING, source="Algorithm 2: PktSize; published code: 20")
+    topk: str = _declared("interval", "best_five", "published", "refreshed", cause=READING, source="section IV-A; Via; published code")
+    reward: str = _declared("predicted", "newest", "delayed", "at_once", cause=READING, source="section IV-B; published code: true delay")
+    sample: str = _declared("predictive", "mean", cause=READING, source="section IV-B: posterior predictive; textbook: the mean")
+    ucb_c: float = _declared(2.0, 0.1, cause=READING, source="published code: 2; Via: reportedly 0.1")
+    plans: str = _declared("delayed", "at_once", cause=READING, source="section VI-C5: delay of sending a plan")
+    buffer: str = _declared("neteq_like", "published", "fixed", cause=READING, source="Figure 6; published code")
 
     def __post_init__(self) -> None:
         for name, known in DECLARED.items():
@@ -85,10 +85,10 @@ class Assumptions:
 
 
 class Declared(NamedTuple):
-    """Declared values of a field, the default first; its cause, and its source in the paper or in the fact sheets on it."""
+    """Declared values of a field, the default first; its cause, and its source."""
 
     values: tuple[Any, ...]
-    cause: str
+    cause: Cause
     source: str
 
 

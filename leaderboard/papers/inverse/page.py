@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vcgym.leaderboard.papers.inverse.assumptions import DECLARED
-from vcgym.leaderboard.papers.inverse.results import AblationRow, Best, Changes, Inverse, Value
+from vcgym.leaderboard.papers.inverse.results import AblationRow, AuthorsLog, Best, Changes, Inverse, Value
 from vcgym.leaderboard.papers.inverse.trial import judged_statements
 from vcgym.leaderboard.papers.reproduce.verdicts import unit_of
 from vcgym.leaderboard.papers.vcroute.statements import VCRouteStatement
@@ -24,7 +24,7 @@ def document(found: Inverse) -> str:
     sizes = Counter(min(len(row.changes), 3) for row in found.ablation)
     return render(
         _TEMPLATE, found=found, joint=joint, changed=changed, sizes=sizes, causes=Counter(row.cause for row in found.ablation),
-        fields=_fields(), best=_best_table(found), statements=_statements(found, joint),
+        fields=_fields(), best=_best_table(found), log=_log_table(found.authors_log), statements=_statements(found, joint),
     )  # fmt: skip
 
 
@@ -45,6 +45,25 @@ def _best_table(found: Inverse) -> str:
     return markdown_table(headings, lines, headings[:2])
 
 
+def _log_table(log: AuthorsLog | None) -> str:
+    if log is None:
+        return ""
+    headings = ("assumptions", "misfit", "distance", "correlation", "overtaken", "missing")
+    own = ["the log", "", "", f"{log.correlation:.3f}", f"{log.overtaken:.3f}", f"{log.missing:.4f}"]
+    ours = [
+        [
+            changed(one.changes),
+            f"{one.misfit:.3f}",
+            f"{one.distance:.3f}",
+            f"{one.correlation:.3f}",
+            f"{one.overtaken:.3f}",
+            f"{one.missing:.4f}",
+        ]
+        for one in log.fits
+    ]
+    return markdown_table(headings, [own, *ours], headings[:1])
+
+
 def _name(best: Best) -> str:
     return best.source if best.seed is None else f"the whole paper, seed {best.seed}"
 
@@ -58,14 +77,15 @@ def _statements(found: Inverse, joint: Best) -> str:
 
 
 def _line(statement: VCRouteStatement, row: AblationRow | None, joint: Value, held: bool) -> list[str]:
-    best = _shown(statement, joint)
+    best = value_text(statement, joint)
     named = [statement.text, statement.source, statement.published]
     if row is None:
         return [*named, "**holds**", f"**holds** {best}" if held else best, "", "", ""]
-    fewest = f"{changed(row.changes)}: {_shown(statement, row.after)}" if row.changes else "none found"
-    return [*named, _shown(statement, row.before), f"**holds** {best}" if held else best, fewest, row.cause, str(len(row.broken))]
+    fewest = f"{changed(row.changes)}: {value_text(statement, row.after)}" if row.changes else "none found"
+    return [*named, value_text(statement, row.before), f"**holds** {best}" if held else best, fewest, row.cause, str(len(row.broken))]
 
 
-def _shown(statement: VCRouteStatement, value: Value) -> str:
+def value_text(statement: VCRouteStatement, value: Value) -> str:
+    """Return a value of a statement with its interval and unit as text."""
     ends: Mapping[str, Any] = {name: math.nan if end is None else end for name, end in value.model_dump().items()}
     return shown({**ends, "unit": unit_of(statement.measure)})

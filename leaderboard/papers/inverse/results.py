@@ -47,7 +47,7 @@ class Best(Record):
 
     Attributes:
         source: source of the statements; "all" for the paper.
-        seed: seed of the sample that the climb started from; None if all trials compete.
+        seed: seed of the sample that the climb started from; None if all confirmed trials compete.
         changes: the assumptions.
         held: statements that hold under them.
         of: number of judged statements.
@@ -84,6 +84,36 @@ class AblationRow(Record):
     broken: tuple[str, ...]
 
 
+class LogFit(Record):
+    """Packets drawn under assumptions, beside the authors' log (`vcgym.leaderboard.papers.inverse.authors_log`).
+
+    Attributes:
+        changes: the assumptions.
+        misfit: sum of the distance and of the differences of the other figures.
+        distance: mean absolute difference of the quantiles of the delays, in standard deviations of the log.
+        correlation: of the delays of consecutive packets.
+        overtaken: share of packets that the next one overtakes.
+        missing: share of missing packets.
+    """
+
+    changes: Changes
+    misfit: float
+    distance: float
+    correlation: float
+    overtaken: float
+    missing: float
+
+
+class AuthorsLog(Record):
+    """Figures of the authors' log, and how well assumptions fit it, best first."""
+
+    packets: int
+    correlation: float
+    overtaken: float
+    missing: float
+    fits: tuple[LogFit, ...]
+
+
 class Inverse(Carded):
     """Content of the file: a card, the effort, and what was found.
 
@@ -95,6 +125,7 @@ class Inverse(Carded):
         best: best joint assumptions: for the paper by seed, then for each source.
         values: statement -> our value under the best joint assumptions for the paper.
         ablation: a row per statement that does not hold under the defaults.
+        authors_log: fit to the authors' log; None if it was not among the measured data.
     """
 
     budget: Budget
@@ -104,6 +135,7 @@ class Inverse(Carded):
     best: tuple[Best, ...]
     values: dict[str, Value]
     ablation: tuple[AblationRow, ...]
+    authors_log: AuthorsLog | None
 
 
 def load_inverse() -> Inverse:

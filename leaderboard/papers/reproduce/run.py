@@ -10,6 +10,8 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.papers.arithmetic import arithmetic_rows
 from vcgym.leaderboard.papers.causes import with_causes
+from vcgym.leaderboard.papers.inverse.experiments import experiments
+from vcgym.leaderboard.papers.inverse.results import load_inverse
 from vcgym.leaderboard.papers.picture.page import write_pictures
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.reproduce.cost import packet_cost_ms
@@ -68,7 +70,7 @@ def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: lis
     for setting in settings_of(_LOOKED_UP):
         worlds[_LOOKED_UP, setting.label] = Material(setting.worlds(config.call_packets), None, None)
     judged = verdicts(load_statements(), worlds, packet_cost_ms(systems[SYSTEM]))
-    rows = with_causes(judged, load_statements(), load_arithmetic(), ()) + arithmetic_rows(load_arithmetic())
+    rows = with_causes(judged, load_statements(), load_arithmetic(), experiments(load_inverse())) + arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, config.folder / "verdicts.parquet")
     replace_file(config.folder / "reproduction.md", document(rows, worlds, config, systems).encode())
     write_pictures(config.folder, [one for one in load_statements() if LATE_LEARNS not in one.id], rows)

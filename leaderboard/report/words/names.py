@@ -17,7 +17,8 @@ FAMILIES = {
     "LIN": "LinUCB, a contextual bandit", "DTS": "discounted Thompson sampling", "SWTS": "sliding-window Thompson sampling",
     "LEARNED": "learned rules, shipped", "GCC": "Google congestion control", "TFRC": "TCP-friendly rate control",
     "NADA": "network-assisted dynamic adaptation (RFC 8698)", "SCREAM": "self-clocked rate adaptation: SCReAM",
-    "CELERITY": "Celerity, trees and rates by loss and delay", "MUTUALCAST": "Mutualcast, trees through one receiver",
+    "ALLOCATOR": "Celerity with a smooth cut and searched constants", "CELERITY": "Celerity, trees and rates by loss and delay",
+    "MUTUALCAST": "Mutualcast, trees through one receiver",
     "SIMULCAST": "a copy to every receiver", "SFU": "a selective forwarding unit",
     "SBPN": "scheduling by priority and expiry, over TFRC", "UNMOD": "TFRC, first in, first out", "FIXED": "a fixed bitrate",
 }  # fmt: skip

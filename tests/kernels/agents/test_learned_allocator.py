@@ -17,7 +17,7 @@ from vcgym.network.overlay.topologies import random_topology
 from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.playout.quality import rating
 
-PLAIN = LearnedAllocator(damp=0.0, first_climb=0.0, other_climb=0.0, receivers_power=0.0)
+PLAIN = LearnedAllocator(damp=0.0, first_climb=0.0, other_climb=0.0, receivers_power=0.0, **Celerity()._asdict())
 BOUND_MS = 200.0
 
 
@@ -96,7 +96,7 @@ def test_each_term_moves_a_rate_where_it_should():
     assert change_kbps(PLAIN._replace(other_climb=0.1), update) == pytest.approx(plain)
     assert change_kbps(PLAIN._replace(other_climb=0.1), update._replace(first=False)) == pytest.approx(plain + 0.1 * 240.0 * 0.6)
     assert change_kbps(PLAIN._replace(first_climb=0.1), update._replace(queueing_s=0.06)) < 0.0
-    assert change_kbps(PLAIN._replace(receivers_power=1.0), update) > plain
+    assert change_kbps(PLAIN._replace(receivers_power=1.0), update) == pytest.approx(plain * 3.0 / 11.0)
     falling = update._replace(queueing_s=0.08, loss=0.01)
     assert change_kbps(PLAIN._replace(fall=2.0), falling) == pytest.approx(2.0 * change_kbps(PLAIN, falling))
     assert change_kbps(PLAIN._replace(loss_price=3.0), falling) < change_kbps(PLAIN, falling) < 0.0

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,11 @@ from vcgym.leaderboard.evaluation.rollouts.paired_rollout import every_pair
 from vcgym.leaderboard.papers.inverse import run
 from vcgym.leaderboard.papers.inverse.ablation import ablate
 from vcgym.leaderboard.papers.inverse.assumptions import DECLARED, Assumptions
+from vcgym.leaderboard.papers.inverse.authors_log import Packets, compared, drawn, fit
+from vcgym.leaderboard.papers.inverse.experiments import experiments
+from vcgym.leaderboard.papers.inverse.page import document
 from vcgym.leaderboard.papers.inverse.readings import count_lost, systems_of
-from vcgym.leaderboard.papers.inverse.results import Inverse
+from vcgym.leaderboard.papers.inverse.results import OUT_OF_REACH, Inverse, load_inverse
 from vcgym.leaderboard.papers.inverse.search import climb, sample
 from vcgym.leaderboard.papers.inverse.trial import Trial, judged_statements
 from vcgym.leaderboard.papers.inverse.worlds import AssumedRecipe
@@ -21,13 +25,13 @@ from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.results.cdf import GRID_MS
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import parse_carded
+from vcgym.network.traces.cards import data_root, parse_carded
 
 STATEMENTS = judged_statements()
 FIRST, SECOND, THIRD, FOURTH = (one.id for one in STATEMENTS[:4])
 
 
-def drawn(blocks=4, about="wonderproxy", **changes):
+def played(blocks=4, about="wonderproxy", **changes):
     """Delays (paths, slots) of one call in ms, NaN where lost, and its history."""
 
     def made(settings):
@@ -60,12 +64,12 @@ def test_an_undeclared_value_is_refused():
 def test_the_defaults_are_mode_paper_bit_for_bit():
     plain = Scenario("wonderproxy", "paper", 1000)
     world, draw = plain.world(1), every_pair(plain, 1)[0]
-    assert np.array_equal(world.start(0, draw), drawn()[1])
-    assert np.array_equal(world.delay_us[0] / 1000.0, drawn(1)[0])
+    assert np.array_equal(world.start(0, draw), played()[1])
+    assert np.array_equal(world.delay_us[0] / 1000.0, played(1)[0])
 
 
 def test_delays_are_correlated_as_declared_and_keep_their_distribution():
-    independent, correlated = drawn(200)[0][0], drawn(200, tau_ms=200.0)[0][0]
+    independent, correlated = played(200)[0][0], played(200, tau_ms=200.0)[0][0]
     assert abs(lag_one(independent)) < 0.02
     assert 0.9 < lag_one(correlated) < math.exp(-10.0 / 200.0)  # the copula's correlation bounds that of a skewed margin
     assert correlated.mean() == pytest.approx(independent.mean(), rel=0.05)
@@ -73,31 +77,31 @@ def test_delays_are_correlated_as_declared_and_keep_their_distribution():
 
 
 def test_order_loss_scale_and_series():
-    free, fifo = drawn()[0], drawn(order="fifo")[0]
+    free, fifo = played()[0], played(order="fifo")[0]
     assert (np.diff(free) < -10.0).any()
     assert not (np.diff(fifo) < -10.0 - 1e-6).any()
     assert np.all(fifo >= free)
-    assert np.isnan(drawn(20, loss=0.05)[0][0]).mean() == pytest.approx(0.05, abs=0.01)
-    assert np.allclose(drawn(round_trip=0.5)[0], free / 2.0, atol=2e-3)
-    wider = drawn(spread=2.0)[0]
+    assert np.isnan(played(20, loss=0.05)[0][0]).mean() == pytest.approx(0.05, abs=0.01)
+    assert np.allclose(played(round_trip=0.5)[0], free / 2.0, atol=2e-3)
+    wider = played(spread=2.0)[0]
     assert wider.std() > free.std()
     assert np.allclose(wider[0].min(), free[0].min(), rtol=1e-2)
-    shared = drawn(series="shared")[0]
+    shared = played(series="shared")[0]
     assert np.corrcoef(shared[0], shared[1])[0, 1] > 0.5 > abs(np.corrcoef(free[0], free[1])[0, 1])
 
 
 def test_the_history_is_as_long_and_of_the_burst_as_declared():
     for packets in DECLARED["history_packets"].values:
-        assert set(drawn(1, history_packets=packets)[1][:, 0]) == {packets}
-    call, before = drawn(history="other")
-    assert np.array_equal(call, drawn()[0])
-    assert np.allclose(before[:, 1], drawn(burst="median")[1][:, 1], rtol=1e-3)
+        assert set(played(1, history_packets=packets)[1][:, 0]) == {packets}
+    call, before = played(history="other")
+    assert np.array_equal(call, played()[0])
+    assert np.allclose(before[:, 1], played(burst="median")[1][:, 1], rtol=1e-3)
 
 
 def test_a_mixture_lies_between_its_bursts():
-    worst, median, mixture = (np.nanmean(drawn(40, burst=burst)[0]) for burst in ("worst", "median", "mixture"))
+    worst, median, mixture = (np.nanmean(played(40, burst=burst)[0]) for burst in ("worst", "median", "mixture"))
     assert median < mixture < worst
-    assert median <= np.nanmean(drawn(40, burst="hour")[0]) <= worst
+    assert median <= np.nanmean(played(40, burst="hour")[0]) <= worst
 
 
 def test_readings_change_the_systems_they_name():
@@ -190,3 +194,30 @@ def test_a_search_writes_what_it_found(tmp_path, monkeypatch):
     assert [(best.source, best.seed) for best in found.best[:2]] == [("all", 0), ("all", 1)]
     assert json.loads(text)["budget"]["seeds"] == [0, 1]
     assert all(f"| {one.text} | {one.source} |" in page for one in STATEMENTS)
+
+
+def test_what_a_log_is_compared_by():
+    packets = Packets(np.array([100.0, 95.0, np.nan, 100.0, 85.0, 100.0]))
+    assert packets.overtaken == pytest.approx(1 / 3)  # 85 ms, sent 10 ms later, arrives before 100 ms
+    assert packets.missing == pytest.approx(1 / 6)
+    assert fit(Assumptions(), drawn(Assumptions(), 2000)).misfit == 0.0
+    assert fit(Assumptions(tau_ms=50.0), drawn(Assumptions(), 2000)).misfit > 0.5
+
+
+@pytest.mark.data
+def test_the_authors_log_fits_independent_draws_from_the_worst_burst_of_the_whole_round_trip():
+    log = compared(data_root())
+    assert (log.packets, round(log.overtaken, 2), round(log.correlation, 1)) == (22_363, 0.31, 0.0)
+    assert log.fits[0].changes == {}
+    assert log.fits[0].misfit < 0.15
+    misfit = {str(one.changes): one.misfit for one in log.fits}
+    for other in ({"burst": "median"}, {"round_trip": 0.5}, {"tau_ms": 50.0}, {"order": "fifo"}):
+        assert misfit[str(other)] > 0.5
+
+
+def test_the_shipped_page_shows_the_shipped_outcome():
+    found = load_inverse()
+    assert (Path(__file__).parents[3] / "docs" / "inverse.md").read_text(encoding="utf-8") == document(found)
+    shown = {one.statement: one for one in experiments(found)}
+    assert set(shown) == set(found.judged) - set(found.held)
+    assert all((OUT_OF_REACH in shown[row.statement].causes) == (row.changes == {}) for row in found.ablation)
