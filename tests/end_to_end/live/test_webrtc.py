@@ -34,7 +34,7 @@ def tunnel(monkeypatch):
         back = [*hops[:2], hop_of(caller.getsockname())]
         session = Session(
             number=1, key=session_key(secret, 1).hex(), packets=SLOTS, seed=0, media=[hops], feedback=back, commands=back, setup=hops,
-            history=[[0.0, 0.0, 0.0]],
+            levels=hops, history=[[0.0, 0.0, 0.0]],
         )  # fmt: skip
         ends = Tunnel(session, Kind.MEDIA), Tunnel(session, Kind.FEEDBACK)
         world = EmulatedWorld(delay_us, np.zeros((1, 3)), 30_000, 30_000)

@@ -232,7 +232,7 @@ def test_what_few_worlds_could_have_shown_is_not_guessed(worlds):
     paired = pair_worlds(table({name: draws.normal(80.0, 5.0, worlds).tolist() for name in "ab"}, ["x"] * worlds))
     said = notes(paired, CALL.primary, "paper")[-1]
     assert np.isfinite(detectable(paired, "r").together) == (worlds == 12)
-    assert ("probability from" in said, "too few" in said) == (worlds == 12, worlds < 12)
+    assert ("probability is" in said, "too few" in said) == (worlds == 12, worlds < 12)
 
 
 def test_worlds_won_medians_and_shortfalls():
