@@ -8,6 +8,7 @@
     stress           deliberate faults over the places of wonderproxy (17 paths)
     replay           measured traces of any importer, one per path
     leo              replay of five measured satellite series under the data root
+    FILE.json        worlds of the laws that `vcgym-data do=fit` found in measured traces, one per path
 
 Each is one file of `vcgym.network.scenarios`; docs/scenarios.md lists what is measured, declared and assumed. Splits are by pair, by seed
 and, for series, by time. Only the leaderboard may use worlds of the test split (`vcgym.network.scenarios.splits`).
@@ -15,6 +16,7 @@ and, for series, by time. Only the leaderboard may use worlds of the test split 
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.plugins import load_plugin, plugin_names
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.paths.cloud import Cloud
+from vcgym.network.scenarios.paths.fitted import ENDING, Fitted
 from vcgym.network.scenarios.paths.leo import Leo
 from vcgym.network.scenarios.paths.replay import Replay, absolute
 from vcgym.network.scenarios.paths.stress import Stress
@@ -69,6 +72,8 @@ MODES = {name: modes_of(maker) for name, maker in _RECIPES.items()}
 
 
 def _named(name: str) -> RecipeMaker:
+    if name.endswith(ENDING):
+        return partial(Fitted, file=Path(name).expanduser())
     one_of("scenario", name, (*MODES, *plugin_names(PLUGINS)))
     maker: RecipeMaker = _RECIPES[name] if name in _RECIPES else load_plugin(PLUGINS, name)
     return maker
@@ -78,7 +83,7 @@ class Scenario:
     """Scenario in one mode.
 
     Args:
-        name: a key of `MODES` or of a plug-in; or any subclass of `Recipe`, which is constructed with `Settings`.
+        name: a key of `MODES` or of a plug-in; a scenario file, `*.json`; or any subclass of `Recipe`, constructed with `Settings`.
         mode: one of its modes.
         packets: length of the calls, in slots.
         data: folder of measured data. `leo` needs it (None: the environment variable VCGYM_DATA). With it, `world` samples from all

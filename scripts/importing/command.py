@@ -1,4 +1,4 @@
-"""Commands of `vcgym-data`: list, verify, import, download, make. Typed counterpart of conf/data.yaml."""
+"""Commands of `vcgym-data`: list, verify, import, download, make, fit. Typed counterpart of conf/data.yaml."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,13 +10,23 @@ from rich.table import Column, Table
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.network.bottleneck.capacity.sets import GENERATED
+from vcgym.network.fitting.traces import fit_pairs
+from vcgym.network.scenarios.paths.fitted import ENDING
+from vcgym.network.scenarios.paths.replay import pair_files, read_pairs
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
-from vcgym.network.traces.trace_file import refuse_existing
+from vcgym.network.traces.trace_file import refuse_existing, write_new
 from vcgym.scripts.importing.formats import Format
 from vcgym.scripts.importing.making import make, set_names
 
-_NEEDED = {"list": (), "verify": (), "import": ("format", "file", "output"), "download": ("set",), "make": ("set", "output")}
+_NEEDED = {
+    "list": (),
+    "verify": (),
+    "import": ("format", "file", "output"),
+    "download": ("set",),
+    "make": ("set", "output"),
+    "fit": ("file", "output"),
+}
 _NOT_STATED = "not stated"
 
 
@@ -25,16 +35,18 @@ class DataCommand(Config):
 
     Attributes:
         do: list: list shipped data, data under the root, and sets to download; verify: check shipped data and data under the root against
-            their cards; import: import one file; download: download one set into the root; make: rebuild one set from its source.
+            their cards; import: import one file; download: download one set into the root; make: rebuild one set from its source; fit: fit
+            a scenario to traces.
         data: folder of measured data; optional for list and verify.
         format: format of the file to import: an option of conf/format.
-        file: file to import; the content of its card, if any, is copied.
-        output: new file to write, `*.csv.gz` for a series; with do=make a folder.
+        file: file to import; the content of its card, if any, is copied. With do=fit the traces, as scenario replay takes them: a folder of
+            traces, one per path, or a folder of such folders, one per pair.
+        output: new file to write, `*.csv.gz` for a series; with do=make a folder; with do=fit a scenario file, `*.json`.
         set: name of the set to download (`do=list` prints it) or to make, see docs/data.md.
         source: with do=make, folder with a copy of the set's source.
     """
 
-    do: Literal["list", "verify", "import", "download", "make"] = "list"
+    do: Literal["list", "verify", "import", "download", "make", "fit"] = "list"
     data: DataConfig = Field(default_factory=DataConfig)
     format: Format | None = None
     file: AbsolutePath | None = None
@@ -51,6 +63,8 @@ class DataCommand(Config):
             missing.append("source")
         if missing:
             raise ValueError(f"do={self.do} needs {' and '.join(missing)}")
+        if self.do == "fit" and self.output is not None and self.output.suffix != ENDING:
+            raise ValueError(f"output is {self.output.name!r}; allowed with do=fit: a name ending in {ENDING}")
         known = {"download": list(sources()), "make": set_names()}.get(self.do)
         if known and self.set not in known:
             raise ValueError(f"set is {self.set!r}; allowed: {', '.join(known)}")
@@ -77,11 +91,26 @@ def run(command: DataCommand, console: Console) -> int:
         refuse_existing(command.output)
         card, found = command.format.convert(command.file, command.output)
         console.print(f"{command.output}: {found}; sha256 {card.sha256}", soft_wrap=True)
+    elif command.do == "fit" and command.file and command.output:
+        _fit(command.file, command.output, console)
     elif command.do == "make" and command.set and command.output:
         return _make(command.set, command.source or command.output, command.output, console)
     elif command.set and root is not None:
         _download(command.set, root, console)
     return 0
+
+
+def _fit(traces: Path, output: Path, console: Console) -> None:
+    refuse_existing(output)
+    found = read_pairs(pair_files([str(traces)]))
+    fitted = fit_pairs(found.pairs, found.paths, found.slots, f"{traces.name}, cards {found.card}")
+    write_new(output, (fitted.model_dump_json(indent=1, exclude_defaults=True) + "\n").encode())
+    table = Table("pair", "path", "mean ms", "spread (log_sd)", "correlation ms", "loss %", title=f"{output}", title_justify="left")
+    for pair, laws in fitted.pairs.items():
+        for path, law in zip(fitted.paths, laws, strict=True):
+            values = law.mean_ms, law.log_sd, law.tau_ms, 100.0 * law.loss
+            table.add_row(pair, path, *(f"{value:.3g}" for value in values))
+    console.print(table)
 
 
 def _make(name: str, source: Path, output: Path, console: Console) -> int:

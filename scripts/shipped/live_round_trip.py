@@ -1,8 +1,9 @@
 """The round trip of docs/live.md: measure emulated worlds, tune a rule on what was measured, and play it live.
 
 `python -m vcgym.scripts.shipped.live_round_trip measure FOLDER` probes every path of some worlds of an emulated scenario at once and writes
-traces. `tune FOLDER` searches a grid on the replay of the traces, and on worlds of the scenario itself. `play FOLDER SEED ...` plays
-both rules live on other worlds. Run the first and the last with `chrt -f 1`.
+traces; `copy FOLDER` writes the same worlds in virtual time. `vcgym-data do=fit file=FOLDER output=FOLDER/../fitted.json` fits them. `tune
+FOLDER` searches a grid on the replay of the traces, on the fitted scenario, and on worlds of the scenario itself. `play FOLDER SEED ...`
+plays these rules live on other worlds, `simulate FOLDER` in the simulator. Run `measure` and `play` with `chrt -f 1`.
 """
 
 import json
@@ -35,7 +36,7 @@ from vcgym.network.worlds.world import WorldDraw
 
 SCENARIO, MODE = "table1", "correlated"
 MEASURED_WORLDS, MEASURED_SLOTS = 4, 4500
-CALL_SLOTS, TRAINING_CALLS = 1500, 60
+CALL_SLOTS, TRAINING_CALLS, SIMULATED_CALLS = 1500, 60, 200
 PUBLISHED = (0.998, 4.0, 5.0)
 GRID = tuple(product((0.98, 0.99, 0.995, 0.998), (0.5, 1.0, 2.0, 3.0, 4.0, 6.0), (0.0, 5.0, 20.0)))
 """Values of alpha and deviations of AdaptiveEwma, and of margin_ms of Greedy."""
@@ -44,7 +45,7 @@ GRID = tuple(product((0.98, 0.99, 0.995, 0.998), (0.5, 1.0, 2.0, 3.0, 4.0, 6.0),
 def main() -> None:
     """Run a step."""
     step, folder, *seeds = sys.argv[1:]
-    {"measure": measure, "tune": tune, "play": play}[step](Path(folder), *seeds)
+    {"measure": measure, "copy": copy, "tune": tune, "play": play, "simulate": simulate}[step](Path(folder), *seeds)
 
 
 def measure(folder: Path) -> None:
@@ -71,20 +72,32 @@ def measure(folder: Path) -> None:
         print(f"world {number}: p50 {np.median(error_us):.0f} us, p99 {np.percentile(error_us, 99):.0f} us, {missed:.4%} lost only in one")
 
 
+def copy(folder: Path) -> None:
+    """Write the delays that `measure` would find without an error."""
+    scenario = Scenario(SCENARIO, MODE, MEASURED_SLOTS)
+    for seed in range(MEASURED_WORLDS):
+        world = emulated(scenario, scenario.draw("train", seed), LOCATIONS["central"])
+        names = [f"path-{path:03d}" for path in range(scenario.paths)]
+        delay_us = world.delay_us[:, :MEASURED_SLOTS].astype(np.int64)
+        write_traces(Measured(names, delay_us, "one-way delay, virtual time"), folder / f"world-{seed}", SCENARIO)
+
+
 def tune(folder: Path) -> None:
-    """Search the grid on replays of the traces and on worlds of the scenario; write both choices to chosen.json."""
-    replay = Scenario("replay", "replay", CALL_SLOTS - 500, traces=str(folder))
+    """Search the grid on replays of the traces, on the fitted scenario and on worlds of the scenario; write the choices to chosen.json."""
+    slots = CALL_SLOTS - 500
+    replay = Scenario("replay", "replay", slots, traces=str(folder))
+    fitted = Scenario(str(folder.parent / "fitted.json"), MODE, slots)
     chosen = {}
-    for name, scenario in (("measured", replay), ("true", Scenario(SCENARIO, MODE, CALL_SLOTS - 500))):
+    for name, scenario in (("measured", replay), ("fitted", fitted), ("true", Scenario(SCENARIO, MODE, slots))):
         draws = [scenario.draw("train", 100 + seed) for seed in range(TRAINING_CALLS)]
-        found = [_mean_r(scenario, _system(values), draws) for values in GRID]
+        found = [float(_each_r(scenario, _system(values), draws).mean()) for values in GRID]
         chosen[name] = GRID[int(np.argmax(found))]
         print(f"{name}: R {max(found):.2f} with {chosen[name]}, {found[GRID.index(PUBLISHED)]:.2f} with published values")
     (folder.parent / "chosen.json").write_text(json.dumps(chosen), encoding="utf-8")
 
 
 def play(folder: Path, *seeds: str) -> None:
-    """Play both rules and the published values live on worlds that were neither measured nor tuned on; show R with earlier runs."""
+    """Play the chosen rules and the published values live on worlds that were neither measured nor tuned on; show R with earlier runs."""
     chosen: dict[str, Any] = json.loads((folder.parent / "chosen.json").read_text(encoding="utf-8"))
     chosen["published"] = PUBLISHED
     scenario, file = Scenario(SCENARIO, MODE, CALL_SLOTS), folder.parent / "played.json"
@@ -100,18 +113,30 @@ def play(folder: Path, *seeds: str) -> None:
         print(f"{name}: R live {np.mean(by):.2f} over {len(by)} worlds; measured minus it {difference.mean():+.2f}, error {error:.2f}")
 
 
+def simulate(folder: Path) -> None:
+    """Play the chosen rules and the published values in the simulator on worlds of the scenario; show R and differences from the true."""
+    chosen: dict[str, Any] = json.loads((folder.parent / "chosen.json").read_text(encoding="utf-8"))
+    scenario = Scenario(SCENARIO, MODE, CALL_SLOTS)
+    draws = [scenario.draw("validation", seed) for seed in range(SIMULATED_CALLS)]
+    found = {name: _each_r(scenario, _system(values), draws) for name, values in (chosen | {"published": PUBLISHED}).items()}
+    for name, by in found.items():
+        difference = by - found["true"]
+        error = difference.std(ddof=1) / np.sqrt(SIMULATED_CALLS)
+        print(f"{name}: R {by.mean():.2f} over {SIMULATED_CALLS} worlds; minus true {difference.mean():+.2f}, error {error:.2f}")
+
+
 def _system(values: Any) -> System:
     alpha, deviations, margin_ms = values
     return System(Greedy(margin_ms=margin_ms), AdaptiveEwma(alpha=alpha, deviations=deviations))
 
 
-def _mean_r(scenario: Scenario, system: System, draws: list[WorldDraw]) -> float:
+def _each_r(scenario: Scenario, system: System, draws: list[WorldDraw]) -> NDArray[np.float64]:
     batch = CallBatch(scenario, len(draws), system.router, system.receiver)
     for row, draw in enumerate(draws):
         batch.start(row, draw)
     batch.play(np.arange(len(draws)))
     found: NDArray[np.float64] = ratings_of(batch.totals())
-    return float(found.mean())
+    return found
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+"""A scenario file as a scenario: `Scenario("FILE.json", "correlated")`; `vcgym-data do=fit` writes such files from traces.
+
+Fitted: everything. The paths are independent, without bad hours and shifts; a world has the median correlation time of its pair's paths,
+so the setting tau_ms has no effect. Splits are by seed: every split has all pairs.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vcgym.network.fitting.traces import FittedScenario
+from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.traces.cards import parse_carded
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
+from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.world import World
+
+ENDING = ".json"
+
+
+class Fitted(Recipe):
+    """Recipe of the pairs of a scenario file, one link per path.
+
+    Raises:
+        DataError: the file is missing, invalid, or does not match its card.
+    """
+
+    modes = ("correlated",)
+
+    def __init__(self, settings: Settings, file: Path) -> None:
+        self.strata = {"fitted": 1.0}
+        text = read_plain(file, MAX_JSON_BYTES).decode(errors="replace")
+        self._fitted = fitted = parse_carded(FittedScenario, str(file), text)
+        self.layout = Layout(fitted.paths, np.arange(len(fitted.paths))[:, None], fitted.card.sha256)
+
+    def pairs(self, split: str) -> list[str]:
+        """Return the names of all pairs."""
+        return list(self._fitted.pairs)
+
+    def world(self, sessions: int) -> World:
+        """Return an empty world for a batch of sessions."""
+        return CorrelatedWorld(sessions, self.layout.path_links)
+
+    def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
+        """Return the laws of the pair; a world is its seed."""
+        laws, never = self._fitted.pairs[pair], np.zeros(len(self.layout.path_names), np.int64)
+        found = {name: np.array([getattr(law, name) for law in laws]) for name in ("base_ms", "log_mean", "log_sd", "loss", "loss_run")}
+        tau_ms = float(np.median([law.tau_ms for law in laws]))
+        return {**found, "tau_ms": tau_ms, "bad_from": never, "bad_to": never, "shift_every_s": np.inf}
