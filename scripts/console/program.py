@@ -12,7 +12,7 @@ from pathlib import Path
 from vcgym.scripts.console.usage import summary, usage
 
 COMMANDS = {
-    **{name: name for name in ("leaderboard", "train", "train_pair", "train_rate", "evaluate", "sweep", "tune")},
+    **{name: name for name in ("leaderboard", "train", "train_pair", "train_rate", "train_order", "evaluate", "sweep", "tune")},
     **{name: name for name in ("data", "headroom", "bench")},
     **{name: f"papers.{name}" for name in ("reproduce", "truth", "decision_value")},
     **{name: name for name in ("train_allocator", "train_predictor", "predictor_data", "oracle_check")},

@@ -25,6 +25,7 @@ from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
 from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.truth.config import TruthConfig
+from vcgym.leaderboard.tuning.order_search import OrderConfig
 from vcgym.leaderboard.tuning.rate_search import RateConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
@@ -37,6 +38,7 @@ KINDS = {
     "train_pair": PairConfig,
     "train_allocator": AllocatorConfig,
     "train_rate": RateConfig,
+    "train_order": OrderConfig,
     "evaluate": EvaluateConfig,
     "sweep": SweepConfig,
     "leaderboard": LeaderboardConfig,

@@ -183,7 +183,7 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(tmp_path, name):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"do": "remove"}, "Input should be 'list', 'verify', 'import', 'download' or 'make'"),
+        ({"do": "remove"}, "Input should be 'list', 'verify', 'import', 'download', 'make' or 'fit'"),
         ({"do": "import", "format": Ping()}, "do=import needs file and output"),
         ({"do": "download", "set": "wonderproxy_pings"}, r"do=download needs data\.root \(or VCGYM_DATA\)"),
         ({"do": "download", "set": "all", "data": DataConfig(root=Path("."))}, "set is 'all'; allowed: wonderproxy_pings"),
