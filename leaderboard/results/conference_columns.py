@@ -43,7 +43,8 @@ CONFERENCE = Columns(
     profile=np.linspace(2.0, 8.0, 121),
     target=None,
     bands=None,
-    anchors=Anchors(("CELERITY", "MUTUALCAST", "SIMULCAST", "SFU"), hundred=ORACLE, informed="", min_room=0.02),
+    published=("CELERITY", "MUTUALCAST", "SIMULCAST", "SFU"),
+    anchors=Anchors(hundred=ORACLE, informed="", min_room=0.02),
     fronts=(
         DelayLoss("arrival", "delay_p95_ms", ("lost",), "95th percentile of the delay, mean over conferences", "packets lost", "received"),
     ),
