@@ -86,22 +86,22 @@ def _own_ranges(params: LearnedAllocator) -> dict[str, tuple[float, float]]:
 @weigh_cut.register(LearnedAllocator)
 def _weigh_cut(params, source, receives, rates_kbps, delay_ms, cut):
     cut[:] = 0.0
-    least, total = math.inf, 0.0
+    min_kbps, total = math.inf, 0.0
     for j in range(receives.size):
         if receives[j] and j != source:
-            least = min(least, min_cut(source, j, receives, rates_kbps, delay_ms, params.bound_ms))
-    if least == math.inf:
+            min_kbps = min(min_kbps, min_cut(source, j, receives, rates_kbps, delay_ms, params.bound_ms))
+    if min_kbps == math.inf:
         return 0.0
-    width_kbps = params.softness * (least + params.delta_kbps)
+    width_kbps = params.softness * (min_kbps + params.delta_kbps)
     for j in range(receives.size):
         if receives[j] and j != source:
-            weight = math.exp((least - min_cut(source, j, receives, rates_kbps, delay_ms, params.bound_ms)) / width_kbps)
+            weight = math.exp((min_kbps - min_cut(source, j, receives, rates_kbps, delay_ms, params.bound_ms)) / width_kbps)
             total += weight
             _add_cut(source, j, receives, rates_kbps, delay_ms, params.bound_ms, width_kbps, weight, cut)
     for i in range(receives.size):
         for j in range(receives.size):
             cut[i, j] /= total
-    return least
+    return min_kbps
 
 
 @kernel

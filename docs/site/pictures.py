@@ -14,8 +14,7 @@ from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.sender_policy import OrderPolicy
 from vcgym.baselines.systems import load_system
-from vcgym.envs.conference.central import ConferenceEnv
-from vcgym.envs.conference.picture import draw_conference
+from vcgym.envs.conference.central import ConferenceVectorEnv
 from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.report.board import Board, boards
@@ -55,11 +54,11 @@ def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
 
 def conference(decisions: int, seed: int) -> None:
     """Draw a conference of four parties whose sources add 2 kbit/s to every link at each decision."""
-    env = ConferenceEnv("random", 4)
-    env.reset(seed=seed)
+    envs = ConferenceVectorEnv(1, "random", 4)
+    envs.reset(seed=seed)
     for _ in range(decisions):
-        env.session.step(np.full((4, 4, 4), 0.05))
-    _save(lambda axes: draw_conference(axes, env.session), "conference")
+        envs.step(np.full((1, 64), 0.05))
+    _save(lambda axes: envs.draw(axes, 0), "conference")
 
 
 def leads(board: Board) -> None:

@@ -56,7 +56,7 @@ class Played:
     windows: NDArray[np.int64]
 
 
-class Batch(ABC):
+class Together(ABC):
     """Sessions played together, distributed over threads.
 
     Attributes:
@@ -75,6 +75,26 @@ class Batch(ABC):
         self.shares = Shares(sessions, threads)
         self.why = np.full(sessions, DONE)
 
+    def play(self, rows: NDArray[np.int64]) -> None:
+        """Play each of `rows` to its next decision or its end; afterwards `why[row]` is DECIDE or DONE.
+
+        Raises:
+            OverflowError: a ring of a session is full.
+        """
+        self.shares.each(self.advance, rows)
+
+    @abstractmethod
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Play as `play` does, entirely on the calling thread.
+
+        Raises:
+            OverflowError: a ring of a session is full.
+        """
+
+
+class Batch(Together):
+    """Calls played together by the compiled loop."""
+
     @property
     @abstractmethod
     def stages(self) -> Stages:
@@ -83,14 +103,6 @@ class Batch(ABC):
     @abstractmethod
     def load(self, rows: NDArray[np.int64]) -> None:
         """Load the next block of the world in each of `rows`."""
-
-    def play(self, rows: NDArray[np.int64]) -> None:
-        """Play each of `rows` to its next decision or its end; afterwards `why[row]` is DECIDE or DONE.
-
-        Raises:
-            OverflowError: a ring of a session is full.
-        """
-        self.shares.each(self.advance, rows)
 
     def advance(self, rows: NDArray[np.int64]) -> None:
         """Play as `play` does, entirely on the calling thread.

@@ -3,4 +3,5 @@
 import gymnasium
 
 if "vcgym/Conference-v0" not in gymnasium.registry:
-    gymnasium.register("vcgym/Conference-v0", entry_point="vcgym.envs.conference.central:ConferenceEnv")
+    _module = "vcgym.envs.conference.central"
+    gymnasium.register("vcgym/Conference-v0", entry_point=f"{_module}:ConferenceEnv", vector_entry_point=f"{_module}:ConferenceVectorEnv")

@@ -1,55 +1,121 @@
-"""Conference with one central agent."""
+"""Conference with one central agent: the native vector environment, and its scalar face."""
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.envs.conference.picture import RENDER, RenderedConference
+from vcgym.envs.call.batch import Together
+from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
+from vcgym.envs.call.stages import DECIDE, DONE
+from vcgym.envs.conference.decisions import EARNED, FEATURES, SESSION_FEATURES
+from vcgym.envs.conference.picture import RENDER, draw_conference
+from vcgym.envs.conference.reward import AggregateUtility
 from vcgym.envs.conference.session import ConferenceSession
+from vcgym.envs.faces.scalar import ScalarEnv
+from vcgym.envs.faces.vector.checks import require_whole
+from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 
 
-class ConferenceEnv(RenderedConference, gym.Env[NDArray[np.float32], NDArray[np.float32]]):
-    """Rate allocation in a conference by one agent with the observations of all sources; see `ParallelConference`.
+class ConferenceBatch(Together):
+    """Conferences played together.
+
+    Attributes:
+        conferences: the conferences.
+        changes: (sessions, P, P, P), next changes of link rates, see `ConferenceSession.decide`.
+        earned: (sessions,) of EARNED, of the last decision.
+    """
+
+    def __init__(self, conferences: list[ConferenceSession], threads: int) -> None:
+        super().__init__(len(conferences), threads)
+        self.conferences = conferences
+        self.changes = np.zeros((len(conferences), *(conferences[0].parties,) * 3))
+        self.earned = np.zeros(len(conferences), EARNED)
+
+    def advance(self, rows: NDArray[np.int64]) -> None:
+        """Play each of `rows` to its next decision or its end, on the calling thread."""
+        for row in rows:
+            conference = self.conferences[row]
+            conference.decide(self.changes[row], self.earned, row)
+            self.why[row] = DONE if conference.done else DECIDE
+
+
+class ConferenceVectorEnv(EpisodeVectorEnv):
+    """Rate allocation in conferences by one agent with the observations of all sources; see `ParallelConference`.
 
     Observation: those of all sources, concatenated, ``Box(0, 100, (P (6 P^2 + 3),))``.
     Action: ``Box(-1, 1, (P^3,))`` by session, tail and head, times 40 kbps.
     Reward: that of `ParallelConference`.
     End of episode: truncation after `seconds`.
+
+    Args:
+        num_envs: number of conferences played in parallel, >= 1.
+        scenario: "dumbbell" or "random".
+        parties: number of parties: 4 for the dumbbell, 3 to 12 for random networks.
+        seconds: length of the conference.
+        threads: number of threads; the result does not depend on it.
+        autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
+        render_mode: None; only the scalar face draws.
+        max_episode_steps: decisions after which a conference is truncated; None: at its end.
     """
 
+    batch: ConferenceBatch
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        scenario: str = "dumbbell",
+        parties: int = 4,
+        seconds: float = 60.0,
+        threads: int = 1,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        max_episode_steps: int | None = None,
+    ) -> None:
+        require_whole(num_envs=(num_envs, 1, 1 << 20))
+        batch = ConferenceBatch([ConferenceSession(scenario, parties, seconds) for _ in range(num_envs)], threads)
+        action, reward = spaces.Box(-1.0, 1.0, (parties**3,), np.float32), AggregateUtility()
+        super().__init__(
+            batch, _layout(parties), "features", {}, action, reward, batch.earned, (scenario, parties, float(seconds)), autoreset_mode,
+            render_mode, max_episode_steps,
+        )  # fmt: skip
+
+    def _refuse_options(self, **options: Any) -> None:
+        """Do nothing: there are no options."""
+
+    def _start(self, row: int, seed: int, **options: Any) -> None:
+        self.batch.conferences[row].start(seed)
+        self.batch.changes[row] = 0.0
+
+    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        self.batch.changes[rows] = actions[rows].reshape(len(rows), *self.batch.changes.shape[1:])
+
+    def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
+        for row in rows:
+            self.batch.conferences[row].observe(shown["sources"][row])
+
+    def _worlds(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def _outcomes(self) -> dict[str, NDArray[Any]]:
+        """Return the mean rate of the sessions over the last 1.5 s in kbit/s."""
+        return {"session_kbps": np.array([conference.session_kbps().mean() for conference in self.batch.conferences])}
+
+    def draw(self, axes: Any, row: int) -> None:
+        """Draw the last 1.5 s, see `vcgym.envs.conference.picture.draw_conference`."""
+        draw_conference(axes, self.batch.conferences[row])
+
+
+class ConferenceEnv(ScalarEnv):
+    __doc__ = ConferenceVectorEnv.__doc__
+    vector_class = ConferenceVectorEnv
     metadata = RENDER
 
-    def __init__(self, scenario: str = "dumbbell", parties: int = 4, seconds: float = 60.0, render_mode: str | None = None) -> None:
-        super().__init__(ConferenceSession(scenario, parties, seconds), render_mode)
-        self.observation_space = spaces.Box(0.0, 100.0, (parties * self.session.size,), np.float32)
-        self.action_space = spaces.Box(-1.0, 1.0, (parties**3,), np.float32)
-        self._done = True
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start the conference of world `seed`; None: a new one."""
-        super().reset(seed=seed)
-        self.session.start(int(self.np_random.integers(1 << 31)) if seed is None else seed)
-        self._done = False
-        self._show()
-        return self._observe(), {}
-
-    def step(self, action: NDArray[np.float32]) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Play to the next decision.
-
-        Raises:
-            ResetNeeded: the conference is done or has not started.
-        """
-        if self._done:
-            raise ResetNeeded("the conference is done or has not started; call reset")
-        parties = self.session.parties
-        reward = self.session.step(np.asarray(action, np.float64).reshape(parties, parties, parties))
-        self._done = self.session.done
-        self._show()
-        return self._observe(), reward, False, self._done, {}
-
-    def _observe(self) -> NDArray[np.float32]:
-        return np.concatenate([self.session.observe(m) for m in range(self.session.parties)])
+def _layout(parties: int) -> ObservationLayout:
+    """Return the layout of the observations of all sources, (P, 6 P^2 + 3)."""
+    links = {f"{name}[{tail},{head}]": FEATURES[name] for name in FEATURES for tail in range(parties) for head in range(parties)}
+    features = tuple(Feature(name, unit, 0.0, 100.0, "age of its report") for name, unit in {**links, **SESSION_FEATURES}.items())
+    return ObservationLayout(Part("sources", features, tuple(f"source_{m}" for m in range(parties))))

@@ -4,33 +4,13 @@ import math
 from typing import Any
 
 from vcgym.envs.conference.session import ConferenceSession
-from vcgym.envs.faces.render import RENDER_MODES, Rendered
+from vcgym.envs.faces.render import RENDER_MODES
 from vcgym.network.overlay.topology import Topology
 
 RENDER: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 3}
 _SESSIONS = ("#1f4ea1", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#222222")
 _LOADS = ((0.9, "#c83c28"), (0.5, "#e8a33d"), (0.0, "#b8bec6"))  # shares of the capacity from which a link has a color
 _APART = 0.04  # of the two directions of a link
-
-
-class RenderedConference(Rendered):
-    """Face over a conference that draws itself.
-
-    Args:
-        session: conference.
-        render_mode: rgb_array, human or None.
-
-    Raises:
-        ValueError: another render mode.
-    """
-
-    def __init__(self, session: ConferenceSession, render_mode: str | None) -> None:
-        super().__init__(render_mode)
-        self.session = session
-
-    def _draw(self, axes: Any) -> None:
-        """Draw the last 1.5 s."""
-        draw_conference(axes, self.session)
 
 
 def draw_conference(axes: Any, session: ConferenceSession) -> None:

@@ -37,6 +37,7 @@ CATALOGUE: dict[str, Benchmark] = {
     "one_flow_queue_over_python": bottleneck.over_python,
     "conference_hops": conference.static_trees,
     "conference_celerity_s": conference.celerity,
+    **{f"conference_env_{number}": partial(conference.env_steps, number) for number in (1, 64)},
     "paper_evaluation_s": paper_evaluation,
     "bytes_per_session": footprint.bytes_per_session,
     "bytes_per_packet": footprint.bytes_per_packet,

@@ -1,9 +1,11 @@
-"""Packet-hops per second of conferences: static trees over a random network, and Celerity with 12 parties for 1,000 simulated seconds."""
+"""Speed of conferences: packet-hops of static trees, Celerity with 12 parties for 1,000 simulated seconds, steps of the environment."""
 
 from collections.abc import Iterator
 
+import gymnasium
 import numpy as np
 
+import vcgym.envs.conference  # noqa: F401  (registers the id)
 from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
 from vcgym.baselines.conference.plans import follow
 from vcgym.baselines.conference.trees import Allocation, tree_through
@@ -16,6 +18,7 @@ from vcgym.network.overlay.world import ConferenceWorld, network_of
 
 PARTIES = 12
 SECONDS = 1000
+DECISIONS = 200  # of a minute
 _SEED = np.uint64(9)
 _TREE_KBPS = 100.0
 
@@ -29,6 +32,22 @@ def static_trees(effort: Effort) -> Iterator[Record]:
 def celerity(effort: Effort) -> Iterator[Record]:
     """Yield the seconds to simulate 1,000 s of a conference of 12 parties under Celerity."""
     yield duration("conference_celerity_s", _celerity(effort.part(SECONDS)), effort)
+
+
+def env_steps(num_envs: int, effort: Effort) -> Iterator[Record]:
+    """Yield the steps per second of `num_envs` dumbbells of a minute, actions sampled once, resets included."""
+    envs = gymnasium.make_vec("vcgym/Conference-v0", num_envs=num_envs)
+    envs.action_space.seed(0)
+    action = envs.action_space.sample()
+    envs.reset(seed=0)
+    steps = effort.part(DECISIONS)
+
+    def run() -> None:
+        for _ in range(steps):
+            envs.step(action)
+
+    yield rate(f"conference_env_{num_envs}", "steps/s", steps * num_envs, run, effort)
+    envs.close()
 
 
 def _static(seconds: int) -> tuple[int, Run]:

@@ -93,7 +93,7 @@ def all_participants(
     if oracles:
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
     others: dict[str, Participant] = {**systems, **agents}
-    if suite.columns is CONFERENCE and (own := sorted(agents)):
+    if not suite.columns.takes_agents and (own := sorted(agents)):
         raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with an allocator")
     _require_plays(suite, others)
     if train is None:

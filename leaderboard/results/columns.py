@@ -110,6 +110,7 @@ class Columns(NamedTuple):
         footnote: definitions for readers of a board.
         drawn: systems that figures show initially, in addition to the best one and the agents.
         oracles: systems with information that no controller can have; they are played with the others and never ranked.
+        takes_agents: False: no agent but a shipped one can play.
     """
 
     identity: dict[str, str]
@@ -132,6 +133,7 @@ class Columns(NamedTuple):
     footnote: str
     drawn: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
+    takes_agents: bool = True
 
     @property
     def metric(self) -> dict[str, Column]:

@@ -14,9 +14,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from vcgym.envs.call.batch import Batch
+from vcgym.envs.call.batch import Together
 from vcgym.envs.call.features.layout import ObservationLayout
-from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
+from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds, require_whole
 from vcgym.envs.faces.vector.snapshot import UnderWay, restore, snapshot
@@ -44,18 +44,18 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         max_episode_steps: decisions after which a call is truncated; None: at its end.
     """
 
-    batch: Batch
+    batch: Together
     reset_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
-        batch: Batch,
+        batch: Together,
         layout: ObservationLayout,
         observation: str,
         records: dict[str, spaces.Space[Any]],
         single_action_space: spaces.Space[Any],
         reward: Any,
-        accounts: Accounts,
+        accounts: Any,
         arguments: tuple[Any, ...],
         autoreset_mode: AutoresetMode | str,
         render_mode: str | None,

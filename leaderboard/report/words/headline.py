@@ -1,4 +1,4 @@
-"""The three sentences of a board: the first system and its lead, the worlds of the lead, and the result of the user's agent."""
+"""The sentences of a board: the first system, its lead and where it leads, and how the user's agent did, if agents can play."""
 
 from vcgym.leaderboard.report.board import Board, Line
 from vcgym.leaderboard.report.scores.anchored import format_score
@@ -6,9 +6,9 @@ from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.statistics import Estimate
 
 
-def headline(board: Board) -> tuple[str, str, str]:
+def headline(board: Board) -> tuple[str, ...]:
     """Return the sentences, with 95 % intervals."""
-    return _first(board), _where(board), _mine(board)
+    return _first(board), _where(board), *((_mine(board),) if board.columns.takes_agents else ())
 
 
 def change(board: Board, found: Estimate) -> str:

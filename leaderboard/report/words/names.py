@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board, Line
+from vcgym.network.scenarios.conference import SIZES
 
 MAX_ROWS = 12
 """Rows of a short table: the best system of each family."""
@@ -52,8 +53,12 @@ STRATA = {
     "user-node": "the receiver's access is in a bad hour, which no route avoids", "transition": "bad hours begin or end during the call",
     "natural": "bad hours come as often as measured", "one-second-bursts": "bursts that end before they are known of",
     "independent": "each packet's delay is drawn by itself", "measured": "measured series",
+    "dumbbell": "Celerity's experiment: two parties at each of two routers, 480 kbit/s between these",
+    "four-sites": "one party each in Los Angeles, Toronto, London and Hong Kong, limited by its own access",
+    **{f"core-{parties}": f"{parties} parties, limited by the links between their cities" for parties in SIZES},
+    **{f"edge-{parties}": f"{parties} parties, each limited by its own access" for parties in SIZES},
 }  # fmt: skip
-"""Strata of calls over paths in words (`vcgym.network.worlds.strata`)."""
+"""Strata in words: of calls over paths (`vcgym.network.worlds.strata`), and of conferences (`vcgym.network.scenarios.conference`)."""
 
 
 def family(name: str) -> str:

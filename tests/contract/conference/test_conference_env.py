@@ -5,13 +5,15 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 from pettingzoo.test import parallel_api_test, parallel_seed_test
+from stable_baselines3 import PPO
 
 import vcgym.envs.conference  # noqa: F401  (registers the id)
+from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.conference.trees import NO_PARENT
-from vcgym.envs.conference.central import ConferenceEnv
+from vcgym.envs.conference.central import ConferenceEnv, ConferenceVectorEnv
 from vcgym.envs.conference.parallel import ParallelConference
-from vcgym.envs.conference.session import ConferenceSession
 from vcgym.network.scenarios.conference import draw_conference
 
 # Return, packets heard, sum of their delays in us, bytes on links after 60 random decisions in world 7.
@@ -36,64 +38,107 @@ def test_gymnasium_takes_it():
         env.unwrapped.step(env.action_space.sample())
 
 
+def started(scenario, parties, seed, seconds=60.0):
+    envs = ConferenceVectorEnv(1, scenario, parties, seconds)
+    envs.reset(seed=seed)
+    return envs, envs.batch.conferences[0]
+
+
 def rollout(scenario, parties, seed, decisions=60):
-    session = ConferenceSession(scenario, parties, 60.0)
-    session.start(seed)
+    envs, session = started(scenario, parties, seed)
     random = np.random.default_rng(seed)
-    return session, [session.step(random.uniform(-0.5, 1.0, (parties,) * 3)) for _ in range(decisions)]
+    steps = [envs.step(random.uniform(-0.5, 1.0, (1, parties**3))) for _ in range(decisions)]
+    return session, [step[1][0] for step in steps], steps[-1][0]
 
 
 @pytest.mark.parametrize(("scenario", "parties"), [("dumbbell", 4), ("random", 3), ("random", 12)])
 def test_a_rollout_is_the_one_of_its_seed(scenario, parties):
-    (one, rewards), (again, same), (_, other) = (rollout(scenario, parties, seed, 20) for seed in (5, 5, 6))
+    (_, rewards, seen), (_, same, again), (_, other, _) = (rollout(scenario, parties, seed, 20) for seed in (5, 5, 6))
     assert rewards == same
     assert rewards != other
-    assert all((one.observe(m) == again.observe(m)).all() for m in range(parties))
+    assert seen.tobytes() == again.tobytes()
 
 
 @pytest.mark.parametrize(("scenario", "parties"), GOLDEN)
 def test_a_golden_rollout(scenario, parties):
     """A change of dynamics shows here; if it is meant, the change log says why."""
-    session, rewards = rollout(scenario, parties, 7)
+    session, rewards, _ = rollout(scenario, parties, 7)
     heard = session.net.heard
     found = sum(rewards), heard["packets"].sum(), heard["delay_us"].sum(), session.net.links["bytes"].sum()
     assert found[0] == pytest.approx(GOLDEN[scenario, parties][0], rel=1e-9)
     assert found[1:] == GOLDEN[scenario, parties][1:]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_batch_equals_single_conferences_bit_for_bit(threads):
+    """Random networks of differing numbers of links, over the ends of two conferences."""
+    arguments = {"scenario": "random", "parties": 5, "seconds": 3.0}
+    envs = ConferenceVectorEnv(3, **arguments, threads=threads, autoreset_mode=AutoresetMode.DISABLED)
+    single = [ConferenceEnv(**arguments) for _ in range(3)]
+    for episode in (8, 20):
+        seen, _ = envs.reset(seed=episode)
+        alone = [env.reset(seed=episode + i)[0] for i, env in enumerate(single)]
+        truncated = np.zeros(3, bool)
+        envs.action_space.seed(episode)
+        while not truncated.all():
+            assert seen.tobytes() == np.stack(alone).tobytes()
+            action = envs.action_space.sample()
+            seen, rewards, _, truncated, _ = envs.step(action)
+            steps = [env.step(one) for env, one in zip(single, action, strict=True)]
+            alone = [step[0] for step in steps]
+            assert [step[1] for step in steps] == rewards.tolist()
+            assert [step[3] for step in steps] == truncated.tolist()
+
+
+def test_ppo_learns_on_the_batch():
+    envs = make_vec_env("vcgym/Conference-v0", 4, seed=1, env_kwargs={"seconds": 3.0})
+    model = PPO("MlpPolicy", envs, n_steps=16, batch_size=32, n_epochs=1, device="cpu").learn(64)
+    assert model.num_timesteps == 64 and len(model.ep_info_buffer) > 0
+
+
+def measured(session):
+    """Sum of ln(rate + 10), and shares of late and of lost packets since the last decision, from the counters."""
+    course = session.course
+    row = course.decisions[0] % len(course.emitted)
+    first, last = (row + 1) % len(course.emitted), row - 1
+    gained = (course.packets[row] - course.packets[first]).astype(float)
+    np.fill_diagonal(gained, np.inf)
+    packets, late = ((counted[row] - counted[last]).sum(axis=1) for counted in (course.packets, course.late))
+    due = (course.emitted[row] - course.emitted[last]) * (len(packets) - 1)
+    lost = np.clip(1.0 - packets / np.maximum(due, 1), 0.0, 1.0)
+    return np.log(gained.min(axis=1) * 1446 * 8e-3 / 1.5 + 10.0).sum(), (late / np.maximum(packets, 1)).sum() + lost.sum()
+
+
 def test_rewards_add_up_to_the_gain_of_utility_less_prices():
-    session = ConferenceSession("dumbbell", 4, 60.0)
-    session.start(1)
-    before, prices, total = session.utility(), 0.0, 0.0
-    for _ in range(50):
-        total += session.step(np.zeros((4, 4, 4)))
-        late, lost = session._shares()
-        prices += late.sum() + lost.sum()
-    assert total == pytest.approx(session.utility() - before - prices)
+    envs, session = started("dumbbell", 4, 1)
+    (before, _), prices, total = measured(session), 0.0, 0.0
+    for step in range(50):
+        total += envs.step(np.full((1, 64), 0.02 * step))[1][0]
+        prices += measured(session)[1]
+    assert prices > 0.1
+    assert total == pytest.approx(measured(session)[0] - before - prices)
 
 
 def test_an_agent_that_asks_for_more_gets_more_until_the_network_is_full():
-    session = ConferenceSession("dumbbell", 4, 60.0)
-    session.start(1)
+    envs, session = started("dumbbell", 4, 1)
     direct = np.zeros((4, 4, 4))
     for m in range(4):
         direct[m, m, :] = 0.2
     early = session.session_kbps().sum()
     for _ in range(20):
-        session.step(direct)
+        envs.step(direct.reshape(1, 64))
     assert session.session_kbps().sum() > early + 100.0
     for _ in range(100):
-        session.step(5.0 * direct)
+        envs.step(5.0 * direct.reshape(1, 64))
     assert session.net.links["dropped"].sum() > 0
 
 
 def test_nothing_of_another_side_is_known_before_its_report():
-    session = ConferenceSession("dumbbell", 4, 60.0)
-    session.start(1)
+    envs, session = started("dumbbell", 4, 1)
     session.net.links["down"][:] = 1
     for _ in range(6):
-        session.step(np.zeros((4, 4, 4)))
-    links = session.observe(0)[: 6 * 16].reshape(6, 4, 4)
+        seen = envs.step(np.zeros((1, 64)))[0]
+    links = seen[0, : 6 * 16].reshape(6, 4, 4)
     assert (links[4][0, 1:] == 0.0).all()  # dead
     assert (links[5][1:, 0] > 1.0).all()  # reports age
 
@@ -108,16 +153,17 @@ def test_a_scenario_that_is_not_there_is_refused(arguments, named):
 
 @pytest.mark.parametrize("make", [ConferenceEnv, ParallelConference])
 def test_a_picture_shows_the_conference(make):
-    env = make("random", 5, seconds=30.0, render_mode="rgb_array")
+    env = make(scenario="random", parties=5, seconds=30.0, render_mode="rgb_array")
     env.reset(seed=3)
     before = env.render()
     for _ in range(20):
-        env.session.step(np.full((5, 5, 5), 0.2))
+        env.native.step(np.full((1, 125), 0.2))
     assert env.render().shape == before.shape == (400, 720, 3) and (env.render() != before).any()
-    loads, trees = env.session.link_loads(), env.session.largest_trees()
+    session = env.native.batch.conferences[0]
+    loads, trees = session.link_loads(), session.largest_trees()
     assert ((loads >= 0.0) & (loads < 1.5)).all() and loads.max() > 0.1
     assert all(tree[m] == NO_PARENT for m, tree in enumerate(trees)) and any((tree >= 0).any() for tree in trees)
     env.close()
-    assert make("random", 5).render() is None
+    assert make(scenario="random", parties=5).render() is None
     with pytest.raises(ValueError, match="render_mode = 'ansi': allowed are rgb_array"):
         make(render_mode="ansi")

@@ -41,7 +41,9 @@ def test_rows_are_within_what_the_optimum_allows(folder):
 def test_the_page_ranks_all_but_the_oracle(folder):
     board = (folder / "leaderboard.md").read_text(encoding="utf-8")
     assert "CELERITY" in board and "| oracle_trees |" not in board
-    assert "hindsight" in (folder / "report.html").read_text(encoding="utf-8")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "hindsight" in page and "one party each in Los Angeles" in page
+    assert "agent=" not in board + page  # agents of others cannot play here
 
 
 def test_agents_are_refused():
