@@ -50,6 +50,11 @@ class Receiver:
         """Return True after the call."""
         return self.listening.is_done
 
+    @property
+    def refused(self) -> int:
+        """Return the number of datagrams that were refused."""
+        return self._inbox.refused
+
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
         """Take a media packet, a probe or a level; a level older than that in force is ignored."""
         if opened := self._inbox.open(datagram):

@@ -11,6 +11,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.overlay.clock import NEVER_US, Clock, allocate_clock, set_next, stop_clock
 from vcgym.network.overlay.links import LINK, PACKET
+from vcgym.network.overlay.repairs import NAMES_BYTES, Repairs, allocate_repairs, start_repairs
 from vcgym.network.overlay.topology import Overlay
 
 MAX_TREES = 64  # per plan
@@ -19,6 +20,7 @@ KINDS = 2  # kinds of messages
 MESSAGES = 8  # messages of one kind in flight from one party to another
 PACKET_BYTES = 1446  # 1,400 bytes of media plus Celerity's header
 HEADER_BYTES = 46  # Celerity, section 5
+CODED_BYTES = PACKET_BYTES + NAMES_BYTES
 _SMALL_BYTES = 200  # mean packet size assumed for the capacity of a link's ring
 
 SESSION = np.dtype(
@@ -114,6 +116,7 @@ class Network(NamedTuple):
         log: (capacity,) of LOGGED: each arrival of media at a party.
         logged: (1,), number of logged arrivals.
         bound_us: (1,), delay above which an arrival counts as late.
+        repairs: coded local recovery.
     """
 
     links: NDArray
@@ -136,9 +139,12 @@ class Network(NamedTuple):
     log: NDArray
     logged: NDArray[np.int64]
     bound_us: NDArray[np.int64]
+    repairs: Repairs
 
 
-def allocate_network(overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]] = (), log: int = 0, bound_ms: float = 200.0) -> Network:
+def allocate_network(
+    overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]] = (), log: int = 0, bound_ms: float = 200.0, recovers: bool = False
+) -> Network:  # fmt: skip
     """Allocate a conference, not yet started.
 
     Args:
@@ -146,6 +152,7 @@ def allocate_network(overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]]
         cross: cross traffic: number of the physical link, and flow.
         log: number of arrivals logged.
         bound_ms: delay after creation above which an arrival counts as late.
+        recovers: True: with coded local recovery.
 
     Raises:
         ValueError: a number of a flow is out of range.
@@ -169,7 +176,7 @@ def allocate_network(overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]]
         np.ones(parties, np.bool_), flows, np.zeros((KINDS, parties, parties, MESSAGES, width), np.float32),
         np.zeros((KINDS, parties, parties), np.int64), np.zeros((KINDS, parties, parties, width), np.float32),
         np.zeros((KINDS, parties, parties), np.int64), np.zeros(log, LOGGED), np.zeros(1, np.int64),
-        np.array([round(bound_ms * 1000.0)]),
+        np.array([round(bound_ms * 1000.0)]), allocate_repairs(parties if recovers else 0, PLANS),
     )  # fmt: skip
 
 
@@ -199,6 +206,7 @@ def start_network(net, seed):
     net.inbox[:] = 0.0
     net.inbox_us[:] = -1
     net.logged[0] = 0
+    start_repairs(net.repairs)
     for f in range(net.flows.size):
         flow = net.flows[f]
         flow.sent = 0

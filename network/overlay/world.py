@@ -103,19 +103,20 @@ def require_world(world: ConferenceWorld) -> None:
         require_within(span, starts_s=(0.0, 1e9), stops_s=(span.starts_s, 1e9))
 
 
-def network_of(world: ConferenceWorld, log: int = 0) -> tuple[Network, NDArray[np.void]]:
+def network_of(world: ConferenceWorld, log: int = 0, recovers: bool = False) -> tuple[Network, NDArray[np.void]]:
     """Return the network of a world, not yet started, and its events in order of time.
 
     Args:
         world: a world.
         log: number of media arrivals logged.
+        recovers: True: with coded local recovery.
 
     Raises:
         ValueError: the world is invalid.
     """
     require_world(world)
     ends = [link[:2] for link in world.topology.links]
-    net = allocate_network(overlay(world.topology), [(ends.index(flow[:2]), flow) for flow in world.cross], log)
+    net = allocate_network(overlay(world.topology), [(ends.index(flow[:2]), flow) for flow in world.cross], log, recovers=recovers)
     found = [(span.starts_s, LINK_DOWN, ends.index(span[:2])) for span in world.outages]
     found += [(span.stops_s, LINK_UP, ends.index(span[:2])) for span in world.outages]
     found += [(span.starts_s, LEAVES, world.topology.parties.index(span.party)) for span in world.absences]

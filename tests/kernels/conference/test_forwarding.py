@@ -69,6 +69,29 @@ def test_packets_equal_those_of_the_twin(seed, load):
         assert net.links[field].tolist() == [getattr(link, field) for link in twin.links]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_repairs_equal_those_of_the_twin(seed):
+    """Every second to every packet of a session is followed by a coded one; links are overloaded."""
+    network = overlay(random_topology(seed, 4, WHERE[seed % 2]))
+    net, scratch = allocate_network(network, log=200_000, recovers=True), np.zeros(1, PACKET)
+    start_network(net, SEED)
+    shares = np.array([0.5, 0.7, 0.3, 1.0])
+    net.repairs.share[:] = shares[:, None, None, None]
+    pairs = [(i, j) for i in range(4) for j in range(4) if i != j]
+    twin = TwinConference(network, (), SEED, {(m, *pair): shares[m] for m in range(4) for pair in pairs})
+    allocation = scaled(oracle_lp(network).allocation, 0.9)
+    follow(net, allocation, 0, SEED)
+    tell(twin, allocation, 0)
+    advance(net, scratch, 4_000_000)
+    twin.run(4_000_000)
+    assert [tuple(entry) for entry in net.log[: net.logged[0]].tolist()] == twin.log
+    assert net.repairs.counts[1] == twin.repaired > 0
+    for field in ("entered", "dropped"):
+        assert net.links[field].tolist() == [getattr(link, field) for link in twin.links]
+    copies = net.log[: net.logged[0]][["session", "receiver", "number"]]
+    assert len(np.unique(copies)) == len(copies)  # nobody gets a packet twice
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_conservation_capacity_order_and_no_packet_twice(seed):
     network = overlay(random_topology(seed, 4 + seed, WHERE[seed % 2]))
