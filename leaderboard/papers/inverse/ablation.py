@@ -1,4 +1,4 @@
-"""Cause by ablation: the fewest changed assumptions that make a statement hold that does not hold under the defaults.
+"""Cause by ablation: the fewest changed assumptions that make a statement hold that does not hold under a base, such as the defaults.
 
 One change: all are tried. Two: pairs of the `CLOSEST` single changes that bring our value nearest to the printed one are tried, and every
 pair that the search happened to try. More: every tried trial under which the statement holds, with each change that it does not need taken
@@ -27,18 +27,19 @@ class Ablation(NamedTuple):
     singles: int
 
 
-def ablate(statement: Statement, trials: Mapping[Assumptions, Trial], attempt: Try, confirm: Try) -> Ablation:
-    """Return the fewest changes under which a statement holds.
+def ablate(statement: Statement, base: Assumptions, trials: Mapping[Assumptions, Trial], attempt: Try, confirm: Try) -> Ablation:
+    """Return the fewest changes of the base under which a statement holds.
 
     Args:
-        statement: a statement that does not hold under the defaults.
-        trials: all trials of the search, the defaults and all their neighbours among them.
+        statement: a statement that does not hold under the base.
+        base: assumptions that changes are counted from.
+        trials: trials of the search under which the changes of the base stay, the base and its neighbours among them.
         attempt: tries assumptions with few worlds.
         confirm: tries them with more worlds and longer calls.
     """
-    holding = sorted((one for one in trials.values() if statement.id in one.held), key=lambda one: _damage(one, trials))
-    singles = [one for one in holding if len(one.assumed.changes) == 1]
-    for candidates in (singles, _pairs(statement, holding, trials, attempt), _shrunk(statement.id, holding, attempt)):
+    holding = sorted((one for one in trials.values() if statement.id in one.held), key=lambda one: _damage(one, trials[base]))
+    singles = [one for one in holding if len(differences(one.assumed, base)) == 1]
+    for candidates in (singles, _pairs(statement, base, trials, attempt), _shrunk(statement.id, base, holding, attempt)):
         for _, candidate in zip(range(CONFIRMED), candidates, strict=False):
             confirmed = confirm(candidate.assumed)
             if statement.id in confirmed.held:
@@ -46,29 +47,35 @@ def ablate(statement: Statement, trials: Mapping[Assumptions, Trial], attempt: T
     return Ablation(statement.id, None, len(singles))
 
 
-def _damage(trial: Trial, trials: Mapping[Assumptions, Trial]) -> tuple[int, int]:
+def differences(assumed: Assumptions, base: Assumptions) -> dict[str, Any]:
+    """Return the fields of assumptions that differ from those of the base, with their values."""
+    return {name: getattr(assumed, name) for name in DECLARED if getattr(assumed, name) != getattr(base, name)}
+
+
+def _damage(trial: Trial, base: Trial) -> tuple[int, int]:
     """Return number of changes and number of statements broken, to choose the mildest of the trials that do."""
-    return len(trial.assumed.changes), len(trials[Assumptions()].held - trial.held)
+    return len(differences(trial.assumed, base.assumed)), len(base.held - trial.held)
 
 
-def _pairs(statement: Statement, holding: Sequence[Trial], trials: Mapping[Assumptions, Trial], attempt: Try) -> Iterator[Trial]:
-    yield from (one for one in holding if len(one.assumed.changes) == 2)
-    singles = sorted((one for one in trials.values() if len(one.assumed.changes) == 1), key=lambda one: gap(statement, one))
-    closest = [one for one in singles if gap(statement, one) < gap(statement, trials[Assumptions()])][:CLOSEST]
+def _pairs(statement: Statement, base: Assumptions, trials: Mapping[Assumptions, Trial], attempt: Try) -> Iterator[Trial]:
+    doubles = [one for one in trials.values() if statement.id in one.held and len(differences(one.assumed, base)) == 2]
+    yield from sorted(doubles, key=lambda one: _damage(one, trials[base]))
+    singles = sorted((one for one in trials.values() if len(differences(one.assumed, base)) == 1), key=lambda one: gap(statement, one))
+    closest = [one for one in singles if gap(statement, one) < gap(statement, trials[base])][:CLOSEST]
     for one, other in combinations(closest, 2):
-        if not one.assumed.changes.keys() & other.assumed.changes.keys():
-            trial = attempt(replace(one.assumed, **other.assumed.changes))
+        if not differences(one.assumed, base).keys() & differences(other.assumed, base).keys():
+            trial = attempt(replace(one.assumed, **differences(other.assumed, base)))
             if statement.id in trial.held:
                 yield trial
 
 
-def _shrunk(name: str, holding: Sequence[Trial], attempt: Try) -> Iterator[Trial]:
+def _shrunk(name: str, base: Assumptions, holding: Sequence[Trial], attempt: Try) -> Iterator[Trial]:
     """Yield trials of more than two changes without the changes that the statement does not need."""
     for start in holding:
-        if len(start.assumed.changes) > 2:
+        if len(differences(start.assumed, base)) > 2:
             trial = start
-            for field in start.assumed.changes:
-                less = attempt(replace(trial.assumed, **{field: DECLARED[field].values[0]}))
+            for field in differences(start.assumed, base):
+                less = attempt(replace(trial.assumed, **{field: getattr(base, field)}))
                 trial = less if name in less.held else trial
             yield trial
 
@@ -80,8 +87,3 @@ def gap(statement: Statement, trial: Trial) -> float:
     low, high = statement.accepted or (0.0, float("inf"))
     distance = max(low - ours, ours - high, 0.0)
     return distance if distance == distance else float("inf")
-
-
-def size_of(changes: Mapping[str, Any]) -> str:
-    """Return changes as text, each from its default."""
-    return ", ".join(f"{name} {DECLARED[name].values[0]} -> {value}" for name, value in changes.items())

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from vcgym.leaderboard.papers.inverse.ablation import Ablation
+from vcgym.leaderboard.papers.inverse.ablation import Ablation, differences
 from vcgym.leaderboard.papers.inverse.assumptions import DECLARED
 from vcgym.leaderboard.papers.inverse.results import FILE, MIXED, OUT_OF_REACH, AblationRow, Best, Changes, Value
 from vcgym.leaderboard.papers.inverse.trial import Trial
@@ -15,10 +15,11 @@ VERSION = 1
 
 
 def row_of(found: Ablation, base: Trial) -> AblationRow:
-    """Return the row of an ablation, beside the trial of the defaults."""
+    """Return the row of an ablation, beside the trial of its base."""
     name, trial = found.statement, found.trial or base
+    changes = differences(trial.assumed, base.assumed)
     return AblationRow(
-        statement=name, changes=trial.assumed.changes, cause=cause_of(trial.assumed.changes), before=value_of(base, name),
+        statement=name, changes=changes, cause=cause_of(changes), before=value_of(base, name),
         after=value_of(trial, name), singles=found.singles, gained=tuple(sorted(trial.held - base.held)),
         broken=tuple(sorted(base.held - trial.held)),
     )  # fmt: skip

@@ -7,16 +7,17 @@ from vcgym.leaderboard.papers.inverse.assumptions import DECLARED
 from vcgym.leaderboard.papers.inverse.page import changed, value_text
 from vcgym.leaderboard.papers.inverse.results import Inverse
 from vcgym.leaderboard.papers.inverse.trial import judged_statements
+from vcgym.leaderboard.papers.vcroute.statements import LATE_LEARNS
 
 
 def experiments(found: Inverse) -> Iterator[Experiment]:
-    """Yield the experiment for each statement that does not hold under the defaults."""
+    """Yield the experiment for each statement that does not hold, as WMJitter is printed or if late packets teach."""
     by_id = {one.id: one for one in judged_statements()}
-    for row in found.ablation:
-        value = value_text(by_id[row.statement], row.after)
+    for reading, row in (*(("", row) for row in found.ablation), *((LATE_LEARNS, row) for row in found.late)):
+        name, value = f"{row.statement}{reading}", value_text(by_id[row.statement], row.after)
         if row.changes:
-            causes = tuple(dict.fromkeys(DECLARED[name].cause for name in row.changes))
-            yield Experiment(statement=row.statement, causes=causes, changed=f"mode paper with {changed(row.changes)}", found=value)
+            causes = tuple(dict.fromkeys(DECLARED[field].cause for field in row.changes))
+            yield Experiment(statement=name, causes=causes, changed=f"mode paper with {changed(row.changes)}", found=value)
         else:
-            name = f"none of {found.budget.tried} combinations of assumptions"
-            yield Experiment(statement=row.statement, causes=(OUT_OF_REACH,), changed=name, found=f"{value} in mode paper")
+            tried = f"none of {found.budget.late if reading else found.budget.tried} combinations of assumptions"
+            yield Experiment(statement=name, causes=(OUT_OF_REACH,), changed=tried, found=f"{value} in mode paper")

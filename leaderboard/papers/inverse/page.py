@@ -25,6 +25,7 @@ def document(found: Inverse) -> str:
     return render(
         _TEMPLATE, found=found, joint=joint, changed=changed, sizes=sizes, causes=Counter(row.cause for row in found.ablation),
         fields=_fields(), best=_best_table(found), log=_log_table(found.authors_log), statements=_statements(found, joint),
+        late=_late_table(found),
     )  # fmt: skip
 
 
@@ -78,11 +79,20 @@ def _statements(found: Inverse, joint: Best) -> str:
 
 def _line(statement: VCRouteStatement, row: AblationRow | None, joint: Value, held: bool) -> list[str]:
     best = value_text(statement, joint)
-    named = [statement.text, statement.source, statement.published]
-    if row is None:
-        return [*named, "**holds**", f"**holds** {best}" if held else best, "", "", ""]
+    cells = [statement.text, statement.source, statement.published, "**holds**", "", "", ""] if row is None else _failed(statement, row)
+    return [*cells[:4], f"**holds** {best}" if held else best, *cells[4:]]
+
+
+def _failed(statement: VCRouteStatement, row: AblationRow) -> list[str]:
     fewest = f"{changed(row.changes)}: {value_text(statement, row.after)}" if row.changes else "none found"
-    return [*named, value_text(statement, row.before), f"**holds** {best}" if held else best, fewest, row.cause, str(len(row.broken))]
+    named = [statement.text, statement.source, statement.published]
+    return [*named, value_text(statement, row.before), fewest, row.cause, str(len(row.broken))]
+
+
+def _late_table(found: Inverse) -> str:
+    headings = ("statement", "source", "published", "late packets teach", "fewest further changes", "cause", "broken")
+    by_id = {one.id: one for one in judged_statements()}
+    return markdown_table(headings, [_failed(by_id[row.statement], row) for row in found.late], headings[:-1])
 
 
 def value_text(statement: VCRouteStatement, value: Value) -> str:

@@ -28,6 +28,7 @@ class Budget(Record):
         seeds: seeds of the quasi-random samples.
         sample: assumptions per sample.
         tried: different assumptions tried in all.
+        late: those of them under which late packets teach.
         confirmed: those of them played again with as many worlds as the reproduction.
         rough: worlds per pair, minimum number of worlds of a scenario, and packets per call of a first trial.
         full: the same of a confirmation.
@@ -37,6 +38,7 @@ class Budget(Record):
     seeds: tuple[int, ...]
     sample: int
     tried: int
+    late: int
     confirmed: int
     rough: tuple[int, int, int]
     full: tuple[int, int, int]
@@ -61,17 +63,17 @@ class Best(Record):
 
 
 class AblationRow(Record):
-    """Cause of one statement that does not hold under the defaults.
+    """Cause of one statement that does not hold under the base, the defaults or those with late packets teaching.
 
     Attributes:
         statement: id of the statement.
-        changes: the fewest changes found that make it hold; empty if none was found.
+        changes: the fewest changes of the base found that make it hold; empty if none was found.
         cause: cause of all fields changed, MIXED if they have several, or OUT_OF_REACH.
-        before: our value under the defaults.
-        after: our value under the changes; that of the defaults if there are none.
+        before: our value under the base.
+        after: our value under the changes; that of the base if there are none.
         singles: number of single changes that make it hold with few worlds.
-        gained: statements that hold under the changes and not under the defaults.
-        broken: statements that hold under the defaults and not under the changes.
+        gained: statements that hold under the changes and not under the base.
+        broken: statements that hold under the base and not under the changes.
     """
 
     statement: str
@@ -125,6 +127,7 @@ class Inverse(Carded):
         best: best joint assumptions: for the paper by seed, then for each source.
         values: statement -> our value under the best joint assumptions for the paper.
         ablation: a row per statement that does not hold under the defaults.
+        late: the same for the statements with a second reading, if late packets teach WMJitter's lag.
         authors_log: fit to the authors' log; None if it was not among the measured data.
     """
 
@@ -135,6 +138,7 @@ class Inverse(Carded):
     best: tuple[Best, ...]
     values: dict[str, Value]
     ablation: tuple[AblationRow, ...]
+    late: tuple[AblationRow, ...]
     authors_log: AuthorsLog | None
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from vcgym.agents.tracking.progress import OnProgress
@@ -11,10 +11,12 @@ from vcgym.leaderboard.papers.inverse.assumptions import Assumptions
 from vcgym.leaderboard.papers.inverse.authors_log import compared
 from vcgym.leaderboard.papers.inverse.conclusions import VERSION, best_of, card_of, never_held, row_of, value_of
 from vcgym.leaderboard.papers.inverse.page import document
-from vcgym.leaderboard.papers.inverse.results import FILE, Budget, Inverse
+from vcgym.leaderboard.papers.inverse.results import FILE, AblationRow, Budget, Inverse
 from vcgym.leaderboard.papers.inverse.search import Try, climb, most_held, sample
 from vcgym.leaderboard.papers.inverse.trial import Size, Trial, judged_statements, tried
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.papers.statements import Statement
+from vcgym.leaderboard.papers.vcroute.statements import LATE_LEARNS, load_statements
 from vcgym.network.traces.cards import DATA_VARIABLE, data_root, parse_carded
 from vcgym.network.traces.plain_file import replace_file
 
@@ -46,8 +48,9 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
     rough, full = (_attempts(size, trials, config, on_progress) for size in (ROUGH, full_size))
     climbs = {seed: full(assumed) for seed, assumed in _explore(config, rough)}
     base, statements = full(Assumptions()), judged_statements()
-    failed = [one for one in statements if one.id not in base.held]
-    ablations = [row_of(ablate(one, dict(trials[ROUGH]), rough, full), base) for one in failed]
+    twice = {one.id.removesuffix(LATE_LEARNS) for one in load_statements() if one.id.endswith(LATE_LEARNS)}
+    late = _explained(Assumptions(late_teaches=True), [one for one in statements if one.id in twice], rough, full, trials[ROUGH])
+    ablations = _explained(Assumptions(), statements, rough, full, trials[ROUGH])
     names = tuple(one.id for one in statements)
     best = [best_of(ALL, seed, trial, names) for seed, trial in climbs.items()]
     for source in dict.fromkeys(one.source for one in statements):
@@ -57,14 +60,16 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
     log = compared(data_root()) if os.environ.get(DATA_VARIABLE) else None
     budget = Budget(
         version=VERSION, seeds=config.search_seeds, sample=config.search_sample, tried=len(trials[ROUGH]),
-        confirmed=len(trials[full_size]), rough=tuple(ROUGH), full=tuple(full_size),
+        late=sum(assumed.late_teaches for assumed in trials[ROUGH]), confirmed=len(trials[full_size]), rough=tuple(ROUGH),
+        full=tuple(full_size),
     )  # fmt: skip
     body = {
         "budget": budget.model_dump(mode="json"), "judged": names, "held": [name for name in names if name in base.held],
         "never": never_held(names, (trial for of_size in trials.values() for trial in of_size.values())),
         "best": [one.model_dump(mode="json") for one in best],
         "values": {name: value_of(joint, name).model_dump(mode="json") for name in names},
-        "ablation": [row.model_dump(mode="json") for row in ablations], "authors_log": log.model_dump(mode="json") if log else None,
+        "ablation": [row.model_dump(mode="json") for row in ablations], "late": [row.model_dump(mode="json") for row in late],
+        "authors_log": log.model_dump(mode="json") if log else None,
     }  # fmt: skip
     text = json.dumps({"card": card_of(body), **body}, indent=1) + "\n"
     replace_file(config.folder / FILE, text.encode())
@@ -83,6 +88,17 @@ def _attempts(size: Size, trials: Trials, config: ReproduceConfig, on_progress: 
         return done[assumed]
 
     return attempt
+
+
+def _explained(
+    base: Assumptions, statements: Iterable[Statement], rough: Try, full: Try, trials: Mapping[Assumptions, Trial]
+) -> list[AblationRow]:  # fmt: skip
+    """Return a row for each statement that does not hold under the base; only trials count under which the changes of the base stay."""
+    for assumed in (base, *base.neighbours()):
+        rough(assumed)
+    like = {assumed: trial for assumed, trial in trials.items() if base.changes.items() <= assumed.changes.items()}
+    start = full(base)
+    return [row_of(ablate(one, base, like, rough, full), start) for one in statements if one.id not in start.held]
 
 
 def _explore(config: ReproduceConfig, rough: Try) -> Iterable[tuple[int, Assumptions]]:

@@ -150,7 +150,7 @@ HELD = {
 def ablated(name, more=()):
     attempt = made_up(HELD)
     trials = {assumed: attempt(assumed) for assumed in (Assumptions(), *Assumptions().neighbours(), *more)}
-    return ablate(next(one for one in STATEMENTS if one.id == name), trials, attempt, attempt)
+    return ablate(next(one for one in STATEMENTS if one.id == name), Assumptions(), trials, attempt, attempt)
 
 
 def test_the_fewest_changes_are_found():
