@@ -25,8 +25,9 @@ class Budget(Record):
 
     Attributes:
         version: of the declared family; a changed field or value gives another one.
-        seeds: seeds of the quasi-random samples.
-        sample: assumptions per sample.
+        seeds: seeds of the genetic searches.
+        sample: assumptions in the first, quasi-random sample of a seed, and in each generation.
+        generations: generations after the sample.
         tried: different assumptions tried in all.
         late: those of them under which late packets teach.
         confirmed: those of them played again with as many worlds as the reproduction.
@@ -37,6 +38,7 @@ class Budget(Record):
     version: int
     seeds: tuple[int, ...]
     sample: int
+    generations: int
     tried: int
     late: int
     confirmed: int
@@ -49,7 +51,7 @@ class Best(Record):
 
     Attributes:
         source: source of the statements; "all" for the paper.
-        seed: seed of the sample that the climb started from; None if all confirmed trials compete.
+        seed: seed of the genetic search from whose best point the climb started; None if all confirmed trials compete.
         changes: the assumptions.
         held: statements that hold under them.
         of: number of judged statements.

@@ -12,7 +12,7 @@ from vcgym.leaderboard.papers.inverse.authors_log import compared
 from vcgym.leaderboard.papers.inverse.conclusions import VERSION, best_of, card_of, never_held, row_of, value_of
 from vcgym.leaderboard.papers.inverse.page import document
 from vcgym.leaderboard.papers.inverse.results import FILE, AblationRow, Budget, Inverse
-from vcgym.leaderboard.papers.inverse.search import Try, climb, most_held, sample
+from vcgym.leaderboard.papers.inverse.search import GENERATIONS, Try, climb, evolve, most_held
 from vcgym.leaderboard.papers.inverse.trial import Size, Trial, judged_statements, tried
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
 from vcgym.leaderboard.papers.statements import Statement
@@ -46,7 +46,7 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
     trials: Trials = {}
     full_size = Size(config.seeds, config.min_worlds, config.packets)
     rough, full = (_attempts(size, trials, config, on_progress) for size in (ROUGH, full_size))
-    climbs = {seed: full(assumed) for seed, assumed in _explore(config, rough)}
+    climbs = {seed: climb(assumed, full) for seed, assumed in _explore(config, rough)}
     base, statements = full(Assumptions()), judged_statements()
     twice = {one.id.removesuffix(LATE_LEARNS) for one in load_statements() if one.id.endswith(LATE_LEARNS)}
     late = _explained(Assumptions(late_teaches=True), [one for one in statements if one.id in twice], rough, full, trials[ROUGH])
@@ -59,7 +59,7 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
     joint = most_held(climbs.values(), frozenset(names))
     log = compared(data_root()) if os.environ.get(DATA_VARIABLE) else None
     budget = Budget(
-        version=VERSION, seeds=config.search_seeds, sample=config.search_sample, tried=len(trials[ROUGH]),
+        version=VERSION, seeds=config.search_seeds, sample=config.search_sample, generations=GENERATIONS, tried=len(trials[ROUGH]),
         late=sum(assumed.late_teaches for assumed in trials[ROUGH]), confirmed=len(trials[full_size]), rough=tuple(ROUGH),
         full=tuple(full_size),
     )  # fmt: skip
@@ -102,9 +102,8 @@ def _explained(
 
 
 def _explore(config: ReproduceConfig, rough: Try) -> Iterable[tuple[int, Assumptions]]:
-    """Try the defaults and every single change; yield each seed with the assumptions in which the climb from its best point ends."""
+    """Try the defaults and every single change; yield each seed with the best assumptions of its genetic search."""
     for assumed in (Assumptions(), *Assumptions().neighbours()):
         rough(assumed)
     for seed in config.search_seeds:
-        starts = [rough(assumed) for assumed in sample(seed, config.search_sample)]
-        yield seed, climb(most_held(starts, frozenset(starts[0].rows)).assumed, rough).assumed
+        yield seed, evolve(seed, config.search_sample, rough).assumed

@@ -1,29 +1,41 @@
-"""Search for the assumptions under which most statements hold together: single changes, a sparse quasi-random sample, and a climb.
+"""Search for the assumptions under which most statements hold together: single changes, a genetic search, and a climb.
 
-The sample is a scrambled Sobol sequence (Owen, Journal of Complexity 14, 1998) whose points change each field with probability `CHANGED`,
-so that most points stay near the defaults, where causes can be read off. The climb takes the fields in turn and keeps the value under which
-most statements hold, until a whole turn changes nothing. The length of the calls keeps its default there, because longer calls cost more.
+The genetic search begins with a scrambled Sobol sequence (Owen, Journal of Complexity 14, 1998) whose points change each field with
+probability `CHANGED`, so that most points stay near the defaults, where causes can be read off. Each generation has as many children as the
+sample: fields of two survivors, mixed at random, some redrawn; the best of parents and children survive (Baeck, Evolutionary Algorithms in
+Theory and Practice, 1996, (mu + lambda) selection). The climb takes the fields in turn and keeps the best value; when a whole turn changes
+nothing, it tries pairs of the changes that cost least alone. Of assumptions that hold equally many statements those with fewer changes are
+better, so that a field that does not matter ends at its default. The length of the calls keeps its default in both, because longer calls
+cost more.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
+import numpy as np
 from scipy.stats import qmc
 
 from vcgym.leaderboard.papers.inverse.assumptions import DECLARED, Assumptions
 from vcgym.leaderboard.papers.inverse.trial import Trial
 
 CHANGED = 0.2
+REDRAWN = 0.08  # share of the fields of a child
+GENERATIONS = 8
+PAIRED = 12
 
 Try = Callable[[Assumptions], Trial]
 """Returns the trial of assumptions."""
+
+_LENGTH = {"length": DECLARED["length"].values[0]}
+_SINGLE = [(name, value) for name, known in DECLARED.items() if name not in _LENGTH for value in known.values]
 
 
 def sample(seed: int, count: int) -> list[Assumptions]:
     """Return `count` assumptions, a power of two, of the sequence `seed`."""
     points = qmc.Sobol(len(DECLARED), scramble=True, rng=seed).random(count)
-    return [Assumptions(**dict(zip(DECLARED, map(_value, DECLARED, point), strict=True))) for point in points]
+    return [Assumptions(**{**dict(zip(DECLARED, map(_value, DECLARED, point), strict=True)), **_LENGTH}) for point in points]
 
 
 def _value(name: str, u: float) -> Any:
@@ -31,19 +43,53 @@ def _value(name: str, u: float) -> Any:
     return default if u >= CHANGED else others[int(u / CHANGED * len(others))]
 
 
+def evolve(seed: int, count: int, attempt: Try) -> Trial:
+    """Return the best trial of GENERATIONS generations of `count` assumptions, a power of two, that begin with the sample of `seed`."""
+    draws = np.random.default_rng(seed)
+    alive = [attempt(assumed) for assumed in dict.fromkeys(sample(seed, count))]
+    for _ in range(GENERATIONS):
+        children = [_child(draws, *(alive[index] for index in draws.choice(len(alive), 2, replace=False))) for _ in range(count)]
+        everyone = {trial.assumed: trial for trial in (*alive, *map(attempt, children))}
+        alive = sorted(everyone.values(), key=_rank)[:count]
+    return alive[0]
+
+
+def _child(draws: np.random.Generator, one: Trial, other: Trial) -> Assumptions:
+    """Return each field of one or the other parent, some redrawn from their declared values."""
+    fields = {name: getattr((one if draws.random() < 0.5 else other).assumed, name) for name in DECLARED}
+    redrawn = {name: known.values[draws.integers(len(known.values))] for name, known in DECLARED.items() if draws.random() < REDRAWN}
+    return Assumptions(**{**fields, **redrawn, **_LENGTH})
+
+
 def climb(start: Assumptions, attempt: Try) -> Trial:
-    """Return the trial that the climb from `start` ends in; of equally good values the first tried one is kept."""
-    best, turned = attempt(replace(start, length=DECLARED["length"].values[0])), True
-    climbed = [(name, value) for name, known in DECLARED.items() if name != "length" for value in known.values]
-    while turned:
-        turned = False
-        for name, value in climbed:
-            trial = attempt(replace(best.assumed, **{name: value}))
-            if len(trial.held) > len(best.held):
-                best, turned = trial, True
+    """Return the trial that the climb from `start` ends in: nothing better is one change away, or two of those that cost least alone."""
+    best = attempt(replace(start, **_LENGTH))
+    while better := _one_better(best, attempt) or _two_better(best, attempt):
+        best = better
     return best
+
+
+def _one_better(best: Trial, attempt: Try) -> Trial | None:
+    """Return the best trial after a turn through all fields, each from the best so far; None if no change is better."""
+    start = best
+    for name, value in _SINGLE:
+        best = min(best, attempt(replace(best.assumed, **{name: value})), key=_rank)
+    return None if best is start else best
+
+
+def _two_better(best: Trial, attempt: Try) -> Trial | None:
+    """Return the first trial that is better after two of the `PAIRED` least costly single changes; None if there is none."""
+    changes = [(name, value) for name, value in _SINGLE if getattr(best.assumed, name) != value]
+    closest = sorted(changes, key=lambda change: _rank(attempt(replace(best.assumed, **dict([change])))))[:PAIRED]
+    pairs = (dict(pair) for pair in combinations(closest, 2))
+    trials = (attempt(replace(best.assumed, **pair)) for pair in pairs if len(pair) == 2)
+    return next((trial for trial in trials if _rank(trial) < _rank(best)), None)
 
 
 def most_held(trials: Iterable[Trial], among: frozenset[str]) -> Trial:
     """Return the trial under which most of the statements `among` hold; of equals the one with fewest changes, then the first."""
     return min(trials, key=lambda trial: (-len(trial.held & among), len(trial.assumed.changes)))
+
+
+def _rank(trial: Trial) -> tuple[int, int]:
+    return -len(trial.held), len(trial.assumed.changes)

@@ -13,7 +13,7 @@ from vcgym.leaderboard.papers.causes import SHARES, share_of
 from vcgym.leaderboard.papers.judge import CANNOT, REPRODUCED
 from vcgym.leaderboard.papers.picture.layout import PAPERS, Paper, by_source, of_paper, tables
 from vcgym.leaderboard.papers.statements import Statement
-from vcgym.leaderboard.papers.verdicts import INPUT, shown
+from vcgym.leaderboard.papers.verdicts import ANY, INPUT, shown
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
 from vcgym.network.traces.plain_file import replace_file
@@ -95,4 +95,5 @@ def _state(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _line(row: Mapping[str, Any]) -> str:
     cause = f" Cause: {row['cause']}. {row['experiment']}." if row["cause"] else ""
-    return f"{row['mode']}: {row['verdict']} {shown(row)}".rstrip() + f"; {row['reason']}.{cause}"
+    setting = "" if row["mode"] == ANY else f"{row['mode']}: "
+    return f"{setting}{row['verdict']} {shown(row)}".rstrip() + f"; {row['reason']}.{cause}"

@@ -17,7 +17,7 @@ from vcgym.leaderboard.papers.inverse.experiments import experiments
 from vcgym.leaderboard.papers.inverse.page import document
 from vcgym.leaderboard.papers.inverse.readings import count_lost, systems_of
 from vcgym.leaderboard.papers.inverse.results import OUT_OF_REACH, Inverse, load_inverse
-from vcgym.leaderboard.papers.inverse.search import climb, sample
+from vcgym.leaderboard.papers.inverse.search import climb, evolve, sample
 from vcgym.leaderboard.papers.inverse.trial import Trial, judged_statements
 from vcgym.leaderboard.papers.inverse.worlds import AssumedRecipe
 from vcgym.leaderboard.papers.judge import NOT, REPRODUCED
@@ -167,6 +167,21 @@ def test_the_climb_ends_where_no_single_change_is_better():
     best = climb(Assumptions(), attempt)
     assert {FIRST, SECOND} <= best.held
     assert all(len(attempt(near).held) <= len(best.held) for near in best.assumed.neighbours())
+
+
+def test_the_climb_leaves_a_point_that_only_two_changes_improve():
+    both = {"round_trip", "order"}
+    attempt = made_up({FIRST: lambda changes: both <= set(changes), SECOND: lambda changes: "burst" not in changes})
+    best = climb(Assumptions(), attempt)
+    assert best.held == {FIRST, SECOND}
+    assert set(best.assumed.changes) == both  # a field that does not matter keeps its default
+
+
+def test_the_genetic_search_finds_what_its_sample_lacks():
+    attempt = made_up(HELD | {FIRST: lambda changes: changes.get("clock_ppm") == 100.0})
+    found = evolve(0, 16, attempt)
+    assert found.assumed == evolve(0, 16, attempt).assumed
+    assert len(found.held) > max(len(attempt(assumed).held) for assumed in sample(0, 16))
 
 
 def test_the_sample_is_sparse_and_its_seed_decides_it():
