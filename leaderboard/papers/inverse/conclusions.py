@@ -34,7 +34,7 @@ def cause_of(changes: Changes) -> Any:
 def best_of(source: str, seed: int | None, trial: Trial, of: Sequence[str]) -> Best:
     """Return what holds of the statements `of` in a trial; see `Best`."""
     held = tuple(name for name in of if name in trial.held)
-    return Best(source=source, seed=seed, changes=trial.assumed.changes, held=held, of=len(of))
+    return Best(source=source, seed=seed, changes=trial.assumed.changes, held=held, of=len(of), without={})
 
 
 def never_held(names: Iterable[str], trials: Iterable[Trial]) -> list[str]:

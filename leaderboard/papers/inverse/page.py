@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,15 @@ _TEMPLATE = Path(__file__).parent / "inverse.md.j2"
 
 def document(found: Inverse) -> str:
     """Return the page as Markdown."""
-    joint = max((best for best in found.best if best.seed is not None), key=lambda best: len(best.held))
+    ends = [best for best in found.best if best.seed is not None]
+    held = [frozenset(best.held) for best in ends]
+    joint = max(ends, key=lambda best: len(best.held))
     sizes = Counter(min(len(row.changes), 3) for row in found.ablation)
     return render(
         _TEMPLATE, found=found, joint=joint, changed=changed, sizes=sizes, causes=Counter(row.cause for row in found.ablation),
         fields=_fields(), best=_best_table(found), log=_log_table(found.authors_log), statements=_statements(found, joint),
-        late=_late_table(found),
+        late=_late_table(found), ends=ends, ends_table=_ends_table(ends), common=len(frozenset.intersection(*held)),
+        anywhere=len(frozenset.union(*held)),
     )  # fmt: skip
 
 
@@ -44,6 +47,15 @@ def _best_table(found: Inverse) -> str:
     headings = ("statements", "changes", "hold together")
     lines = [[_name(best), changed(best.changes), f"{len(best.held)} of {best.of}"] for best in found.best]
     return markdown_table(headings, lines, headings[:2])
+
+
+def _ends_table(ends: Sequence[Best]) -> str:
+    lines = [
+        [f"`{name}`", *(f"{best.changes[name]} ({best.without[name]})" if name in best.changes else "" for best in ends)]
+        for name in DECLARED if any(name in best.changes for best in ends)
+    ]  # fmt: skip
+    headings = ("assumption", *(f"seed {best.seed}" for best in ends))
+    return markdown_table(headings, lines, headings)
 
 
 def _log_table(log: AuthorsLog | None) -> str:

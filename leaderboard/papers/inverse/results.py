@@ -55,6 +55,7 @@ class Best(Record):
         changes: the assumptions.
         held: statements that hold under them.
         of: number of judged statements.
+        without: for an end of a seed's search: changed field -> number of statements that hold if it alone keeps its default.
     """
 
     source: str
@@ -62,6 +63,7 @@ class Best(Record):
     changes: Changes
     held: tuple[str, ...]
     of: int
+    without: dict[str, int]
 
 
 class AblationRow(Record):

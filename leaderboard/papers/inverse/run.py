@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from vcgym.agents.tracking.progress import OnProgress
@@ -52,7 +53,7 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
     late = _explained(Assumptions(late_teaches=True), [one for one in statements if one.id in twice], rough, full, trials[ROUGH])
     ablations = _explained(Assumptions(), statements, rough, full, trials[ROUGH])
     names = tuple(one.id for one in statements)
-    best = [best_of(ALL, seed, trial, names) for seed, trial in climbs.items()]
+    best = [best_of(ALL, seed, trial, names).model_copy(update={"without": _without(trial, full)}) for seed, trial in climbs.items()]
     for source in dict.fromkeys(one.source for one in statements):
         of = tuple(one.id for one in statements if one.source == source)
         best.append(best_of(source, None, most_held(trials[full_size].values(), frozenset(of)), of))
@@ -88,6 +89,12 @@ def _attempts(size: Size, trials: Trials, config: ReproduceConfig, on_progress: 
         return done[assumed]
 
     return attempt
+
+
+def _without(end: Trial, full: Try) -> dict[str, int]:
+    """Return the number of statements that hold if one change alone is taken back, for each change of the end of a search."""
+    default = Assumptions()
+    return {name: len(full(replace(end.assumed, **{name: getattr(default, name)})).held) for name in end.assumed.changes}
 
 
 def _explained(
