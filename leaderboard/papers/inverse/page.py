@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ def document(found: Inverse) -> str:
         _TEMPLATE, found=found, joint=joint, changed=changed, sizes=sizes, causes=Counter(row.cause for row in found.ablation),
         fields=_fields(), best=_best_table(found), log=_log_table(found.authors_log), statements=_statements(found, joint),
         late=_late_table(found), ends=ends, ends_table=_ends_table(ends), common=len(frozenset.intersection(*held)),
-        anywhere=len(frozenset.union(*held)),
+        anywhere=len(frozenset.union(*held)), pairs=[(a.seed, b.seed, len({*a.held} & {*b.held})) for a, b in combinations(ends, 2)],
+        values=Counter((name, value) for best in ends for name, value in best.changes.items()).most_common(),
     )  # fmt: skip
 
 

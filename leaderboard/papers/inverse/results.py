@@ -75,7 +75,7 @@ class AblationRow(Record):
         cause: cause of all fields changed, MIXED if they have several, or OUT_OF_REACH.
         before: our value under the base.
         after: our value under the changes; that of the base if there are none.
-        singles: number of single changes that make it hold with few worlds.
+        singles: number of single changes that make it hold, in the larger of the trials that there are.
         gained: statements that hold under the changes and not under the base.
         broken: statements that hold under the base and not under the changes.
     """

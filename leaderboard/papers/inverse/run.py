@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,8 +50,8 @@ def search(config: ReproduceConfig, on_progress: OnProgress) -> Path:
     climbs = {seed: climb(assumed, full) for seed, assumed in _explore(config, rough)}
     base, statements = full(Assumptions()), judged_statements()
     twice = {one.id.removesuffix(LATE_LEARNS) for one in load_statements() if one.id.endswith(LATE_LEARNS)}
-    late = _explained(Assumptions(late_teaches=True), [one for one in statements if one.id in twice], rough, full, trials[ROUGH])
-    ablations = _explained(Assumptions(), statements, rough, full, trials[ROUGH])
+    late = _explained(Assumptions(late_teaches=True), [one for one in statements if one.id in twice], rough, full, trials)
+    ablations = _explained(Assumptions(), statements, rough, full, trials)
     names = tuple(one.id for one in statements)
     best = [best_of(ALL, seed, trial, names).model_copy(update={"without": _without(trial, full)}) for seed, trial in climbs.items()]
     for source in dict.fromkeys(one.source for one in statements):
@@ -98,13 +98,14 @@ def _without(end: Trial, full: Try) -> dict[str, int]:
 
 
 def _explained(
-    base: Assumptions, statements: Iterable[Statement], rough: Try, full: Try, trials: Mapping[Assumptions, Trial]
+    base: Assumptions, statements: Iterable[Statement], rough: Try, full: Try, trials: Trials
 ) -> list[AblationRow]:  # fmt: skip
     """Return a row for each statement that does not hold under the base; only trials count under which the changes of the base stay."""
     for assumed in (base, *base.neighbours()):
         rough(assumed)
-    like = {assumed: trial for assumed, trial in trials.items() if base.changes.items() <= assumed.changes.items()}
     start = full(base)
+    tried_so_far = {assumed: trial for of_size in trials.values() for assumed, trial in of_size.items()}  # the full one of two
+    like = {assumed: trial for assumed, trial in tried_so_far.items() if base.changes.items() <= assumed.changes.items()}
     return [row_of(ablate(one, base, like, rough, full), start) for one in statements if one.id not in start.held]
 
 

@@ -20,8 +20,8 @@ class ReproduceConfig(Config):
         min_worlds: minimum number of worlds of a scenario with few pairs.
         threads: threads that share the calls; no effect on the results.
         search: instead of judging, search for the assumptions under which the numbers would hold (`vcgym.leaderboard.papers.inverse`).
-        search_seeds: seeds of the search's samples; each gives a best joint setting of its own.
-        search_sample: assumptions per sample, a power of two.
+        search_seeds: seeds of the search; each gives a best joint setting of its own.
+        search_sample: assumptions in the first sample and in each generation of a seed, a power of two.
         data: folder of measured series; without it mode replay is left out.
         folder: folder for the parts, verdicts.parquet, reproduce.html and reproduction.md; or search and inverse_vcroute.json; or
             sending_verdicts.parquet and

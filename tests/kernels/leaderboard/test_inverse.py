@@ -22,6 +22,7 @@ from vcgym.leaderboard.papers.inverse.trial import Trial, judged_statements
 from vcgym.leaderboard.papers.inverse.worlds import AssumedRecipe
 from vcgym.leaderboard.papers.judge import NOT, REPRODUCED
 from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
+from vcgym.leaderboard.papers.vcroute.statements import LATE_LEARNS, load_statements
 from vcgym.leaderboard.results.cdf import GRID_MS
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.scenario import Scenario
@@ -204,9 +205,13 @@ def test_a_search_writes_what_it_found(tmp_path, monkeypatch):
     assert set(rows) == {one.id for one in STATEMENTS} - {FIRST}
     assert (rows[SECOND].changes, rows[SECOND].cause, rows[SECOND].broken) == ({"burst": "median"}, "world", (FIRST,))
     assert rows[THIRD].cause == "world"
+    late = {row.statement: row.changes for row in found.late}
+    assert late[SECOND] == {"burst": "median"}
+    assert {name + LATE_LEARNS for name in late} <= {one.id for one in load_statements()}
     assert rows[STATEMENTS[5].id].cause == "out of reach"
     assert STATEMENTS[5].id in found.never
     assert [(best.source, best.seed) for best in found.best[:2]] == [("all", 0), ("all", 1)]
+    assert all(best.without.keys() == best.changes.keys() and max(best.without.values()) < len(best.held) for best in found.best[:2])
     assert json.loads(text)["budget"]["seeds"] == [0, 1]
     assert all(f"| {one.text} | {one.source} |" in page for one in STATEMENTS)
 
@@ -234,5 +239,5 @@ def test_the_shipped_page_shows_the_shipped_outcome():
     found = load_inverse()
     assert (Path(__file__).parents[3] / "docs" / "inverse.md").read_text(encoding="utf-8") == document(found)
     shown = {one.statement: one for one in experiments(found)}
-    assert set(shown) == set(found.judged) - set(found.held)
+    assert set(shown) == (set(found.judged) - set(found.held)) | {row.statement + LATE_LEARNS for row in found.late}
     assert all((OUT_OF_REACH in shown[row.statement].causes) == (row.changes == {}) for row in found.ablation)

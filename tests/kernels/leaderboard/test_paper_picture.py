@@ -77,6 +77,8 @@ def test_a_page_for_each_paper_with_its_contradictions(tmp_path):
     assert set(written) == {paper.name for paper in PAPERS}
     text = written["vcroute"].read_text()
     assert text.count('<span class="number') == sum(one.id[:2] not in ("S1", "S2", "S3", "S4") for one in STATEMENTS)
+    assert all(paper.settings.split("'")[0] in written[paper.name].read_text() for paper in PAPERS)
+    assert "<h2>section 6.1</h2>" in written["celerity"].read_text()
     assert "100 * 9.1 / 796 = 1.143 [1.136, 1.15] %; printed: under 1 %" in text
     assert "setting 0: not; a reason. Cause: world." in text
     assert "contradicts itself" not in written["gcc"].read_text()
