@@ -12,7 +12,7 @@ USUAL_KBPS, so that fast networks are climbed as soon as slow ones; in quick sta
 smoother, but makes sessions with varying rates too small in the long run; delta; the start rate of a session; all parties act at the same
 instants; messages forward the newest header of every session; a link is dead after a second without a message; queueing does not count
 towards the delay bound while no tree is within it, since a source that falls silent costs its listeners more. Quick start increases only
-alpha: a larger beta, as in the paper, only filled queues. Left out: coded local recovery, so losses are not repaired.
+alpha: a larger beta, as in the paper, only filled queues. Coded local recovery is off unless `recovery` is positive.
 """
 
 import math
@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.conference.link_rates import Update, change_kbps, own_ranges, weigh_cut
-from vcgym.baselines.conference.packing import Packing, allocate_packing, pack
+from vcgym.baselines.conference.link_rates import Update, change_kbps, own_ranges, recovery_share, weigh_cut
+from vcgym.baselines.conference.packing import Packing, allocate_packing, fill_repairs, pack
 from vcgym.baselines.conference.reports import learn, measure, report, tell
 from vcgym.baselines.conference.session_rate import session_rate
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
@@ -52,6 +52,7 @@ class Celerity(NamedTuple):
         delta_kbps: bounds the marginal utility.
         start_kbps: initial rate on each direct link.
         bound_ms: bound on the delay from a source to a receiver.
+        recovery: share of unused link rates that carries coded packets, at most one per packet; 0 to 1.
     """
 
     gain: float = 0.065
@@ -61,6 +62,17 @@ class Celerity(NamedTuple):
     delta_kbps: float = 10.0
     start_kbps: float = 60.0
     bound_ms: float = DELAY_BOUND_MS
+    recovery: float = 0.0
+
+
+@recovery_share.register(Celerity)
+def _recovery_share(params):
+    return params.recovery
+
+
+@own_ranges.register
+def _own_ranges(params: Celerity) -> dict[str, tuple[float, float]]:
+    return {"recovery": (0.0, 1.0)}
 
 
 @weigh_cut.register(Celerity)
@@ -240,6 +252,8 @@ def _plan(params, state, net, m, now_us, seed, inside):
             _fill_counted(counted_ms, delay_ms, state.known_s[m], without)
             bound = weigh_cut(params, m, net.present, rates, counted_ms, state.cut[m, slot])
             count = pack(state.packing, m, net.present, rates, counted_ms, params.bound_ms, bound, trees, weights)
+    if net.repairs.share.size > 0:
+        fill_repairs(state.packing, rates, recovery_share(params), net.repairs.share[m, slot])
     packed = 0.0
     for tree in range(count):
         packed += net.weights[m, slot, tree]

@@ -53,6 +53,12 @@ def change_kbps(params, update):
     """Return the change in kbps of a session's rate on an overlay link, given an `Update`."""
 
 
+@generic()
+def recovery_share(params):
+    """Return the share of unused link rates that carries coded packets, 0 to 1."""
+    return 0.0
+
+
 @functools.singledispatch
 def own_ranges(params: Any) -> dict[str, tuple[float, float]]:
     """Return the allowed range of each parameter that Celerity does not have."""

@@ -75,6 +75,16 @@ def pack(work, source, receives, rates_kbps, delay_ms, bound_ms, rate_kbps, tree
 
 
 @kernel
+def fill_repairs(work, rates_kbps, share, repairs):
+    """Fill `repairs`, (P, P), with coded packets per packet: `share` of the rates that the trees packed last left over, at most 1."""
+    for i in range(len(rates_kbps)):
+        for j in range(len(rates_kbps)):
+            left_kbps = work.left_kbps[i, j]
+            used_kbps = rates_kbps[i, j] - left_kbps
+            repairs[i, j] = min(1.0, share * left_kbps / used_kbps) if used_kbps > 1e-6 else 0.0
+
+
+@kernel
 def _fill_cuts(work, source, receives, delay_ms, bound_ms):
     for j in range(receives.size):
         work.cut_kbps[j] = min_cut(source, j, receives, work.left_kbps, delay_ms, bound_ms)

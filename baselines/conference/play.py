@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.conference.celerity import allocate_celerity, play_celerity, start_celerity
+from vcgym.baselines.conference.link_rates import recovery_share
 from vcgym.baselines.conference.planned import OraclePlanned, Planned, plan
 from vcgym.baselines.conference.plans import follow
 from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
 from vcgym.network.overlay.forwarding import advance
 from vcgym.network.overlay.links import PACKET
-from vcgym.network.overlay.network import HEADER_BYTES, PACKET_BYTES, Network, start_network
+from vcgym.network.overlay.network import CODED_BYTES, HEADER_BYTES, PACKET_BYTES, Network, start_network
 from vcgym.network.overlay.world import ConferenceWorld, happen, network_of
 
 _US = 1_000_000
@@ -28,7 +29,7 @@ class Played(NamedTuple):
         bound_kbps: (seconds, P), min-cut of each session as known to its source; for planned trees the rate of each session.
         late: share of arrivals later than the delay bound.
         lost: (seconds,), share of packets lost on overlay links.
-        overhead: share of headers and messages in the bytes that entered overlay links.
+        overhead: share of headers, coded packets and messages in the bytes that entered overlay links.
         log: arrivals of media, of `vcgym.network.overlay.network.LOGGED`.
         emitted: (P,), packets sent by each source.
     """
@@ -66,7 +67,7 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> Played:
         ValueError: the world or the parameters are invalid.
         OverflowError: more arrivals than `log`.
     """
-    net, events = network_of(world, log)
+    net, events = network_of(world, log, recovers=recovery_share(params) > 0.0)
     parties, seconds, seed = len(net.sessions), int(world.seconds), np.uint64(world.seed)
     start_network(net, seed)
     if isinstance(params, Planned | OraclePlanned):
@@ -122,6 +123,7 @@ def _planned(world: ConferenceWorld, params: Planned | OraclePlanned, net: Netwo
 
 def _overhead(net: Network) -> float:
     parties, (updates, reports) = len(net.sessions), net.written.sum(axis=(1, 2))
-    media = net.measured["sent"].sum() - updates - reports
-    messages = updates * RATES_BYTES * parties + reports * STATE_BYTES * (parties - 1)
-    return float((media * HEADER_BYTES + messages) / (media * PACKET_BYTES + messages))
+    coded = int(net.repairs.counts[0])
+    media = net.measured["sent"].sum() - updates - reports - coded
+    others = updates * RATES_BYTES * parties + reports * STATE_BYTES * (parties - 1) + coded * CODED_BYTES
+    return float((media * HEADER_BYTES + others) / (media * PACKET_BYTES + others))

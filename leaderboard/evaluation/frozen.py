@@ -22,7 +22,9 @@ from vcgym.network.traces.cards import DataError
 
 SAMPLED = 3  # hashed worlds per part over paths: first, middle and last
 # Fields of worlds that were added after older suites were frozen.
-ADDED_LATER = ("discipline", "pauses_s", "backwards", "reverse", "file_bytes", "idle_s")
+ADDED_LATER = (
+    "discipline", "pauses_s", "backwards", "reverse", "file_bytes", "idle_s", "second", "at_second", "priority", "air", "station_mbps",
+)  # fmt: skip
 RENAMED = {"min_kbps": "least_kbps"}  # fields by the names under which older suites were frozen
 _HASHED_APART: Any = None  # traces are hashed by content
 
@@ -104,9 +106,10 @@ def links_hash(drawn: Iterable[SharedLink]) -> str:
     """Return the 16-digit hash of sampled bottlenecks, including their traces."""
     digest = hashlib.sha256()
     for link in drawn:
-        back = None if link.reverse is None else link.reverse._replace(trace=_HASHED_APART)
-        digest.update(_text(link._replace(trace=_HASHED_APART, reverse=back)).encode())
-        for trace in (link.trace,) if link.reverse is None else (link.trace, link.reverse.trace):
+        beside = {name: which for name in ("reverse", "second") if (which := getattr(link, name)) is not None}
+        apart = {name: which._replace(trace=_HASHED_APART) for name, which in beside.items()}
+        digest.update(_text(link._replace(trace=_HASHED_APART, **apart)).encode())
+        for trace in (link.trace, *(which.trace for which in beside.values())):
             digest.update(trace.name.encode() + trace.times_us.tobytes() + trace.rates_bps.tobytes())
     return digest.hexdigest()[:16]
 

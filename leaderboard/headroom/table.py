@@ -10,7 +10,7 @@ from vcgym.leaderboard.evaluation.bars import bar_of
 from vcgym.leaderboard.headroom.oracle_rows import JOINT as LIMITS
 from vcgym.leaderboard.report.board import BY_NAME, board_name
 from vcgym.leaderboard.report.scores.bar import TUNED
-from vcgym.leaderboard.results.call_columns import ANCHORS
+from vcgym.leaderboard.results.call_columns import ANCHORS, PUBLISHED
 
 JOINT = tuple(f"oracle_joint_{name}" for name in LIMITS if name != "any")
 MEASURED = {"r": "R", "mouth_to_ear_mean_ms": "ms", "concealed_share": "%"}
@@ -60,8 +60,8 @@ def _lines(rows: Iterable[Mapping[str, Any]], bar: str) -> list[HeadroomLine]:
     means = _means(rows)
     kinds = {row["system"]: row["kind"] for row in rows}
     rules = [name for name in means if kinds[name] == "rule"]
-    published = _best(means, [name for name in rules if name in ANCHORS.published])
-    tuned = [name for name in means if kinds[name] == TUNED] or [name for name in rules if name not in ANCHORS.published]
+    published = _best(means, [name for name in rules if name in PUBLISHED])
+    tuned = [name for name in means if kinds[name] == TUNED] or [name for name in rules if name not in PUBLISHED]
     reference = bar if bar in means else _best(means, tuned)
     agent = _best(means, [name for name in means if kinds[name] == "agent"])
     named = {"best published": published, "best tuned rule": reference, "best agent": agent, "informed": ANCHORS.informed}

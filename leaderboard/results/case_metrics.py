@@ -49,10 +49,11 @@ def case_delays(flows: Sequence[PlayedFlow]) -> Mapping[str, DelayCdf]:
 
 
 def _utilisation(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
-    """Return the delivered share of the capacity, all flows and both directions."""
+    """Return the delivered share of the capacity of all bottlenecks, all flows; a flow that passes two counts for both."""
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
-    bits = 8.0 * sum(int(_heard(flow)["size_bytes"].sum()) for flow in flows)
-    bps = capacity_bps(link) + (mean_bps(link.reverse.trace, from_us, to_us) if link.reverse is not None else 0.0)
+    passing = [*flows, flows[0]] if link.second is not None else flows
+    bits = 8.0 * sum(int(_heard(flow)["size_bytes"].sum()) for flow in passing)
+    bps = capacity_bps(link) + sum(mean_bps(which.trace, from_us, to_us) for which in (link.reverse, link.second) if which is not None)
     return bits / (bps * (to_us - from_us) * 1e-6)
 
 
@@ -68,13 +69,13 @@ def _heard(flow: PlayedFlow) -> NDArray[np.void]:
 
 
 def _fairness(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
-    """Return Jain's index of the forward flows in the second half of the time when all are active; 1 for a single flow."""
+    """Return Jain's index of the forward flows' rates over their priorities, in the second half of the time when all are active."""
     ahead = [flow for flow in flows if not flow.backwards]
     from_s = max(flow.starts_s for flow in ahead)
     to_s = min(flow.starts_s + flow.link.seconds for flow in ahead)
     half_s = (from_s + to_s) / 2.0
     rates = [_rates_bps(flow, to_s)[round(half_s) :].sum() for flow in ahead]
-    return float(jain(rates)) if any(rates) else 1.0
+    return float(jain(np.array(rates) / [flow.link.priority for flow in ahead])) if any(rates) else 1.0
 
 
 def _rates_bps(flow: PlayedFlow, seconds: float) -> NDArray[np.float64]:
@@ -102,8 +103,9 @@ def _settling_s(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
 def _changes_s(link: SharedLink) -> Iterator[int]:
     """Yield each whole second in which the capacity, the media flows or competing long flows change."""
     instants = [link.counts_from_s, *(link.trace.times_us / 1e6)]
-    if link.reverse is not None:
-        instants += [*(link.reverse.trace.times_us / 1e6)]
+    for which in (link.reverse, link.second):
+        if which is not None:
+            instants += [*(which.trace.times_us / 1e6)]
     for flow in link.flows:
         if not (isinstance(flow, Tcp) and flow.file_bytes):
             instants += [flow.starts_s, flow.stops_s]

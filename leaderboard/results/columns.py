@@ -51,16 +51,14 @@ class Column(NamedTuple):
 
 
 class Anchors(NamedTuple):
-    """Systems that fix the axis of anchored scores.
+    """Oracles that fix the axis of anchored scores; its 0 is the best published system.
 
     Attributes:
-        published: systems with published constants; the best of them has score 0.
         hundred: oracle with score 100.
         informed: second oracle shown on the axis; "" for none.
         min_room: minimum difference between 100 and 0, in the ranked metric, for which a score is defined.
     """
 
-    published: tuple[str, ...]
     hundred: str
     informed: str
     min_room: float
@@ -102,7 +100,8 @@ class Columns(NamedTuple):
         profile: thresholds at which profiles are drawn.
         target: value of the ranked metric that counts as good; None: none.
         bands: (column, values, heading) of a text column whose shares are shown; None: none.
-        anchors: systems of the anchored scores; None: no scores.
+        published: systems with published constants; the best of them is compared with everyone, and has score 0.
+        anchors: oracles of the anchored scores; None: no scores.
         fronts: Pareto fronts.
         curves: (accounting, title) of the delay distributions; the first one is also shown pair by pair.
         pairs: name of the content of `pair`.
@@ -125,6 +124,7 @@ class Columns(NamedTuple):
     profile: np.ndarray
     target: float | None
     bands: tuple[str, tuple[str, ...], str] | None
+    published: tuple[str, ...]
     anchors: Anchors | None
     fronts: tuple[DelayLoss, ...]
     curves: tuple[tuple[str, str], ...]

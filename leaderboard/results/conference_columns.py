@@ -20,7 +20,7 @@ CONFERENCE = Columns(
         Column("recovery_s", "recovery", "s", 1, -1, "From a change until 5 s of the rates are at 90 % of their later level."),
         Column("r", "R", "", 1, 1, "E-model: each listener of each session as a call, mean over listeners."),
         Column("r_p5", "R p5", "", 1, 1, "5th percentile of R over listeners."),
-        Column("overhead", "overhead", "%", 2, -1, "Headers and messages in all that entered overlay links."),
+        Column("overhead", "overhead", "%", 2, -1, "Headers, coded packets and messages in all that entered overlay links."),
     ),
     ranked_by="utility",
     headline=(
@@ -43,7 +43,8 @@ CONFERENCE = Columns(
     profile=np.linspace(2.0, 8.0, 121),
     target=None,
     bands=None,
-    anchors=Anchors(("CELERITY", "MUTUALCAST", "SIMULCAST", "SFU"), hundred=ORACLE, informed="", min_room=0.02),
+    published=("CELERITY", "MUTUALCAST", "SIMULCAST", "SFU"),
+    anchors=Anchors(hundred=ORACLE, informed="", min_room=0.02),
     fronts=(
         DelayLoss("arrival", "delay_p95_ms", ("lost",), "95th percentile of the delay, mean over conferences", "packets lost", "received"),
     ),

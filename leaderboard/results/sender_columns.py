@@ -63,7 +63,8 @@ RATE = Columns(
     profile=np.linspace(-4.0, 3.0, 141),
     target=None,
     bands=None,
-    anchors=Anchors(_PUBLISHED, hundred=ORACLE, informed="", min_room=0.05),
+    published=_PUBLISHED,
+    anchors=Anchors(hundred=ORACLE, informed="", min_room=0.05),
     fronts=(
         DelayLoss(
             "arrival", "delay_p95_ms", ("lost", "unsent"), "95th percentile of the delay, mean over calls", "packets lost or never sent",

@@ -40,6 +40,9 @@ class OtherCall(NamedTuple):
         loss: probability of random loss before the queue.
         pauses_s: intervals without capture, in time of the first call.
         backwards: True: it uses the reverse bottleneck, and its reports the forward one.
+        at_second: True: it passes the second bottleneck alone.
+        priority: it is controlled as one of `priority` equal calls, see `vcgym.envs.call.sender.events`.
+        station_mbps: rate of its station on a shared medium; None: that of the medium.
     """
 
     rate: str = "gcc_webrtc"
@@ -55,6 +58,9 @@ class OtherCall(NamedTuple):
     loss: float = 0.0
     pauses_s: tuple[tuple[float, float], ...] = ()
     backwards: bool = False
+    at_second: bool = False
+    priority: float = 1.0
+    station_mbps: float | None = None
 
 
 def require_other_call(call: OtherCall) -> None:
@@ -67,7 +73,7 @@ def require_other_call(call: OtherCall) -> None:
     one_of("OtherCall.order", call.order, tuple(ORDERS))
     require_within(
         call, pacing=(0.0, math.inf), forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), starts_s=(0.0, 1e9),
-        stops_s=(call.starts_s, math.inf), loss=(0.0, 0.999),
+        stops_s=(call.starts_s, math.inf), loss=(0.0, 0.999), priority=(0.01, 100.0),
     )  # fmt: skip
     require_rates(call.rates_kbps, "OtherCall")
     require_pauses(call.pauses_s, "OtherCall")

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from vcgym.network.bottleneck.airtime import Air, require_air
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.discipline import Codel, Discipline, FqCodel, require_discipline
 from vcgym.network.bottleneck.flow import Tcp, Udp
@@ -17,6 +18,14 @@ class Reverse(NamedTuple):
     queue_bytes: int | None = None
 
 
+class Second(NamedTuple):
+    """Second drop-tail bottleneck, which packets of the first call reach `hop_ms` after the first; `queue_bytes` None: no limit."""
+
+    trace: CapacityTrace
+    queue_bytes: int | None = None
+    hop_ms: float = 0.0
+
+
 class SharedLink(NamedTuple):
     """Sampled world.
 
@@ -28,7 +37,7 @@ class SharedLink(NamedTuple):
         queue_packets: capacity of the bottleneck's queue, including the packet in service.
         queue_bytes: the same in bytes; None: no limit.
         discipline: discipline of the queue; None: drop-tail without marks.
-        forward_ms: delay from the bottleneck to the receiver, without queueing.
+        forward_ms: delay from the bottleneck to the receiver, without queueing; with a second one including its `hop_ms`.
         backward_ms: delay of a report.
         loss: probability of random loss before the queue.
         report_loss: share of lost reports.
@@ -45,6 +54,10 @@ class SharedLink(NamedTuple):
         rates_kbps: start, minimum and maximum target.
         pauses_s: intervals without capture.
         reverse: bottleneck in the reverse direction; None: reports meet no queue.
+        second: bottleneck behind the first; None: there is one.
+        priority: the call is controlled as one of `priority` equal calls, see `vcgym.envs.call.sender.events`.
+        air: the bottleneck is this half-duplex medium, which reports pass too; None: it is a link.
+        station_mbps: rate of the call's station on the medium; None: that of the medium.
     """
 
     name: str
@@ -71,6 +84,10 @@ class SharedLink(NamedTuple):
     rates_kbps: tuple[float, float, float] = (300.0, 50.0, 4000.0)
     pauses_s: tuple[tuple[float, float], ...] = ()
     reverse: Reverse | None = None
+    second: Second | None = None
+    priority: float = 1.0
+    air: Air | None = None
+    station_mbps: float | None = None
 
 
 def require_link(link: SharedLink) -> None:
@@ -84,14 +101,25 @@ def require_link(link: SharedLink) -> None:
     require_within(
         link, queue_packets=(1, 8192), forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), loss=(0.0, 0.999), report_loss=(0.0, 0.999),
         works_ms=(0.0, 1e9), seconds=(0.1, 86_400.0), expiry_ms=(0.0, 1e6), send_queue=(1, 1024), report_every_ms=(1.0, 10e3),
-        counts_from_s=(0.0, link.seconds),
+        counts_from_s=(0.0, link.seconds), priority=(0.01, 100.0),
     )  # fmt: skip
     if link.discipline is not None:
         require_discipline(link.discipline, link.queue_packets)
     require_rates(link.rates_kbps, link.name)
     require_pauses(link.pauses_s, link.name)
-    if link.reverse is None and any(isinstance(flow, OtherCall) and flow.backwards for flow in link.flows):
+    calls = [flow for flow in link.flows if isinstance(flow, OtherCall)]
+    if link.reverse is None and any(call.backwards for call in calls):
         raise ValueError(f"backwards = True of an OtherCall of {link.name}: allowed with a bottleneck `reverse`")
+    if link.second is None and any(call.at_second for call in calls):
+        raise ValueError(f"at_second = True of an OtherCall of {link.name}: allowed with a bottleneck `second`")
+    if link.second is not None:
+        require_within(link.second, hop_ms=(0.0, link.forward_ms))
+        if link.works_ms or any(value is not None for value in (link.discipline, link.reverse, link.air)):
+            raise ValueError(f"second = {link.second} of {link.name}: allowed without outages, discipline, `reverse` and `air`")
+    if link.air is not None and link.reverse is not None:
+        raise ValueError(f"air = {link.air} of {link.name} with a bottleneck `reverse`: allowed is one of them")
+    for station_mbps in (link.station_mbps, *(call.station_mbps for call in calls)):
+        require_air(link.air, station_mbps, link.name)
     if link.reverse is not None and isinstance(link.discipline, Codel | FqCodel):
         raise ValueError(f"discipline = {link.discipline} of {link.name} with a bottleneck `reverse`: allowed are None and Threshold")
     if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:

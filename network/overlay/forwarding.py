@@ -5,18 +5,19 @@ another receiver from packet to packet. A copy waits behind the copies sent befo
 copy is measured for queueing.
 
 A packet contains the number of its session's plan and a tree of that plan. So all copies follow one tree even if the plan changes in the
-meantime, and no party gets a packet twice. Only the last PLANS plans are kept: packets of older plans are not forwarded.
+meantime, and no party gets a packet twice. Only the last PLANS plans are kept: packets of older plans are not forwarded. With coded local
+recovery a coded packet follows some of the packets on an overlay link (`vcgym.network.overlay.repairs`).
 """
 
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.overlay.clock import NEVER_US, earliest, set_next
-from vcgym.network.overlay.links import offer, take
-from vcgym.network.overlay.network import MESSAGES, PACKET_BYTES, PLANS
+from vcgym.network.overlay.clock import earliest, set_next
+from vcgym.network.overlay.cross_traffic import play_flow
+from vcgym.network.overlay.links import CODED, CROSS, MEDIA, MESSAGE, offer, take
+from vcgym.network.overlay.network import CODED_BYTES, MESSAGES, PACKET_BYTES, PLANS
+from vcgym.network.overlay.repairs import cover, keep, repair
 from vcgym.network.overlay.topology import NO_LINK
-
-MEDIA, CROSS, MESSAGE = 0, 1, 2  # kinds of packets; a message of kind k is MESSAGE + k
 
 
 @kernel
@@ -33,7 +34,7 @@ def advance(net, scratch, until_us):
         elif stream < links + parties:
             _emit(net, scratch, stream - links, now_us)
         else:
-            _cross(net, scratch, stream - links - parties, now_us)
+            play_flow(net, scratch, stream - links - parties, now_us)
 
 
 @kernel
@@ -59,7 +60,7 @@ def _emit(net, scratch, m, now_us):
         session.head += 1
     packet.kind, packet.size_bytes, packet.number, packet.created_us = MEDIA, PACKET_BYTES, session.number - 1, session.created_us
     packet.session, packet.tree, packet.plan, packet.copy = m, session.tree, session.tree_plan, 0
-    _enter(net, packet, m, session.head, now_us)
+    _pass_on(net, packet, m, session.head, now_us)
     session.due_us += PACKET_BYTES * 8e3 / (session.rate_kbps * session.children)
     session.left -= 1
     set_next(net.clock, net.links.size + m, np.int64(session.due_us))
@@ -83,26 +84,26 @@ def _begin_packet(net, session, m, now_us):
 
 
 @kernel
-def _cross(net, scratch, f, now_us):
-    flow, packet = net.flows[f], scratch[0]
-    stream = net.links.size + net.sessions.size + f
-    if now_us >= flow.stops_us:
-        set_next(net.clock, stream, np.int64(NEVER_US))
-        return
-    packet.kind, packet.size_bytes, packet.number, packet.created_us = CROSS, flow.size_bytes, flow.sent, now_us
-    offer(net.links, net.rings, net.clock, flow.link, now_us, packet)
-    flow.sent += 1
-    flow.due_us += flow.gap_us
-    set_next(net.clock, stream, np.int64(flow.due_us))
-
-
-@kernel
 def _enter(net, packet, tail, head, now_us):
     """Send a copy of `packet` over an overlay link."""
     one = net.measured[tail, head]
     packet.tail, packet.head, packet.hop, packet.sent_us, packet.sequence = tail, head, 0, now_us, one.sent
     one.sent += 1
     offer(net.links, net.rings, net.clock, net.paths[tail, head, 0], now_us, packet)
+
+
+@kernel
+def _pass_on(net, packet, tail, head, now_us):
+    """Send a copy of a packet of media over an overlay link, and a coded packet behind it if one is due."""
+    _enter(net, packet, tail, head, now_us)
+    if net.repairs.share.size == 0:
+        return
+    coded = cover(net.repairs, packet, packet.plan % PLANS)
+    if coded >= 0:
+        number, copy = packet.number, packet.copy
+        packet.kind, packet.size_bytes, packet.number, packet.copy = CODED, CODED_BYTES, coded, 1
+        _enter(net, packet, tail, head, now_us)
+        packet.kind, packet.size_bytes, packet.number, packet.copy = MEDIA, PACKET_BYTES, number, copy
 
 
 @kernel
@@ -113,7 +114,7 @@ def _forward(net, packet, party, now_us):
     for i in range(parents.size):
         head = (packet.number + i) % parents.size
         if parents[head] == party and head != m:
-            _enter(net, packet, party, head, now_us)
+            _pass_on(net, packet, party, head, now_us)
             packet.copy += 1
 
 
@@ -129,7 +130,11 @@ def _arrive(net, scratch, number, now_us):
         offer(net.links, net.rings, net.clock, net.paths[packet.tail, packet.head, hop], now_us, packet)
     elif net.present[packet.head]:
         _measure(net.measured[packet.tail, packet.head], packet, now_us)
-        if packet.kind == MEDIA:
+        if packet.kind == CODED:
+            if repair(net.repairs, packet):
+                packet.kind, packet.size_bytes = MEDIA, PACKET_BYTES
+                _hear(net, packet, now_us)
+        elif packet.kind == MEDIA:
             _hear(net, packet, now_us)
         else:
             _read(net, packet, now_us)
@@ -163,6 +168,8 @@ def _hear(net, packet, now_us):
         entry.created_us, entry.arrived_us = packet.created_us, now_us
         net.logged[0] += 1
     net.told[party, m] = max(net.told[party, m], packet.plan)
+    if net.repairs.share.size > 0:
+        keep(net.repairs, m, party, packet.number)
     if packet.plan > net.sessions[m].plan - PLANS:
         _forward(net, packet, party, now_us)
 

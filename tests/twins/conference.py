@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 
 from vcgym.network.kernels import rng
-from vcgym.network.overlay.network import PACKET_BYTES
+from vcgym.network.overlay.network import CODED_BYTES, PACKET_BYTES
+from vcgym.network.overlay.repairs import WIDTH
 from vcgym.network.overlay.topology import NO_LINK
 
 LINK, SOURCE, FLOW = range(3)
@@ -33,9 +34,13 @@ class TwinLink:
 
 
 class TwinConference:
-    """Same arguments as the kernels; `log` holds (session, receiver, number, created_us, arrived_us, tree)."""
+    """Same arguments as the kernels; `log` holds (session, receiver, number, created_us, arrived_us, tree).
 
-    def __init__(self, overlay, flows, seed):
+    `coded`: coded packets per packet, by (session, tail, head); none: no recovery.
+    """
+
+    def __init__(self, overlay, flows, seed, coded=None):
+        self.coded, self.credits, self.covered, self.owned, self.repaired = coded or {}, {}, {}, set(), 0
         self.links = [
             TwinLink(round(kbps * 1000), int(us), int(limit))
             for kbps, us, limit in zip(overlay.capacity_kbps, overlay.propagation_us, overlay.queue_packets, strict=True)
@@ -88,7 +93,7 @@ class TwinConference:
         source = self.sources[m]
         if not source["copies"]:
             self.begin_packet(now_us, source, m)
-        self.enter(source["copies"].pop(0), now_us)
+        self.send(source["copies"].pop(0), m, now_us)
         source["due"] += PACKET_BYTES * 8e3 / (source["rate"] * source["children"])
         self.push(int(source["due"]), (SOURCE, m), m)
 
@@ -109,9 +114,21 @@ class TwinConference:
         heads = [head for head in order if packet["parents"][head] == party and head != packet["session"]]
         return [packet | {"head": head, "way": list(self.paths[party, head])} for head in heads]
 
+    def send(self, packet, tail, now_us):
+        """Send a copy, and after it the sum of the last ones of the session on the overlay link if one is due."""
+        self.enter(packet, now_us)
+        where = (packet["session"], tail, packet["head"])
+        share = self.coded.get(where, 0.0)
+        covered = self.covered.setdefault(where, [])
+        covered.append(packet)
+        self.credits[where] = min(self.credits.get(where, 0.0) + share, WIDTH)
+        if self.credits[where] >= 1.0 and len(covered) >= WIDTH:
+            self.credits[where] -= 1.0
+            self.enter(packet | {"way": list(self.paths[where[1:]]), "sum": covered[-WIDTH:]}, now_us)
+
     def enter(self, packet, now_us):
         link = packet["way"].pop(0)
-        arrives_us = self.links[link].offer(now_us, PACKET_BYTES)
+        arrives_us = self.links[link].offer(now_us, CODED_BYTES if "sum" in packet else PACKET_BYTES)
         if arrives_us is not None:
             self.push(arrives_us, (LINK, link), packet)
 
@@ -119,7 +136,14 @@ class TwinConference:
         if packet["way"]:
             self.enter(packet, now_us)
         elif packet["head"] in self.present:
+            if "sum" in packet:
+                missing = [one for one in packet["sum"] if (one["session"], one["number"], one["head"]) not in self.owned]
+                if len(missing) != 1:
+                    return
+                packet = missing[0]
+                self.repaired += 1
+            self.owned.add((packet["session"], packet["number"], packet["head"]))
             entry = (packet["session"], packet["head"], packet["number"], packet["created"], now_us, packet["tree"])
             self.log.append(entry)
             for copy in self.copies(packet, packet["head"]):
-                self.enter(copy, now_us)
+                self.send(copy, packet["head"], now_us)

@@ -14,13 +14,14 @@ from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_fligh
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
 from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, Tables
 from vcgym.envs.call.stages import Stages
+from vcgym.network.bottleneck.airtime import traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, start_flows
 from vcgym.network.bottleneck.discipline import start_discipline
-from vcgym.network.bottleneck.flow import CALL, FLOW, describe_flow
+from vcgym.network.bottleneck.flow import CALL, FLOW, TCP, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import MAX_QUEUED, allocate_queue, require_limits, start_link
-from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
+from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link
 from vcgym.network.bottleneck.sources import Series
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
@@ -79,6 +80,7 @@ class SendingBatch(Batch):
         same: the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name.
         beside: rate rule of the other calls with `same`; None: that of the first call.
         reverse: worlds have a bottleneck in the reverse direction.
+        second: worlds have a second bottleneck.
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so a call is played slot by slot.
     """
 
@@ -98,6 +100,7 @@ class SendingBatch(Batch):
         same: bool = False,
         beside: Any = None,
         reverse: bool = False,
+        second: bool = False,
         followed_by_paths: bool = False,
     ) -> None:
         require_rule("order", order, Control.ORDER, stand_ins=True)
@@ -113,7 +116,7 @@ class SendingBatch(Batch):
                     raise ValueError(f"{name} = {rule!r} with same = True: allowed are rules that are no oracles")
             require_rule("order", order, Control.ORDER)
         self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
-        self.same, self.reverse = same, reverse
+        self.same, self.reverse, self.second = same, reverse, second
         self.traces = {id(trace): index for index, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
         for which in series:
@@ -121,7 +124,7 @@ class SendingBatch(Batch):
             sizes.append(which.sizes_bytes)
         self._kept_alive = (list(traces), list(series))  # their ids are keys
         self.senders = np.zeros(sessions, SENDER)
-        links = 2 * sessions if reverse else sessions  # the reverse bottlenecks follow the others
+        links = 2 * sessions if reverse or second else sessions  # these bottlenecks follow the others
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)
         self.tables = Tables(
@@ -149,8 +152,9 @@ class SendingBatch(Batch):
         calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
         if any(isinstance(flow, OtherCall) and (flow.rate == SAME) != self.same for flow in link.flows):
             raise ValueError(f"{link.name}: rate of an OtherCall is {SAME!r} or not; the batch was made for same = {self.same}")
-        if (link.reverse is not None) != self.reverse:
-            raise ValueError(f"{link.name}: reverse = {link.reverse}; the batch was made for reverse = {self.reverse}")
+        for name, made_for in (("reverse", self.reverse), ("second", self.second)):
+            if (getattr(link, name) is not None) != made_for:
+                raise ValueError(f"{link.name}: {name} = {getattr(link, name)}; the batch was made for {name} = {made_for}")
         if id(link.trace) not in self.traces or len(described) > dumbbell.flows.flow.shape[1] or calls > self.calls:
             raise ValueError(
                 f"{link.name}: trace {link.trace.name} and {len(described)} flows, {calls} of them calls, are not among those the batch "
@@ -162,27 +166,38 @@ class SendingBatch(Batch):
         start_link(dumbbell.queue, dumbbell.capacity, row, *require_limits(link.queue_packets, link.queue_bytes))
         start_discipline(dumbbell.queue, row, link.discipline)
         _start_outages(dumbbell.outages, row, seed, link.works_ms, *map(float, link.outage_ms))
+        if link.air is not None:
+            for flow in described:
+                flow["size_bytes"] = traffic_bytes(link.air, int(flow["size_bytes"]), bool(flow["kind"] == TCP))
         nothing = np.zeros((), FLOW)
         nothing["starts_us"], nothing["stops_us"] = NEVER_US, NEVER_US
         for f in range(dumbbell.flows.flow.shape[1]):
             dumbbell.flows.flow[row, f] = described[f] if f < len(described) else nothing
         start_flows(dumbbell, row, seed)
-        back = NO_QUEUE if link.reverse is None else self._start_reverse(row, link.reverse, seed)
+        back = row if link.air is not None else self._start_beside(row, "reverse", link.reverse, seed)
+        second = self._start_beside(row, "second", link.second, seed)
         if isinstance(others, OtherCalls):
-            begin_others(others, row, link, self.pacing, self.series, back)
+            begin_others(others, row, link, self.pacing, self.series, back, second)
         begin_sender(self.senders, row, link, self.pacing, self.series)
-        self.senders["bottleneck"][row], self.senders["reverse"][row] = row, back
+        sender = self.senders[row]
+        sender["bottleneck"], sender["reverse"], sender["second"] = row, back, second
+        if link.second is not None:
+            sender["hop_us"] = round(link.second.hop_ms * 1000)
+            sender["forward_us"] -= sender["hop_us"]
         self.tables.targets[row] = 0.0
         begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
 
-    def _start_reverse(self, row: int, reverse: Reverse, seed: np.uint64) -> int:
-        back, dumbbell = len(self.senders) + row, self.tables.dumbbell
-        if id(reverse.trace) not in self.traces:
-            raise ValueError(f"trace {reverse.trace.name} of `reverse` is not among those the batch was made for")
-        dumbbell.flows.seed[back] = seed
-        choose_trace(dumbbell.capacity, back, self.traces[id(reverse.trace)], 0)
-        start_link(dumbbell.queue, dumbbell.capacity, back, *require_limits(MAX_QUEUED, reverse.queue_bytes))
-        return back
+    def _start_beside(self, row: int, name: str, which: Reverse | Second | None, seed: np.uint64) -> int:
+        """Start the reverse or second bottleneck of a row; return its index, or NO_QUEUE."""
+        if which is None:
+            return NO_QUEUE
+        beside, dumbbell = len(self.senders) + row, self.tables.dumbbell
+        if id(which.trace) not in self.traces:
+            raise ValueError(f"trace {which.trace.name} of `{name}` is not among those the batch was made for")
+        dumbbell.flows.seed[beside] = seed
+        choose_trace(dumbbell.capacity, beside, self.traces[id(which.trace)], 0)
+        start_link(dumbbell.queue, dumbbell.capacity, beside, *require_limits(MAX_QUEUED, which.queue_bytes))
+        return beside
 
     def key(self, row: int) -> np.uint64:
         """Return the random key of the rate's controller, independent of the world's keys."""

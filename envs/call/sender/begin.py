@@ -10,6 +10,7 @@ from vcgym.baselines.rule import init, pacing, reads_marks, window_bytes
 from vcgym.envs.call.features.sender.state import clear_stats
 from vcgym.envs.call.sender.capturing import skip_pauses
 from vcgym.envs.call.sender.state import NO_QUEUE
+from vcgym.network.bottleneck.airtime import medium_bytes
 from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Series, describe_video, start_source
@@ -34,6 +35,8 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
     for name in ("forward", "backward", "expiry"):
         sender[f"{name}_us"] = round(getattr(link, f"{name}_ms") * 1000)
     sender["loss"], sender["report_loss"], sender["default_pacing"] = link.loss, link.report_loss, pacing
+    sender["priority"], sender["second"] = link.priority, NO_QUEUE
+    sender["air_factor"], sender["access_bytes"] = (1.0, 0.0) if link.air is None else medium_bytes(link.air, link.station_mbps)
     sender["ends_us"] = sender["until_us"] = round(link.seconds * 1e6)
     sender["counts_from_us"] = round(link.counts_from_s * 1e6)
     sender["default_report_every_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
@@ -54,9 +57,9 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
 
 
 def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, history: NDArray[np.float64]) -> None:
-    """Start the rate rule of a started row; write its start, minimum and maximum bit/s into history (rows, 1, 3)."""
+    """Start the rate rule of a started row; write start, minimum and maximum of one of its `priority` calls into history (rows, 1, 3)."""
     sender = senders[row]
-    history[row, 0] = [sender["target_bps"], sender["min_bps"], sender["max_bps"]]
+    history[row, 0] = [sender["target_bps"] / sender["priority"], sender["min_bps"] / sender["priority"], sender["max_bps"]]
     sender["ecn"] = reads_marks(rate, state, row)
     _init_rate(rate, state, row, history, rule_key(senders, row))
     sender["pacing"], sender["window_bytes"] = pacing(rate, state, row, sender["default_pacing"]), window_bytes(rate, state, row)
@@ -72,7 +75,7 @@ def _restart(senders, s, seed):
     sender = senders[s]
     sender.seed = seed
     sender.now_us = sender.phase = sender.reports = sender.made = sender.audio_number = sender.frame = 0
-    sender.chance_us = sender.packets = sender.reported = 0
+    sender.chance_us = sender.packets = sender.reported = sender.passed = 0
     sender.sent_bytes = sender.reported_bytes = sender.captured_bytes = sender.frame_bytes = 0
     sender.rtt_us = 0.0
     clear_stats(sender.stats)

@@ -29,9 +29,13 @@ def deliver(sender, tables, row):
     fair = tables.dumbbell.queue.fair
     schedule = fair.schedule[sender.bottleneck]
     packet = fair.packets[sender.bottleneck, schedule.out_index]
-    arrived_us = schedule.out_us - sender.begins_us + sender.forward_us
-    index = ring_index(packet.number)
-    tables.flight.arrived_us[row, index] = arrived_us
-    tables.flight.marked[row, index] = packet.marked
-    if packet.number < tables.log.shape[1]:
-        tables.log[row, packet.number].arrived_us = arrived_us
+    tables.flight.marked[row, ring_index(packet.number)] = packet.marked
+    record_arrival(tables, row, packet.number, schedule.out_us - sender.begins_us + sender.forward_us)
+
+
+@kernel
+def record_arrival(tables, row, number, arrived_us):
+    """Record that packet `number` of a call arrives at `arrived_us` of its clock."""
+    tables.flight.arrived_us[row, ring_index(number)] = arrived_us
+    if number < tables.log.shape[1]:
+        tables.log[row, number].arrived_us = arrived_us

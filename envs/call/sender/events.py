@@ -8,9 +8,14 @@ transmission time at the pacing rate has passed; unused opportunities are not ac
 A sender with `MAX_IN_FLIGHT` unreported packets, or with the window of its rule full, waits for a report. An agent that controls the rate
 also decides at call set-up, before any feedback.
 
-Packets of a lost report are included in the next one. Reports meet no queue, unless the world has a bottleneck in the reverse direction,
-which they pass as packets of REPORT_BYTES. After the end nothing more is sent, and the outcomes of
+Packets of a lost report are included in the next one. Reports meet no queue, unless the world has a bottleneck in the reverse direction
+or a medium shared by both, which they pass as packets of REPORT_BYTES. After the end nothing more is sent, and the outcomes of
 packets in flight are counted.
+
+With a second bottleneck a packet enters its queue `hop_us` after it left the first, as an event of the call before all others.
+
+A call of priority p is controlled as one of p equal calls: its rule learns 1 / p of the bytes, and p times its rate and window
+apply (after MulTCP, Crowcroft and Oechslin, CCR 1998).
 
 If paths follow the bottleneck (vcgym.envs.call.sender.uplink), a call is played slot by slot, up to `until_us`. The outcome of a packet is
 then unknown until it leaves the bottleneck, a packet overtaken by a later one is reported as not arrived, and sending continues after the
@@ -50,6 +55,7 @@ from vcgym.envs.call.sender.in_flight import (
     reported_by,
     ring_index,
 )
+from vcgym.envs.call.sender.second_bottleneck import onward_us, pass_on, skip_dropped
 from vcgym.envs.call.sender.state import NO_QUEUE, REPORTS, Tables, counted
 from vcgym.envs.call.stages import DECIDE, DONE, PAUSED, RUNNING, leave
 from vcgym.network.bottleneck.cross_traffic import calls_wait, carry
@@ -69,17 +75,26 @@ _RTT_KEEPS = 0.9
 
 
 @kernel
+def _on_medium(sender, size_bytes):
+    """Return the bytes that a packet takes of the bottleneck, or of a shared medium."""
+    return np.int64(size_bytes * sender.air_factor + sender.access_bytes + 0.5)
+
+
+@kernel
 def _send(sender, tables, s, i):
     """Send the i-th oldest packet; a transmission opportunity implies that MAX_IN_FLIGHT is not reached."""
     item = item_at(sender.queue, i)
     enters_us = sender.begins_us + sender.now_us
     marked = sender.ecn == 1 and is_marked(tables.dumbbell.queue, sender.bottleneck, enters_us)
     number, size = sender.packets, item.size_bytes
-    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, number, enters_us, size, sender.loss, number, sender.ecn)
+    taken = _on_medium(sender, size)
+    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, number, enters_us, taken, sender.loss, number, sender.ecn)
     out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
     arrived_us = np.int64(LOST)
     if out_us >= 0:
         arrived_us = np.int64(NOT_YET) if followed_by_paths(tables.departures) else out_us + sender.forward_us
+    if out_us >= 0 and sender.second != NO_QUEUE:
+        arrived_us = np.int64(NOT_YET) + out_us + sender.hop_us
     if followed_by_paths(tables.departures):
         index = ring_index(sender.packets)
         tables.departures.out_us[s, index], tables.departures.number[s, index] = out_us, item.frame
@@ -94,6 +109,7 @@ def _send(sender, tables, s, i):
     sender.chance_us = sender.now_us + np.int64(gap_us)
     sender.packets += 1
     sender.sent_bytes += size
+    skip_dropped(sender, tables.flight, s)
     take_out(sender.queue, i)
 
 
@@ -147,7 +163,7 @@ def _report(sender, tables, s, rate, rate_state):
         arrived = LOST != arrived_us <= report_us
         sent_us, size = flight.sent_us[s, index], flight.size_bytes[s, index]
         marked = int(flight.marked[s, index] if arrived else 0)
-        feedback = PacketFeedback(packet, size, sent_us, int(arrived_us if arrived else NOT_ARRIVED), now_us, marked)
+        feedback = PacketFeedback(packet, _of_one(sender, size), sent_us, int(arrived_us if arrived else NOT_ARRIVED), now_us, marked)
         if decided(rate) != OUTSIDE:
             update(rate, rate_state, s, feedback)
         on_feedback(sender.stats, feedback)
@@ -178,7 +194,8 @@ def _report_us(sender):
 @kernel
 def _send_report(sender, tables, s, rate, rate_state):
     """Send a report through the reverse bottleneck; if it is dropped, the next report includes its packets."""
-    out_us = offer(tables.dumbbell.queue, tables.dumbbell.capacity, sender.reverse, sender.begins_us + sender.now_us, REPORT_BYTES)
+    taken = _on_medium(sender, REPORT_BYTES)
+    out_us = offer(tables.dumbbell.queue, tables.dumbbell.capacity, sender.reverse, sender.begins_us + sender.now_us, taken)
     if out_us != DROPPED and sender.made - sender.reports < REPORTS:
         index = sender.made & _REPORTS_MASK
         sender.made_us[index], sender.back_us[index] = sender.report_us, out_us - sender.begins_us + sender.backward_us
@@ -193,13 +210,21 @@ def set_target(sender, rate_bps):
 
 
 @kernel
+def _of_one(sender, size_bytes):
+    """Return the bytes of one of the `priority` equal calls."""
+    return np.int64(size_bytes / sender.priority)
+
+
+@kernel
 def _ask(sender, tables, s, rate, rate_state):
     see_capacity(rate, rate_state, s, tables.dumbbell.capacity, sender.now_us)
+    waiting, captured, sent = sender.queue.bytes, sender.captured_bytes, sender.sent_bytes
     status = SenderStatus(
-        sender.queue.bytes, sender.captured_bytes, sender.sent_bytes, sender.frame, sender.frame_bytes, sender.source.frame_us
-    )
+        _of_one(sender, waiting), _of_one(sender, captured), _of_one(sender, sent), sender.frame, _of_one(sender, sender.frame_bytes),
+        sender.source.frame_us,
+    )  # fmt: skip
     see_sender(rate, rate_state, s, status)
-    set_target(sender, decide(rate, rate_state, s, sender.now_us))
+    set_target(sender, sender.priority * decide(rate, rate_state, s, sender.now_us))
     sender.pacing = pacing(rate, rate_state, s, sender.default_pacing)
     sender.window_bytes = window_bytes(rate, rate_state, s)
 
@@ -214,15 +239,15 @@ def _in_flight(sender, departures, s):
 @kernel
 def _window_is_open(sender):
     """Return True if the window admits the oldest queued packet in addition to the unreported ones."""
-    return sender.sent_bytes - sender.reported_bytes + item_at(sender.queue, 0).size_bytes <= sender.window_bytes
+    return _of_one(sender, sender.sent_bytes - sender.reported_bytes + item_at(sender.queue, 0).size_bytes) <= sender.window_bytes
 
 
 @kernel
-def next_us(sender, departures, rate, rate_state, s):
+def next_us(sender, tables, rate, rate_state, s):
     """Return the time of the call's own next event."""
-    at_us = min(_report_us(sender), sender.until_us, wake_us(rate, rate_state, s))
+    at_us = min(_report_us(sender), sender.until_us, wake_us(rate, rate_state, s), onward_us(sender, tables.flight, s))
     at_us = min(at_us, audio_us(sender), video_us(sender))
-    if sender.queue.waiting > 0 and _in_flight(sender, departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
+    if sender.queue.waiting > 0 and _in_flight(sender, tables.departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
         at_us = min(at_us, sender.chance_us)
     return max(at_us, sender.now_us)
 
@@ -241,6 +266,8 @@ def _note_target(sender, tables, s, until_us):
 
 @kernel
 def _finish(sender, tables, s):
+    while onward_us(sender, tables.flight, s) < NEVER_US:
+        pass_on(sender, tables, s)
     for packet in range(sender.reported, sender.packets):
         settle_packet(sender, tables.flight, s, ring_index(packet))
     sender.reported = sender.packets
@@ -257,7 +284,9 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         return _finish(sender, tables, s)
     if at_us >= sender.until_us and not is_back:  # a decision at that instant uses the report that arrives at it
         return PAUSED
-    if is_back and sender.reverse != NO_QUEUE and sender.report_us <= at_us:
+    if onward_us(sender, tables.flight, s) <= at_us:
+        pass_on(sender, tables, s)
+    elif is_back and sender.reverse != NO_QUEUE and sender.report_us <= at_us:
         _send_report(sender, tables, s, rate, rate_state)
     elif is_back:
         if _report(sender, tables, s, rate, rate_state):
@@ -294,7 +323,7 @@ def play_sender(sender, tables, s, rate, rate_state, order):
         _order(sender, tables, s, sender.answer_order)
     sender.phase = _RUNNING
     while True:
-        at_us = next_us(sender, tables.departures, rate, rate_state, s)
+        at_us = next_us(sender, tables, rate, rate_state, s)
         run_cross_traffic(tables.others, sender, tables, s, at_us)
         while at_us >= sender.ends_us and calls_wait(tables.dumbbell, s):  # the end waits for packets in the fair queue
             run_cross_traffic(tables.others, sender, tables, s, tables.dumbbell.queue.fair.schedule[s].next_us)

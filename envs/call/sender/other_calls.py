@@ -79,7 +79,7 @@ def allocate_others(
     return OtherCalls(calls, np.zeros(rows, SENDER), tables, for_kernels(rate), state, history, for_kernels(orders))
 
 
-def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, series: dict[int, int], back: int) -> None:
+def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, series: dict[int, int], back: int, second: int) -> None:
     """Start all other calls of a world over bottleneck `s`, whose flows have been started.
 
     Args:
@@ -88,7 +88,8 @@ def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, se
         link: the world.
         pacing: pacing factor of the first call.
         series: index of each series of frame sizes, by the id of the series.
-        back: index of the reverse bottleneck, or NO_QUEUE.
+        back: index of the bottleneck of reports, or NO_QUEUE.
+        second: index of the second bottleneck, or NO_QUEUE.
     """
     flows = others.tables.dumbbell.flows.flow[s]
     places = [f for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]
@@ -106,6 +107,8 @@ def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, se
         sender["reverse"] = back
         if other.backwards:
             sender["bottleneck"], sender["reverse"] = back, s
+        elif other.at_second:
+            sender["bottleneck"] = second
         if other.rate != SAME:
             others.orders.which[row], others.rate_state.which[row] = ORDERS[other.order], RATES[other.rate]
         begin_rule(others.senders, row, others.rate, others.rate_state, others.history)
@@ -120,7 +123,8 @@ def link_of(link: SharedLink, f: int) -> SharedLink | None:
         return None
     return link._replace(
         seed=int(rng.stream_key(np.uint64(link.seed), f + 1, rng.OTHER_CALL)), forward_ms=other.forward_ms, backward_ms=other.backward_ms,
-        loss=other.loss, audio=other.audio, video=other.video, rates_kbps=other.rates_kbps, seconds=seconds,
+        loss=other.loss, audio=other.audio, video=other.video, rates_kbps=other.rates_kbps, seconds=seconds, priority=other.priority,
+        station_mbps=other.station_mbps,
         counts_from_s=max(link.counts_from_s - other.starts_s, 0.0),
         pauses_s=tuple((begins_s - other.starts_s, ends_s - other.starts_s) for begins_s, ends_s in other.pauses_s),
     )  # fmt: skip
@@ -157,5 +161,5 @@ def _take_turn(others, flow, s):
     at_us = flow.next_us - sender.begins_us
     order = scheduler_of(others.orders, row)
     why = take_turn(sender, others.tables, row, others.rate, others.rate_state, order, at_us)
-    following_us = next_us(sender, others.tables.departures, others.rate, others.rate_state, row)
+    following_us = next_us(sender, others.tables, others.rate, others.rate_state, row)
     flow.next_us = NEVER_US if why != RUNNING else sender.begins_us + following_us

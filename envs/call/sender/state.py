@@ -52,6 +52,12 @@ SENDER = np.dtype(
             ("report_us", "i8"),  # time of the receiver's next report
             ("reports", "i8"),  # reports that have arrived or been lost
             ("reverse", "i8"),  # bottleneck of the reports, or NO_QUEUE
+            ("second", "i8"),  # bottleneck of the packets behind the first, or NO_QUEUE
+            ("hop_us", "i8"),  # delay from the first to the second
+            ("passed", "i8"),  # packets that reached the second, or were dropped before it
+            ("priority", "f8"),
+            ("air_factor", "f8"),  # bytes of a shared medium for each byte of a packet
+            ("access_bytes", "f8"),  # bytes of a shared medium for each packet
             ("made", "i8"),  # reports that have entered the reverse bottleneck
             ("made_us", "i8", (REPORTS,)),
             ("back_us", "i8", (REPORTS,)),

@@ -111,6 +111,8 @@ class UplinkBatch:
         assert link is not None
         if isinstance(link.discipline, Codel | FqCodel):
             raise ValueError(f"discipline = {link.discipline} of {link.name} before paths: allowed are None and Threshold")
+        if link.air is not None:
+            raise ValueError(f"air = {link.air} of {link.name} before paths: allowed is None")
         # A report takes whole slots, at least one, so that all reported packets have left the bottleneck.
         slots = max(-(-control_us // SLOT_US), 1)
         seconds = packets * SLOT_US * 1e-6

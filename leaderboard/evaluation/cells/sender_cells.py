@@ -30,7 +30,7 @@ def play_sender_cells(piece: Mapping[str, Cell], scenario: SendingScenario, thre
 
 def columns_of_cell(cell: Cell) -> Columns:
     """Return the columns of the rows of a cell."""
-    return RMCAT if cell.share.part.scenario == "rmcat" else RATE
+    return RMCAT if cell.share.part.scenario in ("rmcat", "rmcat-extended") else RATE
 
 
 def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: SendingScenario) -> bytes:

@@ -72,7 +72,7 @@ def anchored(paired: Paired, tuned: str, columns: Columns) -> Axis | None:
 
 def best_published(paired: Paired, columns: Columns) -> str:
     """Return the published system with the best mean of the ranked metric; "" if there is none."""
-    published = [name for name in paired.systems if columns.anchors and name in columns.anchors.published]
+    published = [name for name in paired.systems if name in columns.published]
     means = sample(paired.of(*published), columns.ranked_by).values.mean(axis=-1) if published else np.zeros(0)
     return published[int(np.argmax(means))] if np.isfinite(means).any() else ""
 

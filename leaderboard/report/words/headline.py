@@ -40,9 +40,10 @@ def _where(board: Board) -> str:
         return "It is the published system over which leads in each kind of world are counted."
     leads = sorted(((one.name, one.to_published[name]) for one in board.strata), key=lambda lead: -lead[1].value)
     (most, best), (least, worst) = leads[0], leads[-1]
-    unsure = [stratum for stratum, lead in leads if not lead.low > 0.0]
     text = f"Its lead over {board.published} is largest in {most}, {change(board, best)}, and smallest in {least}, {change(board, worst)}"
-    return f"{text}; in {', '.join(unsure)} its interval contains 0." if unsure else f"{text}."
+    unsure = ", ".join(stratum for stratum, lead in leads if not (lead.low > 0.0 or lead.high < 0.0))
+    behind = ", ".join(stratum for stratum, lead in leads if lead.high < 0.0)
+    return text + (f"; in {unsure} its interval contains 0" if unsure else "") + (f"; it is behind in {behind}" if behind else "") + "."
 
 
 def _mine(board: Board) -> str:

@@ -30,14 +30,14 @@ class BottleneckKinds(NamedTuple):
         flows: maximum number of other flows in a call's world.
         calls: maximum number of calls among them.
         seconds: length of the longest call.
-        reverse: capacity traces of the reverse direction.
+        beside: capacity traces of reverse directions and of second bottlenecks.
     """
 
     kinds: dict[str, Kind]
     flows: int = 0
     calls: int = 0
     seconds: float = RUN_S
-    reverse: tuple[CapacityTrace, ...] = ()
+    beside: tuple[CapacityTrace, ...] = ()
 
 
 def everywhere(*traces: CapacityTrace) -> Traces:

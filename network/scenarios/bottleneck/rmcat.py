@@ -10,9 +10,8 @@
 5.8               three flows; the second one pauses
 wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow against 300 kbit/s or CUBIC from 40 to 80 s; one flow in each direction
 
-All media flows of a world use the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Left out: random delay variation of up
-to 30 ms, variation of the video's rate by up to 5 %, priorities (no rule has them), paths of two bottlenecks, the wireless cases of RFC
-8869.
+All media flows of a world use the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Further cases: rmcat_extended.py. Left
+out: random delay variation of up to 30 ms, variation of the video's rate by up to 5 %.
 """
 
 import math
@@ -20,10 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcgym.network.bottleneck.airtime import Air
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps, steps
+from vcgym.network.bottleneck.discipline import Discipline
 from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
-from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
+from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link
 from vcgym.network.bottleneck.sources import Audio, Encoder
 from vcgym.network.scenarios.bottleneck.kinds import BottleneckKinds, Kind, everywhere
 
@@ -34,13 +35,16 @@ _FILE_BYTES = (100_000, 1_000_000)
 
 
 class Media(NamedTuple):
-    """A media flow of a case; `way_ms` is its one-way delay without queueing, in each direction."""
+    """A media flow of a case; `way_ms` is its one-way delay without queueing, in each direction; for the rest see `OtherCall`."""
 
     starts_s: float = 0.0
     stops_s: float = math.inf
     way_ms: float = 50.0
     pauses_s: tuple[tuple[float, float], ...] = ()
     backwards: bool = False
+    at_second: bool = False
+    priority: float = 1.0
+    station_mbps: float | None = None
 
 
 class Case(NamedTuple):
@@ -53,6 +57,10 @@ class Case(NamedTuple):
         traffic: other cross traffic in the queue.
         queue_ms: queue length in ms of the mean capacity.
         reverse_mbps: capacity of the reverse direction; (): reports meet no queue.
+        second_mbps: capacity of a second bottleneck, which the first flow passes too; (): there is none.
+        hop_ms: delay from the first bottleneck to the second, part of the first flow's way.
+        discipline: discipline of the queue; None: drop-tail without marks.
+        air: the bottleneck is this medium, and `mbps` its rate times the free share of the air; None: it is a link.
     """
 
     seconds: float
@@ -61,6 +69,10 @@ class Case(NamedTuple):
     traffic: tuple[Tcp | Udp, ...] = ()
     queue_ms: float = 300.0
     reverse_mbps: tuple[tuple[float, float], ...] = ()
+    second_mbps: tuple[tuple[float, float], ...] = ()
+    hop_ms: float = 0.0
+    discipline: Discipline | None = None
+    air: Air | None = None
 
 
 _BACKGROUND: dict[str, Tcp | Udp] = {
@@ -91,13 +103,13 @@ CASES = {
 
 
 def traces_of(name: str, case: Case) -> tuple[CapacityTrace, ...]:
-    """Return the capacity of the bottleneck, followed by that of the reverse direction if the case has one.
+    """Return the capacity of the bottleneck, followed by that of the reverse direction or of a second bottleneck if the case has one.
 
     Raises:
         TraceError: a rate is not positive, or times do not rise.
     """
-    courses = (case.mbps, case.reverse_mbps) if case.reverse_mbps else (case.mbps,)
-    return tuple(steps(f"{name}{' back' * i}", course, case.seconds) for i, course in enumerate(courses))
+    courses = {"": case.mbps, " back": case.reverse_mbps, " second": case.second_mbps}
+    return tuple(steps(name + which, course, case.seconds) for which, course in courses.items() if course or not which)
 
 
 def case_link(name: str, seed: int, case: Case, traces: tuple[CapacityTrace, ...]) -> SharedLink:
@@ -119,15 +131,18 @@ def case_link(name: str, seed: int, case: Case, traces: tuple[CapacityTrace, ...
         OtherCall(
             SAME, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=kind_of.way_ms, backward_ms=kind_of.way_ms,
             starts_s=kind_of.starts_s, stops_s=kind_of.stops_s, pauses_s=kind_of.pauses_s, backwards=kind_of.backwards,
+            at_second=kind_of.at_second, priority=kind_of.priority, station_mbps=kind_of.station_mbps,
         )
         for kind_of in others
     )  # fmt: skip
     late = ((0.0, first.starts_s),) if first.starts_s else ()
     link = SharedLink(
-        name, seed, traces[0], queue_packets=8192, queue_bytes=_queue_bytes(case, traces[0]), forward_ms=first.way_ms,
-        backward_ms=first.way_ms, flows=(*calls, *case.traffic), audio=RMCAT_AUDIO, video=RMCAT_VIDEO,
+        name, seed, traces[0], queue_packets=8192, queue_bytes=_queue_bytes(case, traces[0]), discipline=case.discipline,
+        forward_ms=first.way_ms, backward_ms=first.way_ms, flows=(*calls, *case.traffic), audio=RMCAT_AUDIO, video=RMCAT_VIDEO,
         seconds=min(case.seconds, first.stops_s), counts_from_s=first.starts_s, rates_kbps=RMCAT_KBPS, pauses_s=(*late, *first.pauses_s),
         reverse=Reverse(traces[1], _queue_bytes(case, traces[1])) if case.reverse_mbps else None,
+        second=Second(traces[1], _queue_bytes(case, traces[1]), case.hop_ms) if case.second_mbps else None,
+        priority=first.priority, air=case.air, station_mbps=first.station_mbps,
     )  # fmt: skip
     require_link(link)
     for flow in link.flows:
@@ -154,7 +169,7 @@ def rmcat() -> BottleneckKinds:
         flows=1 + _SHORT_TCP,
         calls=max(len(case.media) for case in CASES.values()) - 1,
         seconds=max(case.seconds for case in CASES.values()),
-        reverse=tuple(kind_of[1] for kind_of in traces.values() if len(kind_of) > 1),
+        beside=tuple(kind_of[1] for kind_of in traces.values() if len(kind_of) > 1),
     )
 
 

@@ -12,6 +12,7 @@ from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.publish import publish, publish_together
 from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
+from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import COST
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, results_of, write
@@ -72,6 +73,19 @@ def test_systems_are_ranked_by_the_mean_of_the_suites_metric():
         mean = np.mean([row["utility"] for row in rows() if row["system"] == line.standing.system])
         assert line.estimate(RATE.primary).value == pytest.approx(mean)
     assert [stratum.name for stratum in board.strata] == list(KINDS)
+
+
+@pytest.mark.parametrize("suite", ["rate", "order"])
+def test_the_first_system_is_compared_with_the_best_published_one_kind_by_kind(suite):
+    leads = {"steps": dict.fromkeys(("utility", "audio_on_time"), 99.0), "wifi": dict.fromkeys(("utility", "audio_on_time"), -9.0)}
+    made = [row | (leads[row["stratum"]] if row["system"] == "GCC-rate-tuned" else {}) for row in table(suite).to_pylist()]
+    (board,) = boards(pa.Table.from_pylist(made, schema=table(suite).schema))
+    first, where, _ = headline(board)
+    assert first.startswith("GCC-rate-tuned is first of 5 systems")
+    assert board.published in ("GCC-WEBRTC", "UNMOD")
+    assert f"Against {board.published}, the best published system of this board: +" in first
+    assert where.startswith(f"Its lead over {board.published} is largest in steps, +")
+    assert where.endswith("; it is behind in wifi.")
 
 
 def test_a_metric_counts_in_the_worlds_that_have_it():

@@ -17,7 +17,8 @@ from vcgym.network.overlay.topologies import random_topology
 from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.playout.quality import rating
 
-PLAIN = LearnedAllocator(damp=0.0, first_climb=0.0, other_climb=0.0, receivers_power=0.0, **Celerity()._asdict())
+COMMON = {name: value for name, value in Celerity()._asdict().items() if name in LearnedAllocator._fields}
+PLAIN = LearnedAllocator(damp=0.0, first_climb=0.0, other_climb=0.0, receivers_power=0.0, **COMMON)
 BOUND_MS = 200.0
 
 

@@ -8,6 +8,7 @@ from vcgym.baselines.conference.optimum.packed_rate import packed_rate
 from vcgym.baselines.conference.packing import allocate_packing, pack
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.conference.session_rate import session_rate
+from vcgym.network.overlay.cross_traffic import TcpTraffic
 from vcgym.network.overlay.network import MAX_TREES, start_network
 from vcgym.network.overlay.topologies import dumbbell, random_topology
 from vcgym.network.overlay.world import Absence, ConferenceWorld, Outage, dumbbell_timeline, network_of
@@ -104,6 +105,29 @@ def test_a_party_that_leaves_and_comes_back_stops_nobody():
     assert (played.session_kbps(260, 300) >= 0.9 * 240.0).all()
 
 
+def test_coded_packets_repair_losses_and_cost_overhead():
+    """The queue at the bottleneck holds six packets, so that rates that rise lose some."""
+    links = tuple(link._replace(queue_packets=6) if link[:2] in (("E", "F"), ("F", "E")) else link for link in dumbbell().links)
+    world = ConferenceWorld("dumbbell", 5, dumbbell()._replace(links=links), seconds=60)
+    plain, coded = (play(world, Celerity(recovery=share), 200_000) for share in (0.0, 1.0))
+
+    def missing(played):
+        return 1.0 - len(played.log) / (3 * played.emitted.sum())
+
+    assert missing(plain) > 0.002
+    assert missing(coded) < coded.lost.mean()
+    assert coded.overhead > plain.overhead + 0.01
+
+
+def test_tcp_beside_a_conference_takes_no_more_than_its_share_and_leaves_again():
+    """TCP fills the queue of 50 packets, so that Celerity, which gives way to queueing, keeps little; it recovers after TCP."""
+    cross = (TcpTraffic("E", "F", starts_s=60.0, stops_s=90.0),)
+    played = play(ConferenceWorld("dumbbell", 3, dumbbell(), cross, seconds=180), Celerity())
+    before, during, after = (played.session_kbps(*span) for span in ((45, 60), (70, 90), (150, 180)))
+    assert (during[:2] < 0.8 * before[:2]).all()
+    assert (after > 0.9 * 240.0).all()
+
+
 def test_an_outage_of_everything_is_survived():
     """No report travels for five seconds; then rates recover."""
     outages = tuple(Outage(link.tail, link.head, 60.0, 65.0) for link in dumbbell().links)
@@ -149,7 +173,7 @@ def test_a_bad_world_is_refused_naming_the_element(world, named):
         network_of(world)
 
 
-@pytest.mark.parametrize("wrong", [{"gain": -1.0}, {"standing_s": 0.0}, {"delta_kbps": 0.0}, {"bound_ms": float("nan")}])
+@pytest.mark.parametrize("wrong", [{"gain": -1.0}, {"standing_s": 0.0}, {"delta_kbps": 0.0}, {"bound_ms": float("nan")}, {"recovery": 1.5}])
 def test_parameters_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=r"Celerity\..* allowed range"):
         allocate_celerity(Celerity(**wrong), 4)

@@ -5,14 +5,18 @@ import math
 import numpy as np
 import pytest
 
+from vcgym.network.bottleneck.airtime import Air
 from vcgym.network.bottleneck.capacity.capacity import mean_bps
+from vcgym.network.bottleneck.discipline import Threshold
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.sources import Encoder
 from vcgym.network.scenarios.bottleneck.rmcat import CASES, Case, Media, case_link, traces_of
+from vcgym.network.scenarios.bottleneck.rmcat_extended import EXTENDED_CASES
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
 ONE = Case(10.0, ((0, 1.0),), (Media(),))
+TWO = ONE._replace(second_mbps=((0, 2.0),))
 
 
 def link(case):
@@ -48,6 +52,28 @@ def test_cases_are_those_of_the_tables():
     assert sum(flow.starts_s == 0.0 for flow in short) == 2
 
 
+def test_extended_cases_are_those_of_the_tables():
+    scenario = SendingScenario("rmcat-extended")
+    assert scenario.kinds == tuple(EXTENDED_CASES)
+    drawn = {kind: scenario.draw("train", 3, kind) for kind in EXTENDED_CASES}
+    assert {kind: 1 + sum(isinstance(flow, OtherCall) for flow in of.flows) for kind, of in drawn.items()} == {
+        "6.1-3.5": 3, "6.1-2": 3, "6.2-5.1": 1, "6.2-5.4": 3, "6.3": 3, "wifi-one": 1, "wifi-both-cbr": 2, "wifi-both-tcp": 2, "air-16": 16,
+        "air-24": 24, "air-32": 32, "air-cbr": 24, "air-tcp": 24, "air-slow": 16, "air-varying": 16,
+    }  # fmt: skip
+    for kind in ("6.1-3.5", "6.1-2"):
+        assert [drawn[kind].priority, *(flow.priority for flow in drawn[kind].flows)] == [2.0, 1.0, 1.0]
+    two = drawn["6.3"]
+    assert (two.trace.rates_bps[0], two.second.trace.rates_bps[0], two.queue_bytes, two.second.queue_bytes) == (2e6, 1.5e6, 75_000, 56_250)
+    assert [two.forward_ms, *(flow.forward_ms for flow in two.flows)] == [100.0, 40.0, 40.0]
+    assert [flow.at_second for flow in two.flows] == [False, True]
+    assert {drawn[kind].discipline for kind in ("6.2-5.1", "6.2-5.4")} == {Threshold(20.0)}
+    assert [flow.starts_s for flow in drawn["air-cbr"].flows if not isinstance(flow, OtherCall)] == [40.0] * 4
+    assert [drawn["air-slow"].station_mbps, *(flow.station_mbps for flow in drawn["air-slow"].flows)] == [6.5] * 4 + [None] * 12
+    courses = {scenario.draw("train", seed, "air-varying").trace.name for seed in range(60)}
+    assert len(courses) == 8
+    assert 0.5 < min(drawn["air-varying"].trace.rates_bps) / 52e6 < max(drawn["air-varying"].trace.rates_bps) / 52e6 < 1.0
+
+
 def test_worlds_of_a_case_differ_in_what_is_random_alone():
     scenario = SendingScenario("rmcat")
     one, other = (scenario.draw("train", seed, "5.4") for seed in (1, 2))
@@ -71,6 +97,16 @@ def test_worlds_of_a_case_differ_in_what_is_random_alone():
         (ONE._replace(media=(Media(), Media(5.0, 4.0))), "OtherCall.stops_s is 4.0"),
         (ONE._replace(media=(Media(way_ms=-1.0),)), "SharedLink.forward_ms is -1.0"),
         (ONE._replace(media=(Media(), Media(backwards=True))), "backwards = True of an OtherCall of x: allowed with a bottleneck"),
+        (ONE._replace(media=(Media(), Media(at_second=True))), "at_second = True of an OtherCall of x: allowed with a bottleneck"),
+        (TWO._replace(hop_ms=51.0), "Second.hop_ms is 51.0"),
+        (TWO._replace(reverse_mbps=((0, 1.0),)), "second = Second.* of x: allowed without outages, discipline, `reverse` and `air`"),
+        (TWO._replace(second_mbps=((0, -1.0),)), "rate of x second, bit/s, entry 0 is .*-1000000"),
+        (ONE._replace(media=(Media(priority=0.0),)), "SharedLink.priority is 0.0"),
+        (ONE._replace(media=(Media(), Media(priority=math.nan))), "OtherCall.priority is nan"),
+        (ONE._replace(media=(Media(station_mbps=6.5),)), "station_mbps = 6.5 of x: allowed is .* with a medium `air`, None without"),
+        (ONE._replace(air=Air(mbps=0.0)), "Air.mbps is 0.0"),
+        (ONE._replace(air=Air(), media=(Media(), Media(station_mbps=-1.0))), "station_mbps = -1.0 of x: allowed is 0.1 to 10,000"),
+        (ONE._replace(air=Air(), reverse_mbps=((0, 1.0),)), "air = .* of x with a bottleneck `reverse`"),
         (ONE._replace(traffic=(Tcp(file_bytes=(10, 5)),)), r"Tcp.file_bytes is \(10, 5\)"),
         (ONE._replace(traffic=(Tcp(file_bytes=(10, 50), idle_s=math.nan),)), "Tcp.idle_s is nan"),
     ],

@@ -31,7 +31,7 @@ from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError
 from vcgym.scripts.shipped.capacity_sample import content, write_cellular
 
-NO_DATA = ("order", "rate", "calls", "rmcat")
+NO_DATA = ("order", "rate", "calls", "rmcat", "rmcat-extended")
 
 
 @pytest.mark.parametrize("name", NO_DATA)
