@@ -23,6 +23,7 @@ from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.courses import draw_courses
+from vcgym.leaderboard.report.network_course import draw_network_course
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.session_rates import draw_session_rates
@@ -65,6 +66,8 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         draw, of = (draw_session_rates, suite) if suite.columns is CONFERENCE else (draw_courses, SUITES["rmcat-v0"])
         for name, system in systems_of(of, config.systems).items():
             console.print(f"Picture: {draw(name, system, config.folder)}", soft_wrap=True)
+            if suite.columns is CONFERENCE:
+                console.print(f"Picture: {draw_network_course(name, system, config.folder)}", soft_wrap=True)
     else:
         _play(config, suite, console)
 
