@@ -23,6 +23,7 @@ from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.courses import draw_courses
+from vcgym.leaderboard.report.network_course import draw_network_course
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.session_rates import draw_session_rates
@@ -66,10 +67,11 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         of = suite if suite.columns in (CONFERENCE, RMCAT) else SUITES["rmcat-v0"]
         for name, system in systems_of(of, config.systems).items():
             if of.columns is CONFERENCE:
-                picture = draw_session_rates(name, system, config.folder)
+                drawn = [draw(name, system, config.folder) for draw in (draw_session_rates, draw_network_course)]
             else:
-                picture = draw_courses(name, system, config.folder, of.scenarios[0])
-            console.print(f"Picture: {picture}", soft_wrap=True)
+                drawn = [draw_courses(name, system, config.folder, of.scenarios[0])]
+            for picture in drawn:
+                console.print(f"Picture: {picture}", soft_wrap=True)
     else:
         _play(config, suite, console)
 

@@ -46,6 +46,11 @@ class Sender:
         self.started_us, self.due_us, self.probes = start_us, 0, 0
         self.paths: list[int] = []
 
+    @property
+    def refused(self) -> int:
+        """Return the number of datagrams that were refused."""
+        return self._inbox.refused
+
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
         """Take a command; an older one than that in force is ignored."""
         if (opened := self._inbox.open(datagram)) and opened[0].number > self._command:

@@ -7,6 +7,7 @@ plays these rules live on other worlds, `simulate FOLDER` in the simulator. Run 
 """
 
 import json
+import os
 import sys
 from contextlib import ExitStack
 from itertools import product
@@ -35,8 +36,8 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
 SCENARIO, MODE = "table1", "correlated"
-MEASURED_WORLDS, MEASURED_SLOTS = 4, 4500
-CALL_SLOTS, TRAINING_CALLS, SIMULATED_CALLS = 1500, 60, 200
+MEASURED_WORLDS, MEASURED_SLOTS = 8, 4500
+CALL_SLOTS, TRAINING_CALLS, SIMULATED_CALLS = 2000, 60, 200
 PUBLISHED = (0.998, 4.0, 5.0)
 GRID = tuple(product((0.98, 0.99, 0.995, 0.998), (0.5, 1.0, 2.0, 3.0, 4.0, 6.0), (0.0, 5.0, 20.0)))
 """Values of alpha and deviations of AdaptiveEwma, and of margin_ms of Greedy."""
@@ -84,7 +85,7 @@ def copy(folder: Path) -> None:
 
 def tune(folder: Path) -> None:
     """Search the grid on replays of the traces, on the fitted scenario and on worlds of the scenario; write the choices to chosen.json."""
-    slots = CALL_SLOTS - 500
+    slots = CALL_SLOTS // 2
     replay = Scenario("replay", "replay", slots, traces=str(folder))
     fitted = Scenario(str(folder.parent / "fitted.json"), MODE, slots)
     chosen = {}
@@ -104,13 +105,13 @@ def play(folder: Path, *seeds: str) -> None:
     policies = {name: of_system(_system(values)) for name, values in chosen.items()}
     calls = [(name, (policy, scenario.draw("validation", int(seed)))) for seed in seeds for name, policy in policies.items()]
     found: dict[str, list[float]] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {name: [] for name in chosen}
-    for (name, _), call in zip(calls, play_live(scenario, [call for _, call in calls], tones(2.0)), strict=True):
+    played = play_live(scenario, [call for _, call in calls], tones(2.0))
+    for (name, _), call in zip(calls, played, strict=True):
         found[name].append(float(ratings_of(call.played.totals)[0]))
+    p50, p99, longest = np.percentile(np.abs(np.concatenate([call.timer_error_us for call in played])), (50, 99, 100))
+    print(f"error of arrival times p50 {p50:.0f}, p99 {p99:.0f}, maximum {longest:.0f} us, load {os.getloadavg()[0]:.1f}")
     file.write_text(json.dumps(found), encoding="utf-8")
-    for name, by in found.items():
-        difference = np.array(found["measured"]) - np.array(by)
-        error = difference.std(ddof=1) / np.sqrt(len(by))
-        print(f"{name}: R live {np.mean(by):.2f} over {len(by)} worlds; measured minus it {difference.mean():+.2f}, error {error:.2f}")
+    _print({name: np.array(by) for name, by in found.items()})
 
 
 def simulate(folder: Path) -> None:
@@ -119,10 +120,14 @@ def simulate(folder: Path) -> None:
     scenario = Scenario(SCENARIO, MODE, CALL_SLOTS)
     draws = [scenario.draw("validation", seed) for seed in range(SIMULATED_CALLS)]
     found = {name: _each_r(scenario, _system(values), draws) for name, values in (chosen | {"published": PUBLISHED}).items()}
+    _print(found)
+
+
+def _print(found: dict[str, NDArray[np.float64]]) -> None:
     for name, by in found.items():
         difference = by - found["true"]
-        error = difference.std(ddof=1) / np.sqrt(SIMULATED_CALLS)
-        print(f"{name}: R {by.mean():.2f} over {SIMULATED_CALLS} worlds; minus true {difference.mean():+.2f}, error {error:.2f}")
+        error = difference.std(ddof=1) / np.sqrt(len(by))
+        print(f"{name}: R {by.mean():.2f} over {len(by)} worlds; minus true {difference.mean():+.2f}, error {error:.2f}")
 
 
 def _system(values: Any) -> System:

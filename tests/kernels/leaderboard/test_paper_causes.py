@@ -1,11 +1,15 @@
 """Causes of verdicts: which evidence counts first, shares, and experiments that change one setting."""
 
+import re
+from pathlib import Path
+from typing import get_args
+
 import pytest
 
 from vcgym.leaderboard.papers.applications import changes as applications
 from vcgym.leaderboard.papers.applications.statements import load_statements as load_applications
 from vcgym.leaderboard.papers.arithmetic import Arithmetic
-from vcgym.leaderboard.papers.causes import SHARES, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
+from vcgym.leaderboard.papers.causes import SHARES, Cause, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
 from vcgym.leaderboard.papers.judge import CANNOT, REPRODUCED
 from vcgym.leaderboard.papers.senders import changes as senders
 from vcgym.leaderboard.papers.senders.statements import load_statements as load_sending
@@ -133,3 +137,12 @@ def test_readings_name_each_other():
             assert all(one.id in by_id[other].other_readings for other in one.other_readings)
     checks = {check.id: check.about for check in load_arithmetic()}
     assert checks["sum-least-delay"] == ("VI-C1-median-LT", f"VI-C1-median-LT{LATE_LEARNS}", "VI-predictor-low")
+
+
+def test_the_verdicts_checked_by_hand_have_these_causes_and_every_cause_is_checked():
+    docs = Path(__file__).parents[3] / "docs"
+    tables = (docs / "reproduction.md").read_text(encoding="utf-8") + (docs / "sending.md").read_text(encoding="utf-8")
+    checked = re.findall(r"^\| ([a-z ]+) \| (.+) \| (.+) \|$", (docs / "verdicts_by_hand.md").read_text(encoding="utf-8"), re.MULTILINE)[1:]
+    assert {cause for cause, _, _ in checked} == set(get_args(Cause))
+    for cause, text, published in checked:
+        assert re.search(rf"^\| {re.escape(f'{text} | {published}')} \| [^|]+ \| {cause} \|", tables, re.MULTILINE), text
