@@ -23,12 +23,14 @@ from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.courses import draw_courses
+from vcgym.leaderboard.report.network_course import draw_network_course
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.session_rates import draw_session_rates
 from vcgym.leaderboard.report.system_list import system_rows
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
+from vcgym.leaderboard.results.sender_columns import RMCAT
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.trial import observe
@@ -62,9 +64,14 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         _print_rows(HEADINGS, rows, console)
         console.print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
     elif config.do == "courses":
-        draw, of = (draw_session_rates, suite) if suite.columns is CONFERENCE else (draw_courses, SUITES["rmcat-v0"])
+        of = suite if suite.columns in (CONFERENCE, RMCAT) else SUITES["rmcat-v0"]
         for name, system in systems_of(of, config.systems).items():
-            console.print(f"Picture: {draw(name, system, config.folder)}", soft_wrap=True)
+            if of.columns is CONFERENCE:
+                drawn = [draw(name, system, config.folder) for draw in (draw_session_rates, draw_network_course)]
+            else:
+                drawn = [draw_courses(name, system, config.folder, of.scenarios[0])]
+            for picture in drawn:
+                console.print(f"Picture: {picture}", soft_wrap=True)
     else:
         _play(config, suite, console)
 

@@ -69,7 +69,7 @@ STATE = np.dtype(
             ("loss", "f8"),
             ("delivered_bps", "f8"),
             ("began_us", "i8"),  # beginning of the current 5 s
-            ("least_ms", "f8"),  # least q of the current 5 s
+            ("min_queue_ms", "f8"),  # least q of the current 5 s
             ("before_ms", "f8"),  # least q of the 5 s before
             ("window_bytes", "i8"),
             ("waiting_bytes", "i8"),
@@ -102,7 +102,7 @@ def _init(params, state, s, start, key):
     flow.queue_ms = flow.slow_ms = flow.loss = 0.0
     flow.delivered_bps = start.start_bps
     flow.began_us = 0
-    flow.least_ms = flow.before_ms = 0.0
+    flow.min_queue_ms = flow.before_ms = 0.0
     flow.window_bytes, flow.waiting_bytes, flow.wakes_us = NEVER_US, 0, NEVER_US
 
 
@@ -175,8 +175,8 @@ def _take_report(flow, step_s):
         since_s = (flow.known_us - flow.updated_us) * 1e-6
         flow.delivered_bps += (1.0 - math.exp(-since_s / _RATE_S)) * (8.0 * flow.bytes / since_s - flow.delivered_bps)
     if flow.known_us - flow.began_us >= _STANDING_US:
-        flow.before_ms, flow.least_ms, flow.began_us = flow.least_ms, flow.queue_ms, flow.known_us
-    flow.least_ms = min(flow.least_ms, flow.queue_ms)
+        flow.before_ms, flow.min_queue_ms, flow.began_us = flow.min_queue_ms, flow.queue_ms, flow.known_us
+    flow.min_queue_ms = min(flow.min_queue_ms, flow.queue_ms)
     flow.delay_ms = _NO_DELAY_MS
     flow.arrived = flow.lost = flow.bytes = 0.0
 
@@ -184,7 +184,7 @@ def _take_report(flow, step_s):
 @kernel
 def _wish(weights, flow):
     """Return a; each feature is limited to a few units."""
-    standing_ms = min(flow.least_ms, flow.before_ms)
+    standing_ms = min(flow.min_queue_ms, flow.before_ms)
     c = standing_ms / (standing_ms + _STANDING_MS)
     short = math.log(max(flow.delivered_bps, 1.0) / flow.target_bps) if flow.queue_ms > _QUEUE_MS else 0.0
     found = _weight(weights, 0, c)

@@ -1,8 +1,9 @@
 """Enforcement of allocations: each source sends at its rate and distributes packets over its trees in proportion to their rates."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vcgym.baselines.conference.trees import Allocation, source_of
+from vcgym.baselines.conference.trees import NO_PARENT, Allocation, source_of
 from vcgym.network.overlay.network import MAX_TREES, PLANS, Network, set_plan
 
 
@@ -24,3 +25,13 @@ def follow(net: Network, allocation: Allocation, now_us: int, seed: np.uint64) -
             net.trees[m, slot, index] = allocation.trees[k]
             net.weights[m, slot, index] = allocation.rates_kbps[k] / rates.sum()
         set_plan(net, m, len(chosen), float(rates.sum()), now_us, seed)
+
+
+def largest_trees(net: Network) -> NDArray[np.int16]:
+    """Return the parents of the tree with the largest rate of each session, (P, P); all NO_PARENT for a silent one."""
+    found = np.full((len(net.sessions),) * 2, NO_PARENT, np.int16)
+    for m, session in enumerate(net.sessions):
+        slot, trees = int(session["plan"]) % PLANS, int(session["trees"])
+        if trees > 0:
+            found[m] = net.trees[m, slot, np.argmax(net.weights[m, slot, :trees])]
+    return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.conference.celerity import allocate_celerity, play_celerity, start_celerity
 from vcgym.baselines.conference.link_rates import recovery_share
 from vcgym.baselines.conference.planned import OraclePlanned, Planned, plan
-from vcgym.baselines.conference.plans import follow
+from vcgym.baselines.conference.plans import follow, largest_trees
 from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
 from vcgym.network.overlay.forwarding import advance
 from vcgym.network.overlay.links import PACKET
@@ -32,6 +32,8 @@ class Played(NamedTuple):
         overhead: share of headers, coded packets and messages in the bytes that entered overlay links.
         log: arrivals of media, of `vcgym.network.overlay.network.LOGGED`.
         emitted: (P,), packets sent by each source.
+        loads: (seconds, L), what entered each physical link, as a share of its capacity.
+        trees: (seconds, P, P), parents of the tree with the largest rate of each session at the end of each second.
     """
 
     kbps: NDArray[np.float64]
@@ -43,6 +45,8 @@ class Played(NamedTuple):
     overhead: float
     log: NDArray[np.void]
     emitted: NDArray[np.int64]
+    loads: NDArray[np.float64]
+    trees: NDArray[np.int16]
 
     def session_kbps(self, from_s: int, to_s: int) -> NDArray[np.float64]:
         """Return the rate of each session between two seconds, (P,), at its slowest receiver."""
@@ -76,10 +80,12 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> Played:
         advance_to, bounds = _celerity(params, net, events, seed)
     packets, delay_us = np.zeros((2, seconds + 1, parties, parties))
     sent_kbps, bound_kbps, lost = np.zeros((seconds, parties)), np.zeros((seconds, parties)), np.zeros((2, seconds + 1))
+    entered_bytes, trees = np.zeros((seconds + 1, len(net.links))), np.zeros((seconds, parties, parties), np.int16)
     for second in range(seconds):
         advance_to((second + 1) * _US)
         packets[second + 1], delay_us[second + 1] = net.heard["packets"], net.heard["delay_us"]
         sent_kbps[second], bound_kbps[second] = net.sessions["rate_kbps"], bounds
+        entered_bytes[second + 1], trees[second] = net.links["bytes"], largest_trees(net)
         lost[:, second + 1] = net.links["dropped"].sum(), net.measured["sent"].sum()
     if log and net.logged[0] == log:
         raise OverflowError(f"world {world.name} of seed {world.seed}: more than {log} packets arrived")
@@ -91,6 +97,7 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> Played:
     return Played(
         gained * PACKET_BYTES * 8e-3, delay_ms, sent_kbps, bound_kbps, late, gone / np.maximum(entered, 1.0), _overhead(net),
         net.log[: net.logged[0]], net.sessions["number"].copy(),
+        8.0 * np.diff(entered_bytes, axis=0) / net.links["rate_bps"], trees,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from vcgym.baselines.conference.plans import largest_trees
 from vcgym.envs.call.batch import Together
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
 from vcgym.envs.call.stages import DECIDE, DONE
@@ -105,7 +106,9 @@ class ConferenceVectorEnv(EpisodeVectorEnv):
 
     def draw(self, axes: Any, row: int) -> None:
         """Draw the last 1.5 s, see `vcgym.envs.conference.picture.draw_conference`."""
-        draw_conference(axes, self.batch.conferences[row])
+        conference = self.batch.conferences[row]
+        draw_conference(axes, conference.topology, conference.link_loads(), largest_trees(conference.net), conference.session_kbps())
+        axes.set_title(f"largest tree of each session, second {conference.now_s:.1f}")
 
 
 class ConferenceEnv(ScalarEnv):

@@ -3,7 +3,9 @@
 import math
 from typing import Any
 
-from vcgym.envs.conference.session import ConferenceSession
+import numpy as np
+from numpy.typing import NDArray
+
 from vcgym.envs.faces.render import RENDER_MODES
 from vcgym.network.overlay.topology import Topology
 
@@ -13,14 +15,24 @@ _LOADS = ((0.9, "#c83c28"), (0.5, "#e8a33d"), (0.0, "#b8bec6"))  # shares of the
 _APART = 0.04  # of the two directions of a link
 
 
-def draw_conference(axes: Any, session: ConferenceSession) -> None:
-    """Draw routers within a circle of parties, links by load, and the largest tree of each session as arrows from its source."""
-    at, topology = positions(session.topology), session.topology
-    for (tail, head, *_), load in zip(topology.links, session.link_loads(), strict=True):
+def draw_conference(
+    axes: Any, topology: Topology, loads: NDArray[np.float64], trees: NDArray[np.int16], session_kbps: NDArray[np.float64]
+) -> None:  # fmt: skip
+    """Draw routers within a circle of parties, links by load, and a tree of each session as arrows from its source.
+
+    Args:
+        axes: matplotlib axes.
+        topology: network.
+        loads: (L,), load of each physical link as a share of its capacity.
+        trees: (P, P), parents of a tree of each session; negative: none.
+        session_kbps: (P,), rates of the sessions, for the legend.
+    """
+    at = positions(topology)
+    for (tail, head, *_), load in zip(topology.links, loads, strict=True):
         (x, y), (to_x, to_y) = _beside(at[tail], at[head])
         color = next(color for share, color in _LOADS if load >= share)
         axes.plot([x, to_x], [y, to_y], color=color, linewidth=1.0 + 4.0 * min(load, 1.0), solid_capstyle="butt", zorder=1)
-    for m, (tree, kbps) in enumerate(zip(session.largest_trees(), session.session_kbps(), strict=True)):
+    for m, (tree, kbps) in enumerate(zip(trees, session_kbps, strict=True)):
         color, name = _SESSIONS[m % len(_SESSIONS)], topology.parties[m]
         axes.plot([], [], color=color, label=f"{name}: {kbps:.0f} kbit/s")
         for child, parent in enumerate(tree):
@@ -33,7 +45,7 @@ def draw_conference(axes: Any, session: ConferenceSession) -> None:
         axes.annotate(name, where, ha="center", va="center", fontsize=8, bbox=box, zorder=3)
     for share, color in _LOADS[:2]:
         axes.plot([], [], color=color, linewidth=4.0, label=f"link loaded by {100 * share:.0f} % or more")
-    axes.set(xlim=(-1.2, 3.0), ylim=(-1.15, 1.15), aspect="equal", title=f"largest tree of each session, second {session.now_s:.1f}")
+    axes.set(xlim=(-1.2, 3.0), ylim=(-1.15, 1.15), aspect="equal")
     axes.set_axis_off()
 
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, start_celerity
-from vcgym.baselines.conference.trees import NO_PARENT
 from vcgym.envs.conference.decisions import DECISION_US, WINDOW, allocate_course, decide, observe, session_kbps
-from vcgym.network.overlay.network import PLANS, start_network
+from vcgym.network.overlay.network import start_network
 from vcgym.network.overlay.world import network_of
 from vcgym.network.scenarios.conference import draw_conference
 
@@ -69,12 +68,3 @@ class ConferenceSession:
         bits = 8e6 * (self.course.bytes[row] - self.course.bytes[(row + 1) % (WINDOW + 1)])
         loads: NDArray[np.float64] = bits / (WINDOW * DECISION_US * self.net.links["rate_bps"])
         return loads
-
-    def largest_trees(self) -> list[NDArray[np.int16]]:
-        """Return the parents (P,) of the tree with the largest rate of each session; all -1 for a silent one."""
-        found = []
-        for m, session in enumerate(self.net.sessions):
-            slot = int(session["plan"]) % PLANS
-            tree = self.net.trees[m, slot, np.argmax(self.net.weights[m, slot, : max(1, session["trees"])])]
-            found.append(tree.copy() if session["trees"] else np.full(self.parties, NO_PARENT, np.int16))
-        return found

@@ -19,10 +19,10 @@ class LeaderboardConfig(Config):
         do: run: play the suite; add: add a submission and play its calls; verify: check the agents' scores by replaying their actions;
             page: write one page over all suites with results in the same parent folder; fairness: let calls of each rate rule share a
             bottleneck, or `systems` and `agents` with each rule, CUBIC and their like; courses: draw `systems` over time, in each case of
-            rmcat-v0 or, with suite conference-v0, on the dumbbell.
+            rmcat-v0, or of suite rmcat-v1, or with suite conference-v0 on the dumbbell.
         list: only print the systems that play the suite, with their rules, parameters and sources.
         suite: quick-v2, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
-            rmcat-v0; conference-v0; or replay, rate-replay for your own traces. See docs/statistics.md.
+            rmcat-v0, rmcat-v1; conference-v0; or replay, rate-replay for your own traces. See docs/statistics.md.
         traces: only with these two suites: a folder or files of traces, see docs/scenarios.md, or of capacity traces, see
             `vcgym.network.bottleneck.capacity.files`.
         packets: with suite=replay, length of the calls in slots of 10 ms.

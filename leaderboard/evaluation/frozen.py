@@ -49,13 +49,15 @@ FROZEN = {
     "rate-v0": Frozen("7d75aa84d03c5a60", "8abd9db936302428 ba00f9126b0c8e90"),
     "calls-v0": Frozen("0350b89c8e0a5ef2", "ae398e92065724ed"),
     "rmcat-v0": Frozen("1b016d83415c61a0", "e7914cfb2e6c300e"),
+    "rmcat-v1": Frozen("3410c2ee8efe961a", "f0295b95a5f1338b"),
     "conference-v0": Frozen("db4f951292994ddc", "30b8b9e22b26d756"),
 }
 
 DATA = {
     "calls": "b734de7b94380370", "cloud": "0b953e62c636ace8", "conference": "d685266f6ead5051", "leo": "121aac18492dcfd6",
     "order": "5f2601c6fb08d574", "rate": "241fd9e959fb379f", "rate-measured": "f12682dedc9f826c", "rmcat": "582a2c784ef35144",
-    "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06", "synthetic-90": "9ccb89151f20d519",
+    "rmcat-extended": "8f8b32510b26f581", "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06",
+    "synthetic-90": "9ccb89151f20d519",
     "synthetic-900": "0ffde77bd7461285", "table1": "ec1d86eba1e0a014", "wonderproxy": "b573c804a23b259e", "world": "d685266f6ead5051",
 }  # fmt: skip
 """Sixteen hex digits of the hash of the data behind each scenario of these suites."""

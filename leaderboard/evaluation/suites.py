@@ -11,6 +11,7 @@ scale-v0        9 to 900 paths, and locations that no system was designed for
 order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as in S1
 calls-v0        every kind of `calls`, 30 calls each
 rmcat-v0        every kind of `rmcat`, the test cases of RFC 8867 and RFC 8869, 30 runs each
+rmcat-v1        every kind of `rmcat-extended`, those that rmcat-v0 leaves out, 12 runs each
 conference-v0   every kind of `conference`, 12 worlds each
 rate-v0         every kind of `rate`, and of `rate-measured` if its traces are available, 30 calls each
 replay          your own traces, one per path (`replay_suite`)
@@ -32,6 +33,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
 from vcgym.network.scenarios.bottleneck.rmcat import CASES
+from vcgym.network.scenarios.bottleneck.rmcat_extended import EXTENDED_CASES
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
 from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.leo import FOLDER as LEO
@@ -122,18 +124,20 @@ def _each_stratum(scenario: str, seeds: dict[str, int], first: int = 0) -> tuple
 
 
 CONFERENCE_WORLDS = 12  # for each kind
-RUNS = 30  # for each kind of world over a bottleneck
+RUNS = 30  # for each kind of world over a bottleneck ...
+EXTENDED_RUNS = 12  # ... and of rmcat-extended, with up to 32 flows
 _KINDS = {
     "order": (*(f"rtt{rtt_ms:.0f}-q{length}" for rtt_ms in RTT_MS for length in SEND_QUEUE), *(f"loss{100 * share:g}" for share in LOSS)),
     "rate": ("steps", "cellular", "cubic", "wifi"),
     MEASURED: ("us-cellular", "norway-hsdpa", "us-broadband", "us-drive"),
     "calls": ("gcc", "tfrc", "fixed", "mixed"),
     "rmcat": tuple(CASES),
+    "rmcat-extended": tuple(EXTENDED_CASES),
 }
 
 
-def _each_kind(*scenarios: str) -> tuple[Part, ...]:
-    return tuple(Part(scenario, BOTTLENECK, RUNS, stratum=kind) for scenario in scenarios for kind in _KINDS[scenario])
+def _each_kind(*scenarios: str, runs: int = RUNS) -> tuple[Part, ...]:
+    return tuple(Part(scenario, BOTTLENECK, runs, stratum=kind) for scenario in scenarios for kind in _KINDS[scenario])
 
 
 _VERSIONED = (
@@ -175,6 +179,7 @@ _VERSIONED = (
     Suite("rate", "v0", 0, _each_kind("rate", MEASURED), RATE),
     Suite("calls", "v0", 0, _each_kind("calls"), RATE),
     Suite("rmcat", "v0", 0, _each_kind("rmcat"), RMCAT),
+    Suite("rmcat", "v1", 0, _each_kind("rmcat-extended", runs=EXTENDED_RUNS), RMCAT),
     Suite(
         "conference",
         "v0",

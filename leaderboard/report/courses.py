@@ -22,23 +22,24 @@ _BACKWARDS, _FORWARDS = "--", "-"
 _SHADES = 48  # of the picture
 
 
-def draw_courses(name: str, system: System, folder: Path) -> Path:
-    """Play one world of each case and write courses-NAME.png: the delivered rate of each media flow above its queueing delay.
+def draw_courses(name: str, system: System, folder: Path, of: str = "rmcat") -> Path:
+    """Play one world of each case and write courses-NAME.png: the delivered rate of up to five media flows above their queueing delay.
 
     Args:
         name: name of the system, for title and file.
         system: system with a rate rule and a scheduler.
         folder: folder for the picture.
+        of: scenario of the cases.
 
     Returns:
         The path of the picture.
     """
-    scenario = SendingScenario("rmcat")
+    scenario = SendingScenario(of)
     links = [scenario.draw("train", 0, kind) for kind in scenario.kinds]
     rows = -(-len(links) // _COLUMNS)
     figure = Figure(figsize=(2.6 * _COLUMNS, 2.1 * rows), layout="constrained")
     figure.suptitle(
-        f"{name}: Mbit/s delivered of each media flow, and ms of queueing, second by second; grey: capacity; dashed: the way back"
+        f"{name}: Mbit/s delivered of each media flow, and ms of queueing, second by second; grey: capacity; dashed: way back, or second"
     )
     panels: Any = figure.subfigures(rows, _COLUMNS)
     for link, panel in zip(links, panels.flat, strict=False):
@@ -58,8 +59,9 @@ def draw_courses(name: str, system: System, folder: Path) -> Path:
 
 def _draw(above: Axes, below: Axes, link: SharedLink, flows: list[PlayedFlow]) -> None:
     _draw_capacity(above, link.trace, link.seconds, _FORWARDS)
-    if link.reverse is not None:
-        _draw_capacity(above, link.reverse.trace, link.seconds, _BACKWARDS)
+    for beside in (link.reverse, link.second):
+        if beside is not None:
+            _draw_capacity(above, beside.trace, link.seconds, _BACKWARDS)
     ends_s = np.arange(int(link.seconds) + 1)
     for flow, colour in zip(flows, _COLOURS, strict=False):
         heard = flow.log[flow.log["arrived_us"] >= 0]
@@ -71,7 +73,8 @@ def _draw(above: Axes, below: Axes, link: SharedLink, flows: list[PlayedFlow]) -
         heard_s = np.where(packets > 0, packets, np.nan)  # nothing is drawn where nothing arrived
         above.plot(ends_s[:-1], mbit * packets / heard_s, style, color=colour, linewidth=0.9)
         below.plot(ends_s[:-1], waited_ms / heard_s, style, color=colour, linewidth=0.9)
-    above.set(xlim=(0, link.seconds), ylim=(0, 1.05e-6 * float(link.trace.rates_bps.max())))
+    top_bps = float(link.trace.rates_bps.max()) if link.air is None else 1000.0 * link.rates_kbps[-1]  # a medium has many flows
+    above.set(xlim=(0, link.seconds), ylim=(0, 1.05e-6 * top_bps))
     below.set_ylim(0, max(100.0, min(_MAX_DELAY_MS, below.dataLim.ymax)))
     for axes in (above, below):
         axes.tick_params(labelsize=7, length=2)

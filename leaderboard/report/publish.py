@@ -1,5 +1,6 @@
 """The report page: one self-contained HTML file from the stored results; the same files give the same bytes."""
 
+import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
+from vcgym.leaderboard.report.network_course import PREFIX
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.picture import ROLES, picture
@@ -31,8 +33,8 @@ _PAGE = Path(__file__).parent / "page"
 class Stored(NamedTuple):
     """Files of a finished run.
 
-    Results, including any oracles; delay distributions; timelines of sessions; cards (hash, scenarios, cards) of the data; and a sentence
-    for each agent that was left out.
+    Results, including any oracles; delay distributions; timelines of sessions; cards (hash, scenarios, cards) of the data; a sentence for
+    each agent that was left out; and pictures of conferences (system, PNG in base64).
     """
 
     results: pa.Table
@@ -40,6 +42,7 @@ class Stored(NamedTuple):
     timelines: list[dict[str, Any]]
     cards: list[tuple[str, str, list[Card]]]
     left_out: list[str]
+    pictures: list[tuple[str, str]]
 
     @classmethod
     def read(cls, folder: Path) -> "Stored":
@@ -52,7 +55,9 @@ class Stored(NamedTuple):
         results = read_with_oracles(folder)
         cdfs = read_cdfs(read(DELAY_CDF, folder / "cdf.parquet"))
         timelines = read(TIMELINE, folder / "timeline.parquet").to_pylist()
-        return cls(results, cdfs, timelines, read_cards(folder), left_out_lines(folder))
+        paths = sorted(folder.glob(f"{PREFIX}*.png"))
+        pictures = [(path.stem.removeprefix(PREFIX), base64.b64encode(path.read_bytes()).decode()) for path in paths]
+        return cls(results, cdfs, timelines, read_cards(folder), left_out_lines(folder), pictures)
 
 
 def publish(folder: Path) -> list[Board]:
@@ -155,6 +160,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
             profile_figure(columns.primary, columns.profile, board.profile_curves, named),
             *(pareto_figure(board.fronts[plane.name], kinds, named, plane) for plane in columns.fronts),
         ],
+        "pictures": stored.pictures,
         "tables": details(board),
         "legend": list(named.items()),
         "systems": systems,

@@ -10,6 +10,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from vcgym.agents.tracking.progress import OnProgress
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Found
 from vcgym.leaderboard.evaluation.evaluate import evaluate
@@ -17,6 +18,7 @@ from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
 from vcgym.leaderboard.report.board import Board, board_name
+from vcgym.leaderboard.report.network_course import draw_network_course
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.report.table import print_summary
@@ -68,6 +70,9 @@ def run_suite(
     results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
     results.write(results.ACTIONS, _actions(found), folder / "actions.parquet")
     write_cards((scenario for _, scenario in parts), folder)
+    conferring = [(name, one) for name, one in systems.items() if isinstance(one, System) and one.plays == "conference"]
+    for name, one in [pair for pair in conferring if not pair[1].is_oracle][:1]:
+        draw_network_course(name, one, folder)
     return publish(folder)
 
 

@@ -1,7 +1,8 @@
 """Search for the weights of a learned scheduler on whole calls, from weights of 0, which are first in, first out.
 
 CMA-ES (`vcgym.agents.learners.price_search`) plays every candidate of a generation on the same fresh training worlds of `order`, with the
-published TFRC as the rate. The score of a world is the reward `on_time` as a share of what all its packets on time would earn.
+published TFRC as the rate. The score of a world is the reward `on_time` as a share of what all its packets on time would earn, less
+`PRICE` times the share of the video that is on time with `FLOOR_RULE` in the same world and lacks to `video_floor` of it.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +25,13 @@ from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.leaderboard.tuning.tuning import compared
+from vcgym.network.bottleneck.send_queue import VIDEO
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
 SCENARIO = "order"
 RULES = ("UNMOD", "SBPN2", "SBPN2-E", "SBPN2-order-tuned")
 """Systems over the same rate that a learned scheduler is compared with on validation worlds."""
+FLOOR_RULE, PRICE = "SBPN2", 5.0  # our choice: a tenth of the video lost costs more than all the audio that it can bring
 
 
 class OrderConfig(Config):
@@ -39,6 +42,7 @@ class OrderConfig(Config):
         population: candidates per generation.
         search_step: initial standard deviation of every weight.
         worlds: worlds of each kind per generation.
+        video_floor: share of the video of `FLOOR_RULE` in a world below which a candidate pays; 0: it never pays.
         validation_worlds: validation worlds of all kinds together, played once the search is over.
         seeds: seeds of the searches, one learned system each.
         folder: folder of the gains so far and of the learned systems, seed-SEED/learned.json; a search that was stopped resumes there.
@@ -48,6 +52,7 @@ class OrderConfig(Config):
     population: Annotated[int, Field(ge=4, le=1000)] = 12
     search_step: Annotated[float, Field(gt=0.0, le=10.0)] = 1.0
     worlds: Annotated[int, Field(ge=1, le=1000)] = 1
+    video_floor: Annotated[float, Field(ge=0.0, le=1.0)] = 0.8
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=10_000)]], Field(min_length=1)] = Field(default=[0, 1, 2, 3, 4])
     folder: AbsolutePath = Path("outputs/train/order")
@@ -74,8 +79,10 @@ class OrderWorlds:
         return self._config.generations
 
     def scores(self, rules: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
-        """Return, for each scheduler, the score of each world of a generation, 0 to 1."""
-        return [earned_share(self.play(rule, chunk)) for rule in rules]
+        """Return, for each scheduler, the score of each world of a generation, at most 1."""
+        floor = self._config.video_floor * video_share(self.play(load_system(FLOOR_RULE).scheduler, chunk))
+        played = [self.play(rule, chunk) for rule in rules]
+        return [earned_share(totals) - PRICE * np.maximum(floor - video_share(totals), 0.0) for totals in played]
 
     def play(self, scheduler: Any, chunk: int) -> SendingTotals:
         """Return the totals of a scheduler's calls in the worlds of a generation."""
@@ -91,6 +98,11 @@ def earned_share(totals: SendingTotals) -> NDArray[np.float64]:
     """Return (sessions,) the reward `on_time` of each call, as a share of what all its packets on time would earn."""
     prices = np.array([OnTime().video, OnTime().audio])
     return np.asarray(totals.on_time @ prices / (totals.created @ prices))
+
+
+def video_share(totals: SendingTotals) -> NDArray[np.float64]:
+    """Return (sessions,) the share of the captured video that is on time."""
+    return np.asarray(totals.on_time[:, VIDEO] / totals.created[:, VIDEO])
 
 
 def train_order(config: OrderConfig, seed: int, on_generation: Callable[[int, float], None]) -> dict[str, Any]:

@@ -5,8 +5,6 @@ among the packets in flight with its measured delay. So the receiver's rule, the
 for value.
 """
 
-from typing import Any
-
 import numpy as np
 
 from vcgym.baselines.records import Record
@@ -14,8 +12,10 @@ from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.controllers import Agent
 from vcgym.envs.call.counters import Totals
 from vcgym.envs.call.paths.feed import RECORDS, command
-from vcgym.envs.call.paths.state import ARRIVALS
+from vcgym.envs.call.paths.state import ARRIVALS, LEVEL
+from vcgym.live.call.actor import Actor
 from vcgym.live.call.outside import draw_of, outside
+from vcgym.live.call.policies import LivePolicy
 from vcgym.live.protocol.session import Session
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -33,17 +33,22 @@ class Listening:
 
     Args:
         session: the call.
-        receiver: parameters of the receiver's rule, or a placeholder whose level is commanded.
+        policy: the call's; an agent at the receiver acts at each arrival.
 
     Attributes:
         slot: slots played so far.
     """
 
-    def __init__(self, session: Session, receiver: Any) -> None:
+    def __init__(self, session: Session, policy: LivePolicy) -> None:
         self._packets, self.slot = session.packets, 0
         scenario = outside(session, session.packets + DRAIN_SLOTS)
-        self._batch = CallBatch(scenario, 1, Agent(), receiver, location="receiver", probe_rate=0.0, log=True)
-        self._batch.start(0, draw_of(session), session.known)
+        if agent := policy.at_receiver:  # with a placeholder as router the loop stops once in each slot, and at each arrival
+            envs = agent.environment(scenario, router=Agent(), location="receiver", feedback_loss=0.0, probe_rate=0.0, log=True)
+            self._act, self._batch = Actor(session, agent.policy, envs).act, envs.batch
+        else:
+            receiver = policy.at_router.environment(scenario).receiver_params
+            self._batch = CallBatch(scenario, 1, Agent(), receiver, location="receiver", probe_rate=0.0, log=True)
+            self._batch.start(0, draw_of(session), session.known)
         self._batch.tables.player.clock[0].units = session.packets
         _push(self._batch.calls, 0, 0, 0, 1 << 40)  # compiles; so late a packet is ignored
         self.command(START_LEVEL_US, 0)
@@ -66,7 +71,7 @@ class Listening:
 
     def play_slot(self) -> list[Record]:
         """Play the next slot: arrivals up to its start, the player's ticks; return the records of what arrived."""
-        self._batch.advance(_ROW)
+        self._advance()
         self.slot += 1
         feed = self._batch.calls[0]["feed"]
         rows = feed["rows"][np.arange(feed["read"], feed["written"]) % RECORDS].tolist()
@@ -96,12 +101,21 @@ class Listening:
         """Return the totals so far; `plans_sent`, `path_changes` and `probes_sent` are the sender's and are zero."""
         return self._batch.totals()
 
+    def _advance(self) -> None:
+        self._batch.advance(_ROW)
+        packets, phase = self._batch.calls["packets"], self._batch.calls["phase"]
+        while phase[0] == LEVEL:
+            slots, packets[0] = int(packets[0]), self._packets  # an observation has the share of the call that is over
+            self._act()
+            packets[0] = slots
+            self._batch.advance(_ROW)
+
     def finish(self) -> Played:
         """Play to the end of the stream without further arrivals and return the call packet by packet; path -1: it did not arrive."""
         while self.slot <= self._packets:
             self.play_slot()
         self._batch.calls["packets"], self._batch.calls["phase"] = self._packets, ARRIVALS
-        self._batch.advance(_ROW)
+        self._advance()
         played = self._batch.played()
         kept = {name: getattr(played, name)[:, : self._packets] for name in ("emitted_us", "flushed", "played_us")}
         return Played(played.packet_us, self._path[None], self._arrived_us[None], **kept, totals=played.totals, windows=played.windows)

@@ -7,7 +7,6 @@ from aiortc.rtp import RtpPacket
 
 from vcgym.baselines.records import MEDIA, PROBE
 from vcgym.live.call.listening import Listening
-from vcgym.live.call.outside import outside
 from vcgym.live.call.policies import LivePolicy
 from vcgym.live.protocol.messages import MAX_BLOCKS, read_level, write_feedback
 from vcgym.live.protocol.nodes import NEVER_US, Sent
@@ -24,7 +23,7 @@ class Receiver:
 
     Args:
         session: the call.
-        policy: the call's; its receiver sets the level here, or takes it from the router's location.
+        policy: the call's; it sets the level here, at each arrival or by its receiver's rule, or commands it from the router's location.
 
     Attributes:
         due_us: time of the next slot; NEVER_US before the first packet and after the call.
@@ -35,7 +34,7 @@ class Receiver:
     def __init__(self, session: Session, policy: LivePolicy) -> None:
         self._session, self._inbox = session, Inbox(session, Kind.MEDIA, Kind.PROBE, Kind.LEVEL)
         self._hops, self._address = route_of(session.feedback), address_of(session.feedback[0])
-        self.listening = Listening(session, policy.environment(outside(session, session.packets)).receiver_params)
+        self.listening = Listening(session, policy)
         self.listening.play_slot()  # compiles
         self._origin_us, self._report, self._command = -1, -1, -1
         self.media: dict[int, bytes] = {}

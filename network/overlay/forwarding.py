@@ -12,13 +12,12 @@ recovery a coded packet follows some of the packets on an overlay link (`vcgym.n
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.overlay.clock import NEVER_US, earliest, set_next
-from vcgym.network.overlay.links import offer, take
+from vcgym.network.overlay.clock import earliest, set_next
+from vcgym.network.overlay.cross_traffic import play_flow
+from vcgym.network.overlay.links import CODED, CROSS, MEDIA, MESSAGE, offer, take
 from vcgym.network.overlay.network import CODED_BYTES, MESSAGES, PACKET_BYTES, PLANS
 from vcgym.network.overlay.repairs import cover, keep, repair
 from vcgym.network.overlay.topology import NO_LINK
-
-MEDIA, CROSS, CODED, MESSAGE = 0, 1, 2, 3  # kinds of packets; a message of kind k is MESSAGE + k
 
 
 @kernel
@@ -35,7 +34,7 @@ def advance(net, scratch, until_us):
         elif stream < links + parties:
             _emit(net, scratch, stream - links, now_us)
         else:
-            _cross(net, scratch, stream - links - parties, now_us)
+            play_flow(net, scratch, stream - links - parties, now_us)
 
 
 @kernel
@@ -82,20 +81,6 @@ def _begin_packet(net, session, m, now_us):
     for head in range(net.sessions.size):
         session.children += net.trees[m, slot, best, head] == m and head != m
     session.left = session.children
-
-
-@kernel
-def _cross(net, scratch, f, now_us):
-    flow, packet = net.flows[f], scratch[0]
-    stream = net.links.size + net.sessions.size + f
-    if now_us >= flow.stops_us:
-        set_next(net.clock, stream, np.int64(NEVER_US))
-        return
-    packet.kind, packet.size_bytes, packet.number, packet.created_us = CROSS, flow.size_bytes, flow.sent, now_us
-    offer(net.links, net.rings, net.clock, flow.link, now_us, packet)
-    flow.sent += 1
-    flow.due_us += flow.gap_us
-    set_next(net.clock, stream, np.int64(flow.due_us))
 
 
 @kernel

@@ -11,6 +11,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.overlay.clock import NEVER_US, set_next
 
 _MILLION = 1_000_000
+MEDIA, CROSS, CODED, MESSAGE = 0, 1, 2, 3  # kinds of packets; a message of kind k is MESSAGE + k
 
 LINK = np.dtype(
     (

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.network.bottleneck.tcp_flow import Pipe, allocate_pipe
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
 from vcgym.network.overlay.clock import NEVER_US, Clock, allocate_clock, set_next, stop_clock
+from vcgym.network.overlay.cross_traffic import CONSTANT, CrossTraffic, TcpTraffic, describe_flows, start_flow
 from vcgym.network.overlay.links import LINK, PACKET
 from vcgym.network.overlay.repairs import NAMES_BYTES, Repairs, allocate_repairs, start_repairs
 from vcgym.network.overlay.topology import Overlay
@@ -71,25 +72,7 @@ HEARD = np.dtype(
     )
 )
 
-FLOW = np.dtype(
-    (
-        np.record,
-        [("link", "i8"), ("starts_us", "i8"), ("stops_us", "i8"), ("gap_us", "f8"), ("due_us", "f8"), ("size_bytes", "i8"), ("sent", "i8")],
-    )
-)
-
 LOGGED = np.dtype([("session", "i8"), ("receiver", "i8"), ("number", "i8"), ("created_us", "i8"), ("arrived_us", "i8"), ("tree", "i8")])
-
-
-class CrossTraffic(NamedTuple):
-    """Constant-bit-rate flow over one physical link."""
-
-    tail: str
-    head: str
-    rate_kbps: float
-    starts_s: float = 0.0
-    stops_s: float = 1e6
-    size_bytes: int = 1000
 
 
 class Network(NamedTuple):
@@ -109,6 +92,7 @@ class Network(NamedTuple):
         told: (P, P), newest plan known to a party, by party and session.
         present: (P,) bool.
         flows: (F,) of FLOW.
+        pipe: segments of TCP flows in flight.
         messages: (KINDS, P, P, MESSAGES, W), content in flight, by sender and receiver.
         written: (KINDS, P, P), number of messages sent so far.
         inbox: (KINDS, P, P, W), content of the last message, by receiver and sender.
@@ -132,6 +116,7 @@ class Network(NamedTuple):
     told: NDArray[np.int64]
     present: NDArray[np.bool_]
     flows: NDArray
+    pipe: Pipe
     messages: NDArray[np.float32]
     written: NDArray[np.int64]
     inbox: NDArray[np.float32]
@@ -143,8 +128,12 @@ class Network(NamedTuple):
 
 
 def allocate_network(
-    overlay: Overlay, cross: Sequence[tuple[int, CrossTraffic]] = (), log: int = 0, bound_ms: float = 200.0, recovers: bool = False
-) -> Network:  # fmt: skip
+    overlay: Overlay,
+    cross: Sequence[tuple[int, CrossTraffic | TcpTraffic]] = (),
+    log: int = 0,
+    bound_ms: float = 200.0,
+    recovers: bool = False,
+) -> Network:
     """Allocate a conference, not yet started.
 
     Args:
@@ -158,22 +147,18 @@ def allocate_network(
         ValueError: a number of a flow is out of range.
     """
     parties, width = overlay.parties, 4 * overlay.parties
-    links, flows = np.zeros(len(overlay.capacity_kbps), LINK), np.zeros(len(cross), FLOW)
+    links, flows = np.zeros(len(overlay.capacity_kbps), LINK), describe_flows(cross)
+    connections = len(flows) if (flows["control"] != CONSTANT).any() else 0
     links["rate_bps"] = np.round(overlay.capacity_kbps * 1000.0)
     links["propagation_us"], links["limit_packets"] = overlay.propagation_us, overlay.queue_packets
     on_the_way = links["rate_bps"] * links["propagation_us"] // (_SMALL_BYTES * 8_000_000)
     sizes = 1 << np.ceil(np.log2(on_the_way + links["limit_packets"] + 64)).astype(np.int64)
     links["mask"], links["first"] = sizes - 1, np.cumsum(sizes) - sizes
-    for flow, (link, which) in zip(flows, cross, strict=True):
-        require_within(which, rate_kbps=(0.1, 1e6), size_bytes=(1, 65535), starts_s=(0.0, 1e9), stops_s=(which.starts_s, 1e9))
-        flow["link"], flow["size_bytes"] = link, which.size_bytes
-        flow["starts_us"], flow["stops_us"] = round(which.starts_s * 1e6), round(which.stops_s * 1e6)
-        flow["gap_us"] = which.size_bytes * 8e3 / which.rate_kbps
     return Network(
         links, np.zeros(sizes.sum(), PACKET), allocate_clock(len(links) + parties + len(flows)), overlay.paths, np.zeros(parties, SESSION),
         np.zeros((parties, PLANS, MAX_TREES, parties), np.int16), np.zeros((parties, PLANS, MAX_TREES)), np.zeros((parties, MAX_TREES)),
         np.zeros((parties, parties), MEASURED), np.zeros((parties, parties), HEARD), np.zeros((parties, parties), np.int64),
-        np.ones(parties, np.bool_), flows, np.zeros((KINDS, parties, parties, MESSAGES, width), np.float32),
+        np.ones(parties, np.bool_), flows, allocate_pipe(1, connections), np.zeros((KINDS, parties, parties, MESSAGES, width), np.float32),
         np.zeros((KINDS, parties, parties), np.int64), np.zeros((KINDS, parties, parties, width), np.float32),
         np.zeros((KINDS, parties, parties), np.int64), np.zeros(log, LOGGED), np.zeros(1, np.int64),
         np.array([round(bound_ms * 1000.0)]), allocate_repairs(parties if recovers else 0, PLANS),
@@ -183,7 +168,7 @@ def allocate_network(
 @kernel
 def start_network(net, seed):
     """Empty the network and start at 0; the seed sets the first send time of each source and flow within its packet interval."""
-    parties, links = net.sessions.size, net.links.size
+    parties = net.sessions.size
     stop_clock(net.clock)
     for link in net.links:
         link.down = link.used = link.entered = link.left = link.taken = link.bytes = link.dropped = link.cut = 0
@@ -208,10 +193,7 @@ def start_network(net, seed):
     net.logged[0] = 0
     start_repairs(net.repairs)
     for f in range(net.flows.size):
-        flow = net.flows[f]
-        flow.sent = 0
-        flow.due_us = flow.starts_us + flow.gap_us * rng.uniform(rng.stream_key(seed, f, rng.CROSS), 0)
-        set_next(net.clock, links + parties + f, np.int64(flow.due_us))
+        start_flow(net, f, seed)
 
 
 @kernel

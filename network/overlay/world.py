@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.overlay.network import CrossTraffic, Network, allocate_network
+from vcgym.network.overlay.cross_traffic import CrossTraffic, TcpTraffic
+from vcgym.network.overlay.network import Network, allocate_network
 from vcgym.network.overlay.topologies import dumbbell
 from vcgym.network.overlay.topology import Overlay, Topology, overlay
 
@@ -48,14 +49,14 @@ class ConferenceWorld(NamedTuple):
     name: str
     seed: int
     topology: Topology
-    cross: tuple[CrossTraffic, ...] = ()
+    cross: tuple[CrossTraffic | TcpTraffic, ...] = ()
     outages: tuple[Outage, ...] = ()
     absences: tuple[Absence, ...] = ()
     seconds: float = 60.0
 
     def changes_s(self) -> list[float]:
         """Return, in order, 0 and all times in s before the end at which cross traffic, an outage or an absence begins or ends."""
-        spans: list[CrossTraffic | Outage | Absence] = [*self.cross, *self.outages, *self.absences]
+        spans: list[CrossTraffic | TcpTraffic | Outage | Absence] = [*self.cross, *self.outages, *self.absences]
         return sorted({0.0, *(at_s for span in spans for at_s in (span.starts_s, span.stops_s) if at_s < self.seconds)})
 
     def down_at(self, now_s: float) -> list[tuple[str, str]]:
@@ -67,11 +68,11 @@ class ConferenceWorld(NamedTuple):
         return [absence.party for absence in self.absences if absence.starts_s <= now_s < absence.stops_s]
 
     def overlay_at(self, now_s: float) -> Overlay:
-        """Return the overlay at an instant, with capacities reduced by cross traffic, for computing optima."""
+        """Return the overlay at an instant, with capacities reduced by cross traffic of constant rate, for computing optima."""
         found = overlay(self.topology, self.down_at(now_s))
         ends = [link[:2] for link in self.topology.links]
         for flow in self.cross:
-            if flow.starts_s <= now_s < flow.stops_s:
+            if isinstance(flow, CrossTraffic) and flow.starts_s <= now_s < flow.stops_s:
                 link = ends.index((flow.tail, flow.head))
                 found.capacity_kbps[link] = max(found.capacity_kbps[link] - flow.rate_kbps, 0.0)
         return found
@@ -91,7 +92,7 @@ def require_world(world: ConferenceWorld) -> None:
     """
     require_within(world, seconds=(0.1, 86_400.0))
     ends = [link[:2] for link in world.topology.links]
-    spans: list[CrossTraffic | Outage] = [*world.cross, *world.outages]
+    spans: list[CrossTraffic | TcpTraffic | Outage] = [*world.cross, *world.outages]
     for one in spans:
         if (one.tail, one.head) not in ends:
             raise ValueError(f"{type(one).__name__} of {one.tail}->{one.head}, not a link of the topology; allowed are its links")

@@ -13,7 +13,7 @@ import numpy as np
 
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.overlay.network import CrossTraffic
+from vcgym.network.overlay.cross_traffic import CrossTraffic
 from vcgym.network.overlay.topologies import WHERE, dumbbell, random_topology
 from vcgym.network.overlay.topology import PhysicalLink, Topology, overlay
 from vcgym.network.overlay.world import ConferenceWorld, Outage, dumbbell_timeline

@@ -38,10 +38,11 @@ def _played(names: list[str], seed: int) -> dict[str, Any]:
     """Return world, R of each policy live and simulated, quantiles of the errors of arrival times in us, and the load of the machine."""
     scenario, policies = Scenario("wonderproxy", "correlated", 100 * SECONDS), [live_policy(name) for name in names]
     draw, simulated = scenario.draw("validation", seed), []
-    for policy, environment in policies:
-        envs = environment(scenario)
+    for policy in policies:
+        acting = policy.at_receiver or policy.at_router
+        envs = acting.environment(scenario)
         envs.split = "validation"
-        play(policy, envs, envs.reset(seed=seed)[0])
+        play(acting.policy, envs, envs.reset(seed=seed)[0])
         simulated.append(float(ratings_of(envs.batch.totals())[0]))
     calls = play_live(scenario, [(policy, draw) for policy in policies], tones(4.0))
     error_us = np.abs(np.concatenate([call.timer_error_us for call in calls]))

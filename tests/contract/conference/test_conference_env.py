@@ -11,6 +11,7 @@ from stable_baselines3 import PPO
 
 import vcgym.envs.conference  # noqa: F401  (registers the id)
 from vcgym.agents.sb3 import make_vec_env
+from vcgym.baselines.conference.plans import largest_trees
 from vcgym.baselines.conference.trees import NO_PARENT
 from vcgym.envs.conference.central import ConferenceEnv, ConferenceVectorEnv
 from vcgym.envs.conference.parallel import ParallelConference
@@ -160,7 +161,7 @@ def test_a_picture_shows_the_conference(make):
         env.native.step(np.full((1, 125), 0.2))
     assert env.render().shape == before.shape == (400, 720, 3) and (env.render() != before).any()
     session = env.native.batch.conferences[0]
-    loads, trees = session.link_loads(), session.largest_trees()
+    loads, trees = session.link_loads(), largest_trees(session.net)
     assert ((loads >= 0.0) & (loads < 1.5)).all() and loads.max() > 0.1
     assert all(tree[m] == NO_PARENT for m, tree in enumerate(trees)) and any((tree >= 0).any() for tree in trees)
     env.close()

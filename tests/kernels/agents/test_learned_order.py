@@ -5,12 +5,13 @@ import pytest
 
 from vcgym.agents.controllers.learned_order import NUMBERS, LearnedOrder
 from vcgym.baselines.rule import allocate
+from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.leaderboard.tuning import order_search
-from vcgym.leaderboard.tuning.order_search import RULES, OrderConfig, OrderWorlds, earned_share, train_order
+from vcgym.leaderboard.tuning.order_search import PRICE, RULES, OrderConfig, OrderWorlds, earned_share, train_order
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.network.bottleneck.send_queue import SEND_QUEUE, clear_send_queue, put
 
@@ -94,14 +95,24 @@ def test_a_video_packet_earns_a_quarter_of_an_audio_packet():
     np.testing.assert_allclose(found, 0.5)
 
 
+@pytest.mark.parametrize(("video_floor", "price"), [(0.8, PRICE * 0.3), (0.2, 0.0), (0.0, 0.0)])
+def test_video_below_the_floor_costs(monkeypatch, video_floor, price):
+    created, video_on_time = np.array([[40, 10]]), {LearnedOrder: 4, Sbpn: 20}
+    monkeypatch.setattr(OrderWorlds, "play", lambda worlds, rule, chunk: totals(created, np.array([[video_on_time[type(rule)], 10]])))
+    (found,) = OrderWorlds(OrderConfig(video_floor=video_floor), 0).scores([FIFO], 0)
+    np.testing.assert_allclose(found, (10 + 0.25 * 4) / 20 - price)
+
+
 class Calls:
     """Calls of which nothing is played: the worlds that were asked for, and a share on time that falls with a distance of weights."""
 
     best, links = np.linspace(-1.0, 1.0, NUMBERS), []
 
     def __init__(self, system, links, traces, flows):
-        self.links.append([(link.name, link.seed) for link in links])
-        distance = float(np.square(system.scheduler.weights - self.best).sum())
+        weights = system.scheduler.weights if system.is_learned else self.best
+        if system.is_learned:
+            self.links.append([(link.name, link.seed) for link in links])
+        distance = float(np.square(weights - self.best).sum())
         self.found = np.full((len(links), 2), round(1e9 / (1.0 + distance)))
 
     def play(self, rows):

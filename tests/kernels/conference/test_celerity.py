@@ -8,6 +8,7 @@ from vcgym.baselines.conference.optimum.packed_rate import packed_rate
 from vcgym.baselines.conference.packing import allocate_packing, pack
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.conference.session_rate import session_rate
+from vcgym.network.overlay.cross_traffic import TcpTraffic
 from vcgym.network.overlay.network import MAX_TREES, start_network
 from vcgym.network.overlay.topologies import dumbbell, random_topology
 from vcgym.network.overlay.world import Absence, ConferenceWorld, Outage, dumbbell_timeline, network_of
@@ -116,6 +117,15 @@ def test_coded_packets_repair_losses_and_cost_overhead():
     assert missing(plain) > 0.002
     assert missing(coded) < coded.lost.mean()
     assert coded.overhead > plain.overhead + 0.01
+
+
+def test_tcp_beside_a_conference_takes_no_more_than_its_share_and_leaves_again():
+    """TCP fills the queue of 50 packets, so that Celerity, which gives way to queueing, keeps little; it recovers after TCP."""
+    cross = (TcpTraffic("E", "F", starts_s=60.0, stops_s=90.0),)
+    played = play(ConferenceWorld("dumbbell", 3, dumbbell(), cross, seconds=180), Celerity())
+    before, during, after = (played.session_kbps(*span) for span in ((45, 60), (70, 90), (150, 180)))
+    assert (during[:2] < 0.8 * before[:2]).all()
+    assert (after > 0.9 * 240.0).all()
 
 
 def test_an_outage_of_everything_is_survived():

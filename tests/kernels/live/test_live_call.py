@@ -87,13 +87,13 @@ def call(system, packets=1000, seed=1, location="central"):
     return network, parties, batch
 
 
-def agent_in(folder, env):
+def agent_in(folder, env, key=3):
     """Return the policy of a published agent with random weights."""
     config = TrainConfig(env=env)
     envs = make_envs(config.env, 1, "validation")
     parts, space = observation_parts(envs), envs.single_action_space
     network = network_for(parts, output_count(space), 16, "relu")
-    draws = np.random.default_rng(3)
+    draws = np.random.default_rng(key)
     tensors = {name: draws.normal(scale=2.0, size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
     agent = AgentPolicy(config.env.id, tuple(parts), envs.single_observation_space, space, network, tensors)
     publish(folder / "seed-0" / "agent", agent, algorithm="ppo", steps=1, seed=0, config_hash="")
@@ -110,12 +110,13 @@ def commands_in(ring):
 
 def simulated(policy, scenario, seed):
     """Return the batch of a simulated call of an agent, and the rows of all records that reached the router's location."""
-    envs, rows = policy.environment(scenario), []
+    acting = policy.at_receiver or policy.at_router
+    envs, rows = acting.environment(scenario), []
     envs.split = "validation"
     observation, _ = envs.reset(seed=seed)
     done = False
     while not done:
-        actions, _ = policy.policy.predict(observation)
+        actions, _ = acting.policy.predict(observation)
         observation, _, _, (done,), _ = envs.step(actions)
         feed = envs.batch.calls[0]["feed"]
         rows += feed["rows"][np.arange(len(rows), feed["written"]) % RECORDS].tolist()
@@ -149,7 +150,7 @@ def test_an_agent_decides_as_in_the_simulator(tmp_path, env):
     batch, rows = simulated(policy, scenario, seed)
     draw = scenario.draw("validation", seed)
     _, parties = network_of(policy, scenario, draw)
-    deciding, found, records = Deciding(parties.session, policy), ([], []), deque(Record(*row) for row in rows)
+    deciding, found, records = Deciding(parties.session, policy.at_router), ([], []), deque(Record(*row) for row in rows)
     for slot in range(scenario.packets):
         while records and records[0].known_us <= slot * SLOT_US:
             deciding.learn(records.popleft())
@@ -161,8 +162,9 @@ def test_an_agent_decides_as_in_the_simulator(tmp_path, env):
     assert found[1] == (commands_in(call["to_receiver"]) if env["id"] == "vcgym/Call-v0" else [])
 
 
-def test_a_call_of_an_agent_is_as_its_simulation(tmp_path):
-    policy, scenario, seed = agent_in(tmp_path, AGENTS[0]), Scenario("wonderproxy", "correlated", 1000), 2
+@pytest.mark.parametrize(("env", "key"), [(AGENTS[0], 3), ({"id": "vcgym/Playout-v0"}, 6)], ids=["at the router", "at the receiver"])
+def test_a_call_of_an_agent_is_as_its_simulation(tmp_path, env, key):
+    policy, scenario, seed = agent_in(tmp_path, env, key), Scenario("wonderproxy", "correlated", 1000), 2
     batch, _ = simulated(policy, scenario, seed)
     network, parties = network_of(policy, scenario, scenario.draw("validation", seed))
     network.run(NEVER_US)
