@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
 
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
+from vcgym.leaderboard.report.small_picture import save_small
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
@@ -50,11 +50,7 @@ def draw_courses(name: str, system: System, folder: Path, of: str = "rmcat") -> 
         above.set_ylabel("Mbit/s", fontsize=7)
         below.set_ylabel("ms", fontsize=7)
         _draw(above, below, link, batch.flows(0))
-    path = folder / f"courses-{name}.png"
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=75, metadata={"Software": None})
-    Image.open(path).quantize(_SHADES).save(path, optimize=True)
-    return path
+    return save_small(figure, folder / f"courses-{name}.png", 75, _SHADES)
 
 
 def _draw(above: Axes, below: Axes, link: SharedLink, flows: list[PlayedFlow]) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from PIL import Image
 
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.systems import System
 from vcgym.envs.conference.picture import draw_conference
+from vcgym.leaderboard.report.small_picture import save_small
 from vcgym.network.overlay.world import dumbbell_timeline
 
 PREFIX = "trees-"
@@ -50,8 +50,4 @@ def draw_network_course(name: str, system: System, folder: Path) -> Path:
     below.set(xlim=(0, seconds), ylim=(0, 115), xlabel="s", ylabel="load of a link, %")
     below.grid(color="#e8eaed", linewidth=0.5)
     below.legend(loc="upper right", fontsize=7, ncols=len(_LINKS))
-    path = folder / f"{PREFIX}{name}.png"
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=80, metadata={"Software": None})
-    Image.open(path).quantize(_SHADES).save(path, optimize=True)
-    return path
+    return save_small(figure, folder / f"{PREFIX}{name}.png", 80, _SHADES)

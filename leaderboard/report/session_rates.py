@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from PIL import Image
 
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.conference_rollout import optima_kbps
+from vcgym.leaderboard.report.small_picture import save_small
 from vcgym.network.overlay.world import dumbbell_timeline
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f")
@@ -51,8 +51,4 @@ def draw_session_rates(name: str, system: System, folder: Path) -> Path:
     for axes in panels.flat:
         axes.set_xlim(0, seconds)
         axes.grid(color="#e8eaed", linewidth=0.5)
-    path = folder / f"rates-{name}.png"
-    folder.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=80, metadata={"Software": None})
-    Image.open(path).quantize(_SHADES).save(path, optimize=True)
-    return path
+    return save_small(figure, folder / f"rates-{name}.png", 80, _SHADES)

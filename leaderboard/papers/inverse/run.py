@@ -97,9 +97,7 @@ def _without(end: Trial, full: Try) -> dict[str, int]:
     return {name: len(full(replace(end.assumed, **{name: getattr(default, name)})).held) for name in end.assumed.changes}
 
 
-def _explained(
-    base: Assumptions, statements: Iterable[Statement], rough: Try, full: Try, trials: Trials
-) -> list[AblationRow]:  # fmt: skip
+def _explained(base: Assumptions, statements: Iterable[Statement], rough: Try, full: Try, trials: Trials) -> list[AblationRow]:
     """Return a row for each statement that does not hold under the base; only trials count under which the changes of the base stay."""
     for assumed in (base, *base.neighbours()):
         rough(assumed)

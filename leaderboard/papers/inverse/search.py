@@ -7,6 +7,10 @@ Theory and Practice, 1996, (mu + lambda) selection). The climb takes the fields 
 nothing, it tries pairs of the changes that cost least alone. Of assumptions that hold equally many statements those with fewer changes are
 better, so that a field that does not matter ends at its default. The length of the calls keeps its default in both, because longer calls
 cost more.
+
+Measured with version 1 of the family, 16 points and the seeds 0 to 3: statements that hold in larger trials at the end of a climb on rough
+trials, 40 and 41 (seeds 0 and 1); of the genetic search alone, 40, 42, 43, 40; with a climb on larger trials, field by field, 48, 46, 46,
+41; with pairs of changes, 48, 46, 46, 42. Seeds 1 and 2 have 45 of their 46 in common; no other seed found the 48.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,9 +25,9 @@ from vcgym.leaderboard.papers.inverse.assumptions import DECLARED, Assumptions
 from vcgym.leaderboard.papers.inverse.trial import Trial
 
 CHANGED = 0.2
-REDRAWN = 0.08  # share of the fields of a child
+REDRAWN = 0.08  # probability that a field of a child is drawn anew
 GENERATIONS = 8
-PAIRED = 12
+PAIRED = 12  # single changes of which the climb tries pairs
 
 Try = Callable[[Assumptions], Trial]
 """Returns the trial of assumptions."""
@@ -48,10 +52,15 @@ def evolve(seed: int, count: int, attempt: Try) -> Trial:
     draws = np.random.default_rng(seed)
     alive = [attempt(assumed) for assumed in dict.fromkeys(sample(seed, count))]
     for _ in range(GENERATIONS):
-        children = [_child(draws, *(alive[index] for index in draws.choice(len(alive), 2, replace=False))) for _ in range(count)]
+        children = [_child(draws, *_parents(draws, alive)) for _ in range(count)]
         everyone = {trial.assumed: trial for trial in (*alive, *map(attempt, children))}
         alive = sorted(everyone.values(), key=_rank)[:count]
     return alive[0]
+
+
+def _parents(draws: np.random.Generator, alive: list[Trial]) -> list[Trial]:
+    """Return two survivors; the only one twice."""
+    return [alive[index] for index in draws.choice(len(alive), 2, replace=len(alive) == 1)]
 
 
 def _child(draws: np.random.Generator, one: Trial, other: Trial) -> Assumptions:

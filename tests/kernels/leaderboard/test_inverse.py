@@ -185,6 +185,11 @@ def test_the_genetic_search_finds_what_its_sample_lacks():
     assert len(found.held) > max(len(attempt(assumed).held) for assumed in sample(0, 16))
 
 
+def test_a_genetic_search_can_begin_with_one_point():
+    attempt = made_up(HELD)
+    assert len(evolve(0, 1, attempt).held) >= len(attempt(sample(0, 1)[0]).held)
+
+
 def test_the_sample_is_sparse_and_its_seed_decides_it():
     found = sample(0, 64)
     assert found == sample(0, 64) != sample(1, 64)
