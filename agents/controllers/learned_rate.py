@@ -3,16 +3,19 @@
 At each report, with d the one-way delay of the packet with the least of it, q = d - the least d of the call, and dt the time since the
 report before, at most `MAX_STEP_S`:
 
-    features = 1, q / 100 ms, (q - slow q) / 50 ms, 10 x loss, min(ln(target / 1 Mbit/s), 0), ln(delivered / target)
+    features = 1, q / (q + 50 ms), (q - slow q) / 50 ms, 10 x loss, 1 Mbit/s / target, ln(delivered / target)
     a        = (weights alone + c x weights in competition) . features
-    c        = standing q / (standing q + 100 ms)
+    c        = standing q / (standing q + 50 ms)
     target  *= exp(dt x (rise a' if a > 0 else fall a')),   a' = tanh(a)
 
-The slow q, loss and the delivered rate are exponential means. The standing q is the least one of the last 5 to 10 s: a queue that others
+The slow q, loss and the delivered rate are exponential means. The standing q is the least one of the last 3 to 6 s: a queue that others
 keep full. The delivered rate counts only while there is a queue, and only if it is below the target; otherwise the sender had less to send.
+A short queue weighs most and a long one little more, so that the sender yields to calls that keep the queue short, and keeps a rate beside
+those that fill it; the lower the target, the longer the queue that it accepts, so that calls that share become equal.
 
 At most target x (least round trip + slow q + window) may be in flight, so that packets wait at the sender when the capacity falls, and are
-not lost. A sender that hears nothing for `SILENCE_US` while packets wait lowers its target and sends `PROBE_BYTES` more.
+not lost; window = exp(alone + c x in competition), and the slow q counts up to 100 ms, but for the minimum rate in full. A sender that
+hears nothing for `SILENCE_US` while packets wait lowers its target and sends `PROBE_BYTES` more.
 
 Our own formulation; `vcgym.leaderboard.tuning.rate_search` finds the weights.
 """
@@ -27,18 +30,19 @@ from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, paci
 from vcgym.network.kernels.jit import kernel
 
 FEATURES = 6
-RISE, FALL, WINDOW = range(2 * FEATURES, 2 * FEATURES + 3)
-NUMBERS = 2 * FEATURES + 3
+RISE, FALL, WINDOW, WIDER = range(2 * FEATURES, 2 * FEATURES + 4)
+NUMBERS = 2 * FEATURES + 4
 PACING = 2.5  # of libwebrtc
 MAX_STEP_S = 0.2
 SILENCE_US = 500_000
 PROBE_BYTES = 3000
 _SILENT = 0.7  # factor on the target of a sender that hears nothing
 _SLOW_S, _LOSS_S, _RATE_S = 1.0, 1.0, 0.3  # memories
-_STANDING_US = 5_000_000
-_STANDING_MS = 100.0
+_STANDING_US = 3_000_000
+_STANDING_MS = 50.0
+_HALF_MS = 50.0  # queue that counts half of a full one
+_SLOW_MS = 100.0  # most of the slow q in the window
 _QUEUE_MS = 20.0  # from here on there is a queue
-_EQUAL_BPS = 1e6  # targets below yield less, so that calls that share become equal
 _NO_DELAY_MS = 1e9
 
 
@@ -46,7 +50,7 @@ _NO_DELAY_MS = 1e9
 class LearnedRate(NamedTuple):
     """Parameters."""
 
-    weights: NDArray[np.float64]  # (NUMBERS,): `FEATURES` alone, as many in competition, log of rise and fall (1/s) and of the window (ms)
+    weights: NDArray[np.float64]  # (NUMBERS,): `FEATURES` alone, as many in competition, then logs of rise, fall (1/s) and window (ms)
 
 
 STATE = np.dtype(
@@ -68,9 +72,9 @@ STATE = np.dtype(
             ("slow_ms", "f8"),
             ("loss", "f8"),
             ("delivered_bps", "f8"),
-            ("began_us", "i8"),  # beginning of the current 5 s
-            ("min_queue_ms", "f8"),  # least q of the current 5 s
-            ("before_ms", "f8"),  # least q of the 5 s before
+            ("began_us", "i8"),  # beginning of the current 3 s
+            ("min_queue_ms", "f8"),  # least q of the current 3 s
+            ("before_ms", "f8"),  # least q of the 3 s before
             ("window_bytes", "i8"),
             ("waiting_bytes", "i8"),
             ("wakes_us", "i8"),
@@ -159,8 +163,9 @@ def _follow_report(weights, flow):
     wish = math.tanh(_wish(weights, flow))
     flow.target_bps *= math.exp(step_s * math.exp(weights[RISE if wish > 0.0 else FALL]) * wish)
     flow.target_bps = min(max(flow.target_bps, flow.min_bps), flow.max_bps)
-    ahead_ms = flow.round_trip_ms + flow.slow_ms + math.exp(weights[WINDOW])
-    flow.window_bytes = np.int64(max(flow.target_bps * min(ahead_ms, _NO_DELAY_MS) / 8000.0, PROBE_BYTES))
+    wait_ms = min(flow.round_trip_ms + math.exp(weights[WINDOW] + _competition(flow) * weights[WIDER]), _NO_DELAY_MS)
+    ahead_bytes = max(flow.target_bps * (wait_ms + min(flow.slow_ms, _SLOW_MS)), flow.min_bps * (wait_ms + flow.slow_ms)) / 8000.0
+    flow.window_bytes = np.int64(max(ahead_bytes, PROBE_BYTES))
     flow.updated_us = flow.known_us
 
 
@@ -184,15 +189,20 @@ def _take_report(flow, step_s):
 @kernel
 def _wish(weights, flow):
     """Return a; each feature is limited to a few units."""
-    standing_ms = min(flow.min_queue_ms, flow.before_ms)
-    c = standing_ms / (standing_ms + _STANDING_MS)
+    c = _competition(flow)
     short = math.log(max(flow.delivered_bps, 1.0) / flow.target_bps) if flow.queue_ms > _QUEUE_MS else 0.0
     found = _weight(weights, 0, c)
-    found += _weight(weights, 1, c) * min(flow.queue_ms / 100.0, 5.0)
+    found += _weight(weights, 1, c) * flow.queue_ms / (flow.queue_ms + _HALF_MS)
     found += _weight(weights, 2, c) * min(max((flow.queue_ms - flow.slow_ms) / 50.0, -2.0), 2.0)
     found += _weight(weights, 3, c) * min(10.0 * flow.loss, 3.0)
-    found += _weight(weights, 4, c) * math.log(min(flow.target_bps, _EQUAL_BPS) / _EQUAL_BPS)
+    found += _weight(weights, 4, c) * min(1e6 / flow.target_bps, 10.0)
     return found + _weight(weights, 5, c) * min(max(short, -2.0), 0.0)
+
+
+@kernel
+def _competition(flow):
+    standing_ms = min(flow.min_queue_ms, flow.before_ms)
+    return standing_ms / (standing_ms + _STANDING_MS)
 
 
 @kernel

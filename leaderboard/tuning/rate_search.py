@@ -1,10 +1,10 @@
 """Search for the weights of a learned rate on whole calls: CMA-ES (Hansen 2016, arXiv 1604.00772) on the true score.
 
 A generation plays every candidate on the same fresh worlds of the training split: each case of `rmcat`, all of whose media flows are the
-candidate; each kind of `rate`, one of them beside CUBIC; each kind of measured trace, if there are any; calls beside GCC and others. The
-score of a world is the utility, mean over the candidate's flows, less `price` times the share of their fair part that others lose to it:
-while they are there, an equal part of the capacity for each (connections that send files have none). The fitness is the mean arcsinh of
-the score less the generation's median in that world, so that no world of large losses dominates.
+candidate; each kind of `rate`, one of them beside CUBIC; each kind of measured trace, if there are any, several times; calls beside GCC and
+others; pairs beside libwebrtc's GCC. The score of a world is the utility, mean over the candidate's flows, less `price` times the share of
+their fair part that others lose to it: while they are there, an equal part of the capacity for each (connections that send files have
+none). The fitness is the mean arcsinh of the score less the generation's median in that world, so that no world of large losses dominates.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,15 +25,18 @@ from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
 from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, utility
 from vcgym.leaderboard.tuning.tuning import compared
+from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
-START = np.array([0.2, -1.1, 0.1, -1.1, -0.7, 1.5, -0.6, 0.6, 0.8, 0.5, 0.2, -0.2, -0.1, 0.8, 6.2])
-"""Initial weights: those of a short search on two cases and beside GCC, rounded."""
-SCALE = np.array([0.2, 0.3, 0.3, 0.5, 0.2, 0.4, 0.3, 0.3, 0.3, 0.5, 0.2, 0.3, 0.4, 0.4, 0.5])
+START = np.array([0.1, -6.5, -0.3, -0.6, 0.3, 2.0, -0.3, 7.2, 1.1, 0.7, 0.0, 0.0, 1.0, 0.6, 5.3, 2.0])
+"""Initial weights, found by hand on validation worlds."""
+SCALE = np.array([0.1, 1.0, 0.3, 0.5, 0.1, 0.4, 0.3, 1.0, 0.4, 0.5, 0.1, 0.4, 0.4, 0.4, 0.4, 0.7])
 """Step of each weight that a search begins with, declared."""
+_MEASURED_WORLDS = 3  # of each kind and generation: they differ most
+_PAIR_MBPS, _PAIR_QUEUE_S = (1.0, 2.0, 4.0), 0.3
 _STEEPNESS = 2.0  # differences of score up to a half count in full
 
 
@@ -51,10 +54,10 @@ class RateConfig(Config):
         folder: folder of the learned systems, seed-SEED/learned.json; a seed that is there is not searched again.
     """
 
-    trials: Annotated[int, Field(ge=4, le=100_000)] = 120
+    trials: Annotated[int, Field(ge=4, le=100_000)] = 144
     population: Annotated[int, Field(ge=4, le=1000)] = 12
-    search_step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.7
-    price: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
+    search_step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.4
+    price: Annotated[float, Field(ge=0.0, le=100.0)] = 2.0
     seconds: Annotated[float, Field(ge=10.0, le=600.0)] = 80.0
     validation_worlds: Annotated[int, Field(ge=2, le=1000)] = 4
     data: DataConfig = Field(default_factory=DataConfig)
@@ -83,7 +86,12 @@ class RateWorlds:
 
     def draw(self, split: str, n: int) -> list[SharedLink]:
         """Return the worlds with number `n` of a split, one of each kind."""
-        drawn = (scenario.draw(split, n, kind) for scenario, kinds in self._kinds for kind in kinds or scenario.kinds)
+        drawn = []
+        for scenario, kinds in self._kinds:
+            times = _MEASURED_WORLDS if scenario.name == MEASURED else 1
+            drawn += [scenario.draw(split, times * n + i, kind) for kind in kinds or scenario.kinds for i in range(times)]
+        beside_gcc = next(link for link in drawn if link.name == "gcc")
+        drawn += [_pair(beside_gcc, mbps) for mbps in _PAIR_MBPS]
         return [link._replace(seconds=min(link.seconds, self._config.seconds)) for link in drawn]
 
     def scores(self, weights: NDArray[np.float64], links: Sequence[SharedLink]) -> Scores:
@@ -97,6 +105,12 @@ class RateWorlds:
             packets += int(batch.totals().sent.sum())
             found[rows] = [score(link, batch, row, self._config.price) for row, link in enumerate(group)]
         return Scores(found, packets)
+
+
+def _pair(link: SharedLink, mbps: float) -> SharedLink:
+    """Return a world with the first of its other flows alone, over a constant capacity and a queue of `_PAIR_QUEUE_S`."""
+    queue_bytes = int(_PAIR_QUEUE_S * mbps * 1e6 / 8.0)
+    return link._replace(name="pair", trace=constant(mbps * 1e6), queue_bytes=queue_bytes, flows=link.flows[:1])
 
 
 def _alike(links: Sequence[SharedLink]) -> Iterator[list[int]]:

@@ -7,7 +7,7 @@ class PlainLearnedRate:
     """The slow twin of `LearnedRate`, in ms and bit/s; fed with reports one after the other."""
 
     def __init__(self, weights, start, least, most):
-        *prices, self.rise, self.fall, self.ahead = weights
+        *prices, self.rise, self.fall, self.ahead, self.wider = weights
         self.alone, self.competing = prices[:6], prices[6:]
         self.target, self.least, self.most = start, least, most
         self.delays, self.trips, self.queue, self.slow, self.loss, self.rate = [], [], 0.0, 0.0, 0.0, start
@@ -26,20 +26,21 @@ class PlainLearnedRate:
         if since:
             keeps = math.exp(-since / 0.3)
             self.rate = keeps * self.rate + (1 - keeps) * 8 * sum(one.size_bytes for one in arrived) / since
-        if known - self.windows[-1][0] >= 5:
+        if known - self.windows[-1][0] >= 3:
             self.windows.append((known, []))
         self.windows[-1][1].append(self.queue)
         standing = min(min(queues) for _, queues in self.windows[-2:]) if len(self.windows) > 1 else 0.0
         short = math.log(max(self.rate, 1) / self.target) if self.queue > 20 else 0.0
         features = [
-            1, min(self.queue / 100, 5), max(-2, min(2, (self.queue - self.slow) / 50)), min(10 * self.loss, 3),
-            min(0, math.log(self.target / 1e6)), max(-2, min(0, short)),
+            1, self.queue / (self.queue + 50), max(-2, min(2, (self.queue - self.slow) / 50)), min(10 * self.loss, 3),
+            min(10, 1e6 / self.target), max(-2, min(0, short)),
         ]  # fmt: skip
-        c = standing / (standing + 100)
+        c = standing / (standing + 50)
         wish = math.tanh(sum((a + c * b) * f for a, b, f in zip(self.alone, self.competing, features, strict=True)))
         self.target *= math.exp(dt * math.exp(self.rise if wish > 0 else self.fall) * wish)
         self.target = min(max(self.target, self.least), self.most)
-        self.window = max(3000, self.target * (min(self.trips) + self.slow + math.exp(self.ahead)) / 8000)
+        ahead = min(self.trips) + math.exp(self.ahead + c * self.wider)
+        self.window = max(3000, self.target * (ahead + min(self.slow, 100)) / 8000, self.least * (ahead + self.slow) / 8000)
         self.known = known
         return self.target
 

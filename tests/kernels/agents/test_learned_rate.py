@@ -76,7 +76,7 @@ def test_a_change_is_bounded_whatever_the_weights(wish):
 
 @pytest.mark.parametrize("weights", [np.zeros(NUMBERS - 1), np.full(NUMBERS, np.nan)])
 def test_other_weights_are_refused(weights):
-    with pytest.raises(ValueError, match=r"(?s)weights = .*: allowed are 15 finite numbers"):
+    with pytest.raises(ValueError, match=r"(?s)weights = .*: allowed are 16 finite numbers"):
         allocate(LearnedRate(weights), 1, 1)
 
 
@@ -99,7 +99,7 @@ def test_the_search_finds_the_best_weights(monkeypatch):
     monkeypatch.setattr(rate_search, "RateWorlds", Bowls)
     weights, study = search_weights(RateConfig(trials=900), 1)
     np.testing.assert_allclose((weights - START) / SCALE, 1.0, atol=0.2)
-    assert study["budget"] == {"packets": 9000, "trials": 900, "worlds": 75 * 15} and study["validation"]["difference"] > 0.9
+    assert study["budget"] == {"packets": 9000, "trials": 900, "worlds": 75 * 16} and study["validation"]["difference"] > 0.9
 
 
 def test_what_it_takes_from_others_costs():
@@ -118,5 +118,6 @@ def test_what_it_takes_from_others_costs():
 def test_its_worlds_are_those_of_rmcat_rate_and_calls():
     worlds = RateWorlds(RateConfig(seconds=20.0))
     links = worlds.draw("train", 3)
-    assert [link.name.split("-")[0] for link in links[-6:]] == ["steps", "cellular", "cubic", "wifi", "gcc", "mixed"]
+    assert [link.name.split("-")[0] for link in links[13:]] == ["steps", "cellular", "cubic", "wifi", "gcc", "mixed", *["pair"] * 3]
     assert [link.name for link in links[:13]] == list(CASES) and max(link.seconds for link in links) == 20.0
+    assert [len(link.flows) for link in links[-3:]] == [1, 1, 1] and [link.queue_bytes for link in links[-3:]] == [37_500, 75_000, 150_000]
