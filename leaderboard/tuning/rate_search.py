@@ -31,7 +31,7 @@ from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
-START = np.array([0.1, -6.5, -0.3, -0.6, 0.3, 2.0, -0.3, 7.2, 1.1, 0.7, 0.0, 0.0, 1.0, 0.6, 5.3, 2.0])
+START = np.array([0.1, -6.0, -0.3, -0.6, 0.3, 1.1, 0.0, 5.5, 1.1, 0.7, 0.3, 2.0, 1.0, 0.6, 5.3, 2.5])
 """Initial weights, found by hand on validation worlds."""
 SCALE = np.array([0.1, 1.0, 0.3, 0.5, 0.1, 0.4, 0.3, 1.0, 0.4, 0.5, 0.1, 0.4, 0.4, 0.4, 0.4, 0.7])
 """Step of each weight that a search begins with, declared."""
@@ -54,10 +54,10 @@ class RateConfig(Config):
         folder: folder of the learned systems, seed-SEED/learned.json; a seed that is there is not searched again.
     """
 
-    trials: Annotated[int, Field(ge=4, le=100_000)] = 144
+    trials: Annotated[int, Field(ge=4, le=100_000)] = 96
     population: Annotated[int, Field(ge=4, le=1000)] = 12
     search_step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.4
-    price: Annotated[float, Field(ge=0.0, le=100.0)] = 2.0
+    price: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
     seconds: Annotated[float, Field(ge=10.0, le=600.0)] = 80.0
     validation_worlds: Annotated[int, Field(ge=2, le=1000)] = 4
     data: DataConfig = Field(default_factory=DataConfig)
