@@ -1,6 +1,6 @@
 """Learning a lag by the exact gradient of calls' R through the player, along recorded arrivals.
 
-Arrivals do not depend on the lag, so features are computed once. The player's response to the targets is a recursion with one number of
+Arrivals do not depend on the lag, so features are computed once. The player's response to the targets is a recursion with two numbers of
 state (`vcgym.agents.learners.through_player`). Each step plays a few whole calls and follows the gradient of their mean R.
 """
 
@@ -59,7 +59,7 @@ class _Rating(torch.autograd.Function):
         gradient, r = np.zeros(target_ms.shape), np.zeros(len(which))
         targets = target_ms.detach().numpy().astype(np.float64)
         calls = arrivals.delay_ms[which], arrivals.passed_ms[which], arrivals.overtaken[which], arrivals.arrived[which]
-        ratings(targets, *calls, arrivals.packets, gradient, r, np.zeros((2, targets.shape[1])))
+        ratings(targets, *calls, arrivals.packets, gradient, r, np.zeros((3, targets.shape[1])))
         ctx.save_for_backward(torch.from_numpy(gradient.astype(np.float32)))
         return torch.from_numpy(r.astype(np.float32))
 

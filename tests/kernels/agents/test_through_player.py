@@ -8,9 +8,18 @@ from vcgym.agents.controllers.learned_router import START, LearnedRouter
 from vcgym.agents.learners.arrivals import record_arrivals
 from vcgym.agents.learners.calls import Calls
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag, rating_of
-from vcgym.agents.learners.through_player import call_rating, ratings
+from vcgym.agents.learners.through_player import MIDDLE_MS, call_rating, ratings
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
+from vcgym.network.playout.player import (
+    UNIT_US,
+    allocate_player,
+    expect_unit,
+    set_target,
+    start_player,
+    tick,
+    unit_there,
+)
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 400
@@ -18,7 +27,7 @@ PACKETS = 400
 
 def rating(target_ms, delay_ms, passed_ms, overtaken, packets):
     count = len(target_ms)
-    gradient, scratch = np.zeros(count), np.zeros((2, count))
+    gradient, scratch = np.zeros(count), np.zeros((3, count))
     return call_rating(target_ms, delay_ms, passed_ms, overtaken, count, packets, *scratch, gradient), gradient
 
 
@@ -103,3 +112,35 @@ def test_a_call_of_which_nothing_arrived_teaches_nothing():
     ratings(*arrays, np.array([0, 5]), 5, gradient, r, np.zeros((2, 5)))
     assert r[0] == 0.0 < r[1]
     assert not gradient[0].any() and gradient[1].any()
+
+
+def playout_after_arrivals_ms(delay_ms, target_ms):
+    """Play packets of constant delay with the clocked player; return its playout delay at the last tick before each next arrival."""
+    player, offsets_ms = allocate_player(1, 256), np.zeros(len(target_ms))
+    start_player(player, 0, 0, len(target_ms))
+    clock, delay_us, sent, offset_us = player.clock[0], round(1000.0 * delay_ms), 0, 0
+    for unit, level_ms in enumerate(target_ms - delay_ms):
+        now_us = unit * UNIT_US + delay_us
+        while sent * UNIT_US <= now_us and sent < len(target_ms):
+            assert expect_unit(player, 0, sent)
+            sent += 1
+        unit_there(player, 0, unit, now_us)
+        set_target(player, 0, now_us, round(1000.0 * level_ms), delay_us)
+        while clock.tick_us < now_us + UNIT_US:
+            *_, offset_us = tick(player, 0)
+        offsets_ms[unit] = offset_us / 1000.0
+    return offsets_ms
+
+
+def test_a_rise_of_the_target_is_followed_as_by_the_player_over_all_phases_of_its_ticks():
+    """The player steps by 10 ms and the recursion slides, so that they differ by half a step at most, and hardly in the mean."""
+    packets, delays_ms = 120, 100.5 + np.arange(10)
+    above_ms = np.where(np.arange(packets) < 60, 15.0, 45.0)
+    played_ms = np.mean([playout_after_arrivals_ms(one, one + above_ms) - one for one in delays_ms], axis=0)
+    playout_ms, drawn_ms, reach_ms = np.zeros((3, packets))
+    steady = np.full(packets, 100.0), np.full(packets, 10.0), np.zeros(packets, np.bool_)
+    call_rating(100.0 + above_ms, *steady, packets, packets, playout_ms, drawn_ms, reach_ms, np.zeros(packets))
+    ahead_ms = (playout_ms - 100.0 + MIDDLE_MS - played_ms)[40:]
+    assert ahead_ms[:20] == pytest.approx(0.0, abs=0.1)
+    assert np.abs(ahead_ms).max() < 6.0
+    assert abs(ahead_ms[20:46].mean()) < 1.0
