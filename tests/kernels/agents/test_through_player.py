@@ -109,7 +109,7 @@ def test_a_call_of_which_nothing_arrived_teaches_nothing():
     shape = 2, 5
     gradient, r = np.zeros(shape), np.zeros(2)
     arrays = np.full(shape, 120.0), np.full(shape, 100.0), np.full(shape, 10.0), np.zeros(shape, np.bool_)
-    ratings(*arrays, np.array([0, 5]), 5, gradient, r, np.zeros((2, 5)))
+    ratings(*arrays, np.array([0, 5]), 5, gradient, r, np.zeros((3, 5)))
     assert r[0] == 0.0 < r[1]
     assert not gradient[0].any() and gradient[1].any()
 
