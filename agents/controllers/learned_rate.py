@@ -39,10 +39,11 @@ PROBE_BYTES = 3000
 _SILENT = 0.7  # factor on the target of a sender that hears nothing
 _SLOW_S, _LOSS_S, _RATE_S = 1.0, 1.0, 0.3  # memories
 _STANDING_US = 3_000_000
-_STANDING_MS = 50.0
-_HALF_MS = 50.0  # queue that counts half of a full one
-_SLOW_MS = 100.0  # most of the slow q in the window
+_STANDING_MS = 50.0  # standing q at which c is one half
+_HALF_MS = 50.0  # q at which its feature is one half
+_SLOW_MS = 100.0  # maximum of the slow q in the window
 _QUEUE_MS = 20.0  # from here on there is a queue
+_UNIT_BPS = 1e6  # of the target
 _NO_DELAY_MS = 1e9
 
 
@@ -195,12 +196,13 @@ def _wish(weights, flow):
     found += _weight(weights, 1, c) * flow.queue_ms / (flow.queue_ms + _HALF_MS)
     found += _weight(weights, 2, c) * min(max((flow.queue_ms - flow.slow_ms) / 50.0, -2.0), 2.0)
     found += _weight(weights, 3, c) * min(10.0 * flow.loss, 3.0)
-    found += _weight(weights, 4, c) * min(1e6 / flow.target_bps, 10.0)
+    found += _weight(weights, 4, c) * min(_UNIT_BPS / flow.target_bps, 10.0)
     return found + _weight(weights, 5, c) * min(max(short, -2.0), 0.0)
 
 
 @kernel
 def _competition(flow):
+    """Return c: 0 while the queue drains, toward 1 the longer the queue that others keep full."""
     standing_ms = min(flow.min_queue_ms, flow.before_ms)
     return standing_ms / (standing_ms + _STANDING_MS)
 

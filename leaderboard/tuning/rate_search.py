@@ -36,7 +36,7 @@ START = np.array([0.1, -6.0, -0.3, -0.6, 0.3, 1.1, 0.0, 5.5, 1.1, 0.7, 0.3, 2.0,
 SCALE = np.array([0.1, 1.0, 0.3, 0.5, 0.1, 0.4, 0.3, 1.0, 0.4, 0.5, 0.1, 0.4, 0.4, 0.4, 0.4, 0.7])
 """Step of each weight that a search begins with, declared."""
 _MEASURED_WORLDS = 3  # of each kind and generation: they differ most
-_PAIR_MBPS, _PAIR_QUEUE_S = (1.0, 2.0, 4.0), 0.3
+_PAIR_MBPS, _PAIR_QUEUE_S = (1.0, 2.0, 4.0), 0.3  # the second capacity and the queue are those of do=fairness
 _STEEPNESS = 2.0  # differences of score up to a half count in full
 
 
@@ -85,7 +85,7 @@ class RateWorlds:
         self._config, self._kinds = config, [(SendingScenario(name), kinds) for name, kinds in asked]
 
     def draw(self, split: str, n: int) -> list[SharedLink]:
-        """Return the worlds with number `n` of a split, one of each kind."""
+        """Return the worlds with number `n` of a split: one of each kind, several of each measured kind, and the pairs."""
         drawn = []
         for scenario, kinds in self._kinds:
             times = _MEASURED_WORLDS if scenario.name == MEASURED else 1

@@ -115,7 +115,8 @@ def test_what_it_takes_from_others_costs():
     assert free == metrics(late.link, batch.log(0), batch.totals(), 0, batch.tables.targets[0])["utility"]
 
 
-def test_its_worlds_are_those_of_rmcat_rate_and_calls():
+def test_its_worlds_are_those_of_rmcat_rate_and_calls(monkeypatch):
+    monkeypatch.delenv("VCGYM_DATA", raising=False)
     worlds = RateWorlds(RateConfig(seconds=20.0))
     links = worlds.draw("train", 3)
     assert [link.name.split("-")[0] for link in links[13:]] == ["steps", "cellular", "cubic", "wifi", "gcc", "mixed", *["pair"] * 3]
