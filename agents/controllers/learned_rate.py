@@ -13,9 +13,10 @@ keep full. The delivered rate counts only while there is a queue, and only if it
 A short queue weighs most and a long one little more, so that the sender yields to calls that keep the queue short, and keeps a rate beside
 those that fill it; the lower the target, the longer the queue that it accepts, so that calls that share become equal.
 
-At most target x (least round trip + slow q + window) may be in flight, so that packets wait at the sender when the capacity falls, and are
-not lost; window = exp(alone + c x in competition), and the slow q counts up to 100 ms, but for the minimum rate in full. A sender that
-hears nothing for `SILENCE_US` while packets wait lowers its target and sends `PROBE_BYTES` more.
+At most rate x (least round trip + slow q + window) may be in flight, so that packets wait at the sender when the capacity falls, and are
+not lost; window = exp(alone + c x in competition), and the slow q counts up to 100 ms. The rate is the target, but while there is a queue
+at most 1.2 times the delivered rate. The minimum rate x (least round trip + slow q up to 1.2 s + exp(alone)) is always allowed. A sender
+that hears nothing for `SILENCE_US` while packets wait lowers its target and sends `PROBE_BYTES` more.
 
 Our own formulation; `vcgym.leaderboard.tuning.rate_search` finds the weights.
 """
@@ -41,8 +42,10 @@ _SLOW_S, _LOSS_S, _RATE_S = 1.0, 1.0, 0.3  # memories
 _STANDING_US = 3_000_000
 _STANDING_MS = 50.0  # standing q at which c is one half
 _HALF_MS = 50.0  # q at which its feature is one half
-_SLOW_MS = 100.0  # maximum of the slow q in the window
+_SLOW_MS = 100.0  # maximum of the slow q in the window ...
+_MIN_RATE_SLOW_MS = 1200.0  # ... and in the window of the minimum rate: a queue of 1 s, kept full by others, counts in full
 _QUEUE_MS = 20.0  # from here on there is a queue
+_PASSES = 1.2  # times the delivered rate, what the window counts on while there is a queue
 _UNIT_BPS = 1e6  # of the target
 _NO_DELAY_MS = 1e9
 
@@ -165,8 +168,11 @@ def _follow_report(weights, flow):
     flow.target_bps *= math.exp(step_s * math.exp(weights[RISE if wish > 0.0 else FALL]) * wish)
     flow.target_bps = min(max(flow.target_bps, flow.min_bps), flow.max_bps)
     wait_ms = min(flow.round_trip_ms + math.exp(weights[WINDOW] + _competition(flow) * weights[WIDER]), _NO_DELAY_MS)
-    ahead_bytes = max(flow.target_bps * (wait_ms + min(flow.slow_ms, _SLOW_MS)), flow.min_bps * (wait_ms + flow.slow_ms)) / 8000.0
-    flow.window_bytes = np.int64(max(ahead_bytes, PROBE_BYTES))
+    alone_ms = min(flow.round_trip_ms + math.exp(weights[WINDOW]), _NO_DELAY_MS)
+    least_bytes = flow.min_bps * (alone_ms + min(flow.slow_ms, _MIN_RATE_SLOW_MS)) / 8000.0
+    passes_bps = min(flow.target_bps, _PASSES * flow.delivered_bps) if flow.queue_ms > _QUEUE_MS else flow.target_bps
+    ahead_bytes = passes_bps * (wait_ms + min(flow.slow_ms, _SLOW_MS)) / 8000.0
+    flow.window_bytes = np.int64(max(ahead_bytes, least_bytes, PROBE_BYTES))
     flow.updated_us = flow.known_us
 
 

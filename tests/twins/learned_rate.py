@@ -39,8 +39,10 @@ class PlainLearnedRate:
         wish = math.tanh(sum((a + c * b) * f for a, b, f in zip(self.alone, self.competing, features, strict=True)))
         self.target *= math.exp(dt * math.exp(self.rise if wish > 0 else self.fall) * wish)
         self.target = min(max(self.target, self.least), self.most)
-        ahead = min(self.trips) + math.exp(self.ahead + c * self.wider)
-        self.window = max(3000, self.target * (ahead + min(self.slow, 100)) / 8000, self.least * (ahead + self.slow) / 8000)
+        ahead = min(self.trips) + math.exp(self.ahead + c * self.wider) + min(self.slow, 100)
+        least = min(self.trips) + math.exp(self.ahead) + min(self.slow, 1200)
+        passes = min(self.target, 1.2 * self.rate) if self.queue > 20 else self.target
+        self.window = max(3000, passes * ahead / 8000, self.least * least / 8000)
         self.known = known
         return self.target
 
