@@ -3,6 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
+# Parts of the tests, each in new processes: what numba has compiled is freed only by the end of its process.
+# Tests of a file stay with one worker, so that two workers do not compile the same kernels.
+TESTS := "tests/configs tests/golden tests/contract/envs" \
+	"tests/contract/agents tests/contract/conference tests/contract/leaderboard tests/contract/repository tests/contract/submissions" \
+	tests/kernels "tests/properties tests/end_to_end"
+
 .PHONY: install leaderboard predictor test docs campaign bench truth reproduce ui clean
 
 install: $(INSTALLED)
@@ -21,7 +27,7 @@ test: install
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
-	$(BIN)/pytest -n 2
+	for part in $(TESTS); do $(BIN)/pytest -n 2 --dist loadfile $$part || exit; done
 
 # The site of README and docs/, under outputs/site; a link that leads nowhere is an error.
 docs: install

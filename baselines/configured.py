@@ -6,21 +6,22 @@
     predictor: {_target_: vcgym.predictors.published.shipped_network}
 
 Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the shipped predictors, and the classes
-that installed packages register as entry points of the group `vcgym.rules`, by the entry point's name or by the class.
+that installed packages register as entry points of `PLUGINS`, by the entry point's name or by the class.
 """
 
 import enum
 import importlib
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from typing import Any, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.network.kernels.plugins import plugins_of
 from vcgym.predictors.published import shipped_network, shipped_table
 
-PLUGINS = "vcgym.rules"
+PLUGINS = ("vcgym.rules", "vcgym.features", "vcgym.rewards")
+"""Groups of entry points."""
 _ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.")
 _SHIPPED = {f"{make.__module__}.{make.__name__}": make for make in (shipped_network, shipped_table)}
 
@@ -71,7 +72,7 @@ def target(params: Any) -> str:
 
 
 def _class(name: str, where: str) -> type:
-    for plugin in entry_points(group=PLUGINS):
+    for plugin in (plugin for group in PLUGINS for plugin in plugins_of(group)):
         if name in (plugin.name, plugin.value.replace(":", ".")):
             found = plugin.load()
             break

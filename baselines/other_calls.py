@@ -1,26 +1,30 @@
-"""Rate rules and schedulers selected by name: one class for several rules, so that one loop plays calls with different rules.
+"""Rate rules and schedulers of background calls: one class for several rules, so that one loop plays calls with different rules.
 
-The names are those of `vcgym.network.bottleneck.other_call`. Set a row's rule in `which` before starting the row.
+A `RateChoice` is a chain: it has one rule, and the rest of the chain. A row's number selects the rule: 1 is the first of the chain. A row
+with number 0 keeps its start rate. Set a row's number in `which` before starting the row.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vcgym.baselines.rate.gcc.gcc import GccDraft, GccState, GccWebrtc
-from vcgym.baselines.rate.nada.nada import Nada, NadaState
-from vcgym.baselines.rate.scream.scream_v1 import ScreamV1, ScreamV1State
-from vcgym.baselines.rate.scream.scream_v2 import ScreamV2, ScreamV2State
-from vcgym.baselines.rate.tfrc.tfrc import Tfrc, TfrcState
+from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
+from vcgym.baselines.rate.nada.nada import Nada
+from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
+from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import (
-    NEVER_US,
     Control,
     allocate,
     decide,
     init,
+    is_oracle,
     pacing,
     reads_marks,
     report_every_us,
+    require_rule,
     rule,
     see_sender,
     update,
@@ -30,33 +34,89 @@ from vcgym.baselines.rule import (
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.schedulers.scheduler import choose, choose_victim
-from vcgym.network.bottleneck.other_call import GCC_DRAFT, GCC_WEBRTC, NADA, SBPN2, SCREAM_V1, SCREAM_V2, TFRC
+from vcgym.network.bottleneck.other_call import SBPN2
 
 _FIFO, _SBPN2 = Fifo(), Sbpn()
 
+NAMED: dict[str, Any] = {
+    "gcc_webrtc": GccWebrtc(),
+    "gcc_draft": GccDraft(),
+    "tfrc": Tfrc(),
+    "nada": Nada(),
+    "scream_v1": ScreamV1(),
+    "scream_v2": ScreamV2(),
+    "nada_xmax": Nada(max_signal_ms=500.0),
+}
+"""Rules that a world may name (`vcgym.network.bottleneck.other_call.RATES`), with the constants of their sources."""
+
+
+@rule(Control.RATE, learns=False)
+class StartRate(NamedTuple):
+    """End of a chain: keeps the start rate of the call."""
+
+
+class StartRateState(NamedTuple):
+    """Start rates, (rows,) in bit/s."""
+
+    start_bps: NDArray[np.float64]
+
 
 @rule(Control.RATE)
-class NamedRate(NamedTuple):
-    """Parameters of each rule; the fixed rate keeps its start rate."""
+class RateChoice(NamedTuple):
+    """A rate rule, and the choice among the rules after it.
 
-    gcc_webrtc: GccWebrtc = GccWebrtc()
-    gcc_draft: GccDraft = GccDraft()
-    tfrc: Tfrc = Tfrc()
-    nada: Nada = Nada()
-    scream_v1: ScreamV1 = ScreamV1()
-    scream_v2: ScreamV2 = ScreamV2()
+    Attributes:
+        number: number of the rows that use `chosen`, >= 1.
+        chosen: parameters of a rate rule.
+        others: a `RateChoice` with greater numbers, or `StartRate`.
+    """
+
+    number: int
+    chosen: Any
+    others: Any
 
 
-class NamedRateState(NamedTuple):
-    """State of each rule; first axis: session. A row uses only the state of its own rule."""
+class RateChoiceState(NamedTuple):
+    """State of each rule of the chain; a row uses only the state of its own rule."""
 
-    which: np.ndarray  # index into RATES
-    start_bps: np.ndarray
-    gcc: GccState  # of either variant
-    tfrc: TfrcState
-    nada: NadaState
-    scream_v1: ScreamV1State
-    scream_v2: ScreamV2State
+    which: NDArray[np.int64]  # (rows,) number of each row's rule; one array for the whole chain
+    chosen: Any
+    others: Any
+
+
+def rate_choice(more: Sequence[Any] = ()) -> RateChoice:
+    """Return the choice among the rules of `NAMED` and, after them, the rules of `more`.
+
+    Raises:
+        ValueError: one of `more` is no rate rule, is an oracle, or has parameters out of range.
+    """
+    for params in more:
+        require_rule("rate of an OtherCall", params, Control.RATE)
+        if is_oracle(params):
+            raise ValueError(f"rate of an OtherCall = {params!r}: allowed are rules that are no oracles")
+    chain: Any = StartRate()
+    rules = [*NAMED.values(), *more]
+    for number in range(len(rules), 0, -1):
+        chain = RateChoice(number, rules[number - 1], chain)
+    return chain
+
+
+def number_of(rate: Any, more: Sequence[Any] = ()) -> int:
+    """Return the number of a background call's rule in `rate_choice(more)`; 0 for a fixed rate.
+
+    Args:
+        rate: a name, or one of the rules of `more` (the same object).
+        more: as in `rate_choice`.
+
+    Raises:
+        ValueError: a rule that is not among `more`.
+    """
+    if isinstance(rate, str):
+        return ("fixed", *NAMED).index(rate)
+    places = [place for place, params in enumerate(more) if params is rate]
+    if not places:
+        raise ValueError(f"rate of an OtherCall = {rate!r}: allowed are names and the {len(more)} `rates` that the batch was made for")
+    return 1 + len(NAMED) + places[0]
 
 
 @rule(Control.ORDER, learns=False)
@@ -66,120 +126,92 @@ class NamedOrder(NamedTuple):
     which: int  # index into ORDERS
 
 
-@allocate.register(NamedRate)
-def _allocate(params, sessions, paths):
-    allocate(params.gcc_draft, sessions, paths)  # rejects parameters out of range
-    others = (params.gcc_webrtc, params.tfrc, params.nada, params.scream_v1, params.scream_v2)
-    return NamedRateState(np.zeros(sessions, np.int64), np.zeros(sessions), *(allocate(rule_of, sessions, paths) for rule_of in others))
+@allocate.register(StartRate)
+def _allocate_start(params, sessions, paths):
+    return StartRateState(np.zeros(sessions))
 
 
-@init.register(NamedRate)
-def _init(params, state, s, start, key):
+@init.register(StartRate)
+def _init_start(params, state, s, start, key):
     state.start_bps[s] = start.start_bps
-    if state.which[s] == GCC_WEBRTC:
-        init(params.gcc_webrtc, state.gcc, s, start, key)
-    elif state.which[s] == GCC_DRAFT:
-        init(params.gcc_draft, state.gcc, s, start, key)
-    elif state.which[s] == TFRC:
-        init(params.tfrc, state.tfrc, s, start, key)
-    elif state.which[s] == NADA:
-        init(params.nada, state.nada, s, start, key)
-    elif state.which[s] == SCREAM_V1:
-        init(params.scream_v1, state.scream_v1, s, start, key)
-    elif state.which[s] == SCREAM_V2:
-        init(params.scream_v2, state.scream_v2, s, start, key)
 
 
-@update.register(NamedRate)
-def _update(params, state, s, record):
-    if state.which[s] == GCC_WEBRTC:
-        update(params.gcc_webrtc, state.gcc, s, record)
-    elif state.which[s] == GCC_DRAFT:
-        update(params.gcc_draft, state.gcc, s, record)
-    elif state.which[s] == TFRC:
-        update(params.tfrc, state.tfrc, s, record)
-    elif state.which[s] == NADA:
-        update(params.nada, state.nada, s, record)
-    elif state.which[s] == SCREAM_V1:
-        update(params.scream_v1, state.scream_v1, s, record)
-    elif state.which[s] == SCREAM_V2:
-        update(params.scream_v2, state.scream_v2, s, record)
-
-
-@decide.register(NamedRate)
-def _decide(params, state, s, now_us):
-    if state.which[s] == GCC_WEBRTC:
-        return decide(params.gcc_webrtc, state.gcc, s, now_us)
-    if state.which[s] == GCC_DRAFT:
-        return decide(params.gcc_draft, state.gcc, s, now_us)
-    if state.which[s] == TFRC:
-        return decide(params.tfrc, state.tfrc, s, now_us)
-    if state.which[s] == NADA:
-        return decide(params.nada, state.nada, s, now_us)
-    if state.which[s] == SCREAM_V1:
-        return decide(params.scream_v1, state.scream_v1, s, now_us)
-    if state.which[s] == SCREAM_V2:
-        return decide(params.scream_v2, state.scream_v2, s, now_us)
+@decide.register(StartRate)
+def _decide_start(params, state, s, now_us):
     return np.int64(state.start_bps[s])
 
 
-@see_sender.register(NamedRate)
+@allocate.register(RateChoice)
+def _allocate(params, sessions, paths):
+    others = allocate(params.others, sessions, paths)
+    which = others.which if isinstance(others, RateChoiceState) else np.zeros(sessions, np.int64)
+    return RateChoiceState(which, allocate(params.chosen, sessions, paths), others)
+
+
+@init.register(RateChoice)
+def _init(params, state, s, start, key):
+    if state.which[s] == params.number:
+        init(params.chosen, state.chosen, s, start, key)
+    else:
+        init(params.others, state.others, s, start, key)
+
+
+@update.register(RateChoice)
+def _update(params, state, s, record):
+    if state.which[s] == params.number:
+        update(params.chosen, state.chosen, s, record)
+    else:
+        update(params.others, state.others, s, record)
+
+
+@decide.register(RateChoice)
+def _decide(params, state, s, now_us):
+    if state.which[s] == params.number:
+        return decide(params.chosen, state.chosen, s, now_us)
+    return decide(params.others, state.others, s, now_us)
+
+
+@see_sender.register(RateChoice)
 def _see_sender(params, state, s, status):
-    if state.which[s] == NADA:
-        see_sender(params.nada, state.nada, s, status)
-    elif state.which[s] == SCREAM_V1:
-        see_sender(params.scream_v1, state.scream_v1, s, status)
-    elif state.which[s] == SCREAM_V2:
-        see_sender(params.scream_v2, state.scream_v2, s, status)
+    if state.which[s] == params.number:
+        see_sender(params.chosen, state.chosen, s, status)
+    else:
+        see_sender(params.others, state.others, s, status)
 
 
-@window_bytes.register(NamedRate)
+@window_bytes.register(RateChoice)
 def _window_bytes(params, state, s):
-    if state.which[s] == SCREAM_V1:
-        return window_bytes(params.scream_v1, state.scream_v1, s)
-    if state.which[s] == SCREAM_V2:
-        return window_bytes(params.scream_v2, state.scream_v2, s)
-    return np.int64(NEVER_US)
+    if state.which[s] == params.number:
+        return window_bytes(params.chosen, state.chosen, s)
+    return window_bytes(params.others, state.others, s)
 
 
-@pacing.register(NamedRate)
+@pacing.register(RateChoice)
 def _pacing(params, state, s, default):
-    if state.which[s] == NADA:
-        return pacing(params.nada, state.nada, s, default)
-    if state.which[s] == SCREAM_V1:
-        return pacing(params.scream_v1, state.scream_v1, s, default)
-    if state.which[s] == SCREAM_V2:
-        return pacing(params.scream_v2, state.scream_v2, s, default)
-    return default
+    if state.which[s] == params.number:
+        return pacing(params.chosen, state.chosen, s, default)
+    return pacing(params.others, state.others, s, default)
 
 
-@report_every_us.register(NamedRate)
+@report_every_us.register(RateChoice)
 def _report_every_us(params, state, s, default_us):
-    if state.which[s] == TFRC:
-        return report_every_us(params.tfrc, state.tfrc, s, default_us)
-    if state.which[s] == NADA:
-        return report_every_us(params.nada, state.nada, s, default_us)
-    if state.which[s] == SCREAM_V1:
-        return report_every_us(params.scream_v1, state.scream_v1, s, default_us)
-    if state.which[s] == SCREAM_V2:
-        return report_every_us(params.scream_v2, state.scream_v2, s, default_us)
-    return default_us
+    if state.which[s] == params.number:
+        return report_every_us(params.chosen, state.chosen, s, default_us)
+    return report_every_us(params.others, state.others, s, default_us)
 
 
-@wake_us.register(NamedRate)
+@wake_us.register(RateChoice)
 def _wake_us(params, state, s):
-    if state.which[s] == TFRC:
-        return wake_us(params.tfrc, state.tfrc, s)
-    if state.which[s] == SCREAM_V1:
-        return wake_us(params.scream_v1, state.scream_v1, s)
-    if state.which[s] == SCREAM_V2:
-        return wake_us(params.scream_v2, state.scream_v2, s)
-    return np.int64(NEVER_US)
+    if state.which[s] == params.number:
+        return wake_us(params.chosen, state.chosen, s)
+    return wake_us(params.others, state.others, s)
 
 
-@reads_marks.register(NamedRate)
+@reads_marks.register(RateChoice)
 def _reads_marks(params, state, s):
-    return state.which[s] >= NADA
+    if state.which[s] == params.number:
+        return reads_marks(params.chosen, state.chosen, s)
+    return reads_marks(params.others, state.others, s)
 
 
 @choose.register(NamedOrder)

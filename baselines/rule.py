@@ -162,22 +162,51 @@ def allocate(params: Any, sessions: int, paths: int) -> Any:
 
 @generic(abstract=True, allocates=True)
 def init(params: Any, state: Any, s: int, start: Any, key: Any) -> None:
-    """Start row `s` of `state`."""
+    """Start row `s` of `state`.
+
+    Args:
+        params: parameters of the rule.
+        state: state as made by `allocate`; row `s` is overwritten.
+        s: int64, row.
+        start: `PathHistory`; for a rate rule `RateLimits`.
+        key: uint64, key of the rule's random draws.
+    """
 
 
 @generic()
 def update(params: Any, state: Any, s: int, record: Any) -> None:
-    """Update row `s` with one record."""
+    """Update row `s` with one record; by default learn nothing.
+
+    Args:
+        params: parameters of the rule.
+        state: state; row `s` is updated.
+        s: int64, row.
+        record: `Record`; for a rate rule `PacketFeedback`. It has reached the rule's location.
+    """
 
 
 @generic(abstract=True)
 def decide(params: Any, state: Any, s: int, now_us: int) -> Any:
-    """Return the decision of row `s` at `now_us`."""
+    """Return the decision of row `s`: path index, lag or target in microseconds, or rate in bit/s.
+
+    Args:
+        params: parameters of the rule.
+        state: state; row `s` may be updated.
+        s: int64, row.
+        now_us: int64, time of the decision; must not decrease from call to call.
+    """
 
 
 @generic()
 def report_every_us(params: Any, state: Any, s: int, default_us: int) -> int:
-    """Return the interval between receiver reports; by default the call's."""
+    """Return the interval between receiver reports; by default the call's.
+
+    Args:
+        params: parameters of the rule.
+        state: state.
+        s: int64, row.
+        default_us: int64, interval of the call, above 0.
+    """
     return default_us
 
 
@@ -195,7 +224,14 @@ def reads_marks(params: Any, state: Any, s: int) -> bool:
 
 @generic()
 def see_sender(params: Any, state: Any, s: int, status: Any) -> None:
-    """Give row `s` the status of the sender (`vcgym.baselines.records.SenderStatus`)."""
+    """Give row `s` the status of the sender.
+
+    Args:
+        params: parameters of the rule.
+        state: state; row `s` may be updated.
+        s: int64, row.
+        status: `vcgym.baselines.records.SenderStatus`.
+    """
 
 
 @generic()
@@ -206,18 +242,41 @@ def window_bytes(params: Any, state: Any, s: int) -> int:
 
 @generic()
 def pacing(params: Any, state: Any, s: int, default: float) -> float:
-    """Return the pacing factor, the rate of transmission opportunities relative to the target bitrate; by default the call's, `default`."""
+    """Return the pacing factor, the rate of transmission opportunities relative to the target bitrate; by default the call's.
+
+    Args:
+        params: parameters of the rule.
+        state: state.
+        s: int64, row.
+        default: float64, factor of the call; 0: opportunities spaced by the mean packet size.
+    """
     return default
 
 
 @generic()
 def reveal_delay(params: Any, state: Any, s: int, path: int, delay_us: int) -> None:
-    """Give an oracle the delay `delay_us` (LOST if it never arrives) of the packet that leaves on `path` in this slot."""
+    """Give an oracle the delay of the packet that leaves in this slot.
+
+    Args:
+        params: parameters of the rule.
+        state: state; row `s` may be updated.
+        s: int64, row.
+        path: int64, path on which it leaves.
+        delay_us: integer, one-way delay, or LOST if it never arrives.
+    """
 
 
 @generic()
 def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
-    """Give an oracle the whole capacity trace of the bottleneck (`vcgym.network.bottleneck.capacity.capacity`)."""
+    """Give an oracle the whole capacity trace of the bottleneck.
+
+    Args:
+        params: parameters of the rule.
+        state: state; row `s` may be updated.
+        s: int64, row, and the index of its bottleneck.
+        capacity: `vcgym.network.bottleneck.capacity.capacity.Capacity`.
+        now_us: int64, current time.
+    """
 
 
 def for_kernels(params: Any) -> Any:
@@ -229,13 +288,29 @@ def for_kernels(params: Any) -> Any:
 
 @allocating_kernel
 def start_row(params, state, s, history, key):
-    """Start row `s` of a router or a receiver with `history` (paths, 3): samples, mean and standard deviation (ms) of each path."""
+    """Start one row of a router or a receiver.
+
+    Args:
+        params: parameters of the rule.
+        state: state; row `s` is overwritten.
+        s: int64, row.
+        history: float64 (paths, 3), samples, mean and standard deviation (ms) of each path.
+        key: uint64, key of the rule's random draws.
+    """
     init(params, state, s, path_history(history), key)
 
 
 @allocating_kernel
 def start(params, state, starts, history, key):
-    """Start each row s where `starts[s]` is true, with history[s] (paths, 3) and key[s]."""
+    """Start the selected rows of a router or a receiver.
+
+    Args:
+        params: parameters of the rule.
+        state: state; the selected rows are overwritten.
+        starts: bool (rows,), True: start this row.
+        history: float64 (rows, paths, 3), as for `start_row`.
+        key: uint64 (rows,), keys of the random draws.
+    """
     for s in range(starts.size):
         if starts[s]:
             start_row(params, state, s, history[s], key[s])

@@ -49,6 +49,7 @@ class System(NamedTuple):
         allocator: chooses the trees of all sessions of a conference and their rates.
         pacing: pacing factor, the rate of transmission opportunities relative to the target bitrate; 0: spaced by the mean packet size.
         trained_packets: packets played in training; 0 for rules that are not learned.
+        is_local: True for a user's own system, which no file of vcgym names.
     """
 
     router: Any = None
@@ -58,6 +59,7 @@ class System(NamedTuple):
     allocator: Any = None
     pacing: float | None = None
     trained_packets: int = 0
+    is_local: bool = False
 
     @property
     def rules(self) -> dict[str, Any]:

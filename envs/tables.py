@@ -37,6 +37,7 @@ from vcgym.network.playout.quality import (
     R_DEFAULT,
     REDUCED_KNEE_MS,
     REDUCED_KNEE_SLOPE_PER_MS,
+    REDUCED_RANGE_MS,
     REDUCED_SLOPE_PER_MS,
 )
 
@@ -121,7 +122,8 @@ order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. A control 
 control is `Discrete`."""
 _REWARDS = {
     "`emodel`": f"""per 10-ms tick that is not silent: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, with P the playout \
-offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max(0, P - {REDUCED_KNEE_MS})""",
+offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max(0, P - {REDUCED_KNEE_MS}), \
+which leaves ITU-T G.107 above {REDUCED_RANGE_MS:g} ms ([statistics](statistics.md#r-of-long-calls))""",
     "`event`": f"""per packet emitted: minus its end-to-end delay in units of 100 ms; per packet lost or late: minus {LOSS_PRICE:g}; \
 flushed at the end: nothing""",
     "`impairment`": f"""per 10-ms tick that is not silent: -(Id(P) + {CONCEALED_PRICE} concealed) / {TICKS_PER_MINUTE}, what is lost of R \

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from vcgym.baselines.systems import load_system
+from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.bars import load_bars
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.evaluate import evaluate as play_cells
@@ -83,11 +83,11 @@ def play(
         workers: number of processes of a local Ray, or 0; no effect on the rows.
 
     Raises:
-        ValueError: a system or suite is unknown, there is no system, or an agent failed in play.
+        ValueError: a system or suite is unknown, there is no system, one has other controls than the suite, or an agent failed.
         DataError: measured data are broken, or differ from those on which the suite is frozen.
     """
     players: dict[str, Participant] = {name: load_system(name) for name in systems}
-    players |= dict(named or {})
+    players |= {name: one._replace(is_local=True) if isinstance(one, System) else one for name, one in (named or {}).items()}
     if not players:
         raise ValueError("systems is empty; allowed: at least one name or one system of your own")
     suite = _known(suite)

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -24,23 +24,27 @@ from vcgym.live.measuring.measure import measure_pairs, measure_session, write_t
 from vcgym.live.protocol.nodes import open_socket, serve, unix_us
 from vcgym.live.protocol.session import address_of, read_session
 from vcgym.live.protocol.wire import KEY_BYTES, Address, new_key
-from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.plain_file import read_plain
 from vcgym.network.worlds.world import WorldDraw
 
 TEST_SIGNAL_S = 4.0
+MAX_SECRET_BYTES = 1024
+WAIT_US = 60_000_000
+"""Time from the start of a party until it ends because nobody has called."""
 
 
 def read_secret(path: Path) -> bytes:
     """Return the secret in a file; make one that only its owner may read if there is none.
 
     Raises:
-        ValueError: the file holds something else.
+        ValueError: the file cannot be read, or holds something else.
     """
     if not path.exists():
         path.touch(0o600)
         path.write_text(new_key().hex() + "\n", encoding="ascii")
-    text = path.read_text(encoding="utf-8").strip()
+    text = read_plain(path, MAX_SECRET_BYTES).decode("ascii", "replace").strip()
     if len(text) != 2 * KEY_BYTES or set(text) - set("0123456789abcdef"):
         raise ValueError(f"{path} holds {len(text)} characters: allowed are {2 * KEY_BYTES} hex digits")
     return bytes.fromhex(text)
@@ -48,7 +52,7 @@ def read_secret(path: Path) -> bytes:
 
 def relay(config: RelayConfig, started: Callable[[Address], None]) -> Relay:
     """Run a relay for its time; `started` is told its address. Return it, with its counts."""
-    node = Relay(read_secret(config.secret), Limits(config.sessions, config.packets_per_s))
+    node = Relay(read_secret(config.secret), unix_us(), Limits(config.sessions, config.packets_per_s))
     end_s = time.monotonic() + (config.seconds or np.inf)
     with open_socket(config.host, config.port) as opened:
         started(opened.getsockname())
@@ -60,8 +64,8 @@ def emulate(config: EmulateConfig, started: Callable[[Address], None]) -> Emulat
     """Write the session file, then run the emulator until the call must be over; `started` is told its address. Return it."""
     scenario, draw = world_of(config.world, config.seconds)
     secret, world = read_secret(config.secret), emulated(scenario, draw, LOCATIONS[config.world.location])
-    node = Emulator(secret, world)
-    end_s = time.monotonic() + config.seconds + 4 * GRACE_US / 1e6
+    node = Emulator(secret, world, unix_us())
+    end_s = time.monotonic() + config.seconds + (WAIT_US + GRACE_US) / 1e6
     with open_socket(config.host) as opened:
         ends = _free(config.sender, config.controller, config.receiver)
         addresses = Addresses(opened.getsockname(), [address_of(hop) for hop in config.relays], *ends)
@@ -71,11 +75,12 @@ def emulate(config: EmulateConfig, started: Callable[[Address], None]) -> Emulat
     return node
 
 
-def measure(config: MeasureConfig) -> list[Path]:
-    """Measure, and return the files of the traces.
+def measure(config: MeasureConfig) -> tuple[list[Path], list[str]]:
+    """Measure; return the files of the traces, and the names of the series that have none because nothing arrived.
 
     Raises:
         ValueError: more probes are needed than the budget allows.
+        TimeoutError: no probe came back.
     """
     secret, number = read_secret(config.secret), secrets.randbits(63)
     session = None if config.session is None else read_session(config.session)
@@ -87,7 +92,10 @@ def measure(config: MeasureConfig) -> list[Path]:
         found = measure_session(secret, session, number)
     else:
         found = measure_pairs(secret, [address_of(hop) for hop in config.hosts], slots, number, config.host)
-    return write_traces(found, config.output, f"{slots} slots")
+    silent = [name for name, delay_us in zip(found.names, found.delay_us, strict=True) if (delay_us == LOST).all()]
+    if len(silent) == len(found.names):
+        raise TimeoutError(f"none of {probes:,} probes told a delay: {', '.join(silent)}")
+    return write_traces(found, config.output, f"{slots} slots"), silent
 
 
 def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda parties: None) -> tuple[LiveCall, WorldDraw]:
@@ -97,45 +105,63 @@ def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda par
     return call, draw
 
 
-def send(config: CallConfig) -> None:
-    """Run the sender of a session."""
+def send(config: CallConfig) -> Sender:
+    """Run the sender of a session; it ends with the call. Return it.
+
+    Raises:
+        TimeoutError: no command has reached it.
+    """
     session = read_session(config.session or Path())
     node = Sender(session, encoded(_spoken(config)), unix_us() + LEAD_US)
     with open_socket(*address_of(session.commands[-1])) as opened:
         serve([(opened, node)], lambda: len(node.paths) == session.packets)
+    return node
 
 
-def control(config: CallConfig) -> None:
-    """Run the router's location of a session; it ends with the call."""
+def control(config: CallConfig) -> Controller:
+    """Run the router's location of a session; it ends with the call. Return it.
+
+    Raises:
+        TimeoutError: no announcement has reached it within WAIT_US.
+    """
     session = read_session(config.session or Path())
     node = Controller(session, live_policy(config.policy))
     with open_socket(*address_of(session.feedback[-1])) as opened:
-        serve([(opened, node)], lambda: node.is_done)
+        serve([(opened, node)], _ended(node, "announcement of the sender reached the router's location"))
+    return node
 
 
-def receive(config: CallConfig) -> tuple[Played, NDArray[np.int16]]:
-    """Run the receiver of a session; return the call packet by packet, with the paths of packets that arrived, and what was heard."""
+def receive(config: CallConfig) -> Receiver:
+    """Run the receiver of a session; it ends with the call. Return it.
+
+    Raises:
+        TimeoutError: no packet has reached it within WAIT_US.
+    """
     session = read_session(config.session or Path())
     node = Receiver(session, live_policy(config.policy))
-    limit_us = unix_us() + session.packets * SLOT_US + 4 * GRACE_US
+    with open_socket(*address_of(session.media[0][-1])) as opened:
+        serve([(opened, node)], _ended(node, "packet reached the receiver"))
+    return node
 
-    def done() -> bool:
-        if unix_us() > limit_us:
-            raise TimeoutError("nothing reached the receiver")
+
+def _ended(node: Controller | Receiver, awaited: str) -> Callable[[], bool]:
+    """Return a function that says whether a party has ended; it raises TimeoutError if it has not begun within WAIT_US from now on."""
+    limit_us = unix_us() + WAIT_US
+
+    def ended() -> bool:
+        if not node.has_begun and unix_us() > limit_us:
+            raise TimeoutError(f"no {awaited} within {WAIT_US / 1e6:g} s")
         return node.is_done
 
-    with open_socket(*address_of(session.media[0][-1])) as opened:
-        serve([(opened, node)], done)
-    played = node.listening.finish()
-    return played, rendered(played.played_us[0], node.media)
+    return ended
 
 
-def save(folder: Path, played: Played, heard: NDArray[np.int16]) -> None:
-    """Write what was heard, and the packets with totals and windows: the arrays of `vcgym.envs.call.batch.Played`, by name."""
+def save(folder: Path, played: Played, media: Mapping[int, bytes]) -> None:
+    """Write the packets with totals and windows, the arrays of `vcgym.envs.call.batch.Played` by name; then what was heard of the media."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_wav(folder / "heard.wav", heard)
     packets = {name: getattr(played, name) for name in ("path", "arrived_us", "emitted_us", "flushed", "played_us", "windows")}
     np.savez_compressed(folder / "packets.npz", packet_us=played.packet_us, **packets, **played.totals._asdict())
+    write_wav(folder / "heard.wav", rendered(played.played_us[0], media))
 
 
 def world_of(config: WorldConfig, seconds: float) -> tuple[Scenario, WorldDraw]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config
-from vcgym.live.protocol.session import Hop
+from vcgym.live.protocol.addresses import End, Hop, Host
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(ge=1.0, le=86_400.0)]
@@ -25,7 +25,7 @@ class RelayConfig(Config):
     """
 
     secret: AbsolutePath
-    host: str = "127.0.0.1"
+    host: Host = "127.0.0.1"
     port: Port = 0
     sessions: Annotated[int, Field(ge=1, le=100_000)] = 1000
     packets_per_s: Annotated[float, Field(gt=0, le=1e6)] = 500.0
@@ -65,7 +65,7 @@ class EmulateConfig(Config):
         sender: address of the sender; port 0 is replaced by a free one of this machine, as in the next two.
         controller: address of the router's location.
         receiver: address of the receiver.
-        host: IPv4 address to bind.
+        host: IPv4 address to bind, as the others see it.
         session: session file to write, for the three parties.
     """
 
@@ -73,10 +73,10 @@ class EmulateConfig(Config):
     seconds: Seconds = 60.0
     secret: AbsolutePath
     relays: Annotated[list[Hop], Field(min_length=1)]
-    sender: Hop = "127.0.0.1:0"
-    controller: Hop = "127.0.0.1:0"
-    receiver: Hop = "127.0.0.1:0"
-    host: str = "127.0.0.1"
+    sender: End = "127.0.0.1:0"
+    controller: End = "127.0.0.1:0"
+    receiver: End = "127.0.0.1:0"
+    host: Host = "127.0.0.1"
     session: AbsolutePath
 
 
@@ -126,7 +126,7 @@ class MeasureConfig(Config):
     secret: AbsolutePath
     hosts: list[Hop] = Field(default=[], max_length=50)
     session: AbsolutePath | None = None
-    host: str = "127.0.0.1"
+    host: Host = "127.0.0.1"
     seconds: Seconds = 60.0
     budget_packets: Annotated[int, Field(ge=1)] = 1_000_000
     output: AbsolutePath

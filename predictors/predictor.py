@@ -29,7 +29,14 @@ def predict_e2e(params: Any, transmit_delay_ms: float, jitter_ms: float) -> Any:
 
 @generic()
 def predict_row(params: Any, transmit_delay_ms: Any, jitter_ms: Any, forecast_ms: Any) -> None:
-    """Write `predict_e2e` of each pair of entries of two rows (n,) float64 into `forecast_ms` (n,) float64, bit for bit."""
+    """Write `predict_e2e` of each pair of entries of two rows, bit for bit.
+
+    Args:
+        params: the predictor, a NamedTuple whose class registers `predict_e2e`.
+        transmit_delay_ms: float64 (n,), one-way delays.
+        jitter_ms: float64 (n,), lags of Algorithm 2.
+        forecast_ms: float64 (n,), overwritten.
+    """
     for i in range(forecast_ms.size):
         forecast_ms[i] = predict_e2e(params, transmit_delay_ms[i], jitter_ms[i])
 

@@ -7,6 +7,7 @@ of RMCAT, or on the dumbbell if the suite is of conferences.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -20,7 +21,7 @@ from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import env_of, local_agent
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
 from vcgym.leaderboard.evaluation.published import Participant
-from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
+from vcgym.leaderboard.evaluation.suites import SUITES, AnyScenario, Part, Suite, prepare
 from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.courses import draw_courses
 from vcgym.leaderboard.report.network_course import draw_network_course
@@ -104,12 +105,17 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         agents |= study_agents(name, folder, suite)
     if config.agent:
         name = config.agent.removesuffix(".zip").removesuffix(".onnx").rpartition("/")[2].rpartition(":")[2]
-        acts = BandwidthModel(config.agent) if config.agent.endswith(".onnx") else load_own(config.agent)
-        agents |= {name: acts if isinstance(acts, System) else local_agent(acts, suite, parts, config.agent_options)}
+        agents |= {name: _own(config.agent, config.agent_options, suite, parts)}
     participants = all_participants(suite, systems, config.train if suite.columns is CALL else None, agents)
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
     show(ranked, board, console)
+
+
+def _own(named: str, options: dict[str, Any] | None, suite: Suite, parts: list[tuple[Part, AnyScenario]]) -> Participant:
+    """Return the user's own policy or system `named`, as a participant of the suite."""
+    acts = BandwidthModel(named) if named.endswith(".onnx") else load_own(named)
+    return acts._replace(is_local=True) if isinstance(acts, System) else local_agent(acts, suite, parts, options)
 
 
 def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:

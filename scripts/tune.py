@@ -27,7 +27,7 @@ def main(config: TuneConfig) -> None:
     with ray_running(config.workers, config.ray.address):
         for name, pair in systems.items():
             _tune(name, pair, space_of(pair, spaces), config.task(), config.how(config.trials), config.folder)
-        for task in config.sending.tasks():
+        for task in config.sending.tasks(config.trace_files):
             for name, sender in senders.items():
                 _tune(name, sender, space_of(sender, spaces), task, config.how(config.sending.trials), config.folder)
         for one in config.pairs.modes:

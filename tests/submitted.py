@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from vcgym.agents.exported.graph import Graph
+from vcgym.leaderboard.submissions.accept import take
 from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.load import take
 
 ONNX = Path(__file__).parent / "contract" / "submissions" / "submission_onnx"
 

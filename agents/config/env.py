@@ -1,6 +1,7 @@
 """Config of an environment, and the arguments that it may set."""
 
 import importlib
+import sys
 from typing import Any
 
 import gymnasium
@@ -11,6 +12,7 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.base import Config
 from vcgym.baselines.configured import mapping_of, rule_from
 from vcgym.envs.faces.vector.settings import arguments_of
+from vcgym.network.traces.refusal import one_line, shown
 
 # Arguments of the vector env that a config cannot set: the pipeline sets them, or agents need their defaults.
 _OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
@@ -20,9 +22,10 @@ class EnvConfig(Config):
     """An environment and its arguments; omitted arguments take the environment's defaults.
 
     Attributes:
-        id: id of an environment, such as vcgym/Call-v0; "module:id" imports the module first.
-        options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule is written as the class of
-            a baseline and its parameters: {_target_: vcgym.baselines.receivers.fixed_lag.FixedLag, ...}.
+        id: id of an environment, such as vcgym/Call-v0; "module:id" imports the module first. In JSON, which may be a file of somebody
+            else, the module must have been imported already: nothing that a file names is imported.
+        options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule, reward or feature is
+            written as its class and parameters: {_target_: vcgym.baselines.receivers.fixed_lag.FixedLag, ...}; features are a list.
     """
 
     id: str = "vcgym/Call-v0"
@@ -30,13 +33,16 @@ class EnvConfig(Config):
 
     @field_validator("id")
     @classmethod
-    def _has_vector_face(cls, env_id: str) -> str:
+    def _has_vector_face(cls, env_id: str, info: ValidationInfo) -> str:
+        module = env_id.rpartition(":")[0]
+        if info.mode == "json" and ":" in env_id and module not in sys.modules:
+            raise ValueError(f"env.id is {shown(env_id)}, a module that a file may not import; allowed: the id of a registered environment")
         try:
             spec = _spec(env_id)
         except (gymnasium.error.Error, ImportError) as error:
-            raise ValueError(f"{env_id!r} is not a registered environment: {error}") from error
+            raise ValueError(f"{shown(env_id)} is not a registered environment: {one_line(str(error), 120)}") from error
         if spec.vector_entry_point is None:
-            raise ValueError(f"{env_id!r} has no native vector environment; all of vcgym do")
+            raise ValueError(f"{shown(env_id)} has no native vector environment; all of vcgym do")
         return env_id
 
     @field_validator("options")
@@ -48,12 +54,22 @@ class EnvConfig(Config):
         unknown = {name: value for name, value in options.items() if name not in defaults}
         if unknown:
             raise ValueError(f"{info.data['id']} has no argument {unknown}; allowed: {', '.join(sorted(defaults))}")
-        rules = {name: rule_from(value, name) for name, value in options.items() if isinstance(value, dict) and "_target_" in value}
-        return defaults | options | rules
+        return defaults | {name: _read(value, name) for name, value in options.items()}
 
     @field_serializer("options")
-    def _written(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {name: mapping_of(value, complete=True) for name, value in options.items()}
+    def _as_mappings(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {name: _written(value) for name, value in options.items()}
+
+
+def _read(written: Any, where: str) -> Any:
+    """Return an argument with its mappings of a class as parameters, also those in a list."""
+    if type(written) in (list, tuple):
+        return [_read(one, f"{where}[{number}]") for number, one in enumerate(written)]
+    return rule_from(written, where) if isinstance(written, dict) and "_target_" in written else written
+
+
+def _written(value: Any) -> Any:
+    return [_written(one) for one in value] if type(value) in (list, tuple) else mapping_of(value, complete=True)
 
 
 def env_defaults(env_id: str) -> dict[str, Any]:

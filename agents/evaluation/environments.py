@@ -43,4 +43,5 @@ def data_hash(config: EnvConfig) -> str:
     options = config.options
     if options["scenario"] in SENDING_SCENARIOS:
         return bottleneck_hash(SendingScenario(options["scenario"], traces=options["traces"]))
-    return Scenario(options["scenario"], options["mode"], options["packets"], traces=options["traces"]).layout.card
+    own = {name: options[name] for name in ("traces", "offsets", "direct")}
+    return Scenario(options["scenario"], options["mode"], options["packets"], **own).layout.card

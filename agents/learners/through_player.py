@@ -143,7 +143,19 @@ def _go_back(target_ms, delay_ms, overtaken, count, playout_ms, drawn_ms, reach_
 
 @kernel
 def ratings(target_ms, delay_ms, passed_ms, overtaken, count, packets, gradient, r, scratch):
-    """Write R into `r` (calls,) and dR / dT into `gradient` (calls, arrivals), both initially 0; `scratch` is (3, arrivals)."""
+    """Write R of each call, and its derivative with respect to each target.
+
+    Args:
+        target_ms: float64 (calls, arrivals), T, in force from the arrival on.
+        delay_ms: float64 (calls, arrivals), d.
+        passed_ms: float64 (calls, arrivals), dt.
+        overtaken: bool (calls, arrivals).
+        count: int64 (calls,), number of arrivals; a call without arrivals is left out.
+        packets: int64, packets sent in each call.
+        gradient: float64 (calls, arrivals), initially 0; dR / dT is written.
+        r: float64 (calls,), initially 0; R is written.
+        scratch: float64 (3, arrivals), scratch.
+    """
     for s in range(count.size):
         if count[s] > 0:
             r[s] = call_rating(

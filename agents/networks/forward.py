@@ -115,7 +115,15 @@ def forward(weights, row, items, scratch, out):
 
 @kernel
 def forward_rows(weights, rows, items, scratch, out):
-    """Write `forward` of each of `rows` (sessions, features) float64 into `out` (sessions, outputs) float64."""
+    """Write `forward` of each row.
+
+    Args:
+        weights: SetWeights.
+        rows: float64 (sessions, features), C-contiguous.
+        items: int64, number of items in each row.
+        scratch: Scratch for at least `items` items.
+        out: float64 (sessions, outputs), overwritten.
+    """
     for s in range(rows.shape[0]):
         forward(weights, rows[s], items, scratch, out[s])
 

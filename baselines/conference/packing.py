@@ -76,7 +76,14 @@ def pack(work, source, receives, rates_kbps, delay_ms, bound_ms, rate_kbps, tree
 
 @kernel
 def fill_repairs(work, rates_kbps, share, repairs):
-    """Fill `repairs`, (P, P), with coded packets per packet: `share` of the rates that the trees packed last left over, at most 1."""
+    """Fill the coded packets per packet of each overlay link: a share of the rates that the trees packed last left over, at most 1.
+
+    Args:
+        work: Packing, as the last `pack` left it.
+        rates_kbps: (P, P) float64, the rates given to that `pack`.
+        share: float64, share of unused link rates that carries coded packets, 0 to 1.
+        repairs: (P, P) float64, by tail and head, overwritten with 0 to 1; 0 on links without a tree.
+    """
     for i in range(len(rates_kbps)):
         for j in range(len(rates_kbps)):
             left_kbps = work.left_kbps[i, j]
@@ -121,6 +128,7 @@ def _make_relay(work, source, receives, delay_ms, bound_ms, unit, parents):
         for j in range(receives.size):
             missing = receives[j] and parents[j] == _UNUSED and left[relay, j] >= unit
             if missing and delay_ms[source, relay] + delay_ms[relay, j] <= bound_ms:
+                # The party changes its parent from another relay to the source, so that it may forward itself: trees have two hops.
                 left[parents[relay], relay] += unit
                 left[source, relay] -= unit
                 parents[relay] = source

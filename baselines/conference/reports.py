@@ -19,13 +19,22 @@ _FRESH_US = 400_000  # after this time without media, messages measure a link's 
 
 @kernel
 def measure(state, net, tail, head, now_us):
-    """Close a measurement window of the link; a window without packets only affects whether the link is alive."""
+    """Close a measurement window of the link; a window without packets only affects whether the link is alive.
+
+    Args:
+        state: CelerityState; the measurements of the link are updated.
+        net: Network; the sums of the link's window are reset.
+        tail: int64, party at the tail of the link.
+        head: int64, party at its head, another one; it measures.
+        now_us: int64, current time.
+    """
     one, before_s = net.measured[tail, head], state.queueing_s[tail, head]
     if one.received > 0:
         mean_us = one.delay_us / one.received
         state.loss[tail, head] = one.lost / (one.lost + one.received)
         if one.sampled[0] > 0:
             state.media_us[tail, head] = now_us
+        # Messages are rare and small: they measure queueing only on a link that media left.
         kind = 0 if now_us - state.media_us[tail, head] < _FRESH_US else 1
         if one.sampled[kind] > 0:
             state.queueing_s[tail, head] = one.excess_us[kind] / (one.sampled[kind] * 1e6)
@@ -40,7 +49,15 @@ def measure(state, net, tail, head, now_us):
 
 @kernel
 def tell(state, net, tail, head, now_us):
-    """Send the tail of an overlay link the rates of all sessions on it, its measurements, and the newest known plans."""
+    """Send the tail of an overlay link the rates of all sessions on it, its measurements, and the newest known plans.
+
+    Args:
+        state: CelerityState; only `scratch` is overwritten.
+        net: Network, updated.
+        tail: int64, party at the tail of the link; it receives.
+        head: int64, party at its head, another one; it sends.
+        now_us: int64, current time.
+    """
     parties = net.sessions.size
     message = net.messages[RATES, head, tail, net.written[RATES, head, tail] % net.messages.shape[3]]
     for m in range(parties):
@@ -77,7 +94,15 @@ def report(state, net, now_us):
 
 @kernel
 def one_way_ms(state, net, tail, head, now_us):
-    """Return the delay of a link as known to its tail: half the round trip; infinite after a second without messages."""
+    """Return the delay of a link as known to its tail: half the round trip; infinite after a second without messages.
+
+    Args:
+        state: CelerityState.
+        net: Network.
+        tail: int64, party at the tail of the link.
+        head: int64, party at its head.
+        now_us: int64, current time.
+    """
     silent_us = now_us - max(net.inbox_us[RATES, tail, head], state.joined_us[head])
     if silent_us >= _DEAD_US or tail == head or not net.present[head]:
         return math.inf
@@ -87,13 +112,21 @@ def one_way_ms(state, net, tail, head, now_us):
 
 @kernel
 def learn(state, net, m, now_us):
-    """Update the knowledge of source `m`: rates of its session, delay, loss and queueing of all links, and the mean session rate."""
+    """Update the knowledge of a source: rates of its session, delay, loss and queueing of all links, and the mean session rate.
+
+    Args:
+        state: CelerityState; what source `m` knows is updated.
+        net: Network; read only.
+        m: int64, source and its session.
+        now_us: int64, current time.
+    """
     parties = net.sessions.size
     sessions, total_kbps = 1, state.bound_kbps[m]
     rates, delay_ms, loss, queueing_s = state.known_kbps[m], state.known_ms[m], state.known_loss[m], state.known_s[m]
     for tail in range(parties):
         fresh = net.inbox_us[STATE, m, tail] >= 0 and now_us - net.inbox_us[STATE, m, tail] < _DEAD_US
         for head in range(parties):
+            # A source reads reports about its own links directly from their receivers, the others from their tails.
             if tail == m:
                 is_known, message = net.inbox_us[RATES, m, head] >= 0, net.inbox[RATES, m, head]
                 rates[m, head] = message[m] if is_known else state.rates_kbps[m, m, head]

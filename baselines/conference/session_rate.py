@@ -35,6 +35,7 @@ def session_rate(source, receives, rates_kbps, delay_ms, bound_ms, cut):
                 least, critical = found, j
     if critical < 0:
         return 0.0
+    # A direct link beyond the bound carries nothing, so its rate cannot change the min-cut.
     cut[source, critical] = 1.0 if delay_ms[source, critical] <= bound_ms else 0.0
     for i in range(receives.size):
         if receives[i] and i != critical and i != source and delay_ms[source, i] + delay_ms[i, critical] <= bound_ms:
@@ -47,7 +48,16 @@ def session_rate(source, receives, rates_kbps, delay_ms, bound_ms, cut):
 
 @kernel
 def min_cut(source, j, receives, rates_kbps, delay_ms, bound_ms):
-    """Return the delay-bounded min-cut of receiver j in kbps; see `session_rate` for the arguments."""
+    """Return the delay-bounded min-cut of a receiver in kbps, float64.
+
+    Args:
+        source: int64, source party.
+        j: int64, receiving party.
+        receives: (P,) bool; only these parties receive and relay.
+        rates_kbps: (P, P) float64, rates of this session on overlay links, by tail and head.
+        delay_ms: (P, P) float64, infinite for a missing link.
+        bound_ms: float64, bound on the delay from the source to each receiver.
+    """
     found = rates_kbps[source, j] if delay_ms[source, j] <= bound_ms else 0.0
     for i in range(receives.size):
         if receives[i] and i != j and i != source and delay_ms[source, i] + delay_ms[i, j] <= bound_ms:

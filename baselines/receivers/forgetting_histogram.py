@@ -60,6 +60,7 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
     """
     if bucket >= BUCKETS:
         return
+    # Nothing of the past counts yet: (1 - f) / f would be infinite.
     if histogram.factor == 0:
         histogram.weight[:] = 0
         histogram.weight[bucket] = 1 << _MIN_BITS
@@ -69,6 +70,7 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
         histogram.weight[bucket] += weight
         histogram.total += weight
         histogram.below += weight if bucket < histogram.place else 0
+        # Weights grow with every sample: scale them down while a float64 still represents the total exactly.
         if histogram.total >> _MAX_BITS > 0:
             _shorten(histogram)
     _move_quantile(histogram, quantile)
@@ -77,9 +79,15 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
 
 @kernel
 def count(histogram, bucket, samples, quantile):
-    """Add `samples` to `bucket` (-1: remove one) without forgetting; the first sample replaces the initial distribution.
+    """Add samples without forgetting; the first sample replaces the initial distribution.
 
     An empty histogram keeps its last quantile. Do not combine with `add_sample` on the same histogram.
+
+    Args:
+        histogram: FORGETTING_HISTOGRAM record, updated.
+        bucket: int64, 0 to BUCKETS - 1.
+        samples: int64, 1 to add a sample; -1 to remove one that was added.
+        quantile: float64, quantile whose bucket is `place`; the same at every call.
     """
     if histogram.added == 0:
         histogram.weight[:] = 0
@@ -129,6 +137,13 @@ def cheapest_bucket(histogram, first, bucket_us, base_us, us_per_loss_percent):
     """Return the lowest bucket i >= `first` that minimises max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i.
 
     The search stops where the wait alone costs as much as the best bucket so far.
+
+    Args:
+        histogram: FORGETTING_HISTOGRAM record; read only.
+        first: int64, lowest bucket considered, 0 to BUCKETS - 1.
+        bucket_us: int64, width of a bucket, above 0.
+        base_us: int64, wait that costs nothing.
+        us_per_loss_percent: int64, price of one percent of samples beyond the bucket, at least 0.
     """
     up_to, at = histogram.below + histogram.weight[histogram.place], histogram.place
     while at > first:
@@ -143,6 +158,7 @@ def cheapest_bucket(histogram, first, bucket_us, base_us, us_per_loss_percent):
     for following in range(first + 1, BUCKETS, _TOGETHER):
         if max(0, following * bucket_us - base_us) * total >= best_cost:
             break
+        # Past the last bucket there are entries of weight 0: they cost no less, so none of them becomes the best.
         for i in range(following, following + _TOGETHER):
             up_to += histogram.weight[i]
             cost = max(0, i * bucket_us - base_us) * total + price_us * (histogram.total - up_to)

@@ -114,7 +114,14 @@ def reset_lag(params, lag, start_us):
 
 @kernel
 def calculate_lag(params, lag, sent_us, arrived_us):
-    """Run Algorithm 2 for one arrived packet and store the lag (us) in `lag.lag_us`."""
+    """Run Algorithm 2 for one arrived packet and store the lag in `lag.lag_us`.
+
+    Args:
+        params: WMJitter, or parameters with the same fields.
+        lag: record of LAG, updated.
+        sent_us: int64, send time.
+        arrived_us: int64, arrival; must not decrease from call to call.
+    """
     bucket_us = microseconds(params.bucket_ms)
     jitter_us = accumulated_jitter(lag.window, sent_us, arrived_us)
     in_order = sent_us > lag.newest_us

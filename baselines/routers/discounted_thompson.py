@@ -109,7 +109,17 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def fading(params, state, s, at_us):
-    """Return exp(-(at - reference) / memory), after moving the reference to `at_us` if it is too far behind."""
+    """Return exp(-(at - reference) / memory), after moving the reference to `at_us` if it is too far behind.
+
+    Args:
+        params: DiscountedThompson.
+        state: DiscountedThompsonState; row `s` is updated if the reference moves.
+        s: int64, session.
+        at_us: int64, an instant; it may lie before the reference.
+
+    Returns:
+        Weight, float64, above 0; above 1 for an instant before the reference.
+    """
     call = state.call[s]
     memories = (at_us - call.reference_us) / (1000.0 * params.memory_ms)
     fade = math.exp(-max(memories, -FARTHEST_BACK))

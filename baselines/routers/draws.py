@@ -30,13 +30,22 @@ _UPPER_BOUNDS = _upper_bound_table()
 @kernel
 def upper_bound(limit_ms, mean_ms, sd_ms):
     """Return an upper bound on the 64 random bits of a draw from N(mean, sd^2) below `limit_ms`; sd > 0."""
+    # Clipped, since the table ends there; no draw lies beyond.
     limit_sd = min(max((limit_ms - mean_ms) / sd_ms, -FARTHEST_SD), FARTHEST_SD)
     return _UPPER_BOUNDS[np.uint64((limit_sd + FARTHEST_SD) * _PER_SD)]
 
 
 @kernel
 def draw_below(limit_ms, mean_ms, sd_ms, key, counter):
-    """Return draw number `counter` of stream `key` from N(mean, sd^2), sd > 0, or +inf if it is certainly not below `limit_ms`."""
+    """Return a draw from N(mean, sd^2), or +inf if it is certainly not below a limit.
+
+    Args:
+        limit_ms: float64, limit; +inf: the draw is always returned.
+        mean_ms: float64, mean.
+        sd_ms: float64, standard deviation, above 0.
+        key: uint64, random stream.
+        counter: int64, number of the draw in the stream.
+    """
     if mean_ms - FARTHEST_SD * sd_ms >= limit_ms or bits64(key, counter) > upper_bound(limit_ms, mean_ms, sd_ms):
         return math.inf
     return mean_ms + sd_ms * normal(key, counter)

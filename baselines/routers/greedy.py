@@ -108,7 +108,17 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def fading(params, state, s, at_us):
-    """Return 2^(-(at - reference) / half life), after moving the reference to `at_us` if it is too far behind."""
+    """Return 2^(-(at - reference) / half life), after moving the reference to `at_us` if it is too far behind.
+
+    Args:
+        params: Greedy.
+        state: GreedyState; row `s` is updated if the reference moves.
+        s: int64, session.
+        at_us: int64, an instant; it may lie before the reference.
+
+    Returns:
+        Weight, float64, above 0; above 1 for an instant before the reference.
+    """
     call = state.call[s]
     half_lives = (at_us - call.reference_us) / (1000.0 * params.half_life_ms)
     fade = math.exp(-math.log(2.0) * max(half_lives, -FARTHEST_BACK))

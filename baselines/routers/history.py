@@ -32,6 +32,13 @@ def imputed_variances(start, floor_ms2, otherwise_ms2=UNKNOWN_VARIANCE_MS2):
 
 @allocating_kernel
 def known_median(values, samples, min_samples, otherwise):
-    """Return the median of the `values` (paths,) of paths with at least `min_samples` samples; `otherwise` if there is none."""
+    """Return the median of the values of paths with enough samples.
+
+    Args:
+        values: float64 (paths,), one value per path.
+        samples: float64 (paths,), number of samples of each path, at least 0.
+        min_samples: int64, samples from which a value is known.
+        otherwise: float64, returned if no value is known.
+    """
     known = values[samples >= min_samples]
     return np.median(known) if known.size > 0 else otherwise

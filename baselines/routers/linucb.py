@@ -117,7 +117,14 @@ def age_s(arm, now_us):
 
 @kernel
 def lowest_index(params, state, s, now_us):
-    """Return the path with the smallest index, the lowest on ties; x' A^-1 x is expanded, using the symmetry of A^-1."""
+    """Return the path with the smallest index, the lowest on ties; x' A^-1 x is expanded, using the symmetry of A^-1.
+
+    Args:
+        params: LinUCB.
+        state: LinUCBState; read only.
+        s: int64, session.
+        now_us: int64, time of the decision.
+    """
     a, b, c, d = state.theta[s, 0], state.theta[s, 1], state.theta[s, 2], state.theta[s, 3]
     inverse = state.inverse
     aa, bb, cc, dd = inverse[s, 0, 0], inverse[s, 1, 1], inverse[s, 2, 2], inverse[s, 3, 3]
@@ -130,6 +137,7 @@ def lowest_index(params, state, s, now_us):
         cost = a + b * newest + c * age + d * usual
         variance = aa + newest * (ab + bb * newest) + age * (ac + bc * newest + cc * age)
         variance += usual * (ad + bd * newest + cd * age + dd * usual)
+        # Rounding may push a variance near 0 below it.
         index = cost - params.alpha * math.sqrt(max(variance, 0.0))
         if index < best_index:
             best, best_index = np.int64(path), index
@@ -138,7 +146,14 @@ def lowest_index(params, state, s, now_us):
 
 @kernel
 def learn(state, s, x, cost):
-    """Add a packet's features and cost to the regression of row `s`."""
+    """Add a packet's features and cost to the regression of a session.
+
+    Args:
+        state: LinUCBState; A^-1, b and theta of row `s` are updated.
+        s: int64, session.
+        x: tuple of FEATURES float64, features of the packet's path at the decision; the first is 1.
+        cost: float64, one-way delay of the packet in 100 ms.
+    """
     inverse, target = state.inverse, state.target
     for i in range(FEATURES):
         target[s, i] += cost * x[i]

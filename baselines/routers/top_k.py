@@ -100,11 +100,20 @@ def watch(params, arm, delay_ms):
 
 @kernel
 def refresh(params, kept, arms, s, now_us):
-    """Choose again if due; return True if the paths were chosen."""
+    """Choose again if due; return True if the paths were chosen.
+
+    Args:
+        params: TopK.
+        kept: record of KEPT of the session, updated.
+        arms: (sessions, paths) records with a field `kept` of KEPT_PATH; row `s` is updated.
+        s: int64, session.
+        now_us: int64, current time.
+    """
     if params.refresh_s == 0.0 or now_us < kept.refresh_us:
         return False
     for path in range(arms.shape[1]):
         arm = arms[s, path].kept
+        # A path with fewer new delays keeps its bounds, since they have no deviation.
         if arm.seen >= 2:
             bound(arm, arm.seen, arm.seen_mean_ms, math.sqrt(arm.seen_squares_ms2 / (arm.seen - 1)))
         _forget_seen(arm)
@@ -122,7 +131,14 @@ def _forget_seen(arm):
 
 @kernel
 def bound(arm, samples, mean_ms, sd_ms):
-    """Set a path's mean and bounds from a history, and clear its statistics."""
+    """Set a path's mean and bounds from a history, and clear its statistics.
+
+    Args:
+        arm: record of KEPT_PATH, updated.
+        samples: number of samples; below 2 the bounds are infinite.
+        mean_ms: float64, mean delay.
+        sd_ms: float64, standard deviation, at least 0.
+    """
     half_ms = CONFIDENCE_Z * sd_ms / math.sqrt(samples) if samples >= 2 else math.inf
     arm.mean_ms = mean_ms
     arm.low_ms = mean_ms - half_ms
@@ -132,7 +148,14 @@ def bound(arm, samples, mean_ms, sd_ms):
 
 @kernel
 def choose(params, kept, arms, s):
-    """Choose by the current means and bounds of the paths."""
+    """Choose by the current means and bounds of the paths.
+
+    Args:
+        params: TopK.
+        kept: record of KEPT of the session; `count` is updated.
+        arms: (sessions, paths) records with a field `kept` of KEPT_PATH; `chosen` and `nth` of row `s` are updated.
+        s: int64, session.
+    """
     for path in range(arms.shape[1]):
         arms[s, path].kept.chosen = 0
     if params.choice == Choice.BEST_FIVE:
@@ -179,10 +202,15 @@ def _choose_best_five(arms, s):
 
 @kernel
 def _choose_below_mean_bound(arms, s):
-    mean_ms = mean_bound(arms, s, 0)
+    lowest_ms = math.inf
+    for path in range(arms.shape[1]):
+        lowest_ms = min(lowest_ms, arms[s, path].kept.high_ms)
+    # Rounding may put the mean of equal bounds below each of them: ten times 0.1 has the mean 0.09999999999999999.
+    limit_ms = max(mean_bound(arms, s, 0), lowest_ms)
     for path in range(arms.shape[1]):
         high_ms = arms[s, path].kept.high_ms
-        if high_ms <= mean_ms or high_ms == math.inf:
+        # An infinite bound means too little history to rule the path out.
+        if high_ms <= limit_ms or high_ms == math.inf:
             arms[s, path].kept.chosen = 1
 
 

@@ -131,12 +131,20 @@ def width(scale, decided, ucb_c):
 
 @kernel
 def lowest_index(params, call, arms, s):
-    """Return the kept path with the smallest index, the lowest path on ties; a path never chosen comes first."""
+    """Return the kept path with the smallest index, the lowest path on ties; a path never chosen comes first.
+
+    Args:
+        params: Via.
+        call: record of CALL of the session; read only.
+        arms: (sessions, paths) of ARM.
+        s: int64, session.
+    """
     width_ms = width(call.scale_ms, max(1, call.decided), params.ucb_c)
     best, best_ms = -1, math.inf
     for i in range(call.kept.count):
         path = arms[s, i].kept.nth
         arm = arms[s, path]
+        # Its index would be -inf.
         if arm.decided == 0:
             return path
         index_ms = arm.mean_ms - width_ms * arm.exploration_scale

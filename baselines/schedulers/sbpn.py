@@ -58,7 +58,14 @@ def _allocate(params, sessions, paths):
 
 @kernel
 def is_expired(params, item, now_us, rtt_us):
-    """Return True if a packet sent now would arrive after its expiry."""
+    """Return True if a packet sent now would arrive after its expiry.
+
+    Args:
+        params: Sbpn.
+        item: record of ITEM, a queued packet.
+        now_us: int64, current time.
+        rtt_us: int64, smoothed round trip, 0 before the first report.
+    """
     return item.expires_us - now_us < params.way * rtt_us
 
 
@@ -114,5 +121,6 @@ def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
         return REJECT
     worst = _worst_of(params, queue, now_us)
     item = item_at(queue, worst)
+    # The new packet is the youngest, so it loses ties.
     behind = item.kind < kind or (item.kind == kind and item.expires_us > expires_us)
     return worst if behind else REJECT

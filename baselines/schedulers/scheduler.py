@@ -25,9 +25,25 @@ def drop(i):
 
 @generic(abstract=True)
 def choose(params: Any, queue: Any, now_us: int, rtt_us: int) -> Any:
-    """Choose the queued packet to send or drop."""
+    """Choose the queued packet to send or drop: i >= 0 sends the i-th oldest, `drop(i)` discards it.
+
+    Args:
+        params: parameters of the scheduler.
+        queue: record of SEND_QUEUE, not empty; read only.
+        now_us: int64, time of the transmission opportunity.
+        rtt_us: int64, smoothed round trip, 0 before the first report.
+    """
 
 
 @generic(abstract=True)
 def choose_victim(params: Any, queue: Any, kind: int, expires_us: int, now_us: int, rtt_us: int) -> Any:
-    """Choose the packet to discard from a full queue."""
+    """Choose the packet to discard from a full queue: i >= 0 the i-th oldest, REJECT the new one.
+
+    Args:
+        params: parameters of the scheduler.
+        queue: record of SEND_QUEUE with `waiting` equal to `limit`; read only.
+        kind: int64, VIDEO or AUDIO, of the new packet.
+        expires_us: int64, latest useful arrival of the new packet.
+        now_us: int64, current time.
+        rtt_us: int64, smoothed round trip, 0 before the first report.
+    """

@@ -5,6 +5,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from board import kept_board
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -17,9 +18,8 @@ from vcgym.baselines.systems import load_system
 from vcgym.envs.conference.central import ConferenceVectorEnv
 from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
-from vcgym.leaderboard.report.board import Board, boards
+from vcgym.leaderboard.report.board import Board
 from vcgym.leaderboard.report.words.names import few
-from vcgym.leaderboard.results.files import read_with_oracles
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -32,8 +32,6 @@ RENDERED: dict[str, tuple[Any, int, int]] = {
     "SendOrder": (OrderPolicy(Fifo()), 700, 3),
 }
 """Policy of each environment, number of decisions before the picture, and seed of the world."""
-RUN = Path("outputs/leaderboard/quick-v2")
-"""Finished run of `make leaderboard`, which `leads` draws."""
 BLOCKS = 8  # of 5.12 s
 LEAST = -50.0  # %, the smallest score that is drawn
 GREY, BLUE, RED = "#b8bec6", "#1f4ea1", "#c83c28"
@@ -75,7 +73,7 @@ def leads(board: Board) -> None:
             axes.errorbar(middle, at, xerr=ends, fmt="o", color=color, capsize=3, label=f"{label}, 95 % interval")
         axes.axvline(100.0, color="black", linestyle=":", label="hindsight, which knows the future")
         axes.set_yticks(range(len(shown)), [line.standing.system for line in shown])
-        axes.set_xlabel(f"% of the gain of hindsight over {board.published}, the best published system ({board.worlds} worlds)")
+        axes.set_xlabel(f"% of the gain of hindsight over {board.published}, best published, in {board.worlds} synthetic worlds")
 
     _save(drawn, "leads", "lower right")
 
@@ -134,7 +132,7 @@ def _save(draw: Any, name: str, corner: str = "upper right") -> None:
 
 def main() -> None:
     """Draw all pictures."""
-    leads(boards(read_with_oracles(RUN))[0])
+    leads(kept_board())
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
     conference(20, 3)

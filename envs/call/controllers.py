@@ -43,7 +43,15 @@ class Commanded(NamedTuple):
 
 @generic()
 def level_at(params: Any, state: Any, s: int, record: Any, decided_us: int) -> int:
-    """Return the level that follows from a decision when the packet of `record` arrives; by default the decision itself."""
+    """Return the level that follows from a decision when the packet of `record` arrives; by default the decision itself.
+
+    Args:
+        params: the controller.
+        state: its state; row `s` may be updated.
+        s: int64, session.
+        record: `Record` of the packet that has just arrived.
+        decided_us: int64, decision of the agent: lag or target, at least 0.
+    """
     return decided_us
 
 

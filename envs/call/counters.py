@@ -60,7 +60,14 @@ class Totals(NamedTuple):
 
 @kernel
 def reset_counters(counters, windows, log, s):
-    """Set all counters of row `s` to zero; clear its `windows` (sessions, windows, 3) and `log` (sessions, packets or 0)."""
+    """Set all counters of a session to zero, and clear its windows and log.
+
+    Args:
+        counters: record of COUNTERS of the session, overwritten.
+        windows: int64 (sessions, windows, 3); row `s` is set to 0.
+        log: (sessions, packets) of LOG, or (sessions, 0) for no log; row `s` is cleared.
+        s: int64, session.
+    """
     counters.plans_sent = 0
     counters.path_changes = 0
     counters.probes_sent = 0
@@ -91,7 +98,16 @@ def reset_counters(counters, windows, log, s):
 
 @kernel
 def count_sent(counters, log, s, packet, path, arrives_us):
-    """Count a packet sent on `path` that will arrive at `arrives_us`, or LOST."""
+    """Count a packet that goes onto a path.
+
+    Args:
+        counters: record of COUNTERS of the session, updated.
+        log: (sessions, packets) of LOG, or (sessions, 0) for no log; row `s` is updated.
+        s: int64, session.
+        packet: int64, packet number, at least 0.
+        path: int64, path, at least 0.
+        arrives_us: int64, arrival, or LOST.
+    """
     if counters.last_path >= 0 and path != counters.last_path:
         counters.path_changes += 1
     counters.last_path = path
@@ -102,7 +118,19 @@ def count_sent(counters, log, s, packet, path, arrives_us):
 
 @kernel
 def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us):
-    """Count a tick of the player, given the result of `vcgym.network.playout.player.tick`."""
+    """Count a tick of the player.
+
+    Args:
+        counters: record of COUNTERS of the session, updated.
+        windows: int64 (sessions, windows, 3), written at the end of each window: ticks that are not silent, concealed ticks, sum of offsets
+            in us.
+        log: (sessions, packets) of LOG, or (sessions, 0) for no log; row `s` is updated.
+        s: int64, session.
+        kind: int64, kind of the tick, as returned by `vcgym.network.playout.player.tick`.
+        unit: int64, unit of the tick, as returned by it.
+        offset_us: int64, playout offset, as returned by it.
+        at_us: int64, time of the tick.
+    """
     if kind == players.PLAYED:
         counters.ticks_played += 1
         counters.running_conceal_ticks = 0
@@ -118,6 +146,7 @@ def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us):
         _count_other(counters, log, s, kind, unit, at_us)
     counters.offset_us_sum += offset_us
     counters.excess_us_sum += max(0, offset_us - _KNEE_US)
+    # The last window takes whatever remains, however long the call is played.
     if _ticks(counters) - counters.window_ticks == WINDOW_TICKS and counters.window < windows.shape[1] - 1:
         _close_window(counters, windows, s)
 

@@ -3,7 +3,6 @@
 It wraps any router rule and runs a sender-side copy of CalculateLag (Algorithm 2 of arXiv 2310.05054) on the media feedback, in order of
 feedback. For each departing packet it logs the path and the path's inputs known at that time. Only `oracle_transmit_ms` is the packet's own
 delay, which no location knows; therefore the rule is an oracle and never ranked. Probes update the newest delay of a path but not the
-
 jitter, since they are not media, as in VCRoute.
 """
 

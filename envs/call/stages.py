@@ -73,19 +73,42 @@ def look_ahead(calls: Any, which: Any, turn: int) -> None:
 
 @generic(inlined=True)
 def arrive(receiving: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
-    """Play the first part of a slot: arrivals and ticks of the player. Return the reason why the call stops, or RUNNING."""
+    """Play the first part of a slot: arrivals and ticks of the player. Return the reason why the call stops, or RUNNING.
+
+    Args:
+        receiving: Receiving or NoPaths.
+        calls: Calls or NoPaths; row `s` is updated.
+        sender: NoSender, Sender or Uplink.
+        s: int64, session.
+        roles: Roles, properties of the other stages.
+    """
     return RUNNING
 
 
 @generic(inlined=True)
 def depart(routing: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
-    """Play the second part of a slot: decisions and the capture of a packet. Return the reason why the call stops, or RUNNING."""
+    """Play the second part of a slot: decisions and the capture of a packet. Return the reason why the call stops, or RUNNING.
+
+    Args:
+        routing: Routing or NoPaths.
+        calls: Calls or NoPaths; row `s` is updated.
+        sender: NoSender, Sender or Uplink.
+        s: int64, session.
+        roles: Roles, properties of the other stages.
+    """
     return RUNNING
 
 
 @generic(abstract=True, inlined=True)
 def leave(sender: Any, calls: Any, routing: Any, s: int) -> Any:
-    """Play the sender of call `s` to the end of the slot or, without paths, until it stops. Return the reason why it stops, or RUNNING."""
+    """Play the sender of a call to the end of the slot or, without paths, until it stops. Return the reason why it stops, or RUNNING.
+
+    Args:
+        sender: NoSender, Sender or Uplink; row `s` is updated.
+        calls: Calls or NoPaths; row `s` is updated by packets that go onto a path.
+        routing: Routing or NoPaths.
+        s: int64, session.
+    """
 
 
 @generic(inlined=True)
@@ -95,12 +118,27 @@ def end_slot(calls: Any, s: int) -> None:
 
 @generic(abstract=True, inlined=True)
 def capture(sender: Any, calls: Any, s: int, path: int) -> Any:
-    """Send the packet of this slot on `path` if packets leave at once; return False if it would arrive beyond the calendar."""
+    """Send the packet of this slot if packets leave at once; return False if it would arrive beyond the calendar.
+
+    Args:
+        sender: NoSender or Uplink.
+        calls: Calls; row `s` is updated.
+        s: int64, session.
+        path: int64, path in force, 0 to paths - 1.
+    """
 
 
 @generic(inlined=True)
 def reveal(sender: Any, calls: Any, routing: Any, s: int, path: int) -> None:
-    """Give an oracle the delay of this slot's packet, if it leaves at once."""
+    """Give an oracle the delay of this slot's packet, if it leaves at once.
+
+    Args:
+        sender: NoSender or Uplink.
+        calls: Calls; read only.
+        routing: Routing; its rule's state may be updated.
+        s: int64, session.
+        path: int64, path in force, 0 to paths - 1.
+    """
 
 
 @generic(abstract=True, inlined=True)
@@ -110,7 +148,14 @@ def pass_on(sender: Any, s: int, now_us: int) -> Any:
 
 @generic(abstract=True, inlined=True)
 def is_draining(sender: Any, s: int, slot: int, packets: int) -> Any:
-    """Return True while a packet may still leave or arrive after the capture of the last packet."""
+    """Return True while a packet may still leave or arrive after the capture of the last packet.
+
+    Args:
+        sender: NoSender or Uplink.
+        s: int64, session.
+        slot: int64, current slot.
+        packets: int64, length of the call in packets.
+    """
 
 
 @generic(abstract=True, inlined=True)

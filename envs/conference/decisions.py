@@ -138,7 +138,14 @@ def _count_shares(course, earned):
 
 @kernel
 def observe(state, net, course, out):
-    """Write the observations of all sources into `out`, (P, 6 P^2 + 3) float32: features by tail and head, then those of the session."""
+    """Write the observations of all sources: features of each overlay link by tail and head, then those of the session.
+
+    Args:
+        state: CelerityState; read only.
+        net: Network; read only.
+        course: Course; read only.
+        out: float32 (P, 6 P^2 + 3), overwritten with 0 to 100.
+    """
     parties, now_us = net.sessions.size, course.decisions[0] * DECISION_US
     links = parties * parties
     for m in range(parties):

@@ -9,7 +9,9 @@ from pydantic import Field, field_validator, model_validator
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite, replay_suite
+from vcgym.leaderboard.evaluation.suites import FITTED, PACKETS, REPLAYS, SUITES, Suite, replay_suite
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.network.scenarios.paths.fitted import ENDING
 
 
 class LeaderboardConfig(Config):
@@ -22,10 +24,14 @@ class LeaderboardConfig(Config):
             rmcat-v0, or of suite rmcat-v1, or with suite conference-v0 on the dumbbell.
         list: only print the systems that play the suite, with their rules, parameters and sources.
         suite: quick-v2, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
-            rmcat-v0, rmcat-v1; conference-v0; or replay, rate-replay for your own traces. See docs/statistics.md.
-        traces: only with these two suites: a folder or files of traces, see docs/scenarios.md, or of capacity traces, see
-            `vcgym.network.bottleneck.capacity.files`.
-        packets: with suite=replay, length of the calls in slots of 10 ms.
+            rmcat-v0, rmcat-v1; conference-v0; or replay, rate-replay for your own traces, fitted for a scenario file fitted to them. See
+            docs/statistics.md.
+        traces: only with these three suites: a folder or files of traces, see docs/scenarios.md; of capacity traces, see
+            `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym-data do=fit` wrote.
+        packets: with suite=replay or fitted, length of the calls in slots of 10 ms.
+        split: with traces of replay or rate-replay: test, the part on which nothing is trained; or all, for boards without training.
+        offsets: with suite=replay: own offsets of the paths' traces, or a common one for paths that were measured at one time.
+        direct: with suite=replay: name of the path of `Direct`; None: the first by file name.
         systems: names of systems, at least one; None: those of the suite; [all]: all that fit it.
         train: training of the agent of calls over paths, done once and resumed if interrupted; None: no training.
         agents: folders of finished studies (`vcgym-train folder=...`) by name on the board, +agents.NAME=FOLDER; every seed of a study
@@ -46,6 +52,9 @@ class LeaderboardConfig(Config):
     suite: str = "quick-v2"
     traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
+    split: Literal["test", "all"] = "test"
+    offsets: Literal["own", "common"] = "own"
+    direct: str | None = None
     systems: Annotated[builtins.list[str], Field(min_length=1)] | None = None
     train: TrainConfig | None = Field(default_factory=TrainConfig)
     agents: dict[str, AbsolutePath] = Field(default_factory=dict)
@@ -68,10 +77,18 @@ class LeaderboardConfig(Config):
     @model_validator(mode="after")
     def _only_replays_take_traces(self) -> Self:
         if (self.suite in REPLAYS) != (self.traces is not None):
-            allowed = f"traces=FOLDER with suite={' or '.join(REPLAYS)}, and only then"
+            allowed = "traces=FOLDER with suite=replay or rate-replay, traces=FILE.json with suite=fitted, and only then"
             raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: {allowed}")
-        if self.suite != "replay" and self.packets != PACKETS:
-            raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite=replay")
+        if self.suite == FITTED and not (isinstance(self.traces, Path) and self.traces.suffix == ENDING):
+            raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: one scenario file, *{ENDING}")
+        if REPLAYS.get(self.suite) is not CALL and self.packets != PACKETS:
+            raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite=replay or fitted")
+        if self.suite != "replay" and (self.offsets, self.direct) != ("own", None):
+            raise ValueError(f"suite is {self.suite!r}, offsets is {self.offsets!r}, direct is {self.direct!r}; allowed: with suite=replay")
+        if self.split == "all":
+            trains = self.suite == "replay" and self.train is not None
+            if self.traces is None or self.suite == FITTED or trains or self.agent or self.agents:
+                raise ValueError("split is 'all'; allowed: with traces=FOLDER, train=null and no agents, which could be of these traces")
         return self
 
     def played_suite(self) -> Suite:
@@ -83,7 +100,7 @@ class LeaderboardConfig(Config):
         if self.traces is None:
             return SUITES[self.suite]
         files = self.traces if isinstance(self.traces, builtins.list) else [self.traces]
-        return replay_suite(self.suite, [str(file) for file in files], self.packets)
+        return replay_suite(self.suite, [str(file) for file in files], self.packets, self.split, self.offsets, self.direct)
 
     @field_validator("train")
     @classmethod

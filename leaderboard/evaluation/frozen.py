@@ -27,6 +27,7 @@ ADDED_LATER = (
 )  # fmt: skip
 RENAMED = {"min_kbps": "least_kbps"}  # fields by the names under which older suites were frozen
 _HASHED_APART: Any = None  # traces are hashed by content
+_OWN = Part._fields.index("traces")  # from this field on, a part is of the user's own traces
 
 
 class Frozen(NamedTuple):
@@ -84,7 +85,7 @@ def require_frozen_data(suite: Suite, parts: Iterable[tuple[Part, AnyScenario]])
 
 def definition_hash(suite: Suite) -> str:
     """Return the hash of a suite's definition."""
-    definition = [suite.name, suite.version, suite.packets, suite.columns.ranked_by, [list(part[:-1]) for part in suite.parts]]
+    definition = [suite.name, suite.version, suite.packets, suite.columns.ranked_by, [list(part[:_OWN]) for part in suite.parts]]
     return hashlib.sha256(json.dumps(definition).encode()).hexdigest()[:16]
 
 

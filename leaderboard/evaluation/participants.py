@@ -14,14 +14,13 @@ from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import load_agent, read_card
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems, system_names
 from vcgym.baselines.zoo import LEARNED
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, Participant, PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, Participant, PublishedAgent, require_controls
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.results.call_columns import CALL
-from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
-from vcgym.network.traces.refusal import faults
+from vcgym.network.traces.refusal import faults, one_line
 from vcgym.predictors.table import DelayTable
 
 AGENT, OF_SEED = "PPO", "PPO seed "
@@ -30,6 +29,8 @@ SENDER_ENVS = {RATE_ENV: "rate", "vcgym/SendOrder-v0": "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
 EVERY = "all"
 """In place of names of systems: every one that fits the suite."""
+_TUNED_ON = {"rate-replay": "rate"}
+"""Suite of traces of your own -> scenario on which the rules that it shows are tuned; a rule tuned on the traces is named by its file."""
 _CHOSEN_BY_SUITE = {"scenario", "seconds", "send_queue"}  # arguments of environments that the suite sets
 _FORM = ("action", "interval")  # arguments of Call that an agent keeps from its training; the others are the environment's defaults
 
@@ -54,28 +55,16 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
     whole = not chosen or chosen == [EVERY]
     found = load_systems([name for name in system_names() if _is_shown(name, suite)] if whole else chosen)
     if whole:
-        return {name: system for name, system in found.items() if system.plays == _plays(suite)}
-    _require_plays(suite, found)
+        return {name: system for name, system in found.items() if set(system.rules) == set(suite.controls)}
+    require_controls(suite, found)
     return found
-
-
-def _plays(suite: Suite) -> str:
-    """Return what the systems of a suite play, see `System.plays`."""
-    return "paths" if suite.columns is CALL else "conference" if suite.columns is CONFERENCE else "bottleneck"
-
-
-def _require_plays(suite: Suite, systems: Mapping[str, Participant]) -> None:
-    plays = _plays(suite)
-    others = sorted(name for name, system in systems.items() if isinstance(system, System) and system.plays != plays)
-    if others:
-        allowed = {"paths": "router and receiver", "bottleneck": "rate and scheduler", "conference": "an allocator"}[plays]
-        raise ValueError(f"systems has {others}, which suite {suite.name}-{suite.version} cannot play; allowed: systems with {allowed}")
 
 
 def _is_shown(name: str, suite: Suite) -> bool:
     if name.startswith(ORACLE):
         return name in suite.columns.oracles
-    return suite.columns is CALL or not name.endswith(TUNED) or load_study(name)["budget"]["scenario"] in suite.scenarios
+    tuned_on = (*suite.scenarios, _TUNED_ON.get(suite.name))
+    return suite.columns is CALL or not name.endswith(TUNED) or load_study(name)["budget"]["scenario"] in tuned_on
 
 
 def all_participants(
@@ -95,7 +84,7 @@ def all_participants(
     others: dict[str, Participant] = {**systems, **agents}
     if not suite.columns.takes_agents and (own := sorted(agents)):
         raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with an allocator")
-    _require_plays(suite, others)
+    require_controls(suite, others)
     if train is None:
         return others
     names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}
@@ -133,7 +122,7 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
         config = TrainConfig.model_validate_json(read_plain(path, MAX_JSON_BYTES))
     except (DataError, ValidationError) as error:
         fault = faults(error) if isinstance(error, ValidationError) else error.args[2]
-        raise ValueError(f"agents.{name}: {path} is not the config of a study: {fault}") from error
+        raise ValueError(one_line(f"agents.{name}: {path} is not the config of a study: {fault}")) from error
     env, allowed = config.env.id, (AGENT_ENV,) if suite.columns is CALL else tuple(SENDER_ENVS)
     if env not in allowed:
         raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(allowed)}")
@@ -147,9 +136,8 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
 
 
 def _learned(home: Path, suite: Suite) -> System:
-    system, plays = learned_system(home, LEARNED), _plays(suite)
-    if system.plays != plays:
-        raise ValueError(f"{home} is learned for calls over {system.plays}; suite {suite.name}-{suite.version} allows: {plays}")
+    system = learned_system(home, LEARNED)
+    require_controls(suite, {str(home): system})
     return system
 
 

@@ -1,6 +1,6 @@
 """Participants of a suite: systems of rules, published agents as file content that any process can load, and local agents."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
@@ -12,6 +12,7 @@ from gymnasium.envs.registration import load_env_creator
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System, load_system, system_names, tuning_trials
+from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.traces.plain_file import read_plain
 
 AGENT_ENV = "vcgym/Call-v0"
@@ -82,6 +83,22 @@ class LocalAgent(NamedTuple):
 Participant = System | PublishedAgent | LocalAgent
 
 
+def require_controls(suite: Suite, participants: Mapping[str, Participant]) -> None:
+    """Refuse systems that lack a control of the suite's calls, or have one that its calls lack and that would not be played.
+
+    Raises:
+        ValueError: naming each such system, its controllers and those of the suite.
+    """
+    systems = {name: one for name, one in participants.items() if isinstance(one, System)}
+    others = {name: ", ".join(one.rules) for name, one in sorted(systems.items()) if set(one.rules) != set(suite.controls)}
+    if others:
+        found = "; ".join(f"{name} has {controllers or 'none'}" for name, controllers in others.items())
+        raise ValueError(
+            f"systems has {list(others)}, which suite {suite.name}-{suite.version} cannot play: {found}; "
+            f"allowed: systems with {' and '.join(suite.controls)} alone"
+        )
+
+
 def is_beside(name: str) -> bool:
     """Return True if the router or receiver of a system may play together with an agent that sets one control."""
     return name in system_names() and load_system(name).plays == "paths" and not load_system(name).is_oracle
@@ -99,10 +116,8 @@ def env_class(env_id: str) -> Any:
 
 
 def kind_of(name: str, participant: Participant) -> str:
-    """Return the column `kind`: "local" for own code, "agent" if learned, "oracle", "tuned" if parameters were searched, else "rule"."""
-    if isinstance(participant, LocalAgent):
-        return "local"
-    if isinstance(participant, System) and any(not type(rule).__module__.startswith("vcgym.") for rule in participant.rules.values()):
+    """Return the column `kind`: "local" for a user's own, else "agent" if learned, "oracle", "tuned" if searched, or "rule"."""
+    if isinstance(participant, LocalAgent) or (isinstance(participant, System) and participant.is_local):
         return "local"
     if not isinstance(participant, System) or participant.is_learned:
         return "agent"

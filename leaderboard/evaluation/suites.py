@@ -16,6 +16,7 @@ conference-v0   every kind of `conference`, 12 worlds each
 rate-v0         every kind of `rate`, and of `rate-measured` if its traces are available, 30 calls each
 replay          your own traces, one per path (`replay_suite`)
 rate-replay     your own capacity traces
+fitted          worlds of a scenario file that you fitted to your own traces
 """
 
 import os
@@ -27,6 +28,7 @@ import pyarrow as pa
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
+from vcgym.leaderboard.results.files import columns_with
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -34,7 +36,7 @@ from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
 from vcgym.network.scenarios.bottleneck.rmcat import CASES
 from vcgym.network.scenarios.bottleneck.rmcat_extended import EXTENDED_CASES
-from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SENDING_SCENARIOS, SendingScenario
 from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.leo import FOLDER as LEO
 from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS, STRESS
@@ -43,11 +45,17 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
+PATHS = "paths"
+"""Simulation of calls over paths."""
 BOTTLENECK = "bottleneck"
-"""Mode of calls over a bottleneck and no paths."""
+"""Simulation of calls over a bottleneck and no paths."""
 CONFERENCES = "conference"
-"""Mode of conferences, and the name of their scenario."""
+"""Simulation of conferences, and the name of their scenario."""
+_CONTROLS = {PATHS: ("router", "receiver"), BOTTLENECK: ("rate", "scheduler"), CONFERENCES: ("allocator",)}
+"""Simulation -> controllers that its calls have, as in `vcgym.baselines.systems.CONTROLS`."""
 MEASURED = "rate-measured"
+FITTED = "fitted"
+"""Suite of a scenario file, and the name of its scenario."""
 
 _FOLDERS = {"leo": LEO, MEASURED: BANDWIDTH}
 """Scenario -> folder of the data root without which it cannot be played."""
@@ -58,8 +66,9 @@ AnyScenario = Scenario | SendingScenario | ConferenceScenario
 class Part(NamedTuple):
     """Worlds of one scenario in one mode: `seeds` worlds for each pair of the split, with seeds from `first_seed` on.
 
-    Strata are sampled with the declared weights, or all worlds are of one `stratum`; `natural` is the mix with bad hours as frequent as
-    measured. For a bottleneck both the stratum and the pair are the kind of world.
+    `mode` is the column of result rows: how statistics become packets, or the simulation where worlds have no mode. Strata are sampled
+    with the declared weights, or all worlds are of one `stratum`; `natural` is the mix with bad hours as frequent as measured. For a
+    bottleneck both the stratum and the pair are the kind of world.
     """
 
     scenario: str
@@ -68,7 +77,16 @@ class Part(NamedTuple):
     split: str = "test"
     stratum: str | None = None
     first_seed: int = 0
-    traces: tuple[str, ...] = ()  # only for scenarios replay and rate-replay
+    traces: tuple[str, ...] = ()  # only for scenarios replay and rate-replay; of `fitted` the scenario file
+    offsets: str = "own"  # only for scenario replay, as is `direct`; see `vcgym.network.scenarios.scenario.Scenario`
+    direct: str | None = None
+
+    @property
+    def simulation(self) -> str:
+        """Simulation that plays the scenario: `PATHS`, `BOTTLENECK` or `CONFERENCES`."""
+        if self.scenario == CONFERENCES:
+            return CONFERENCES
+        return BOTTLENECK if self.scenario in SENDING_SCENARIOS else PATHS
 
     def open(self, packets: int) -> AnyScenario:
         """Make the scenario; calls over paths have `packets` slots.
@@ -76,11 +94,13 @@ class Part(NamedTuple):
         Raises:
             DataError: data are missing or broken.
         """
-        if self.mode == CONFERENCES:
+        if self.simulation == CONFERENCES:
             return ConferenceScenario(self.scenario)
-        if self.mode == BOTTLENECK:
+        if self.simulation == BOTTLENECK:
             return SendingScenario(self.scenario, traces=self.traces or None)
-        return Scenario(self.scenario, self.mode, packets, traces=self.traces or None)
+        if self.scenario == FITTED:
+            return Scenario(self.traces[0], self.mode, packets)
+        return Scenario(self.scenario, self.mode, packets, traces=self.traces or None, offsets=self.offsets, direct=self.direct)
 
 
 class Suite(NamedTuple):
@@ -100,6 +120,11 @@ class Suite(NamedTuple):
     def scenarios(self) -> tuple[str, ...]:
         """Names of the scenarios, without duplicates."""
         return tuple(dict.fromkeys(part.scenario for part in self.parts))
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """Controllers that its calls have; all parts have the same simulation."""
+        return _CONTROLS[self.parts[0].simulation]
 
 
 PACKETS = 6000
@@ -207,25 +232,31 @@ SUITES = {
 }
 
 
-REPLAYS = {"replay": CALL, "rate-replay": RATE}
-"""Suites of traces of your own, scenarios of the same names, and the columns of their rows."""
+REPLAYS = {"replay": CALL, "rate-replay": RATE, FITTED: CALL}
+"""Suites of traces of your own, or of a file fitted to them, scenarios of the same names, and the columns of their rows."""
 
 
-def replay_suite(name: str, traces: Sequence[str], packets: int = PACKETS) -> Suite:
+def replay_suite(
+    name: str, traces: Sequence[str], packets: int = PACKETS, split: str = "test", offsets: str = "own", direct: str | None = None
+) -> Suite:
     """Make a suite of `REPLAYS`: `REPLAY_SEEDS` worlds per pair, or `RUNS` over a bottleneck; its version identifies the data.
 
     Args:
         name: key of `REPLAYS`.
-        traces: trace files or their folder.
+        traces: trace files or their folder; the scenario file of suite `fitted`.
         packets: length of calls over paths, in slots.
+        split: test, or all of what was measured.
+        offsets: see `vcgym.network.scenarios.scenario.Scenario`.
+        direct: see the same.
 
     Raises:
         DataError: the traces cannot be played.
     """
     if REPLAYS[name] is CALL:
-        part = Part(name, "replay", REPLAY_SEEDS, traces=tuple(traces))
+        mode = "correlated" if name == FITTED else "replay"
+        part = Part(name, mode, REPLAY_SEEDS, split, traces=tuple(traces), offsets=offsets, direct=direct)
     else:
-        part, packets = Part(name, BOTTLENECK, RUNS, stratum="replay", traces=tuple(traces)), 0
+        part, packets = Part(name, BOTTLENECK, RUNS, split, stratum="replay", traces=tuple(traces)), 0
     return Suite(name, data_hash(part.open(packets))[:8], packets, (part,), REPLAYS[name])
 
 
@@ -244,7 +275,7 @@ def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:
     opened: dict[tuple[object, ...], AnyScenario] = {}
     found = []
     for part in playable(suite):
-        key = part.scenario, part.mode, part.traces
+        key = part.scenario, part.mode, part.traces, part.offsets, part.direct
         if key not in opened:
             opened[key] = part.open(suite.packets)
         found.append((part, opened[key]))
@@ -259,12 +290,11 @@ def data_hash(scenario: AnyScenario) -> str:
 
 
 def columns_of(results: pa.Table) -> Columns:
-    """Return the columns of the suite of results; for an unknown suite, the columns that fit its rows."""
+    """Return the columns of the suite of results; for an unknown suite, those that its rows show (`columns_with`)."""
     named = set(zip(results["suite"].to_pylist(), results["suite_version"].to_pylist(), strict=True))
     known = [suite.columns for suite in SUITES.values() if (suite.name, suite.version) in named]
     fitting = [columns for columns in known if columns.ranked_by in results.schema.names]
-    written = [columns for columns in (CALL, RATE, CONFERENCE) if all(column.name in results.schema.names for column in columns.numbers)]
-    return next(iter((*fitting, *written)), CALL)
+    return next(iter(fitting), columns_with(results.schema.names))
 
 
 @unlock_test_split()

@@ -1,4 +1,4 @@
-"""Check that no policy beats its oracle: systems on random worlds, with hidden losses, against the bounds of `rating.py`.
+"""Check that no policy beats its oracle: systems on random worlds, with hidden losses, against the bounds of `oracles/rating.py`.
 
 A system plays the world in which only certain losses occur. Its expected concealed share adds the loss probability of each packet it played
 to the share that its player concealed. Its oracle is the joint one with the smallest limit on path changes that the system satisfied.
@@ -20,7 +20,7 @@ from vcgym.network.scenarios.scenario import Scenario
 
 LIMITS = (0, 1, 2, 6, UNLIMITED)
 TOLERANCE = 0.02
-"""Points of R by which a policy may exceed a bound: rounding of float32 sums, and jumps of the player (see `rating.py`)."""
+"""Points of R by which a policy may exceed a bound: rounding of float32 sums, and jumps of the player (see `oracles/rating.py`)."""
 
 
 SCENARIOS = (

@@ -1,7 +1,7 @@
 """Arguments of vcgym-headroom: typed counterpart of conf/headroom.yaml."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,8 @@ class HeadroomConfig(Config):
         threads: threads that share the worlds; no effect on the results.
         data: folder of measured series; needed if the run played them.
         traces: folder or files of your own traces; needed if the run played them.
+        offsets: as in that run, for your own traces.
+        direct: as in that run, for your own traces.
     """
 
     results: AbsolutePath = Path("outputs/leaderboard/quick-v2")
@@ -25,12 +27,15 @@ class HeadroomConfig(Config):
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     data: DataConfig = Field(default_factory=DataConfig)
     traces: AbsolutePath | Annotated[list[AbsolutePath], Field(min_length=1)] | None = None
+    offsets: Literal["own", "common"] = "own"
+    direct: str | None = None
 
-    def own_traces(self) -> list[str] | None:
-        """Files or folder of the user's own traces."""
+    def own_traces(self) -> dict[str, Any]:
+        """Arguments of scenario replay for the user's own traces; none without traces."""
         if self.traces is None:
-            return None
-        return [str(file) for file in (self.traces if isinstance(self.traces, list) else [self.traces])]
+            return {}
+        files = self.traces if isinstance(self.traces, list) else [self.traces]
+        return {"traces": [str(file) for file in files], "offsets": self.offsets, "direct": self.direct}
 
 
 class OracleCheckConfig(Config):

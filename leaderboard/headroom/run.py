@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -56,12 +57,12 @@ def write_headroom(
     return run / REPORT
 
 
-def worlds(played: pa.Table, traces: Sequence[str] | None = None) -> list[Drawn]:
-    """Sample each world of a run's results again; `traces` are the user's own, if the run played them."""
+def worlds(played: pa.Table, own: Mapping[str, Any] = MappingProxyType({})) -> list[Drawn]:
+    """Sample each world of a run's results again; `own` are the arguments of scenario replay, if the run played it."""
     rows = {tuple(row[name] for name in WORLD): row for row in played.select(list(IDENTITY | CALL.identity)).to_pylist()}
     scenarios: dict[tuple[str, str, int], Scenario] = {}
     for row in rows.values():
         key = row["scenario"], row["mode"], row["packets"]
         if key not in scenarios:
-            scenarios[key] = Scenario(*key, traces=traces if row["scenario"] == "replay" else None)
+            scenarios[key] = Scenario(*key, **(own if row["scenario"] == "replay" else {}))
     return [drawn(row, scenarios[row["scenario"], row["mode"], row["packets"]]) for _, row in sorted(rows.items())]

@@ -8,5 +8,4 @@
 - `joint.py`: dynamic program over path and playout level, clocked accounting
 - `rating.py`: from that program to the best R, and a bound that no policy exceeds
 - `script.py`: path sequences played in a real call
-- `rows.py`: the oracles of a world as result rows, kept on disk
 """

@@ -169,6 +169,7 @@ def _with_change(current, switched, best, free):
     """Fill `switched` from tables (layers, paths, positions): the value before a unit whose path may differ from the previous unit's."""
     layers, paths, places = current.shape
     for k in range(layers):
+        # Layer k has k changes left, and a change leads to the layer below; in a free last layer changes are not counted.
         source = k if free and k == layers - 1 else k - 1
         for j in range(places):
             best[j] = _FAR
@@ -223,11 +224,15 @@ def _step(need, chance, units, margin, levels, base, price, tick, free, later, c
                 cost = base + np.float32(q)
                 played = cost + (lost if in_time else price)
                 waited = cost + price
+                # `one`: the block's operation is used up; `two`: it is available and kept. A wait leads one level up, a played unit stays
+                # at its level.
                 one = min(played + play1[q + 1], waited + wait1[q + 2])
                 two = min(played + play0[q + 1], waited + wait0[q + 2])
+                # Slow or fast; `pair` holds the second unit of a fast tick, one level lower.
                 operated = min(cost + wait1[q + 2], cost + lost + pair[q + 1])
                 used[q + 1] = one
                 ready[q + 1] = min(two, operated if in_time else _FAR)
+            # Nothing is left to play at these levels, so nothing costs any more.
             for j in range(max(0, min(first_played, levels)) + 1):
                 ready[j] = np.float32(0.0)
                 used[j] = np.float32(0.0)
@@ -292,6 +297,7 @@ def _solve(need, chance, start_top, levels, units, margin, base, price, later_pr
     begin = np.zeros((ask.size, 4), np.int64)  # tick, level, path, layer
     for tick in range(last, -1, -1):
         if (tick + 1) % _CHUNK == 0 or tick == last:
+            # To save memory every _CHUNK-th table is kept; the way forward computes the others again, chunk by chunk.
             stored[(tick + 1 + _CHUNK - 1) // _CHUNK] = later
         due = price if tick < split else later_price
         _step(need, chance, units, margin, levels, base, due, tick, free, later, current, scratch, best)

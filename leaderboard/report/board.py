@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vcgym.leaderboard.evaluation.suites import columns_of
-from vcgym.leaderboard.report.notes import notes
+from vcgym.leaderboard.report.long_calls import long_columns, share_beyond_range, with_whole
+from vcgym.leaderboard.report.notes import notes, older
 from vcgym.leaderboard.report.scores.anchored import Axis, anchored, best_published
 from vcgym.leaderboard.report.scores.bar import Bar, bar_on
 from vcgym.leaderboard.report.scores.pareto import Front, front
-from vcgym.leaderboard.report.scores.regret import regrets
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
 from vcgym.leaderboard.statistics.summaries import Profile, medians, profile_curves, profiles, shortfalls, worlds_won
@@ -39,7 +39,7 @@ class Value(NamedTuple):
         to_published: paired difference to `Board.published`; None without one.
         to_bar: paired difference to `Board.bar`; None without one.
         score: anchored score, 0 to 100 and beyond; None without oracle rows, NaN if there is no room.
-        regret: mean of the oracle minus the system's; None without oracle rows.
+        regret: paired difference of the oracle with score 100 to the system; None without its rows.
         won: share of worlds in which the system is better than `Board.reference`; a tie counts half.
         median: median over kinds of worlds of the mean within a kind.
         shortfall: mean shortfall to `Columns.target`; None without a target.
@@ -107,7 +107,8 @@ class Board(NamedTuple):
 
     The fields are: columns of its suite, number of worlds, conditions, systems (best first), and strata if there is more than one; the best
     published system ("" without one) and the tuned reference of all comparisons; the axis of anchored scores (None without oracle rows);
-    Pareto fronts by name; performance profiles at `Columns.levels`, with intervals, and at `Columns.profile`; and notes for the reader.
+    Pareto fronts by name; performance profiles at `Columns.levels`, with intervals, and at `Columns.profile`; notes for the reader; and the
+    share of calls beyond the range of R's delay impairment (`vcgym.leaderboard.report.long_calls`).
     """
 
     columns: Columns
@@ -123,6 +124,7 @@ class Board(NamedTuple):
     profiles: dict[str, Profile]
     profile_curves: dict[str, np.ndarray]
     notes: tuple[str, ...]
+    long_share: float
 
     @property
     def reference(self) -> str:
@@ -138,19 +140,35 @@ def board_name(mode: str, stratum: str | None) -> str:
 def boards(results: pa.Table) -> list[Board]:
     """Rank the systems of a results table, board by board in alphabetical order.
 
-    Rows of kind "oracle" set the axis of anchored scores; a board ignores an oracle that lacks one of its worlds.
+    Rows of kind "oracle" set the axis of anchored scores; a board ignores an oracle that lacks one of its worlds. A board of rows that are
+    older than some columns has no values there, no Pareto front of them, and a note.
 
     Raises:
         ValueError: a system lacks a world of a board that another system has.
     """
     columns = columns_of(results)
     of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
-    return [_board(columns, name, results.filter(pc.equal(of_row, name))) for name in sorted(set(of_row.to_pylist()))]
+    return [board_of(columns, name, results.filter(pc.equal(of_row, name))) for name in sorted(set(of_row.to_pylist()))]
 
 
-def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
+def board_of(columns: Columns, name: str, rows: pa.Table) -> Board:
+    """Rank the systems on the worlds of one board.
+
+    Args:
+        columns: columns of the suite.
+        name: name of the board.
+        rows: its rows, of oracles too.
+
+    Raises:
+        ValueError: a system lacks a world that another system has.
+    """
     primary = columns.primary
+    long_share = share_beyond_range(columns, rows.filter(pc.field("kind") != ORACLE))
+    if long_share:
+        columns, rows = long_columns(columns), with_whole(rows)
     results = rows.filter(pc.field("kind") != ORACLE)
+    absent = [column.name for column in columns.metrics if results[column.name].null_count == len(results)]
+    columns = columns._replace(fronts=tuple(plane for plane in columns.fronts if not {plane.delay, *plane.losses} & set(absent)))
     paired = pair_worlds(results)
     rows = pa.concat_tables([results, *_anchors(columns, rows, paired.row.shape[1])])
     kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
@@ -158,9 +176,9 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
     summaries = {column.name: _CENTRES[column.centre](paired, column.name) for column in columns.numbers}
     standings = rank(paired, primary.name, primary.better, primary.trim)
     bar = bar_on(_suite(results), name, {standing.system: kinds[standing.system] for standing in standings})
-    axis = anchored(both, bar.system, columns)
     published = best_published(paired, columns)
-    values = _values(columns, paired, both, axis, bar, published or standings[0].system)
+    axis = anchored(both, published, columns)
+    values = _values(columns, paired, both, axis, bar, published, published or standings[0].system)
     lines = []
     for standing in standings:
         of_system = results.filter(pc.field("system") == standing.system)
@@ -171,7 +189,7 @@ def _board(columns: Columns, name: str, rows: pa.Table) -> Board:
         columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar, published),
         published, bar, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
         profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
-        notes(paired, primary, name),
+        (*notes(paired, primary, name), *older(absent)), long_share,
     )  # fmt: skip
 
 
@@ -189,24 +207,23 @@ def _suite(results: pa.Table) -> str:
 
 
 def _values(
-    columns: Columns, paired: Paired, both: Paired, axis: Axis | None, bar: Bar, reference: str
+    columns: Columns, paired: Paired, both: Paired, axis: Axis | None, bar: Bar, published: str, reference: str
 ) -> dict[str, Value]:  # fmt: skip
-    metric = columns.ranked_by
-    hundred = columns.anchors.hundred if columns.anchors else ""
-    regret = regrets(both, metric, hundred) if hundred in both.systems else {}
-    won = worlds_won(paired, metric, reference, columns.primary.better)
-    middle = medians(paired, metric)
-    short = {} if columns.target is None else shortfalls(paired, metric, columns.target)
     primary = columns.primary
-    to_published, to_bar = (_to(paired, primary, one) for one in (best_published(paired, columns), bar.system))
+    hundred = columns.anchors.hundred if columns.anchors else ""
+    lacking = _to(both, primary, hundred if hundred in both.systems else "")
+    won = worlds_won(paired, primary.name, reference, primary.better)
+    middle = medians(paired, primary.name)
+    short = {} if columns.target is None else shortfalls(paired, primary.name, columns.target)
+    to_published, to_bar = (_to(paired, primary, one) for one in (published, bar.system))
     starts = [name for name in paired.systems if f"{name}{START}" in paired.systems]
-    learned = {name: differences(paired, primary.name, f"{name}{START}", primary.trim)[name] for name in starts}
+    learned = {name: _to(paired, primary, f"{name}{START}")[name] for name in starts}
     return {
         name: Value(
             to_published.get(name),
             to_bar.get(name),
             axis.scores[name] if axis else None,
-            regret.get(name),
+            _turned(lacking[name]) if lacking else None,
             won[name],
             middle[name],
             short.get(name),
@@ -214,6 +231,10 @@ def _values(
         )
         for name in paired.systems
     }
+
+
+def _turned(difference: Estimate) -> Estimate:
+    return Estimate(-difference.value, -difference.high, -difference.low)
 
 
 def _to(paired: Paired, primary: Column, reference: str) -> dict[str, Estimate]:
@@ -230,7 +251,7 @@ def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], bar: Bar, p
         centres = _CENTRES[primary.centre](paired, primary.name)
         standings = {one.system: one for one in rank(paired, primary.name, primary.better, primary.trim)}
         to_published, to_bar = (_to(paired, primary, one) for one in (published, bar.system))
-        axis = anchored(both, bar.system, columns)
+        axis = anchored(both, published, columns)
         found.append(Stratum(name, paired.row.shape[1], primary, centres, standings, to_published, to_bar, axis))
     return tuple(found)
 

@@ -155,7 +155,12 @@ def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[
 
 def style() -> AbstractContextManager[None]:
     """Return the style of our figures as a context; it must be active until `as_svg` has drawn the figure."""
-    return matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0})
+    return matplotlib.rc_context(
+        {
+            "svg.fonttype": "none", "svg.hashsalt": "vcgym", "font.family": "sans-serif", "font.size": 9.0,
+            "text.parse_math": False,  # a name may have a dollar sign
+        }
+    )  # fmt: skip
 
 
 def as_svg(figure: Figure, transparent: bool = False) -> str:

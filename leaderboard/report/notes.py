@@ -1,6 +1,7 @@
 """Notes of a board: the meaning of its intervals and ranks, and the differences it can detect."""
 
 import math
+from collections.abc import Sequence
 
 from vcgym.leaderboard.results.columns import Column
 from vcgym.leaderboard.statistics.coverage import expected
@@ -13,6 +14,11 @@ from vcgym.network.worlds.strata import NATURAL
 def notes(paired: Paired, column: Column, board: str) -> tuple[str, ...]:
     """Return notes for a board ranked by `column`."""
     return (*_of_name(board), _coverage(paired, column), _ranks(paired, column))
+
+
+def older(absent: Sequence[str]) -> tuple[str, ...]:
+    """Return a note if the results were written before the suite had the columns `absent`."""
+    return (f"These results are older than {', '.join(absent)}: they have no value there.",) if absent else ()
 
 
 def _of_name(board: str) -> tuple[str, ...]:

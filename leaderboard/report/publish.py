@@ -14,12 +14,13 @@ from vcgym.leaderboard.report.network_course import PREFIX
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.picture import ROLES, picture
-from vcgym.leaderboard.report.table import markdown
+from vcgym.leaderboard.report.table import markdown, without_markup
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.report.words import beaten_by_tuned_rule as tuned_rule
 from vcgym.leaderboard.report.words.details import details
 from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.report.words.left_out import left_out_lines
+from vcgym.leaderboard.report.words.measured import measured_lines
 from vcgym.leaderboard.report.words.names import STRATA, codes
 from vcgym.leaderboard.results.cdf import Cdfs, of_board, read_cdfs
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles
@@ -33,15 +34,15 @@ _PAGE = Path(__file__).parent / "page"
 class Stored(NamedTuple):
     """Files of a finished run.
 
-    Results, including any oracles; delay distributions; timelines of sessions; cards (hash, scenarios, cards) of the data; a sentence for
-    each agent that was left out; and pictures of conferences (system, PNG in base64).
+    Results, including any oracles; delay distributions; timelines of sessions; cards (hash, scenarios, cards) of the data; sentences
+    on the user's own traces and on agents that were left out; and pictures of conferences (system, PNG in base64).
     """
 
     results: pa.Table
     cdfs: Cdfs
     timelines: list[dict[str, Any]]
     cards: list[tuple[str, str, list[Card]]]
-    left_out: list[str]
+    remarks: list[str]
     pictures: list[tuple[str, str]]
 
     @classmethod
@@ -57,7 +58,7 @@ class Stored(NamedTuple):
         timelines = read(TIMELINE, folder / "timeline.parquet").to_pylist()
         paths = sorted(folder.glob(f"{PREFIX}*.png"))
         pictures = [(path.stem.removeprefix(PREFIX), base64.b64encode(path.read_bytes()).decode()) for path in paths]
-        return cls(results, cdfs, timelines, read_cards(folder), left_out_lines(folder), pictures)
+        return cls(results, cdfs, timelines, read_cards(folder), [*measured_lines(folder), *left_out_lines(folder)], pictures)
 
 
 def publish(folder: Path) -> list[Board]:
@@ -70,8 +71,8 @@ def publish(folder: Path) -> list[Board]:
     stored = Stored.read(folder)
     ranked = boards(stored.results)
     replace_file(folder / REPORT, board_page([(ranked, stored)]).encode())
-    left_out = "".join(f"\n{line}\n" for line in stored.left_out)
-    replace_file(folder / "leaderboard.md", (markdown(ranked) + tuned_rule.markdown(ranked) + left_out).encode())
+    remarks = "".join(f"\n{line}\n" for line in stored.remarks)
+    replace_file(folder / "leaderboard.md", without_markup(markdown(ranked) + tuned_rule.markdown(ranked) + remarks).encode())
     return ranked
 
 
@@ -108,7 +109,7 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         modes=modes,
         suites=sorted({mode["suite"] for mode in modes}),
         shared=shared,
-        left_out=[line for _, stored in runs for line in stored.left_out],
+        remarks=[line for _, stored in runs for line in stored.remarks],
         codes=codes(line.standing.system for board in ranked for line in board.lines),
         strata={name: words for name, words in STRATA.items() if any(name in board.conditions["strata"].split(", ") for board in ranked)},
         roles=ROLES,

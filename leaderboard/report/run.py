@@ -23,6 +23,7 @@ from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.report.words.left_out import left_out_lines, write_left_out
+from vcgym.leaderboard.report.words.measured import measured_lines, write_measured
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import WORLD
@@ -61,6 +62,7 @@ def run_suite(
     played = evaluate(planned, folder / cells.FOLDER, on_progress, threads, workers, address)
     on_progress(len(planned), "ranking")
     failed = {cell.name: of_cell.verdict for cell, of_cell in played if of_cell.verdict}
+    write_measured(parts, folder)
     write_left_out(dict(left_out) | failed, folder)
     found = [(cell, of_cell) for cell, of_cell in played if cell.name not in failed]
     rows = pa.concat_tables(cell.rows for _, cell in found).to_pylist()
@@ -79,7 +81,7 @@ def run_suite(
 def show(ranked: Sequence[Board], folder: Path, console: Console) -> None:
     """Print a summary of a finished suite: the first system, its worlds, the user's agents, and the path of the page."""
     print_summary(ranked, console)
-    for line in left_out_lines(folder):
+    for line in (*measured_lines(folder), *left_out_lines(folder)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"All systems, strata and modes: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)
     console.print(f"Report, with pictures and the meaning of every name: {folder / REPORT}", soft_wrap=True)

@@ -1,5 +1,6 @@
 """The leaderboard as text: for a terminal with 80 or 120 columns, and as Markdown."""
 
+import html
 from collections.abc import Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -9,6 +10,7 @@ from rich.table import Table
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Board, Line, Stratum
 from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
 from vcgym.leaderboard.report.words.details import details
 from vcgym.leaderboard.report.words.headline import change, headline
 from vcgym.leaderboard.report.words.names import few
@@ -20,7 +22,7 @@ _WIDE = 116  # columns of a terminal that shows every heading; a narrower one sh
 
 
 def print_summary(boards: Sequence[Board], console: Console) -> None:
-    """Print the headline of the first board and its representative systems; the file has the rest."""
+    """Print the headline of the first board, agents by kind of world, and its representative systems; the file has the rest."""
     first = boards[0]
     headings, rows = _few_headings(first), _few_rows(first)
     shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in ("system", "rank") or " above\n" in name]
@@ -34,7 +36,7 @@ def print_summary(boards: Sequence[Board], console: Console) -> None:
         table.add_row(*(cells[i].replace("[", r"\[") for i in shown), style="bold" if line.kind in AGENT_KINDS else None)
     console.print(table)
     console.print()
-    for sentence in headline(first):
+    for sentence in (*headline(first), *of_kinds(first)):
         console.print(sentence, highlight=False, markup=False)
     console.print(f"{first.columns.primary.label}: {first.columns.primary.about} Brackets: 95 % intervals.", highlight=False, markup=False)
 
@@ -46,7 +48,7 @@ def markdown(boards: Iterable[Board]) -> str:
         parts += [
             f"## {_title(board)}\n",
             "\n\n".join(headline(board)) + "\n",
-            markdown_table(_few_headings(board), _few_rows(board)),
+            few_table(board),
             f"All {len(board.lines)} systems:\n",
             markdown_table(_score_headings(board), _score_rows(board)),
             markdown_table(_bar_headings(board), _bar_rows(board)),
@@ -58,6 +60,16 @@ def markdown(boards: Iterable[Board]) -> str:
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
     return "\n".join(parts)
+
+
+def few_table(board: Board) -> str:
+    """Return the representative systems of a board as a Markdown table."""
+    return markdown_table(_few_headings(board), _few_rows(board))
+
+
+def without_markup(text: str) -> str:
+    """Return Markdown in which no name can be HTML, a link or an image: names may be of somebody else."""
+    return html.escape(text, quote=False).replace("](", r"]\(")
 
 
 def _few_headings(board: Board) -> list[str]:
@@ -98,7 +110,7 @@ def _axis(board: Board) -> str:
         is_made_apart = anchors is not None and anchors.hundred not in board.columns.oracles
         return "none, `vcgym-headroom` has not been run" if is_made_apart else "none, no oracle with score 100 was played"
     informed = board.columns.anchors.informed if board.columns.anchors else ""
-    others = [name for name in (axis.tuned, informed) if name in axis.scores]
+    others = [name for name in (board.bar.system, informed) if name in axis.scores]
     scores = [f"100 = {axis.hundred}", *(f"{name} {format_score(axis.scores[name])}" for name in others)]
     value, low, high = (format_value(primary, end) for end in axis.room)
     return f"0 = {axis.zero}, {', '.join(scores)}; room {value} {primary.label} [{low}, {high}]"

@@ -74,6 +74,7 @@ CALL = Columns(
     identity=dict.fromkeys(("env",), "string")
     | {"packets": "int64"}
     | dict.fromkeys(("latency_from_rtt", "clocked_input", "delay_impairment"), "string"),
+    mark="packets",
     conditions={
         "packets per call": "packets", "environment": "env", "data card": "card", "latency from round trip": "latency_from_rtt",
         "clocked input": "clocked_input", "delay impairment": "delay_impairment",

@@ -89,6 +89,7 @@ class Columns(NamedTuple):
 
     Attributes:
         identity: columns in addition to `IDENTITY` that identify the run, with their Arrow types.
+        mark: column that tells the rows of these suites from those of others.
         conditions: heading -> column of the conditions that a board states.
         metrics: measured columns.
         ranked_by: metric used for ranking; more is better.
@@ -113,6 +114,7 @@ class Columns(NamedTuple):
     """
 
     identity: dict[str, str]
+    mark: str
     conditions: dict[str, str]
     metrics: tuple[Column, ...]
     ranked_by: str

@@ -9,6 +9,7 @@ _UTILITY = "Mean over sessions and windows of 5 s of ln(kbps + 10), the rate bei
 
 CONFERENCE = Columns(
     identity={"parties": "int64"},
+    mark="parties",
     conditions={"data cards": "card"},
     metrics=(
         Column("utility", "utility", "", 3, 1, f"{_UTILITY}."),

@@ -27,10 +27,11 @@ _LISTS = {"int64s": pa.list_(pa.int64()), "strings": pa.list_(pa.string())}
 
 
 class Layout(NamedTuple):
-    """Ordered columns of a file, and the unique key by which its rows are sorted."""
+    """Ordered columns of a file, the unique key by which its rows are sorted, and the columns that an older file may lack."""
 
     schema: pa.Schema
     key: tuple[str, ...]
+    newer: frozenset[str] = frozenset()
 
 
 def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
@@ -45,8 +46,12 @@ def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
 
 
 def results_of(columns: Columns) -> Layout:
-    """Return the layout of `results.parquet`, one row per system and world, and of `oracles.parquet`, the same for oracles."""
-    return layout_of(columns.types, (*WORLD, "system"))
+    """Return the layout of `results.parquet`, one row per system and world, and of `oracles.parquet`, the same for oracles.
+
+    An older file may lack any metric but that of the ranks and the mark of its kind.
+    """
+    newer = frozenset(column.name for column in columns.metrics) - {columns.ranked_by, columns.mark}
+    return layout_of(columns.types, (*WORLD, "system"))._replace(newer=newer)
 
 
 RESULTS = results_of(CALL)
@@ -103,21 +108,29 @@ def table(layout: Layout, rows: Iterable[Mapping[str, Any]], name: str) -> pa.Ta
         ValueError: a row lacks a column or has an unknown one, a value has the wrong type, or two rows share a key.
     """
     rows = list(rows)
-    names = layout.schema.names
-    for number, row in enumerate(rows):
-        _refuse_other_columns(row, names, f"row {number} for {name}")
-    columns = [_column(layout.schema.field(column), [row[column] for row in rows], name) for column in names]
+    require_columns(layout, rows, name)
+    columns = [_column(layout.schema.field(column), [row[column] for row in rows], name) for column in layout.schema.names]
     found = pa.Table.from_arrays(columns, schema=layout.schema).sort_by([(key, "ascending") for key in layout.key])
     _refuse_duplicates(found, layout, name)
     return found
 
 
+def require_columns(layout: Layout, rows: Iterable[Mapping[str, Any]], name: str) -> None:
+    """Check that each row has the columns of `layout`; errors use `name` for the rows' file.
+
+    Raises:
+        ValueError: a row lacks a column or has an unknown one.
+    """
+    for number, row in enumerate(rows):
+        _refuse_other_columns(row, layout.schema.names, f"row {number} for {name}")
+
+
 def read(layout: Layout, path: Path) -> pa.Table:
-    """Return the table in `path`.
+    """Return the table in `path`; a column of `layout.newer` that the file lacks is null in every row.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: it is not a Parquet file, or its columns or types differ from `layout`.
+        ValueError: it is not a Parquet file, or its columns or types differ from `layout` otherwise.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no leaderboard file {path}")
@@ -125,6 +138,8 @@ def read(layout: Layout, path: Path) -> pa.Table:
         stored = pq.read_table(pa.BufferReader(read_plain(path, MAX_BYTES)))
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} is not a whole Parquet file: {shown(str(error))}") from error
+    for name in sorted(layout.newer - set(stored.schema.names)):
+        stored = stored.append_column(name, pa.nulls(len(stored), layout.schema.field(name).type))
     _refuse_other_columns(stored.schema.names, layout.schema.names, str(path))
     stored = stored.select(layout.schema.names)
     for found, wanted in zip(stored.schema, layout.schema, strict=True):
@@ -143,8 +158,13 @@ def read_results(path: Path) -> pa.Table:
         names = pq.read_schema(path).names if path.is_file() else []
     except (pa.ArrowException, OSError):
         names = []  # `read` raises the error
-    fitting = (columns for columns in (RMCAT, RATE, CONFERENCE) if set(columns.types) <= set(names))
-    return read(results_of(next(fitting, CALL)), path)
+    return read(results_of(columns_with(names)), path)
+
+
+def columns_with(names: Iterable[str]) -> Columns:
+    """Return the columns of the suites whose mark is among the `names` of a file's columns; without a mark, those of calls over paths."""
+    known = set(names)
+    return next((columns for columns in (RMCAT, RATE, CONFERENCE) if columns.mark in known), CALL)
 
 
 def read_with_oracles(folder: Path) -> pa.Table:
@@ -157,7 +177,7 @@ def read_with_oracles(folder: Path) -> pa.Table:
     made = read(RESULTS, oracles if oracles.is_file() else shipped() / HINDSIGHT)
     worlds = set(_worlds(played)) if "packets" in played.column_names else set()
     found = made.filter(pa.array([world in worlds for world in _worlds(made)], pa.bool_()))
-    return pa.concat_tables([played, found]) if found.num_rows else played
+    return pa.concat_tables([played, found], promote_options="default") if found.num_rows else played
 
 
 def _worlds(rows: pa.Table) -> list[tuple[Any, ...]]:

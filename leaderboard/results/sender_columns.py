@@ -30,12 +30,13 @@ METRICS = (
 
 _PUBLISHED = (
     "UNMOD", "SBPN1", "SBPN2", "SBPN2-E", "SBPN2-F", "SBPN2-W", "TFRC-4342", "TFRC-FR", "GCC-DRAFT", "GCC-DRAFT-PRE", "GCC-WEBRTC",
-    "GCC-WEBRTC-NOPRE", "NADA", "SCREAM-V1", "SCREAM-V2",
+    "GCC-WEBRTC-NOPRE", "NADA", "NADA-XMAX", "SCREAM-V1", "SCREAM-V2",
 )  # fmt: skip
 ORACLE = "oracle_rate"
 
 RATE = Columns(
     identity={"trace": "string", "capacity_kbps": "float64"},
+    mark="trace",
     conditions={"data cards": "card"},
     metrics=METRICS,
     ranked_by="utility",
@@ -82,6 +83,7 @@ RATE = Columns(
 """Calls over a bottleneck, ranked by utility (R3Net, arXiv 1912.02222): what the rate is controlled for."""
 
 RMCAT = RATE._replace(
+    mark="jain",
     metrics=(
         *METRICS,
         Column("delay_p99_ms", "delay p99", "ms", 0, -1, "Capture to arrival, 99th percentile."),

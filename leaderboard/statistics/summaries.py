@@ -44,14 +44,26 @@ def differences(paired: Paired, metric: str, reference: str, trim: float = INTER
     Raises:
         ValueError: `reference` is not among the systems.
     """
-    if reference not in paired.systems:
-        raise ValueError(f"reference {reference!r} is not one of the systems {list(paired.systems)}")
-
     def apart(values: np.ndarray, _: np.ndarray) -> np.ndarray:
         centres = trimmed_mean(values, trim)
         return centres - centres[-1]
 
     return _each(paired, metric, apart, reference)
+
+
+def shares(paired: Paired, metric: str, zero: str, hundred: str, trim: float = INTERQUARTILE) -> dict[str, Estimate]:
+    """Return the difference of `differences` of each system to `zero` in percent of that of `hundred`, on the same worlds.
+
+    Raises:
+        ValueError: `zero` or `hundred` is not among the systems.
+    """
+
+    def share(values: np.ndarray, _: np.ndarray) -> np.ndarray:
+        centres = trimmed_mean(values, trim)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return 100.0 * (centres - centres[-1]) / (centres[-2] - centres[-1])
+
+    return _each(paired, metric, share, hundred, zero)
 
 
 def medians(paired: Paired, metric: str) -> dict[str, Estimate]:
@@ -115,15 +127,18 @@ def difference(paired: Paired, metric: str, system: str, reference: str, relativ
 
 
 def _each(
-    paired: Paired, metric: str, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], reference: str | None = None
+    paired: Paired, metric: str, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], *references: str
 ) -> dict[str, Estimate]:  # fmt: skip
-    """Return a statistic of each system over the worlds in which it, and `reference` if given, has a value.
+    """Return a statistic of each system over the worlds in which it and each of `references` has a value.
 
     Args:
         paired: results of one mode.
         metric: name of a column.
-        statistic: takes values (S, R, W), the reference's last, and the first index of each kind.
-        reference: system with which each system is compared.
+        statistic: takes values (S, R, W), those of the references last, and the first index of each kind.
+        references: systems with which each system is compared; the differences to the last one are the noise.
+
+    Raises:
+        ValueError: a reference is not among the systems.
     """
     values = paired.results[metric].to_numpy().astype(np.float64)[paired.row]
     alike: dict[bytes, list[str]] = {}  # systems with values in the same worlds are processed together
@@ -131,8 +146,8 @@ def _each(
         alike.setdefault(finite.tobytes(), []).append(name)
     estimates: dict[str, Estimate] = {}
     for names in alike.values():
-        found = sample(paired.of(*names, *([reference] if reference else [])), metric)
-        noise = found.values - found.values[-1] if reference else None
+        found = sample(paired.of(*names, *references), metric)
+        noise = found.values - found.values[-1] if references else None
         spread = resample(*found, partial(_with_starts, statistic, found.starts), noise=noise)
         estimates |= zip(names, spread.estimates(), strict=False)
     return estimates

@@ -6,9 +6,9 @@ from pathlib import Path
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.leaderboard.evaluation.participants import is_agent_name
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, PublishedAgent
-from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.load import read, take
-from vcgym.leaderboard.submissions.trial import Observed
+from vcgym.leaderboard.submissions.folder import CARD, RefusedError
+from vcgym.leaderboard.submissions.load import Submission, read
+from vcgym.leaderboard.submissions.trial import Observed, try_submission
 from vcgym.network.traces.refusal import shown
 
 FOLDER = "submissions"  # within the folder of results
@@ -40,6 +40,24 @@ def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]
     elif read(kept).published.files != submission.published.files:
         raise RefusedError(folder, f"is called {name!r} as {kept} is, which differs", "another name, or remove the old one")
     return name
+
+
+def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
+    """Read, check and try a submission.
+
+    Args:
+        folder: folder of the submission, see docs/submissions.md.
+        observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
+        env: id of the environment in which agents play the suite.
+
+    Raises:
+        RefusedError: naming the file, what is wrong, and what is allowed.
+    """
+    submission = read(folder)
+    if submission.published.env != env:
+        raise RefusedError(folder / CARD, f"describes a model for {submission.published.env}", f"{env}, as the suite has")
+    try_submission(folder / submission.card.weights, submission.published.files, observed)
+    return submission
 
 
 def accepted(board: Path) -> tuple[dict[str, PublishedAgent], dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Loading of a submission's folder as a policy: card, weights, and a trial. Each step must pass before the next begins."""
+"""Loading of a submission's folder as a policy: card, then weights. Each step must pass before the next begins."""
 
 import math
 from functools import cached_property
@@ -12,13 +12,12 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import AgentCard, agent_from
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.path import PATH_WIDTH
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, PublishedAgent, held_by
+from vcgym.leaderboard.evaluation.published import RATE_ENV, PublishedAgent, held_by
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.card import OnnxCard, SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
 from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
 from vcgym.leaderboard.submissions.onnx_session import decide, open_session
-from vcgym.leaderboard.submissions.trial import Observed, try_submission
 
 _HEADER_BYTES = 1 << 16  # maximum header size of a safetensors file
 
@@ -81,24 +80,6 @@ class Submission(NamedTuple):
     published: PublishedAgent
 
 
-def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
-    """Read, check and try a submission.
-
-    Args:
-        folder: folder of the submission, see docs/submissions.md.
-        observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
-        env: id of the environment in which agents play the suite.
-
-    Raises:
-        RefusedError: naming the file, what is wrong, and what is allowed.
-    """
-    submission = read(folder)
-    if submission.published.env != env:
-        raise RefusedError(folder / CARD, f"describes a model for {submission.published.env}", f"{env}, as the suite has")
-    try_submission(folder / submission.card.weights, submission.published.files, observed)
-    return submission
-
-
 def read(folder: Path) -> Submission:
     """Read and check a submission; a model is not run.
 
@@ -119,7 +100,7 @@ def read(folder: Path) -> Submission:
 
 
 def load(folder: Path) -> Policy:
-    """Load the policy of a submission that `take` has checked."""
+    """Load the policy of a submission that `vcgym.leaderboard.submissions.accept.take` has checked."""
     return read(folder).policy
 
 

@@ -2,10 +2,10 @@
 
 A generation plays every candidate on the same fresh worlds of the training split: each case of `rmcat`, all of whose media flows are the
 candidate; each kind of `rate`, one of them beside CUBIC; each kind of measured trace, if there are any, several times; calls beside
-others, and several beside libwebrtc's GCC; pairs beside it. The score of a world is the utility, mean over the candidate's flows, less
-`price` times the share of their fair part that others lose to it: while they are there, an equal part of the capacity for each
-(connections that send files have none). The fitness is the mean arcsinh of the score less the generation's median in that world, so that
-no world of large losses dominates.
+others, and several beside libwebrtc's GCC; pairs beside it, and beside NADA as its authors run it. The score of a world is the utility,
+mean over the candidate's flows, less `price` times the share of their fair part that others lose to it: while they are there, an equal part
+of the capacity for each (connections that send files have none). The fitness is the mean arcsinh of the score less the generation's median
+in that world, so that no world of large losses dominates.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
 from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, utility
@@ -39,6 +39,7 @@ SCALE = np.array([0.1, 1.0, 0.3, 0.5, 0.1, 0.4, 0.3, 1.0, 0.4, 0.5, 0.2, 4.0, 0.
 _MEASURED_WORLDS = 3  # of each kind and generation: they differ most
 _GCC_WORLDS = 3  # of calls beside one to three of libwebrtc's GCC: what they lose differs most
 _PAIR_MBPS, _PAIR_QUEUE_S = (1.0, 2.0, 4.0), 0.3  # the second capacity and the queue are those of do=fairness
+_RIVALS = {"gcc_webrtc": PACING, "nada_xmax": 1.0}  # rate and pacing of the other call of a pair
 _STEEPNESS = 2.0  # differences of score up to a half count in full
 
 
@@ -94,7 +95,7 @@ class RateWorlds:
                 times = _MEASURED_WORLDS if scenario.name == MEASURED else _GCC_WORLDS if kind == "gcc" else 1
                 drawn += [scenario.draw(split, times * n + i, kind) for i in range(times)]
         beside_gcc = next(link for link in drawn if link.name == "gcc")
-        drawn += [_pair(beside_gcc, mbps) for mbps in _PAIR_MBPS]
+        drawn += [_pair(beside_gcc, rival, mbps) for rival in _RIVALS for mbps in _PAIR_MBPS]
         return [link._replace(seconds=min(link.seconds, self._config.seconds)) for link in drawn]
 
     def scores(self, weights: NDArray[np.float64], links: Sequence[SharedLink]) -> Scores:
@@ -110,10 +111,11 @@ class RateWorlds:
         return Scores(found, packets)
 
 
-def _pair(link: SharedLink, mbps: float) -> SharedLink:
-    """Return a world with the first of its other flows alone, over a constant capacity and a queue of `_PAIR_QUEUE_S`."""
+def _pair(link: SharedLink, rival: str, mbps: float) -> SharedLink:
+    """Return a world with one of its other calls, by the rule `rival`, over a constant capacity and a queue of `_PAIR_QUEUE_S`."""
     queue_bytes = int(_PAIR_QUEUE_S * mbps * 1e6 / 8.0)
-    return link._replace(name="pair", trace=constant(mbps * 1e6), queue_bytes=queue_bytes, flows=link.flows[:1])
+    other = next(flow for flow in link.flows if isinstance(flow, OtherCall))._replace(rate=rival, pacing=_RIVALS[rival])
+    return link._replace(name="pair", trace=constant(mbps * 1e6), queue_bytes=queue_bytes, flows=(other,))
 
 
 def _alike(links: Sequence[SharedLink]) -> Iterator[list[int]]:

@@ -21,6 +21,8 @@ class CallTask(NamedTuple):
         packets: length of the calls.
         scenario: recipe of the worlds; strata have their declared weights.
         mode: mode of the scenario.
+        traces: files or folder of traces of scenario replay.
+        card: hash of the traces; a search of other traces is another search.
     """
 
     worlds: int
@@ -28,6 +30,8 @@ class CallTask(NamedTuple):
     packets: int
     scenario: str
     mode: str
+    traces: tuple[str, ...] = ()
+    card: str = ""
 
     @property
     def metric(self) -> str:
@@ -35,18 +39,18 @@ class CallTask(NamedTuple):
         return "r"
 
     def name(self, system: str) -> str:
-        """Return the system's name unchanged: there is one task for all calls."""
-        return system
+        """Return the system's name, on your own traces with the scenario."""
+        return f"{system}-{self.scenario}" if self.traces else system
 
     def scores(self, system: System, split: str) -> NDArray[np.float64]:
         """Return (worlds,) R of each call; 0 for a call that played nothing."""
         worlds = self.worlds if split == "train" else self.validation_worlds
-        return _calls(self.scenario, self.mode, self.packets, split, worlds).scores(system.router, system.receiver)
+        return _calls(self.scenario, self.mode, self.packets, self.traces, split, worlds).scores(system.router, system.receiver)
 
     def spent(self, trials: int) -> dict[str, Any]:
         """Return the cost of `trials` trials."""
         packets = self.worlds * self.packets
-        return {**self._asdict(), "packets_per_trial": packets, "packets_in_all": trials * packets}
+        return {**spent_on(self), "packets_per_trial": packets, "packets_in_all": trials * packets}
 
 
 def drawn(scenario: Scenario, split: str, worlds: int) -> list[WorldDraw]:
@@ -55,7 +59,12 @@ def drawn(scenario: Scenario, split: str, worlds: int) -> list[WorldDraw]:
     return [scenario.draw(split, seed, pairs[seed % len(pairs)]) for seed in range(worlds)]
 
 
+def spent_on(task: Any) -> dict[str, Any]:
+    """Return the fields of a task for its study: traces only by their hash, and only if there are any."""
+    return {name: value for name, value in task._asdict().items() if name != "traces" and value != ""}
+
+
 @lru_cache(maxsize=2)
-def _calls(name: str, mode: str, packets: int, split: str, worlds: int) -> Calls:
-    scenario = Scenario(name, mode, packets)
+def _calls(name: str, mode: str, packets: int, traces: tuple[str, ...], split: str, worlds: int) -> Calls:
+    scenario = Scenario(name, mode, packets, traces=traces or None)
     return Calls(scenario, drawn(scenario, split, worlds))

@@ -2,16 +2,22 @@
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import yaml
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, RayConfig
 from vcgym.agents.sweeps.search import Domain
+from vcgym.leaderboard.evaluation.suites import data_hash
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.scenario import Scenario
+
+REPLAY, RATE_REPLAY = "replay", "rate-replay"
+"""Scenarios of your own traces."""
 
 
 class TunedRule(Config):
@@ -42,21 +48,30 @@ class SendersConfig(Config):
 
     Attributes:
         senders: names of systems over a bottleneck.
-        scenarios: scenarios; each sender is tuned on each of them separately, for the ranked metric of its suite.
+        scenarios: scenarios, rate-replay for traces of your own; each sender is tuned on each of them separately, for the ranked metric of
+            its suite.
         trials: sets of values, including the published ones.
         worlds: training worlds per trial, cycling over the scenario's kinds.
         validation_worlds: validation worlds, played before and after; they have no influence.
     """
 
     senders: list[str]
-    scenarios: Annotated[list[Literal["order", "rate"]], Field(min_length=1)]
+    scenarios: Annotated[list[Literal["order", "rate", "rate-replay"]], Field(min_length=1)]
     trials: Annotated[int, Field(ge=2, le=100_000)] = 256
     worlds: Annotated[int, Field(ge=1, le=100_000)] = 96
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
 
-    def tasks(self) -> list[TuningTask]:
-        """Return the tuning task of each scenario."""
-        return [SenderTask(self.worlds, self.validation_worlds, scenario) for scenario in self.scenarios]
+    def tasks(self, traces: tuple[str, ...]) -> list[TuningTask]:
+        """Return the tuning task of each scenario.
+
+        Raises:
+            DataError: the traces cannot be played.
+        """
+        found = []
+        for scenario in self.scenarios:
+            given = (traces, data_hash(SendingScenario(scenario, traces=traces))) if scenario == RATE_REPLAY else ()
+            found.append(SenderTask(self.worlds, self.validation_worlds, scenario, *given))
+        return list(found)
 
 
 class RoundConfig(Config):
@@ -118,6 +133,8 @@ class TuneConfig(Config):
         packets: length of the calls.
         scenario: scenario of the worlds.
         mode: mode of the scenario.
+        traces: with scenario=replay or sending.scenarios=[rate-replay] a folder or files of your own traces, as the suites of these names
+            take them: their training part tunes, their validation part judges, their test part is left to the board.
         seed: seed of the sampling of values.
         workers: concurrent trials.
         ray: cluster to search on.
@@ -133,14 +150,36 @@ class TuneConfig(Config):
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
     scenario: str = "wonderproxy"
     mode: str = "correlated"
+    traces: AbsolutePath | Annotated[list[AbsolutePath], Field(min_length=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     workers: Annotated[int, Field(ge=1, le=1024)] = 2
     ray: RayConfig = Field(default_factory=RayConfig)
     folder: AbsolutePath = Path("outputs/tune")
 
+    @model_validator(mode="after")
+    def _traces_are_played(self) -> Self:
+        taken = [bool(self.systems) and self.scenario == REPLAY, bool(self.sending.senders) and RATE_REPLAY in self.sending.scenarios]
+        if any(taken) != (self.traces is not None) or all(taken):
+            allowed = "traces=FOLDER with scenario=replay mode=replay, or with systems=[] sending.scenarios=[rate-replay], and only then"
+            given = f"scenario is {self.scenario}, sending.scenarios {self.sending.scenarios}, traces {self.traces}"
+            raise ValueError(f"{given}; allowed: {allowed}")
+        return self
+
+    @property
+    def trace_files(self) -> tuple[str, ...]:
+        """Return the files or folder of traces; empty without."""
+        found = self.traces if isinstance(self.traces, list) else [self.traces] if self.traces else []
+        return tuple(map(str, found))
+
     def task(self) -> TuningTask:
-        """Return the tuning task for systems over paths."""
-        return CallTask(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode)
+        """Return the tuning task for systems over paths.
+
+        Raises:
+            DataError: the traces cannot be played.
+        """
+        traces = self.trace_files if self.scenario == REPLAY else ()
+        card = data_hash(Scenario(self.scenario, self.mode, self.packets, traces=traces)) if traces else ""
+        return CallTask(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode, traces, card)
 
     def pair_task(self, one: PairModeConfig) -> CallTask:
         """Return the tuning task for pairs in a mode, with the worlds of the first round."""

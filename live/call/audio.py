@@ -5,9 +5,11 @@ extrapolates. A stretched tick is played in the same way. A fast tick fades from
 """
 
 import fractions
+import io
 import itertools
 import wave
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -17,8 +19,10 @@ from av.audio.codeccontext import AudioCodecContext
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.traces.plain_file import read_plain
 
 RATE_HZ = 48_000
+MAX_WAV_BYTES = 1 << 29  # an hour and a half
 UNIT_SAMPLES = RATE_HZ * SLOT_US // 1_000_000
 BITS_PER_S = 32_000
 _CODE_BITS = 0b11  # of the table of contents: the number of frames
@@ -28,11 +32,10 @@ def read_wav(path: Path) -> NDArray[np.int16]:
     """Return the samples (n,) of a WAV file of 16 bits and one channel at 48 kHz.
 
     Raises:
-        OSError: the file cannot be read.
-        ValueError: it has another form.
+        ValueError: the file cannot be read, is larger than MAX_WAV_BYTES, or has another form.
     """
     try:
-        with wave.open(str(path), "rb") as file:
+        with wave.open(io.BytesIO(read_plain(path, MAX_WAV_BYTES)), "rb") as file:
             form = file.getsampwidth(), file.getnchannels(), file.getframerate()
             content = file.readframes(file.getnframes())
     except (wave.Error, EOFError) as error:
@@ -74,7 +77,7 @@ def rendered(played_us: NDArray[np.int64], packets: Mapping[int, bytes]) -> NDAr
 
     Args:
         played_us: (units,) tick at which each unit was played, -1 if never (`vcgym.envs.call.batch.Played`).
-        packets: Opus packet of each unit that was played.
+        packets: Opus packet of each unit that was played; one that cannot be decoded is concealed.
     """
     decoder, heard = _codec("r"), []
     by_tick: dict[int, list[int]] = {}
@@ -82,11 +85,14 @@ def rendered(played_us: NDArray[np.int64], packets: Mapping[int, bytes]) -> NDAr
         by_tick.setdefault(int(played_us[unit]), []).append(unit)
     nothing = b"\x00"
     for tick_us in range(min(by_tick, default=0), max(by_tick, default=-1) + 1, SLOT_US):
-        units = [_decoded(decoder, packets[unit]) for unit in by_tick.get(tick_us, [])]
+        units = []
+        for packet in filter(None, (packets[unit] for unit in by_tick.get(tick_us, []))):  # an empty one would end the decoder
+            with suppress(av.FFmpegError):
+                units.append(_decoded(decoder, packet))
+                nothing = bytes((packet[0] & ~_CODE_BITS,))
         if not units:
             heard.append(_decoded(decoder, nothing))
             continue
-        nothing = bytes((packets[by_tick[tick_us][-1]][0] & ~_CODE_BITS,))
         fade = np.linspace(0.0, 1.0, UNIT_SAMPLES) if len(units) > 1 else 0.0
         heard.append(np.rint((1.0 - fade) * units[0] + fade * units[-1]).astype(np.int16))
     return np.concatenate(heard) if heard else np.zeros(0, np.int16)

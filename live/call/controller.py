@@ -24,13 +24,14 @@ class Controller:
 
     Attributes:
         due_us: time of the next decision; NEVER_US before the sender's announcement and after the call.
+        inbox: filter of what arrives.
         plans: number of commands that changed the path.
         learned: number of records that have arrived.
     """
 
     def __init__(self, session: Session, policy: LivePolicy) -> None:
         self._session, self._policy = session, policy
-        self._inbox = Inbox(session, Kind.FEEDBACK, Kind.SETUP)
+        self.inbox = Inbox(session, Kind.FEEDBACK, Kind.SETUP)
         self._to_sender = route_of(session.commands), address_of(session.commands[0])
         self._to_receiver = route_of(session.levels), address_of(session.levels[0])
         self._origin_us, self._repeat = -1, 0
@@ -40,7 +41,7 @@ class Controller:
     @property
     def due_us(self) -> int:
         """Return the time of the next decision."""
-        return NEVER_US if self._origin_us < 0 or self.is_done else self._origin_us + self._deciding.slot * SLOT_US
+        return NEVER_US if not self.has_begun or self.is_done else self._origin_us + self._deciding.slot * SLOT_US
 
     @property
     def learned(self) -> int:
@@ -48,9 +49,9 @@ class Controller:
         return self._deciding.learned
 
     @property
-    def refused(self) -> int:
-        """Return the number of datagrams that were refused."""
-        return self._inbox.refused
+    def has_begun(self) -> bool:
+        """Return True after the sender's announcement."""
+        return self._origin_us >= 0
 
     @property
     def is_done(self) -> bool:
@@ -59,14 +60,15 @@ class Controller:
 
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
         """Take feedback, or answer an announcement with the first commands."""
-        if opened := self._inbox.open(datagram):
+        if opened := self.inbox.open(datagram, now_us):
             header, payload = opened
             with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
                 if header.kind == Kind.FEEDBACK:
-                    for record in read_feedback(payload, now_us - self._origin_us, len(self._session.media)):
-                        self._deciding.learn(record)
+                    if self.has_begun:
+                        for record in read_feedback(payload, now_us - self._origin_us, len(self._session.media), self._session.packets):
+                            self._deciding.learn(record)
                 elif self.learned == 0:  # the sender puts slot 0 off until it has a command
-                    self._origin_us = read_setup(payload)
+                    self._origin_us = read_setup(payload, now_us)
                     if self._deciding.slot > 1:
                         self._start()
                     yield from self._plan(now_us)
@@ -76,14 +78,14 @@ class Controller:
         self._path, self._level_us = self._deciding.decide()
 
     def wake(self, now_us: int) -> Iterable[Sent]:
-        """Decide for each slot that has begun; return the commands."""
+        """Decide for each slot that has begun; return the commands of the last decision if it is another one, or must be repeated."""
+        before = self._path, self._level_us
         while self.due_us <= now_us:
-            before = self._path, self._level_us
             self._path, self._level_us = self._deciding.decide()
-            self.plans += self._path != before[0]
             self._repeat -= 1
-            if (self._path, self._level_us) != before or self._repeat <= 0:
-                yield from self._plan(now_us)
+        self.plans += self._path != before[0]
+        if (self._path, self._level_us) != before or self._repeat <= 0:
+            yield from self._plan(now_us)
 
     def _plan(self, now_us: int) -> Iterable[Sent]:
         """Return the commands of the decisions in force."""

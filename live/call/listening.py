@@ -7,7 +7,7 @@ for value.
 
 import numpy as np
 
-from vcgym.baselines.records import Record
+from vcgym.baselines.records import MEDIA, Record
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.controllers import Agent
 from vcgym.envs.call.counters import Totals
@@ -55,14 +55,21 @@ class Listening:
         self._path = np.full(session.packets, -1, np.int16)
         self._arrived_us = np.full(session.packets, LOST, np.int64)
 
-    def arrive(self, kind: int, packet: int, path: int, arrived_us: int) -> None:
-        """Take a packet or a probe of slot `packet` that arrived `arrived_us` after the start of slot 0; one 40 s late is ignored."""
-        if packet >= self._packets or self.slot - packet >= SLOTS - 1:
-            return
+    def arrive(self, kind: int, packet: int, path: int, arrived_us: int) -> bool:
+        """Take a packet or a probe of slot `packet` that arrived `arrived_us` after the start of slot 0.
+
+        Returns:
+            True if it was taken; False for one beyond the call or 40 s away from the slot that is played.
+        """
+        if packet >= self._packets or abs(self.slot - packet) >= SLOTS - 1:
+            return False
         earliest_us = max(self.slot - 1, packet) * SLOT_US + 1  # a slot that was played is closed
         arrived_us = max(arrived_us, earliest_us)
-        if _push(self._batch.calls, packet, kind, path, arrived_us) and kind == 0:
+        if not _push(self._batch.calls, packet, kind, path, arrived_us):
+            return False
+        if kind == MEDIA:
             self._path[packet], self._arrived_us[packet] = path, arrived_us
+        return True
 
     def command(self, level_us: int, at_us: int) -> None:
         """Put a level in force from `at_us` after the start of slot 0 on; a receiver's rule ignores it."""

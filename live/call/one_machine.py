@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.batch import LOCATIONS
-from vcgym.live.call.parties import Addresses, LiveCall, Parties, finished, parties_of, session_over, vias
+from vcgym.live.call.parties import Addresses, LiveCall, Parties, finished, parties_of, relays_of, session_over
 from vcgym.live.call.policies import LivePolicy
 from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator, emulated
@@ -56,7 +56,7 @@ def play_live(
     """
     secret = new_key()
     with ExitStack() as opened:
-        relays = [opened.enter_context(open_socket()) for _ in range(1 + max(max(via, default=0) for via in vias(scenario)))]
+        relays = [opened.enter_context(open_socket()) for _ in range(relays_of(scenario))]
         emulators: list[tuple[socket.socket, EmulatedWorld]] = []
         parties: list[Parties] = []
         parts: list[Part] = []
@@ -72,11 +72,11 @@ def play_live(
             start_us = unix_us() + LEAD_US
             for party in parties:
                 party.sender.started_us = start_us
-            limit_us = start_us + scenario.packets * SLOT_US + GRACE_US
 
             def done() -> bool:
                 watch(parties)
-                if unix_us() > limit_us:
+                last_us = max(party.sender.started_us for party in parties) + scenario.packets * SLOT_US  # a sender may put slot 0 off
+                if unix_us() > last_us + GRACE_US:
                     raise TimeoutError(f"nothing reached a receiver within {GRACE_US / 1e6:g} s after the last packet")
                 return all(party.receiver.is_done for party in parties)
 
@@ -107,8 +107,8 @@ def _serve_network(
     pipe: Connection, secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
-    parts: list[Part] = [(opened, Emulator(secret, world)) for opened, world in emulators]
-    parts += [(opened, Relay(secret)) for opened in relays]
+    parts: list[Part] = [(opened, Emulator(secret, world, unix_us())) for opened, world in emulators]
+    parts += [(opened, Relay(secret, unix_us())) for opened in relays]
     parent = os.getppid()
     pipe.send(None)
     serve(parts, lambda: os.getppid() != parent or pipe.poll())

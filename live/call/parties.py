@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.batch import Played
-from vcgym.live.call.audio import encoded, rendered
+from vcgym.live.call.audio import encoded
 from vcgym.live.call.controller import Controller
 from vcgym.live.call.policies import LivePolicy
 from vcgym.live.call.receiver import Receiver
@@ -54,12 +54,12 @@ class LiveCall(NamedTuple):
 
     Attributes:
         played: the call packet by packet, as the simulator writes it.
-        heard: int16 (n,), what the listener heard, at 48 kHz.
+        media: Opus packet of each slot that arrived.
         timer_error_us: (packets that arrived,), arrival minus (start of the slot + delay in the world).
     """
 
     played: Played
-    heard: NDArray[np.int16]
+    media: dict[int, bytes]
     timer_error_us: NDArray[np.int64]
 
 
@@ -68,8 +68,19 @@ def vias(scenario: Scenario) -> list[tuple[int, ...]]:
     return [tuple(map(int, re.findall(r"\d+", name))) if name.startswith("via") else () for name in scenario.layout.path_names]
 
 
+def relays_of(scenario: Scenario) -> int:
+    """Return the number of relays that the paths of a scenario cross, with relay 0."""
+    return 1 + max(max(via, default=0) for via in vias(scenario))
+
+
 def session_over(scenario: Scenario, draw: WorldDraw, world: EmulatedWorld, secret: bytes, addresses: Addresses) -> Session:
-    """Return the session of a call over an emulated world; relays and emulator hold `secret`."""
+    """Return the session of a call over an emulated world; relays and emulator hold `secret`.
+
+    Raises:
+        ValueError: its paths cross more relays.
+    """
+    if len(addresses.relays) < relays_of(scenario):
+        raise ValueError(f"relays are {len(addresses.relays)}; allowed: {relays_of(scenario)} or more, which its paths cross")
     number = secrets.randbits(64)
     emulator, relays = hop_of(addresses.emulator), [hop_of(relay) for relay in addresses.relays]
     sender, controller, receiver = map(hop_of, (addresses.sender, addresses.controller, addresses.receiver))
@@ -105,5 +116,4 @@ def finished(parties: Parties) -> LiveCall:
     arrived_us = played.arrived_us[0]
     there = np.flatnonzero(arrived_us != LOST)
     error_us = arrived_us[there] - there * SLOT_US - parties.world.delay_us[path[there], there]
-    heard = rendered(played.played_us[0], parties.receiver.media)
-    return LiveCall(replace(played, path=path[None], totals=totals), heard, error_us)
+    return LiveCall(replace(played, path=path[None], totals=totals), parties.receiver.media, error_us)

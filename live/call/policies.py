@@ -20,7 +20,7 @@ from vcgym.envs.faces.playout import MECHANISMS
 from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
-from vcgym.network.traces.refusal import faults
+from vcgym.network.traces.refusal import faults, one_line
 
 CALL, PLAYOUT = "vcgym/Call-v0", "vcgym/Playout-v0"
 
@@ -84,7 +84,7 @@ def _of_agent(folder: Path) -> LivePolicy:
     try:
         env = TrainConfig.model_validate_json(read_plain(path, MAX_JSON_BYTES)).env
     except ValidationError as error:
-        raise ValueError(f"{path} is not the config of a study: {faults(error)}") from error
+        raise ValueError(one_line(f"{path} is not the config of a study: {faults(error)}")) from error
     agent = load_agent(folder / "agent", env.id)
     if env.id != PLAYOUT:
         return LivePolicy(Acting(agent, partial(_environment, env.id, env.options)))

@@ -14,9 +14,6 @@ from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
 from vcgym.live.protocol.wire import Address, Header, Kind, write
 from vcgym.network.kernels.slots import SLOT_US
 
-MAX_CLOCK_ERROR_US = 3_600_000_000
-"""A packet that seems to have been sent an hour before or after its arrival is ignored."""
-
 
 class Receiver:
     """The receiver. The first media packet tells when slot 0 began.
@@ -27,12 +24,13 @@ class Receiver:
 
     Attributes:
         due_us: time of the next slot; NEVER_US before the first packet and after the call.
+        inbox: filter of what arrives.
         listening: rule, player and counters.
         media: Opus packet of each slot that arrived.
     """
 
     def __init__(self, session: Session, policy: LivePolicy) -> None:
-        self._session, self._inbox = session, Inbox(session, Kind.MEDIA, Kind.PROBE, Kind.LEVEL)
+        self._session, self.inbox = session, Inbox(session, Kind.MEDIA, Kind.PROBE, Kind.LEVEL)
         self._hops, self._address = route_of(session.feedback), address_of(session.feedback[0])
         self.listening = Listening(session, policy)
         self.listening.play_slot()  # compiles
@@ -42,43 +40,42 @@ class Receiver:
     @property
     def due_us(self) -> int:
         """Return the time of the next slot."""
-        return NEVER_US if self._origin_us < 0 or self.is_done else self._origin_us + self.listening.slot * SLOT_US
+        return NEVER_US if not self.has_begun or self.is_done else self._origin_us + self.listening.slot * SLOT_US
+
+    @property
+    def has_begun(self) -> bool:
+        """Return True after the first packet."""
+        return self._origin_us >= 0
 
     @property
     def is_done(self) -> bool:
         """Return True after the call."""
         return self.listening.is_done
 
-    @property
-    def refused(self) -> int:
-        """Return the number of datagrams that were refused."""
-        return self._inbox.refused
-
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
         """Take a media packet, a probe or a level; a level older than that in force is ignored."""
-        if opened := self._inbox.open(datagram):
+        if opened := self.inbox.open(datagram, now_us):
             header, payload = opened
-            if header.kind == Kind.LEVEL:
-                self._obey(header, payload, now_us)
-                return ()
-            if abs(now_us - header.sent_us) > MAX_CLOCK_ERROR_US:
-                return ()
-            if header.kind == Kind.MEDIA:
-                try:
-                    self.media[header.number] = RtpPacket.parse(payload).payload
-                except ValueError:  # a party that has the key and writes nonsense is not heard
-                    return ()
-            if self._origin_us < 0:
-                self._origin_us = header.sent_us - header.number * SLOT_US
-            kind = MEDIA if header.kind == Kind.MEDIA else PROBE
-            self.listening.arrive(kind, header.number, header.path, now_us - self._origin_us)
+            with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
+                if header.kind == Kind.LEVEL:
+                    self._obey(header, read_level(payload), now_us)
+                else:
+                    self._take(header, _opus_of(payload) if header.kind == Kind.MEDIA else None, now_us)
         return ()
 
-    def _obey(self, header: Header, payload: bytes, now_us: int) -> None:
-        with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
-            if header.number > self._command:
-                self.listening.command(read_level(payload), max(now_us - self._origin_us, 0) if self._origin_us >= 0 else 0)
-                self._command = header.number
+    def _obey(self, header: Header, level_us: int, now_us: int) -> None:
+        if header.number > self._command:
+            self.listening.command(level_us, max(now_us - self._origin_us, 0) if self.has_begun else 0)
+            self._command = header.number
+
+    def _take(self, header: Header, opus: bytes | None, now_us: int) -> None:
+        """Take a media packet, or a probe if it has no Opus; it must have been sent at the start of its slot."""
+        origin_us = header.sent_us - header.number * SLOT_US
+        self._origin_us = self._origin_us if self.has_begun else origin_us
+        if origin_us == self._origin_us:
+            kind = PROBE if opus is None else MEDIA
+            if self.listening.arrive(kind, header.number, header.path, now_us - origin_us) and opus is not None:
+                self.media[header.number] = opus
 
     def wake(self, now_us: int) -> Iterable[Sent]:
         """Play the slots that are due; return the feedback."""
@@ -89,3 +86,15 @@ class Receiver:
                 self._report = max(self._report + 1, slot)  # a restarted receiver goes on above its numbers from before
                 header = Header(Kind.FEEDBACK, 0, self._session.number, self._report, now_us, self._hops)
                 yield write(header, write_feedback(records[first : first + MAX_BLOCKS]), self._session.secret), self._address
+
+
+def _opus_of(payload: bytes) -> bytes:
+    """Return the Opus packet of an RTP packet.
+
+    Raises:
+        ValueError: the payload is no RTP packet, or an empty one.
+    """
+    opus: bytes = RtpPacket.parse(payload).payload
+    if not opus:
+        raise ValueError("RTP payload of 0 bytes: allowed are 1 and more")
+    return opus

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import numpy as np
 from aiortc.rtp import RtpPacket
@@ -30,13 +31,14 @@ class Sender:
 
     Attributes:
         due_us: time of the next announcement or slot; NEVER_US after the call.
+        inbox: filter of what arrives.
         paths: path of each slot so far.
         probes: number of probes sent.
         started_us: time of slot 0.
     """
 
     def __init__(self, session: Session, media: Iterator[bytes], start_us: int) -> None:
-        self._session, self._inbox = session, Inbox(session, Kind.COMMAND)
+        self._session, self.inbox = session, Inbox(session, Kind.COMMAND)
         self._media = itertools.chain([next(media)], media)  # starts the encoder
         self._routes = [(route_of(hops), address_of(hops[0])) for hops in session.media]
         self._setup = route_of(session.setup), address_of(session.setup[0])
@@ -46,17 +48,11 @@ class Sender:
         self.started_us, self.due_us, self.probes = start_us, 0, 0
         self.paths: list[int] = []
 
-    @property
-    def refused(self) -> int:
-        """Return the number of datagrams that were refused."""
-        return self._inbox.refused
-
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
         """Take a command; an older one than that in force is ignored."""
-        if (opened := self._inbox.open(datagram)) and opened[0].number > self._command:
-            path = read_command(opened[1])
-            if path < len(self._routes):
-                self._command, self._path = opened[0].number, path
+        if (opened := self.inbox.open(datagram, now_us)) and opened[0].number > self._command:
+            with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
+                self._path, self._command = read_command(opened[1], len(self._routes)), opened[0].number
         return ()
 
     def wake(self, now_us: int) -> Iterable[Sent]:

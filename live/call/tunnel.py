@@ -49,10 +49,11 @@ class Tunnel:
             if wrapped := self._wrapped(datagram, now_us):
                 self.sent += 1
                 yield wrapped, self._address
-        elif self.peer and (opened := self._inbox.open(datagram)):
+        elif self.peer and (opened := self._inbox.open(datagram, now_us)):
             header, payload = opened
-            self.delay_us[header.number] = now_us - header.sent_us
-            yield payload, self.peer
+            if header.number < self._session.packets:
+                self.delay_us[header.number] = now_us - header.sent_us
+                yield payload, self.peer
 
     def wake(self, now_us: int) -> Iterable[Sent]:
         """Return nothing; a tunnel never sends on its own."""

@@ -58,6 +58,7 @@ class Emulator:
     Args:
         secret: secret of its relay.
         world: world that it plays.
+        started_us: start of its relay, in microseconds since 1970.
         limits: limits of its relay.
 
     Attributes:
@@ -65,8 +66,8 @@ class Emulator:
         relay: relay that judges the datagrams.
     """
 
-    def __init__(self, secret: bytes, world: EmulatedWorld, limits: Limits = LIMITS) -> None:
-        self.relay, self._world = Relay(secret, limits), world
+    def __init__(self, secret: bytes, world: EmulatedWorld, started_us: int, limits: Limits = LIMITS) -> None:
+        self.relay, self._world = Relay(secret, started_us, limits), world
         self._held: list[tuple[int, int, Sent]] = []
         self._order = 0
 

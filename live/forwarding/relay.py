@@ -1,8 +1,9 @@
 """Relay: forwards authenticated datagrams along their source route, and answers nothing.
 
 A datagram is dropped, and counted by its reason, if it is malformed, its tag is wrong, this relay is its destination, it comes from another
-address than the hop before, its number was seen, its session exceeds the rate, or there are as many sessions as allowed. State is kept
-only for sessions whose tag was right; sessions that were silent for IDLE_US make room.
+address than the hop before, it is not fresh, its next hop is no address of another node, its number was seen, its session exceeds the rate,
+or there are as many sessions as allowed. State is kept only for sessions whose tag was right; sessions that were silent for IDLE_US make
+room.
 """
 
 from collections import Counter
@@ -10,10 +11,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from vcgym.live.protocol.nodes import NEVER_US, Sent
-from vcgym.live.protocol.replay_window import ReplayWindow
+from vcgym.live.protocol.replay_window import ReplayWindow, is_fresh
 from vcgym.live.protocol.wire import Address, Header, Kind, WireError, hop_at, hops_of, is_authentic, moved_on, read, session_key
 
 IDLE_US = 60_000_000
+"""Silence after which a session makes room: longer than any of its datagrams stays fresh, so that none is forwarded again."""
 
 
 class Limits(NamedTuple):
@@ -58,6 +60,7 @@ class Relay:
 
     Args:
         secret: secret from which the keys of its sessions follow (`session_key`).
+        started_us: its start, in microseconds since 1970; what was sent before may have been forwarded before, and is dropped.
         limits: limits of sessions.
 
     Attributes:
@@ -67,8 +70,8 @@ class Relay:
 
     due_us = NEVER_US
 
-    def __init__(self, secret: bytes, limits: Limits = LIMITS) -> None:
-        self._secret, self._limits = secret, limits
+    def __init__(self, secret: bytes, started_us: int, limits: Limits = LIMITS) -> None:
+        self._secret, self._started_us, self._limits = secret, started_us, limits
         self._sessions: dict[int, _Session] = {}
         self.counts: Counter[str] = Counter()
 
@@ -95,21 +98,26 @@ class Relay:
         session = self._sessions.get(header.session)
         if not is_authentic(datagram, session.key if session else session_key(self._secret, header.session)):
             return "wrong tag", ()
-        if reason := self._refusal(header, index, source):
+        if reason := self._refusal(header, index, source, now_us):
             return reason, ()
         session = session or self._admit(header.session, now_us)
         if session is None:
             return "too many sessions", ()
-        if not session.seen[header.kind].accept(header.number):
+        if not session.seen[header.kind].is_new(header.number):
             return "replayed", ()
         if not session.spend(self._limits, now_us):
             return "above the rate", ()
+        session.seen[header.kind].accept(header.number)
         return "forwarded", ((moved_on(datagram), hop_at(header, index + 1)),)
 
-    def _refusal(self, header: Header, index: int, source: Address) -> str:
+    def _refusal(self, header: Header, index: int, source: Address, now_us: int) -> str:
         if index + 1 >= hops_of(header):
             return "not to be forwarded"
-        return "spoofed source" if index > 0 and hop_at(header, index - 1) != source else ""
+        if index > 0 and hop_at(header, index - 1) != source:
+            return "spoofed source"
+        if header.sent_us < self._started_us or not is_fresh(header.sent_us, now_us):
+            return "not fresh"
+        return "" if _may_reach(hop_at(header, index + 1), source) else "forbidden hop"
 
     def _admit(self, number: int, now_us: int) -> _Session | None:
         if len(self._sessions) >= self._limits.sessions:
@@ -118,3 +126,9 @@ class Relay:
                 return None
         self._sessions[number] = _Session(session_key(self._secret, number), self._limits, now_us)
         return self._sessions[number]
+
+
+def _may_reach(hop: Address, source: Address) -> bool:
+    """Return True if `hop` is the address of one host (RFC 1122, section 3.2.1.3), and a loopback address only for a loopback `source`."""
+    network = int(hop[0].partition(".")[0])
+    return 0 < network < 224 and (network != 127 or source[0].startswith("127."))  # from 224 on: multicast, reserved, broadcast

@@ -8,9 +8,11 @@ import struct
 from collections.abc import Sequence
 
 from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.live.protocol.replay_window import AHEAD_US
+from vcgym.network.kernels.slots import SLOT_US
 
 MAX_BLOCKS = 32
-MAX_TIME_US = 1 << 53  # far beyond the longest call
+MAX_LEAD_US = 2_000_000  # from the arrival of an announcement to slot 0, and back: clocks differ, and the way takes time
 MAX_LEVEL_US = 30_000_000  # well below the capacity of the receiver's queue (41 s)
 
 _BLOCK = struct.Struct("!BBHIQQQ")
@@ -27,18 +29,22 @@ def write_feedback(records: Sequence[Record]) -> bytes:
     )
 
 
-def read_feedback(payload: bytes, known_us: int, paths: int) -> list[Record]:
-    """Return the records of blocks that reached the router's location at `known_us`, in a call over `paths` paths.
+def read_feedback(payload: bytes, known_us: int, paths: int, packets: int) -> list[Record]:
+    """Return the records of blocks that reached the router's location at `known_us`, in a call of `packets` slots over `paths` paths.
 
     Raises:
-        ValueError: the payload is no list of blocks.
+        ValueError: the payload is no list of blocks, or one is not of a packet of the call that can have arrived by then.
     """
     if len(payload) % _BLOCK.size or len(payload) > MAX_BLOCKS * _BLOCK.size:
         raise ValueError(f"feedback of {len(payload)} bytes: allowed are 0 to {MAX_BLOCKS} blocks of {_BLOCK.size}")
     found = []
     for kind, late, path, packet, sent_us, arrived_us, lag_us in _BLOCK.iter_unpack(payload):
-        if kind not in (MEDIA, PROBE) or late > 1 or path >= paths or max(sent_us, arrived_us, lag_us) > MAX_TIME_US:
-            raise ValueError(f"feedback of kind {kind}, late {late}, path {path}: allowed are {MEDIA} or {PROBE}, 0 or 1, below {paths}")
+        if kind not in (MEDIA, PROBE) or late > 1 or path >= paths or packet >= packets:
+            allowed = f"{MEDIA} or {PROBE}, 0 or 1, below {paths}, below {packets}"
+            raise ValueError(f"feedback of kind {kind}, late {late}, path {path}, packet {packet}: allowed are {allowed}")
+        if sent_us != packet * SLOT_US or not sent_us <= arrived_us <= known_us + AHEAD_US or lag_us > MAX_LEVEL_US:
+            allowed = f"{packet * SLOT_US}, from then to {known_us + AHEAD_US}, up to {MAX_LEVEL_US}"
+            raise ValueError(f"feedback sent at {sent_us}, arrived at {arrived_us}, lag {lag_us} us: allowed are {allowed}")
         found.append(Record(kind, packet, path, sent_us, arrived_us, known_us, lag_us, late))
     return found
 
@@ -48,13 +54,16 @@ def write_command(path: int) -> bytes:
     return _COMMAND.pack(path)
 
 
-def read_command(payload: bytes) -> int:
-    """Return the path of a command.
+def read_command(payload: bytes, paths: int) -> int:
+    """Return the path of a command in a call over `paths` paths.
 
     Raises:
-        ValueError: the payload is no command.
+        ValueError: the payload is no command, or of another path.
     """
-    return int(_unpacked(_COMMAND, payload))
+    path = int(_unpacked(_COMMAND, payload))
+    if path >= paths:
+        raise ValueError(f"path {path}: allowed are 0 to {paths - 1}")
+    return path
 
 
 def write_level(level_us: int) -> bytes:
@@ -79,13 +88,16 @@ def write_setup(origin_us: int) -> bytes:
     return _SETUP.pack(origin_us)
 
 
-def read_setup(payload: bytes) -> int:
-    """Return the time of slot 0 in microseconds since 1970.
+def read_setup(payload: bytes, now_us: int) -> int:
+    """Return the time of slot 0 in microseconds since 1970, from an announcement that arrived at `now_us`.
 
     Raises:
-        ValueError: the payload is no announcement.
+        ValueError: the payload is no announcement, or not of a call that begins.
     """
-    return int(_unpacked(_SETUP, payload))
+    origin_us = int(_unpacked(_SETUP, payload))
+    if abs(origin_us - now_us) > MAX_LEAD_US:
+        raise ValueError(f"slot 0 at {origin_us} us: allowed are {now_us - MAX_LEAD_US} to {now_us + MAX_LEAD_US}")
+    return origin_us
 
 
 def _unpacked(layout: struct.Struct, payload: bytes) -> int:

@@ -45,13 +45,22 @@ def unix_us() -> int:
 
 
 def open_socket(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """Return a non-blocking UDP socket; port 0 lets the system choose."""
+    """Return a non-blocking UDP socket; port 0 lets the system choose.
+
+    Raises:
+        OSError: the address cannot be bound; the error names it.
+    """
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     opened.setblocking(False)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
     if sys.platform == "linux":
         opened.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-    opened.bind((host, port))
+    try:
+        opened.bind((host, port))
+    except OSError as error:
+        opened.close()
+        error.filename = f"{host}:{port}"  # the error of a socket names no address
+        raise
     return opened
 
 

@@ -5,13 +5,15 @@ from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from vcgym.agents.config.base import Config
-from vcgym.live.protocol.replay_window import ReplayWindow
+from vcgym.live.protocol.addresses import Hop
+from vcgym.live.protocol.replay_window import ReplayWindow, is_fresh
 from vcgym.live.protocol.wire import KEY_BYTES, MAX_HOPS, Address, Header, Kind, WireError, hops_of, is_authentic, payload_of, read, route
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
+from vcgym.network.traces.refusal import faults
 
-Hop = Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+\.\d+:\d+$")]
 Hops = Annotated[list[Hop], Field(min_length=1, max_length=MAX_HOPS)]
 
 
@@ -70,10 +72,12 @@ def read_session(path: Path) -> Session:
     """Return the session in a file.
 
     Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not a session.
+        ValueError: the file cannot be read, or is not a session.
     """
-    return Session.model_validate_json(path.read_bytes())
+    try:
+        return Session.model_validate_json(read_plain(path, MAX_JSON_BYTES))
+    except ValidationError as error:
+        raise ValueError(f"{path} is not a session: {faults(error)}") from error
 
 
 def address_of(hop: str) -> Address:
@@ -93,14 +97,20 @@ def route_of(hops: list[str]) -> bytes:
 
 
 class Inbox:
-    """Filter of a party: opens datagrams of its session that end here, each number once."""
+    """Filter of a party: opens fresh datagrams of its session that end here, each number once.
+
+    Attributes:
+        opened: number of datagrams that were opened.
+        refused: number of datagrams that were refused.
+        newest_us: arrival of the newest one that was opened, in microseconds since 1970; -1 before the first.
+    """
 
     def __init__(self, session: Session, *kinds: Kind) -> None:
         self._session, self._seen = session, {int(kind): ReplayWindow() for kind in kinds}
-        self.refused = 0
+        self.opened, self.refused, self.newest_us = 0, 0, -1
 
-    def open(self, datagram: bytes) -> tuple[Header, bytes] | None:
-        """Return header and payload; None, and count it, for a datagram that is not authentic, not for this party, or was seen."""
+    def open(self, datagram: bytes, now_us: int) -> tuple[Header, bytes] | None:
+        """Return header and payload; None, and count it, for one that is not authentic, not for this party, not fresh, or was seen."""
         try:
             header, index = read(datagram)
         except WireError:
@@ -111,9 +121,12 @@ class Inbox:
             or header.kind not in self._seen
             or index != hops_of(header) - 1
             or header.path >= len(self._session.media)
+            or (header.kind in (Kind.MEDIA, Kind.PROBE) and header.number >= self._session.packets)
             or not is_authentic(datagram, self._session.secret)
+            or not is_fresh(header.sent_us, now_us)
             or not self._seen[header.kind].accept(header.number)
         ):
             self.refused += 1
             return None
+        self.opened, self.newest_us = self.opened + 1, now_us
         return header, payload_of(datagram, header)

@@ -107,6 +107,7 @@ def _run_flows(dumbbell, s, until_us, by_events):
             next_us = flow[s, f].next_us
             if next_us < at_us or (next_us == at_us and earliest < 0):
                 earliest, at_us = f, next_us
+        # The link takes its packet before arrivals of the same instant, because that makes room for them.
         if by_events and schedule.next_us <= at_us:
             if _let_out(dumbbell, s, schedule.next_us):
                 return np.int64(DEPARTED)
@@ -201,6 +202,7 @@ def _tcp(dumbbell, s, f, now_us, by_events):
         again = on_event(connection, pipe, s, f, now_us)
         if again >= 0:
             _segment(dumbbell, s, f, flow, pipe, again, now_us, by_events)
+    # Everything of this file is acknowledged; without files `until` is never reached.
     if connection.first_missing == flow.until:
         _next_file(dumbbell, s, f, flow, now_us)
     if now_us >= flow.due_us:
@@ -230,6 +232,7 @@ def _file_segments(flow, seed, f):
 @kernel
 def _segment(dumbbell, s, f, flow, pipe, segment, now_us, by_events):
     again = segment < flow.connection.highest
+    # The number tells `_segment_out` the segment, and whether it was sent before, when it leaves the fair queue.
     out_us = _carry(dumbbell, s, f, flow, now_us, 2 * segment + again, by_events)
     acked_us = _acked_us(dumbbell, s, f, flow, flow.sent, out_us) if out_us >= 0 else np.int64(-1)
     put_under_way(flow.connection, pipe, s, f, segment, now_us, acked_us)

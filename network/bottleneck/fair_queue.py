@@ -91,7 +91,16 @@ def allocate_fair_queue(bottlenecks: int, flows: int) -> FairQueue:
 
 @kernel
 def start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
-    """Empty the queues before link `s`."""
+    """Empty the queues before a link.
+
+    Args:
+        fair_queue: FairQueue; row `s` is overwritten.
+        s: int64, bottleneck, 0 to bottlenecks - 1.
+        fair: 1: a queue per flow (FQ-CoDel); 0: one queue for all flows (CoDel).
+        target_us: int64, CoDel's target, above 0.
+        interval_us: int64, CoDel's interval, above 0.
+        quantum: int64, bytes that a flow may send per turn, at least 1.
+    """
     schedule = fair_queue.schedule[s]
     schedule.next_us, schedule.busy_until_us = NEVER_US, -1
     schedule.fair, schedule.target_us, schedule.interval_us, schedule.quantum = fair, target_us, interval_us, quantum
@@ -109,7 +118,19 @@ def start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
 
 @kernel
 def enqueue(fair_queue, s, flow_number, number, size_bytes, capable, now_us, limit_packets, limit_bytes):
-    """Insert a packet of a flow, and drop packets on overflow."""
+    """Insert a packet of a flow, and drop packets at the head of the longest queue while a limit is exceeded.
+
+    Args:
+        fair_queue: FairQueue; row `s` is updated.
+        s: int64, bottleneck, 0 to bottlenecks - 1.
+        flow_number: int64, 0 for the first call, else the flow's index plus one.
+        number: int64, stored with the packet, so that its sender recognises it when it leaves.
+        size_bytes: int64, at least 1.
+        capable: 1: ECN-capable; else 0.
+        now_us: int64, arrival; not before any earlier event of this link.
+        limit_packets: int64, maximum number of queued packets of all flows, 1 to ROOM.
+        limit_bytes: int64, maximum number of queued bytes of all flows, at least 1.
+    """
     schedule = fair_queue.schedule[s]
     f = flow_number if schedule.fair == 1 else 0
     index = schedule.free
@@ -125,12 +146,15 @@ def enqueue(fair_queue, s, flow_number, number, size_bytes, capable, now_us, lim
     flow.bytes += size_bytes
     fair_queue.flows[s, flow_number].waiting += 1
     if schedule.waiting == 0:
+        # No packet waited, so no departure was due: an idle link takes this packet at once, a busy one when it is free.
         schedule.next_us = max(now_us, schedule.busy_until_us)
     schedule.waiting += 1
     schedule.bytes += size_bytes
+    # An empty flow that returns is new and comes before the old ones, so a flow of few packets does not wait behind them (RFC 8290 4.1).
     if flow.list == _OFF:
         flow.credits = schedule.quantum
         _append(fair_queue, s, _NEW, f)
+    # The new packet is queued first, so it may itself be the one to go: alone in the longest queue.
     while schedule.waiting > limit_packets or schedule.bytes > limit_bytes:
         _take(fair_queue, s, _longest(fair_queue, s))
         schedule.dropped += 1
@@ -149,6 +173,7 @@ def dequeue(fair_queue, s, now_us):
         if f == NOTHING:
             return NOTHING
         flow = fair_queue.flows[s, f]
+        # The turn is used up: with a new quantum the flow waits behind all others, also if it was new (RFC 8290 4.2).
         if flow.credits <= 0:
             flow.credits += schedule.quantum
             _remove_first(fair_queue, s, which)
@@ -224,6 +249,7 @@ def _take_and_judge(fair_queue, s, f, now_us):
     schedule, flow = fair_queue.schedule[s], fair_queue.flows[s, f]
     index = _take(fair_queue, s, f)
     if index == NOTHING:
+        # An empty queue is below the target.
         flow.codel.first_above_us = 0
         return index, False
     stayed_us = now_us - fair_queue.packets[s, index].entered_us
@@ -246,6 +272,7 @@ def _codel_dequeue(fair_queue, s, f, now_us):
     index, above = _take_and_judge(fair_queue, s, f, now_us)
     if codel.dropping == 0:
         if above:
+            # A mark replaces the drop, so the marked packet is sent. After a drop the next packet is sent, whatever its sojourn time.
             if not _mark(fair_queue, s, index):
                 schedule.dropped += 1
                 index, _ = _take_and_judge(fair_queue, s, f, now_us)
@@ -253,6 +280,7 @@ def _codel_dequeue(fair_queue, s, f, now_us):
         return index
     if not above:
         codel.dropping = 0
+    # If packets leave rarely, several drops may be due by now: they follow each other until one lies ahead or a packet is not above.
     while codel.dropping == 1 and now_us >= codel.drop_next_us:
         codel.count += 1
         if _mark(fair_queue, s, index):

@@ -1,23 +1,17 @@
 """Description of another call in the queue of a call: a flow with its own sources, send queue, rate rule, scheduler, pacer and reports.
 
-The loop of all calls plays it (vcgym.envs.call.sender.other_calls). Its rules are selected by name, because all
-calls except
-the first have one class, so that one loop plays them.
+The loop of all calls plays it (vcgym.envs.call.sender.other_calls). All calls except the first have one class, so that one loop plays them.
 """
 
 import math
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline, describe_video
 from vcgym.network.kernels.ranges import one_of, require_within
 
-FIXED, GCC_WEBRTC, GCC_DRAFT, TFRC, NADA, SCREAM_V1, SCREAM_V2 = 0, 1, 2, 3, 4, 5, 6
 SAME = "same"
-RATES = {
-    "fixed": FIXED, "gcc_webrtc": GCC_WEBRTC, "gcc_draft": GCC_DRAFT, "tfrc": TFRC, "nada": NADA, "scream_v1": SCREAM_V1,
-    "scream_v2": SCREAM_V2,
-}  # fmt: skip
+RATES = ("fixed", "gcc_webrtc", "gcc_draft", "tfrc", "nada", "scream_v1", "scream_v2", "nada_xmax")
 FIFO, SBPN2 = 0, 1
 MAX_PAUSES = 2
 ORDERS = {"fifo": FIFO, "sbpn2": SBPN2}
@@ -27,7 +21,8 @@ class OtherCall(NamedTuple):
     """A call from `starts_s` to `stops_s`; everything else is as in the first call (expiry, send queue, reports).
 
     Attributes:
-        rate: a key of RATES; fixed: constant start rate. SAME: rate, order and pacing are those of the first call.
+        rate: one of RATES; fixed: constant start rate. SAME: rate, order and pacing are those of the first call. Or the parameters of
+            any rate rule, learned ones included; the recipe then has this very object among its `rates`.
         order: a key of ORDERS.
         pacing: transmission opportunities per packet time at the target; 0: spaced by the mean packet size; inf: packets leave at capture.
         audio: audio source, or None.
@@ -45,7 +40,7 @@ class OtherCall(NamedTuple):
         station_mbps: rate of its station on a shared medium; None: that of the medium.
     """
 
-    rate: str = "gcc_webrtc"
+    rate: Any = "gcc_webrtc"
     order: str = "fifo"
     pacing: float = 2.5
     audio: Audio | None = Audio()
@@ -67,9 +62,10 @@ def require_other_call(call: OtherCall) -> None:
     """Check an other call.
 
     Raises:
-        ValueError: an unknown rule, a number out of range, or a call without sources.
+        ValueError: neither a known name nor a rule, a number out of range, or a call without sources.
     """
-    one_of("OtherCall.rate", call.rate, (*RATES, SAME))
+    if isinstance(call.rate, str) or not hasattr(call.rate, "facts"):
+        one_of("OtherCall.rate", call.rate, (*RATES, SAME))
     one_of("OtherCall.order", call.order, tuple(ORDERS))
     require_within(
         call, pacing=(0.0, math.inf), forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), starts_s=(0.0, 1e9),

@@ -79,7 +79,15 @@ def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[
 
 @kernel
 def start_link(queue, capacity, s, limit_packets, limit_bytes):
-    """Empty the queue of bottleneck `s` and start its trace."""
+    """Empty the queue of a bottleneck and start its trace; without marks, and drop-tail.
+
+    Args:
+        queue: Queue; row `s` is overwritten.
+        capacity: Capacity; the trace of `s` is already chosen.
+        s: int64, bottleneck, 0 to bottlenecks - 1.
+        limit_packets: int64, maximum number of packets, including the one in service, 1 to MAX_QUEUED.
+        limit_bytes: int64, maximum number of their bytes, at least 1.
+    """
     link = queue.link[s]
     link.limit_packets, link.limit_bytes = limit_packets, limit_bytes
     link.cycle_us = -capacity.start_us[s]
@@ -90,7 +98,18 @@ def start_link(queue, capacity, s, limit_packets, limit_bytes):
 
 @kernel
 def offer(queue, capacity, s, now_us, size_bytes):
-    """Offer a packet to bottleneck `s`; return its departure time in microseconds, or DROPPED. Times must not decrease."""
+    """Offer a packet to a drop-tail queue.
+
+    Args:
+        queue: Queue; row `s` is updated.
+        capacity: Capacity; read only.
+        s: int64, bottleneck, 0 to bottlenecks - 1.
+        now_us: int64, arrival; must not decrease from call to call.
+        size_bytes: int64, at least 1.
+
+    Returns:
+        Departure time, int64 microseconds, at least `now_us`; or DROPPED.
+    """
     link = queue.link[s]
     while link.left < link.entered and queue.departs_us[s, link.left & _MASK] <= now_us:
         link.queued_bytes -= queue.sizes[s, link.left & _MASK]
@@ -108,7 +127,18 @@ def offer(queue, capacity, s, now_us, size_bytes):
 
 @kernel
 def serve(link, capacity, s, now_us, size_bytes):
-    """Schedule a packet that arrived at `now_us` on the link after the earlier ones; return its departure time."""
+    """Schedule a packet on the link behind the earlier ones; its service starts at its arrival, or when the link is free if that is later.
+
+    Args:
+        link: record of LINK of bottleneck `s`; free instant and place in the trace are updated.
+        capacity: Capacity; read only.
+        s: int64, bottleneck, 0 to bottlenecks - 1.
+        now_us: int64, arrival at the queue.
+        size_bytes: int64, at least 1.
+
+    Returns:
+        Departure time, int64 microseconds.
+    """
     if capacity.rates_bps[capacity.first[s]] > 0:
         return _serve_at_rate(link, capacity, s, now_us, size_bytes)
     return _serve_at_opportunities(link, capacity, s, now_us, size_bytes)

@@ -34,7 +34,15 @@ OUTAGES = np.dtype(
 
 @kernel
 def start_outages(outages, seed, works_ms, low_ms, high_ms):
-    """Start the outages of world `seed`."""
+    """Start the outages of a world.
+
+    Args:
+        outages: record of OUTAGES, overwritten.
+        seed: uint64, seed of the world.
+        works_ms: float64, mean time between outages; 0: no outages.
+        low_ms: float64, shortest outage, at least 0.
+        high_ms: float64, longest outage, at least `low_ms`.
+    """
     outages.key = rng.stream_key(seed, 0, rng.OUTAGE)
     outages.works_ms, outages.low_ms, outages.high_ms = works_ms, low_ms, high_ms
     outages.number, outages.ends_us, outages.last_us = -1, 0, -1
@@ -58,6 +66,7 @@ def pass_outages(outages, at_us):
         return at_us
     while outages.ends_us <= at_us:
         _next_outage(outages)
+    # After the loop the outage either contains the arrival or lies ahead.
     out_us = outages.ends_us if outages.begins_us <= at_us else at_us
     if out_us > at_us or outages.last_us >= at_us:  # held, or queued behind held packets
         out_us = max(out_us, outages.last_us + GAP_US)
@@ -67,5 +76,12 @@ def pass_outages(outages, at_us):
 
 @kernel
 def is_lost(seed, flow, number, share):
-    """Return True if packet `number` of a flow is lost, independently at random with probability `share`."""
+    """Return True if a packet of a flow is lost, independently of the others.
+
+    Args:
+        seed: uint64, seed of the world.
+        flow: int64, flow number, at least 0; it selects the random stream.
+        number: int64, packet number in the flow, at least 0.
+        share: float64, probability of a loss, 0 to 1.
+    """
     return share > 0.0 and rng.uniform(rng.stream_key(seed, flow, rng.PACKET_LOSS), number) < share

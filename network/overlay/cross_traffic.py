@@ -119,7 +119,14 @@ def start_flow(net, f, seed):
 
 @kernel
 def play_flow(net, scratch, f, now_us):
-    """Play the event of flow `f` that is due, and set its next one."""
+    """Play the event of flow `f` that is due, and set its next one.
+
+    Args:
+        net: Network, updated.
+        scratch: (1,) of PACKET, overwritten.
+        f: int64, flow, 0 to F - 1.
+        now_us: int64, time of the flow's next event.
+    """
     flow = net.flows[f]
     if now_us >= flow.stops_us:
         next_us = np.int64(NEVER_US)

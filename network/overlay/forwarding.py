@@ -39,7 +39,17 @@ def advance(net, scratch, until_us):
 
 @kernel
 def send_message(net, scratch, kind, sender, receiver, size_bytes, now_us):
-    """Send `net.messages[kind, sender, receiver, written % MESSAGES]`, filled by the caller, over the overlay link."""
+    """Send `net.messages[kind, sender, receiver, written % MESSAGES]`, filled by the caller, over the overlay link.
+
+    Args:
+        net: Network, updated.
+        scratch: (1,) of PACKET, overwritten.
+        kind: int64, kind of the message, 0 to KINDS - 1.
+        sender: int64, party at the tail of the link.
+        receiver: int64, party at its head, another one.
+        size_bytes: int64, at least 1.
+        now_us: int64, send time; must not decrease from call to call.
+    """
     number = net.written[kind, sender, receiver]
     net.written[kind, sender, receiver] = number + 1
     packet = scratch[0]
@@ -70,6 +80,7 @@ def _emit(net, scratch, m, now_us):
 def _begin_packet(net, session, m, now_us):
     """Choose the tree of the next packet."""
     slot, best = session.plan % PLANS, 0
+    # Each tree earns its share of every packet, and the one that is owed most pays for it: shares hold over a few packets, without draws.
     for tree in range(session.trees):
         net.credits[m, tree] += net.weights[m, slot, tree]
         if net.credits[m, tree] > net.credits[m, best]:
@@ -100,6 +111,8 @@ def _pass_on(net, packet, tail, head, now_us):
         return
     coded = cover(net.repairs, packet, packet.plan % PLANS)
     if coded >= 0:
+        # `packet` is the caller's scratch record, from which further copies are sent: it must be the packet of media again afterwards. A
+        # coded packet is copy 1, since it waits behind its own media and would measure that as queueing.
         number, copy = packet.number, packet.copy
         packet.kind, packet.size_bytes, packet.number, packet.copy = CODED, CODED_BYTES, coded, 1
         _enter(net, packet, tail, head, now_us)
@@ -112,6 +125,7 @@ def _forward(net, packet, party, now_us):
     parents = net.trees[m, packet.plan % PLANS, packet.tree]
     packet.copy = 0
     for i in range(parents.size):
+        # Copies wait behind each other, so the receiver that is served first changes from packet to packet.
         head = (packet.number + i) % parents.size
         if parents[head] == party and head != m:
             _pass_on(net, packet, party, head, now_us)
@@ -144,10 +158,12 @@ def _arrive(net, scratch, number, now_us):
 def _measure(one, packet, now_us):
     delay_us = now_us - packet.sent_us
     one.received += 1
+    # A link is first in, first out: a gap in the sequence is a loss, never a packet that is still under way.
     one.lost += packet.sequence - one.expected
     one.expected = packet.sequence + 1
     one.delay_us += delay_us
     if packet.copy == 0:
+        # Media and messages have minima of their own, because a larger packet takes longer to send on an empty link.
         size = int(packet.kind != MEDIA)
         one.min_us[size] = min(one.min_us[size], delay_us)
         one.sampled[size] += 1
@@ -170,6 +186,7 @@ def _hear(net, packet, now_us):
     net.told[party, m] = max(net.told[party, m], packet.plan)
     if net.repairs.share.size > 0:
         keep(net.repairs, m, party, packet.number)
+    # The trees of an older plan have been overwritten by those of a newer one.
     if packet.plan > net.sessions[m].plan - PLANS:
         _forward(net, packet, party, now_us)
 
@@ -177,6 +194,7 @@ def _hear(net, packet, now_us):
 @kernel
 def _read(net, packet, now_us):
     kind, sender, receiver = packet.kind - MESSAGE, packet.tail, packet.head
+    # The content of an older message has been overwritten by a newer one's.
     if packet.number >= net.written[kind, sender, receiver] - MESSAGES:
         for field in range(net.inbox.shape[3]):
             net.inbox[kind, receiver, sender, field] = net.messages[kind, sender, receiver, packet.number % MESSAGES, field]

@@ -60,13 +60,23 @@ PACKET = np.dtype(
 
 @kernel
 def offer(links, rings, clock, number, now_us, packet):
-    """Offer a copy of `packet` to a link; return False if it is lost. Times must not decrease."""
+    """Offer a copy of a packet to a link; return False if it is lost.
+
+    Args:
+        links: (L,) of LINK; entry `number` is updated.
+        rings: (places,) of PACKET, packets of all links; the link's part is updated.
+        clock: Clock; the link's next event is set if the packet is its first.
+        number: int64, link, 0 to L - 1.
+        now_us: int64, arrival at the link; must not decrease from call to call.
+        packet: record of PACKET, not changed; its copy gets the arrival at the end of the link.
+    """
     link = links[number]
     if link.down:
         link.cut += 1
         return False
     while link.left < link.entered and rings[link.first + (link.left & link.mask)].arrives_us - link.propagation_us <= now_us:
         link.left += 1
+    # The second limit is that of the ring, which also holds the packets that propagate behind the server.
     if link.entered - link.left >= link.limit_packets or link.entered - link.taken > link.mask:
         link.dropped += 1
         return False
@@ -88,7 +98,17 @@ def offer(links, rings, clock, number, now_us, packet):
 
 @kernel
 def take(links, rings, clock, number):
-    """Remove and return the packet that arrives first at the end of a link, and set the link's next event."""
+    """Remove and return the packet that arrives first at the end of a link, and set the link's next event.
+
+    Args:
+        links: (L,) of LINK; entry `number` has at least one packet, and is updated.
+        rings: (places,) of PACKET, packets of all links.
+        clock: Clock, updated.
+        number: int64, link, 0 to L - 1.
+
+    Returns:
+        Record of PACKET inside `rings`; a later `offer` may overwrite it.
+    """
     link = links[number]
     index = link.first + (link.taken & link.mask)
     link.taken += 1

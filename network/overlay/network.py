@@ -198,7 +198,16 @@ def start_network(net, seed):
 
 @kernel
 def set_plan(net, m, count, rate_kbps, now_us, seed):
-    """Put the next plan of session `m` in force; the caller has filled `count` entries of `trees` and `weights` in its slot."""
+    """Put the next plan of a session in force; the caller has filled its trees and weights, in slot (plan + 1) modulo PLANS.
+
+    Args:
+        net: Network, updated.
+        m: int64, session, 0 to P - 1.
+        count: int64, trees of the plan, 0 to MAX_TREES; 0: the source stops.
+        rate_kbps: float64, rate of all trees together; 0: the source stops.
+        now_us: int64, current time.
+        seed: uint64, seed of the world; it sets the first send time after a stop within the packet interval.
+    """
     session = net.sessions[m]
     session.plan += 1
     session.trees = count
@@ -210,6 +219,7 @@ def set_plan(net, m, count, rate_kbps, now_us, seed):
         session.due_us = -1.0
         session.left = 0
         set_next(net.clock, stream, np.int64(NEVER_US))
+    # A source that sends already keeps its next send time, so a new plan causes no gap and no burst.
     elif session.due_us < 0.0:
         phase = rng.uniform(rng.stream_key(seed, m, rng.SOURCE), session.plan)
         session.due_us = now_us + phase * PACKET_BYTES * 8e3 / session.rate_kbps

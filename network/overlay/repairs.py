@@ -79,7 +79,14 @@ def cover(repairs, packet, slot):
 
 @kernel
 def keep(repairs, m, party, number):
-    """Take note of packet `number` of session `m`, which a party has now."""
+    """Note that a party has a packet now.
+
+    Args:
+        repairs: Repairs; `has` is updated.
+        m: int64, session, 0 to P - 1.
+        party: int64, party, 0 to P - 1.
+        number: int64, packet number in the session, at least 0.
+    """
     repairs.has[m, party, number % _KNOWN] = number + 1
 
 

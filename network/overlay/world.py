@@ -128,7 +128,17 @@ def network_of(world: ConferenceWorld, log: int = 0, recovers: bool = False) -> 
 
 @kernel
 def happen(net, events, done, now_us):
-    """Apply the events from number `done` on, up to and including `now_us`; return the number of events applied so far."""
+    """Apply the events that are due.
+
+    Args:
+        net: Network; `down` of links and `present` are updated.
+        events: (events,) of EVENT, in order of time.
+        done: int64, number of events applied before, 0 to events.
+        now_us: int64, current time; events at this instant are due.
+
+    Returns:
+        Number of events applied so far, int64.
+    """
     while done < events.size and events[done].at_us <= now_us:
         event = events[done]
         if event.kind == LINK_DOWN or event.kind == LINK_UP:

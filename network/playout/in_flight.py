@@ -35,7 +35,15 @@ def clear_in_flight(in_flight):
 
 @kernel
 def push(in_flight, slot, node, path, delay_us):
-    """Send `node` in `slot` with a delay of `delay_us` > 0. Return False, and send nothing, if the arrival is beyond the calendar."""
+    """Send a packet. Return False, and send nothing, if its arrival is beyond the calendar.
+
+    Args:
+        in_flight: record of IN_FLIGHT, updated.
+        slot: int64, slot at whose start the delay begins.
+        node: int64, 0 to 2 SLOTS - 1, not in flight.
+        path: int64, path of the packet, at least 0.
+        delay_us: integer, above 0; the arrival is after the start of the current slot.
+    """
     buckets = (np.uint64(delay_us) + np.uint64(SLOT_US - 1)) // np.uint64(SLOT_US)
     if buckets >= np.uint64(SLOTS):
         return False

@@ -77,7 +77,14 @@ def allocate_player(sessions: int, units: int) -> Player:
 
 @kernel
 def start_player(player, s, origin_us, units):
-    """Start row `s` on a stream of `units` units, the first one sent at `origin_us`. No unit has been sent yet."""
+    """Start a player on a stream of which no unit has been sent yet.
+
+    Args:
+        player: Player; row `s` is overwritten.
+        s: int64, session.
+        origin_us: int64, sent time of unit 0.
+        units: int64, length of the stream, at least 1.
+    """
     clock = player.clock[s]
     clock.tick_us = NEVER_US
     clock.origin_us = origin_us
@@ -108,7 +115,14 @@ def expect_unit(player, s, unit):
 
 @kernel
 def unit_there(player, s, unit, now_us):
-    """Count all packets of `unit` as arrived."""
+    """Count all packets of a unit as arrived.
+
+    Args:
+        player: Player; row `s` is updated.
+        s: int64, session.
+        unit: int64, a unit that was sent and is still in the ring, 0 to units - 1.
+        now_us: int64, arrival; must not decrease from call to call.
+    """
     clock = player.clock[s]
     player.awaited[s, unit & (player.awaited.shape[1] - 1)] = 0
     clock.newest_unit = max(clock.newest_unit, unit)
@@ -159,6 +173,7 @@ def tick(player, s):
 @kernel
 def _tick_by_rule(clock, awaited, s, now_us):
     if clock.next_unit < 0:
+        # First tick: media before the first unit that is there is not concealed. Older places of the ring hold other units.
         clock.next_unit = _earliest_there(clock, awaited, s, max(clock.newest_unit - awaited.shape[1] + 1, 0))
     if clock.next_unit + clock.underrun_ticks >= clock.units:
         clock.tick_us = NEVER_US
@@ -166,6 +181,7 @@ def _tick_by_rule(clock, awaited, s, now_us):
     clock.tick_us = now_us + UNIT_US
     _skip_silence(clock, awaited, s, now_us)
     if awaited[s, clock.next_unit & (awaited.shape[1] - 1)] == NO_MEDIA:
+        # In silence the offset grows without a stretch operation: m waits until the target is reached.
         kind, step = SILENT, 0 if _offset_us(clock, now_us) < clock.target_us else 1
     else:
         kind, step = _sound(clock, awaited, s, now_us)
@@ -180,21 +196,27 @@ def _sound(clock, awaited, s, now_us):
     """Play a tick that is not silent: move m to its unit; return the kind and the number of units by which m advances afterwards."""
     present = _earliest_there(clock, awaited, s, clock.next_unit)
     if present < 0:
+        # Nothing is left to play: m stays, so the offset grows by a tick.
         clock.underrun_ticks += 1
         return CONCEALED, 0
     resumed = clock.underrun_ticks > 0
     clock.next_unit += min(clock.underrun_ticks, present - clock.next_unit)  # concealment already played covers missing units
     clock.underrun_ticks = 0
     if clock.next_unit < present:
+        # More units are missing than have been concealed: conceal on at the speed of the media.
         return CONCEALED, 1
     if _offset_us(clock, now_us) > clock.target_us + JUMP_US:
+        # The unit at the target offset may be missing: take the last complete one up to it. There is one, since the unit due now is
+        # complete.
         clock.next_unit = _latest_there(clock, awaited, s, (now_us - clock.target_us - clock.origin_us) // UNIT_US)
+    # The end of an underrun has just moved the offset, so the first unit after it is played as it is.
     if resumed or now_us - clock.operation_us < OPERATION_US:
         return PLAYED, 1
     offset_us, next_unit = _offset_us(clock, now_us), clock.next_unit + 1
     if offset_us < clock.target_us:
         clock.operation_us = now_us
         return STRETCHED, 0
+    # A fast tick plays two units, so the second must be there too.
     if offset_us >= clock.target_us + UNIT_US and next_unit <= clock.newest_unit and awaited[s, next_unit & (awaited.shape[1] - 1)] == 0:
         clock.operation_us = now_us
         return FAST, 2

@@ -100,7 +100,15 @@ def _pass_packet(receiver, log, s, now_us):
 
 @kernel
 def expect(receiver, log, s, packet, now_us):
-    """Count a packet as sent. The packet SLOTS (41 s) before it is emitted if held, and counted as missed if still awaited."""
+    """Count a packet as sent. The packet SLOTS (41 s) before it is emitted if held, and counted as missed if still awaited.
+
+    Args:
+        receiver: record of RECEIVER, updated.
+        log: records with a field emitted_us, (sessions, packets), or (sessions, 0) for no log; row `s` is updated.
+        s: int64, row of the log.
+        packet: int64, packet number; every number once, in order from 0.
+        now_us: int64, current time.
+    """
     if packet - receiver.passed >= SLOTS:
         _pass_packet(receiver, log, s, now_us)
     receiver.standing[packet & _MASK] = _AWAITED
@@ -131,8 +139,10 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
         mechanism: WATERMARK, COUNT or PUBLISHED.
     """
     if mechanism == PUBLISHED:
+        # The published code emits before it inserts, so the new packet does not count.
         while receiver.held * SLOT_US > level_us:
             _emit_smallest(receiver, log, s, now_us)
+        # Newer packets have been emitted, but it still takes a place in the queue and an emission.
         if packet < receiver.passed:
             receiver.stale += 1
             receiver.held += 1
@@ -154,7 +164,14 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
 
 @kernel
 def flush(receiver, log, s, packets):
-    """End a stream of `packets` packets: emit all held packets at the time of the last arrival, excluded from the delay statistics."""
+    """End a stream: emit all held packets at the time of the last arrival, outside the delay statistics; the others count as missed.
+
+    Args:
+        receiver: record of RECEIVER, updated.
+        log: records with fields emitted_us and flushed, (sessions, packets), or (sessions, 0) for no log; row `s` is updated.
+        s: int64, row of the log.
+        packets: int64, number of packets of the stream.
+    """
     while receiver.passed < packets:
         packet = receiver.passed
         if receiver.standing[packet & _MASK] == _HELD:

@@ -23,6 +23,8 @@ class Settings:
     burst: str
     tau_ms: float
     traces: tuple[str, ...] | None
+    offsets: str = "own"
+    direct: str | None = None
 
     @property
     def share_of_rtt(self) -> float:
@@ -44,12 +46,14 @@ class Recipe(ABC):
 
     Attributes:
         modes: supported modes.
+        has_all: True if it has the split `all` too, for boards without training.
         strata: strata with their weights in a suite; the weights sum to 1.
         by_name: strata that are sampled only on request.
         layout: see `Layout`.
     """
 
     modes: ClassVar[tuple[str, ...]]
+    has_all: ClassVar[bool] = False
     strata: dict[str, float]
     by_name: tuple[str, ...] = ()
     layout: Layout

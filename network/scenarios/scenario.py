@@ -27,14 +27,14 @@ from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.paths.cloud import Cloud
 from vcgym.network.scenarios.paths.fitted import ENDING, Fitted
 from vcgym.network.scenarios.paths.leo import Leo
-from vcgym.network.scenarios.paths.replay import Replay, absolute
+from vcgym.network.scenarios.paths.replay import OFFSETS, Replay, absolute
 from vcgym.network.scenarios.paths.stress import Stress
 from vcgym.network.scenarios.paths.synthetic import Synthetic
 from vcgym.network.scenarios.paths.table1 import Table1
 from vcgym.network.scenarios.paths.wonderproxy import WonderProxy
 from vcgym.network.scenarios.paths.world import WorldCities
 from vcgym.network.scenarios.recipe import Recipe, Settings
-from vcgym.network.scenarios.splits import SPLITS, check_split
+from vcgym.network.scenarios.splits import ALL, SPLITS, check_split
 from vcgym.network.worlds.correlated import MAX_TAU_MS
 from vcgym.network.worlds.links import BURSTS
 from vcgym.network.worlds.world import World, WorldDraw
@@ -92,6 +92,9 @@ class Scenario:
         tau_ms: mode correlated only: correlation time of queueing, declared, 0 (independent slots) to 60,000 ms; studies sweep 0, 50, 200
             and 1000.
         traces: scenario replay only: a folder or files, see `vcgym.network.scenarios.paths.replay`.
+        offsets: scenario replay only: "own" cuts each path's trace at an offset of its own; "common" cuts all at the same time of their
+            common clock, for paths measured at one time.
+        direct: scenario replay only: name of the path of `Direct`; None: the first by file name.
 
     Raises:
         ValueError: an unknown name, mode or burst, tau_ms out of range, or traces for another scenario.
@@ -107,6 +110,8 @@ class Scenario:
         burst: str = "worst",
         tau_ms: float = TAU_MS,
         traces: str | Sequence[str] | None = None,
+        offsets: str = "own",
+        direct: str | None = None,
     ) -> None:
         maker = _named(name) if isinstance(name, str) else name
         self.name = name if isinstance(name, str) else getattr(maker, "func", maker).__name__
@@ -114,10 +119,12 @@ class Scenario:
         one_of("burst", burst, BURSTS)
         if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= MAX_TAU_MS:
             raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {MAX_TAU_MS:g}")
-        if traces is not None and name != "replay":
-            raise ValueError(f"traces = {traces!r}: allowed is None in scenario {self.name}; scenario replay takes traces")
+        one_of("offsets", offsets, OFFSETS)
+        for field, value, default in (("traces", traces, None), ("offsets", offsets, "own"), ("direct", direct, None)):
+            if value != default and name != "replay":
+                raise ValueError(f"{field} = {value!r}: allowed is {default} in scenario {self.name}; scenario replay takes {field}")
         self.mode, self.packets = mode, packets
-        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms), absolute(traces))
+        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms), absolute(traces), offsets, direct)
         self.recipe = maker(settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout
@@ -138,13 +145,18 @@ class Scenario:
         """Return an empty world of this mode for a batch of sessions."""
         return self.recipe.world(sessions)
 
+    @property
+    def _splits(self) -> tuple[str, ...]:
+        """Splits in the order of their random numbers."""
+        return (*SPLITS, ALL) if self.recipe.has_all else SPLITS
+
     def pairs(self, split: str) -> list[str]:
         """Return the names of the pairs of a split, sender-receiver.
 
         Raises:
             ValueError: an unknown split, or the test split outside the leaderboard.
         """
-        check_split(split)
+        check_split(split, self._splits)
         if split not in self._pairs:
             self._pairs[split] = self.recipe.pairs(split)
         return list(self._pairs[split])
@@ -162,7 +174,7 @@ class Scenario:
             ValueError: an unknown split, pair or stratum, or the test split outside the leaderboard.
         """
         pairs = self.pairs(split)
-        world_seed = int(rng.stream_key(np.uint64(seed), SPLITS.index(split), rng.SCENARIO))
+        world_seed = int(rng.stream_key(np.uint64(seed), self._splits.index(split), rng.SCENARIO))
         draws = np.random.Generator(np.random.Philox(key=world_seed))
         chosen = pairs[draws.integers(len(pairs))]
         if pair is not None:

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from vcgym.network.kernels.ranges import one_of
 
 SPLITS = ("train", "validation", "test")
+ALL = "all"
+"""Not a split: everything that was measured, for boards of your own traces on which nothing is trained; locked like the test split."""
 _TEST_IS_OPEN = ContextVar("test split is open", default=False)
 
 
@@ -27,15 +29,15 @@ def unlock_test_split() -> Iterator[None]:
         _TEST_IS_OPEN.reset(token)
 
 
-def check_split(split: str) -> None:
-    """Reject an unknown split, and the test split outside `unlock_test_split`.
+def check_split(split: str, splits: tuple[str, ...] = SPLITS) -> None:
+    """Reject a split that is none of `splits`, and the test split and `ALL`, which has it, outside `unlock_test_split`.
 
     Raises:
         ValueError: the split is rejected; the message names the value and the allowed values.
     """
-    one_of("split", split, SPLITS)
-    if split == "test" and not _TEST_IS_OPEN.get():
-        raise ValueError("split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone")
+    one_of("split", split, splits)
+    if split in ("test", ALL) and not _TEST_IS_OPEN.get():
+        raise ValueError(f"split = {split!r}: allowed are train, validation; worlds of the test split are for the leaderboard alone")
 
 
 def split_by_hash(names: Iterable[str]) -> dict[str, list[str]]:

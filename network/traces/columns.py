@@ -4,7 +4,7 @@ A text cell takes ten times the memory of its number, so only one block of cells
 """
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.traces.reading import TraceError, lines, numbers
+from vcgym.network.traces.reading import TraceError, is_number, lines, numbers
 
 Arrays = tuple[NDArray[Any], ...]
 
@@ -44,12 +44,12 @@ class Table(NamedTuple):
         columns = [[column[i] for i in at] for column in self.columns]
         return self._replace(columns=columns, lines=[self.lines[i] for i in at])
 
-    def numbers(self, column: str, low: float, high: float, *, may_be_empty: bool = False) -> NDArray[np.float64]:
-        """Return column `column`, float64 (rows,); with `may_be_empty` an empty cell is NaN."""
+    def numbers(self, column: str, low: float, high: float, *, missing: Set[str] = frozenset()) -> NDArray[np.float64]:
+        """Return column `column`, float64 (rows,); a cell whose text is one of `missing` is NaN."""
         cells = self.cells(column)
-        if not may_be_empty or "" not in cells:
+        if not missing or missing.isdisjoint(cells):
             return numbers(self.path, column, cells, self.lines, low, high)
-        filled = np.array([cell != "" for cell in cells])
+        filled = np.array([cell not in missing for cell in cells])
         values = np.full(len(cells), np.nan)
         values[filled] = self.pick(filled).numbers(column, low, high)
         return values
@@ -88,7 +88,15 @@ def read_header(path: Path, content: bytes) -> list[str]:
     return _header_and_rows(path, content)[0]
 
 
-def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Arrays], *, header: bool = True) -> list[Any]:
+def separator_of(path: Path, content: bytes) -> str:
+    """Return the separator of a CSV file: the first of tab, semicolon, comma and space that its first line has; a comma if it has none."""
+    first = next(lines(path, content), "").rstrip("\r\n")
+    return next((separator for separator in "\t;, " if separator in first), ",")
+
+
+def read_columns(
+    path: Path, content: bytes, numbers_of: Callable[[Table], Arrays], *, header: bool = True, separator: str = ","
+) -> list[Any]:
     """Read a CSV file of any length in the format of `read_table`.
 
     Args:
@@ -96,11 +104,12 @@ def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Array
         content: content of the file.
         numbers_of: converts a block of rows to the wanted arrays, one entry per row.
         header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
+        separator: character between cells; of spaces any number.
 
     Returns:
         The arrays over all rows.
     """
-    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content, header))), content)
+    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content, header, separator))), content)
 
 
 def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]]) -> Iterator[Table]:
@@ -136,15 +145,19 @@ def joined(blocks: Iterable[Arrays], content: bytes) -> list[Any]:
     return [array[:end] for array, end in zip(whole, ends, strict=True)]
 
 
-def _header_and_rows(path: Path, content: bytes, named: bool = True) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _header_and_rows(
+    path: Path, content: bytes, named: bool = True, separator: str = ","
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     if content and not content.endswith((b"\n", b"\r")):
         last = content.count(b"\n") + 1
         raise TraceError(path, f"line {last}", content[-80:], "a line break at its end; the file may have been cut off")
-    reader = csv.reader(lines(path, content), strict=True)
+    reader = csv.reader(lines(path, content), strict=True, delimiter=separator, skipinitialspace=separator == " ")
     rows = _checked(path, reader)
     first = next(rows, [])
     if not named:
         return [str(n) for n in range(1, len(first) + 1)], _rows(path, reader, chain([first], rows), len(first))
+    if first and all(is_number(cell) for cell in first):
+        raise TraceError(path, "line 1, header", first, "names of columns; for a file without them format=csv has format.header=false")
     if len(set(first)) != len(first):
         raise TraceError(path, "line 1, header", first, "each name once")
     return first, _rows(path, reader, rows, len(first))

@@ -90,9 +90,14 @@ def _no_text(path: Path, content: bytes) -> TraceError:
     raise AssertionError("bytes that are no text in one piece only")
 
 
+def is_number(text: str) -> bool:
+    """Return True for a number in decimal or exponent notation with a decimal point."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 def number(path: Path, where: str, text: str, low: float, high: float) -> float:
     """Return the number in `text`, in decimal or exponent notation with a decimal point; reject NaN and values outside [low, high]."""
-    value = float(text) if _NUMBER.fullmatch(text) else None
+    value = float(text) if is_number(text) else None
     if value is None or not low <= value <= high:
         raise TraceError(path, where, text, f"a number from {low:.15g} to {high:.15g}")
     return value

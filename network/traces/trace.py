@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.traces.cards import Card
+from vcgym.network.traces.coverage import usual_us
 from vcgym.network.traces.reading import TraceError
 
 MAX_DELAY_US = 60_000_000  # a longer delay indicates a wrong unit or a broken clock
@@ -31,6 +32,8 @@ class Trace:
             one-way share.
         card: source, licence, hash.
         round_trip: False if the delay was measured one way.
+        start_us: time of the first probe on the clock of the log, such as since 1970; 0 if the log names none. Traces of one clock are of
+            one moment (`offsets="common"` of scenario replay).
 
     Raises:
         TraceError: wrong type or shape, empty, unsorted, negative or too long.
@@ -41,6 +44,7 @@ class Trace:
     one_way_delay_us: NDArray[np.int64]
     card: Card
     round_trip: bool = True
+    start_us: int = 0
 
     def __post_init__(self) -> None:
         sent, delay = self.sent_us, self.one_way_delay_us
@@ -49,6 +53,8 @@ class Trace:
                 raise TraceError(self.name, f"{field} dtype and shape", (str(values.dtype), values.shape), f"int64 ({len(sent)},)")
         if not len(sent):
             raise TraceError(self.name, "number of probes", 0, "at least 1")
+        if abs(self.start_us) > MAX_TIME_US:
+            raise TraceError(self.name, "start_us", self.start_us, f"-{MAX_TIME_US} to {MAX_TIME_US}")
         self._refuse_first("sent_us", np.append(sent[:1] < 0, sent[1:] < sent[:-1]), f"sorted, 0 to {MAX_SPAN_US}")
         if sent[0] != 0 or sent[-1] > MAX_SPAN_US:
             raise TraceError(self.name, "sent_us first and last", (int(sent[0]), int(sent[-1])), f"first 0, last at most {MAX_SPAN_US}")
@@ -66,8 +72,11 @@ class Trace:
 def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> NDArray[np.int64]:
     """Return one delay per slot of send time.
 
-    A slot has the value of the last answered probe sent in it. A slot with only lost probes is LOST. A slot without probes repeats the last
-    known value (LOST before the first one).
+    A slot has the delay or the loss of the last probe sent in it. A slot without probes repeats the last known delay (LOST before the first
+    one), unless it is lost: a lost probe stands for the mean time between probes (without gaps), and loses its slot and those after it, up
+    to the next probe. What does not fit there is carried to the next lost probe. So the lost share of slots is that of probes, whatever
+    their spacing and however long a prober waits for a lost one. Left out: losses shorter than the spacing, which nobody measured; of
+    `starlink_isl`, probed every 15 ms, 97 % of the losses are in runs of 0.4 to 0.5 s.
 
     Args:
         trace: n probes.
@@ -87,13 +96,23 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     value = np.full(slot[-1] + 1, LOST, np.int64)
     # With repeated indices numpy keeps the last assignment, here the last probe sent.
     value[slot[answered]] = np.rint(trace.one_way_delay_us[answered] * share).astype(np.int64)
-    known = value != LOST
-    last_known = np.maximum.accumulate(np.where(known, np.arange(len(value)), -1))
+    last_known = np.maximum.accumulate(np.where(value != LOST, np.arange(len(value)), -1))
     filled = np.where(last_known >= 0, value[last_known], LOST)
-    only_lost = np.zeros(len(value), bool)
-    only_lost[slot[~answered]] = True
-    filled[only_lost & ~known] = LOST
+    filled[_lost_slots(trace, slot, slot_us)] = LOST
     return filled
+
+
+def _lost_slots(trace: Trace, slot: NDArray[np.int64], slot_us: int) -> NDArray[np.bool_]:
+    """Return True for each slot that is lost, bool (slots,); `slot` (n,) has the slot of each probe."""
+    lost = np.zeros(slot[-1] + 1, bool)
+    free = np.append(slot[1:], slot[-1] + 1) - slot  # slots from a probe's own up to that of the next; 0 if both have one slot
+    spacing_us = usual_us(trace.sent_us)
+    total_us, probes_us, taken = int(spacing_us.sum()), max(len(spacing_us), 1) * slot_us, 0
+    for number, at in enumerate(np.flatnonzero(trace.one_way_delay_us == LOST).tolist(), 1):
+        length = min(max(number * total_us // probes_us - taken, 1), int(free[at]))
+        lost[slot[at] : slot[at] + length] = True
+        taken += length
+    return lost
 
 
 def refuse_long(file: Path, column: str, sent_us: NDArray[np.int64], lines: NDArray[np.int32]) -> None:
@@ -112,6 +131,7 @@ def from_replies(
     sent_us: NDArray[np.int64],
     delay_us: NDArray[np.int64],
     round_trip: bool = True,
+    start_us: int = 0,
 ) -> Trace:
     """Make a trace from answered probes; numbers missing in `seq` are lost and spaced evenly between their neighbours.
 
@@ -124,6 +144,7 @@ def from_replies(
         sent_us: (n,) send times on any clock; overwritten.
         delay_us: (n,) delays; kept, not copied.
         round_trip: True if the delays are round trips, False if they are one-way delays.
+        start_us: time of zero of `sent_us` on the log's clock.
     """
     if not len(seq):
         raise TraceError(file, "number of answered probes", 0, "at least 1")
@@ -139,7 +160,8 @@ def from_replies(
         del by_number
     if seq[-1] - seq[0] >= MAX_PROBES:
         raise TraceError(file, "seq first and last", (int(seq[0]), int(seq[-1])), f"fewer than {MAX_PROBES} apart")
-    sent_us -= sent_us.min()
+    first_us = int(sent_us.min())
+    sent_us -= first_us
     span = int(seq[-1] - seq[0]) + 1
     if span > len(seq):
         sent_us = np.rint(np.interp(np.arange(seq[0], seq[-1] + 1), seq, sent_us)).astype(np.int64)
@@ -148,4 +170,4 @@ def from_replies(
     if (sent_us[1:] < sent_us[:-1]).any():
         order = np.argsort(sent_us, kind="stable")
         sent_us, delay_us = sent_us[order], delay_us[order]
-    return Trace(name, sent_us, delay_us, card, round_trip)
+    return Trace(name, sent_us, delay_us, card, round_trip, start_us + first_us)

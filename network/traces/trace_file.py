@@ -2,7 +2,8 @@
 
 A file is CSV, plain or gzip, in one of two forms:
 
-    sent_ms and rtt_ms, or sent_ms and one_way_delay_ms    written by importers, to the microsecond; an empty delay is a lost probe
+    sent_ms and rtt_ms, or sent_ms and one_way_delay_ms    written by importers, to the microsecond, on the log's clock; an empty delay is
+                                                           a lost probe
     t_ms, rtt_ms and optionally seq                        ping replies in order of arrival
 """
 
@@ -19,7 +20,7 @@ from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, DataError, card_path
 from vcgym.network.traces.columns import Arrays, Table, read_columns, read_header
 from vcgym.network.traces.reading import TraceError, read_content, refuse_falling
-from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, MAX_TIME_US, Trace, from_replies
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
 
 ENDING = ".csv.gz"
 _ROUND_TRIP = {"rtt_ms": True, "one_way_delay_ms": False}  # by name of the second column
@@ -34,7 +35,7 @@ def write_trace(trace: Trace, path: Path) -> Card:
     if not path.name.endswith(ENDING):
         raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")
     column = next(name for name, round_trip in _ROUND_TRIP.items() if round_trip == trace.round_trip)
-    probes = zip(trace.sent_us.data, trace.one_way_delay_us.data, strict=True)
+    probes = zip((trace.start_us + trace.sent_us).data, trace.one_way_delay_us.data, strict=True)
     rows = (f"{_ms(sent)},{'' if delay == LOST else _ms(delay)}" for sent, delay in probes)
     return write_with_card(path, csv_content(("sent_ms", column), rows), trace.card, "milliseconds")
 
@@ -55,18 +56,19 @@ def read_trace(path: Path) -> Trace:
         raise TraceError(path, "line 1, header", header, allowed)
 
     def numbers_of(block: Table) -> Arrays:
-        sent_us = np.rint(block.numbers("sent_ms", 0.0, MAX_SPAN_US / 1e3) * 1e3).astype(np.int64)
-        delay_ms = block.numbers(column, 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
+        sent_us = np.rint(block.numbers("sent_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3) * 1e3).astype(np.int64)
+        delay_ms = block.numbers(column, 0.0, MAX_DELAY_US / 1e3, missing={""})
         delay_us = np.where(np.isnan(delay_ms), LOST, np.rint(np.nan_to_num(delay_ms) * 1e3)).astype(np.int64)
         return block.line_numbers(), sent_us, delay_us
 
     lines, sent_us, delay_us = read_columns(path, content, numbers_of)
-    if sent_us[0] != 0:
-        raise TraceError(path, f"line {lines[0]}, sent_ms", sent_us[0].item() / 1e3, "0, the first")
     refuse_falling(path, "sent_ms in us", sent_us, lines)
+    start_us = int(sent_us[0])
+    sent_us -= start_us
+    refuse_long(path, "sent_ms", sent_us, lines)
     if np.all(delay_us == LOST):
         raise TraceError(path, "number of answered probes", 0, "at least 1")
-    return Trace(name, sent_us, delay_us, card_beside(path, content), _ROUND_TRIP[column])
+    return Trace(name, sent_us, delay_us, card_beside(path, content), _ROUND_TRIP[column], start_us)
 
 
 def _from_arrivals(name: str, path: Path, content: bytes, card: Card) -> Trace:
@@ -79,7 +81,7 @@ def _from_arrivals(name: str, path: Path, content: bytes, card: Card) -> Trace:
     """
 
     def numbers_of(block: Table) -> Arrays:
-        rtt_ms = block.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, may_be_empty=True)
+        rtt_ms = block.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, missing={""})
         answered = ~np.isnan(rtt_ms)
         t_ms = block.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
         rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
@@ -158,4 +160,4 @@ def refuse_existing(path: Path) -> None:
 
 
 def _ms(us: int) -> str:
-    return f"{us // 1000}.{us % 1000:03d}"
+    return f"{us / 1000:.3f}"

@@ -63,7 +63,14 @@ def allocate_bad_hours(sessions: int, links: int) -> BadHours:
 
 @kernel
 def start_bad_hours(hours, s, seed, first_slot):
-    """Set the state before `first_slot`."""
+    """Set the state of a session's links before their first slot.
+
+    Args:
+        hours: BadHours; row `s` is overwritten, its parameters are already set.
+        s: int64, session.
+        seed: uint64, seed of the world.
+        first_slot: int64, first slot to be sampled; negative slots are the history.
+    """
     for link in range(hours.on.shape[1]):
         before = rng.uniform(rng.stream_key(seed, link, rng.LOSS), first_slot - 1)
         hours.lost[s, link] = 1 if before < hours.loss[s, link] else 0
@@ -75,7 +82,15 @@ def start_bad_hours(hours, s, seed, first_slot):
 
 @kernel
 def next_phase(hours, s, link, key, slot):
-    """Draw the phase that begins at `slot`: a burst (length, level, rise) or a pause (length)."""
+    """Draw the phase that begins at `slot`: a burst (length, level, rise) or a pause (length).
+
+    Args:
+        hours: BadHours; entry (`s`, `link`) is updated.
+        s: int64, session.
+        link: int64, link, 0 to links - 1.
+        key: uint64, random stream of the link's bursts.
+        slot: int64, first slot of the phase.
+    """
     first = 4 * hours.phases[s, link]
     if hours.phases[s, link] == 0:
         mean_on = 0.5 * (ON_MIN_S + ON_MAX_S)
@@ -117,7 +132,20 @@ def _lose_alone(key, first_slot, chance, row_us):
 
 
 @kernel
-def _lose_in_runs(lost, key, first_slot, chance, run, row_us):
+def lose_in_runs(lost, key, first_slot, chance, run, row_us):
+    """Sample losses in runs: a state is renewed with chance 1 / run in each slot, and is then lost with the share `chance`.
+
+    Args:
+        lost: int64, state before the first slot: 1 if lost, else 0.
+        key: uint64, random key of the losses.
+        first_slot: int64, first slot of the block.
+        chance: float64, share of lost slots, 0 to 1.
+        run: float64, mean length in slots of the time to a renewal, at least 1.
+        row_us: int32 (BLOCK_SLOTS,), delays in microseconds, at least 0; lost bits are added in place.
+
+    Returns:
+        int64, state after the last slot.
+    """
     renewed = 1.0 / run
     for i in range(row_us.size):
         u = rng.uniform(key, first_slot + i)
@@ -129,7 +157,17 @@ def _lose_in_runs(lost, key, first_slot, chance, run, row_us):
 
 @kernel
 def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
-    """Add bursts and losses of one block, phase by phase, to the row `row_us` (int32) of a link with queueing `x`."""
+    """Add bursts and losses of one block to the row of a link, phase by phase.
+
+    Args:
+        hours: BadHours; entry (`s`, `link`) is updated.
+        s: int64, session.
+        link: int64, link, 0 to links - 1.
+        seed: uint64, seed of the world.
+        first_slot: int64, first slot of the block; the blocks of a link follow each other without gaps.
+        x: float32 (BLOCK_SLOTS,), queueing of the link as standard normal values.
+        row_us: int32 (BLOCK_SLOTS,), delay of the link in microseconds, 0 to MAX_LINK_US; bursts and lost bits are added in place.
+    """
     losses = rng.stream_key(seed, link, rng.LOSS)
     begin = 0
     while begin < BLOCK_SLOTS:
@@ -144,11 +182,12 @@ def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
         end = end_slot - first_slot
         stretch_us = row_us[begin:end]
         rising = bad and hours.on[s, link] == 1
+        # A burst also drains after its phase, and after its bad hour.
         if rising or hours.burst_us[s, link] > 0:
             _add_burst(hours, s, link, rising, x[begin:end], stretch_us)
         if bad:
             hours.lost[s, link] = _lose_alone(losses, slot, LOSS_ON if rising else LOSS_OFF, stretch_us)
         elif hours.loss[s, link] > 0.0:
             lost, chance, run = hours.lost[s, link], hours.loss[s, link], hours.loss_run[s, link]
-            hours.lost[s, link] = _lose_in_runs(lost, losses, slot, chance, run, stretch_us)
+            hours.lost[s, link] = lose_in_runs(lost, losses, slot, chance, run, stretch_us)
         begin = end

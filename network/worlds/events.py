@@ -73,7 +73,15 @@ def put_events(rows: NDArray[np.void], events: Sequence[Event], links: int) -> N
 
 @kernel
 def apply_events(events, s, seed, first_slot, link_us):
-    """Apply the events of session `s` to the link rows (links, BLOCK_SLOTS) of one block."""
+    """Apply the events of a session to the rows of its links in one block.
+
+    Args:
+        events: (sessions, capacity) of EVENT, in order of application.
+        s: int64, session.
+        seed: uint64, seed of the world.
+        first_slot: int64, first slot of the block.
+        link_us: int32 (links, BLOCK_SLOTS), delays in microseconds, 0 to MAX_LINK_US, with lost bits; changed in place.
+    """
     for e in range(events.shape[1]):
         event = events[s, e]
         losses = rng.stream_key(seed, event.link, rng.EVENT)
@@ -84,6 +92,7 @@ def apply_events(events, s, seed, first_slot, link_us):
             # A slope over years overflows an integer, so clip the float first.
             added_us = math.floor(min(max(added_ms, -MAX_ADD_MS), MAX_ADD_MS) * 1000.0 + 0.5)
             delay_us = max(int(before & (LOST_BIT - 1)) + int(added_us), 0)
+            # A held packet arrives when the event ends, or later if its own delay is longer.
             if event.hold:
                 delay_us = max(delay_us, (event.to_slot - slot) * SLOT_US)
             link_us[event.link, slot - first_slot] = min(delay_us, MAX_LINK_US) + (LOST_BIT if lost else 0)

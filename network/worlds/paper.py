@@ -40,9 +40,15 @@ class Rows(NamedTuple):
 
 @kernel
 def next_block(rows, s, path_links, draws_us, link_us, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and advance the state.
+    """Write the next block of a session and advance the state.
 
-    Scratch buffers: draws_us float32 (BLOCK_SLOTS,), link_us int32 (links, BLOCK_SLOTS).
+    Args:
+        rows: Rows; row `s` is updated.
+        s: int64, session.
+        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
+        draws_us: float32 (BLOCK_SLOTS,), scratch.
+        link_us: int32 (links, BLOCK_SLOTS), scratch.
+        out: int32 (paths, BLOCK_SLOTS), overwritten with delays in microseconds, at least MIN_DELAY_US, or LOST.
     """
     first_slot = rows.block[s] * BLOCK_SLOTS
     for link in range(rows.loss.shape[1]):

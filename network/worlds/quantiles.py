@@ -83,7 +83,14 @@ _NO_OFFSET = np.int32(0)
 
 @kernel
 def draw_row(table, key, first_slot, out):
-    """Sample independent values for slots `first_slot`, ... into `out` (float32), from stream `key` and `table` (float32, TABLE_POINTS)."""
+    """Sample independent values for consecutive slots.
+
+    Args:
+        table: float32 (TABLE_POINTS,), quantiles at `PROBABILITIES` or `OPEN_PROBABILITIES`; they rise with the probability.
+        key: uint64, random stream.
+        first_slot: int64, slot of the first value; may be negative.
+        out: float32 (slots,), contiguous, overwritten in the unit of the table.
+    """
     bits_of = out.view(np.int32)
     for i in range(out.size):
         bits = rng.bits32(key, first_slot + i)

@@ -25,12 +25,21 @@ class Rows(NamedTuple):
 
 @kernel
 def next_block(rows, s, series, out):
-    """Write the next block (paths, BLOCK_SLOTS) of session `s` into `out` and advance the state; past the end of a series all is lost."""
+    """Write the next block of a session and advance the state; past the end of a series all is lost.
+
+    Args:
+        rows: Rows; row `s` is updated.
+        s: int64, session.
+        series: int64 (pairs, paths, slots), one-way delay in microseconds, or LOST.
+        out: int32 (paths, BLOCK_SLOTS), overwritten with delays in microseconds, at least MIN_DELAY_US, or LOST.
+    """
     first_slot, pair = rows.block[s] * BLOCK_SLOTS, rows.pair[s]
     for p in range(out.shape[0]):
         last = rows.last_delay_us[s, p]
         for i in range(BLOCK_SLOTS):
             slot = rows.offset[s, p] + first_slot + i
+            # First in, first out: no arrival before that of the previous slot, which is `SLOT_US` nearer now. A lost slot keeps the order
+            # too.
             last = max(last - SLOT_US, MIN_DELAY_US)
             out[p, i] = LOST
             if slot < series.shape[2] and series[pair, p, slot] != LOST:

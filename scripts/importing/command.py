@@ -10,12 +10,12 @@ from rich.table import Column, Table
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.network.bottleneck.capacity.sets import GENERATED
-from vcgym.network.fitting.traces import fit_pairs
 from vcgym.network.scenarios.paths.fitted import ENDING
-from vcgym.network.scenarios.paths.replay import pair_files, read_pairs
+from vcgym.network.traces.cards import CARD_ENDING, DataError
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
-from vcgym.network.traces.trace_file import refuse_existing, write_new
+from vcgym.network.traces.trace_file import ENDING as TRACE_ENDING
+from vcgym.network.traces.trace_file import refuse_existing
 from vcgym.scripts.importing.formats import Format
 from vcgym.scripts.importing.making import make, set_names
 
@@ -25,7 +25,7 @@ _NEEDED = {
     "import": ("format", "file", "output"),
     "download": ("set",),
     "make": ("set", "output"),
-    "fit": ("file", "output"),
+    "fit": ("file",),
 }
 _NOT_STATED = "not stated"
 
@@ -39,9 +39,10 @@ class DataCommand(Config):
             a scenario to traces.
         data: folder of measured data; optional for list and verify.
         format: format of the file to import: an option of conf/format.
-        file: file to import; the content of its card, if any, is copied. With do=fit the traces, as scenario replay takes them: a folder of
-            traces, one per path, or a folder of such folders, one per pair.
-        output: new file to write, `*.csv.gz` for a series; with do=make a folder; with do=fit a scenario file, `*.json`.
+        file: file to import, or a folder of such files of one format; the content of a file's card, if any, is copied. With do=fit the
+            traces, as scenario replay takes them: a folder of traces, one per path, or a folder of such folders, one per pair.
+        output: new file to write, `*.csv.gz` for a series, or the folder for those of a folder; with do=make a folder; with do=fit a
+            scenario file, `*.json`, or None: only print what is measured and drawn.
         set: name of the set to download (`do=list` prints it) or to make, see docs/data.md.
         source: with do=make, folder with a copy of the set's source.
     """
@@ -88,11 +89,14 @@ def run(command: DataCommand, console: Console) -> int:
             as_said, without = verify(entries(folder))
             console.print(f"{folder}: {as_said} files as their cards say, {without} without a card", soft_wrap=True)
     elif command.do == "import" and command.format and command.file and command.output:
-        refuse_existing(command.output)
-        card, found = command.format.convert(command.file, command.output)
-        console.print(f"{command.output}: {found}; sha256 {card.sha256}", soft_wrap=True)
-    elif command.do == "fit" and command.file and command.output:
-        _fit(command.file, command.output, console)
+        for file, output in _to_import(command.file, command.output):
+            refuse_existing(output)
+            card, found = command.format.convert(file, output)
+            console.print(f"{output}: {found}; sha256 {card.sha256}", soft_wrap=True)
+    elif command.do == "fit" and command.file:
+        from vcgym.scripts.importing.fit import fit  # imported here: only a fit plays calls
+
+        fit(command.file, command.output, console)
     elif command.do == "make" and command.set and command.output:
         return _make(command.set, command.source or command.output, command.output, console)
     elif command.set and root is not None:
@@ -100,17 +104,19 @@ def run(command: DataCommand, console: Console) -> int:
     return 0
 
 
-def _fit(traces: Path, output: Path, console: Console) -> None:
-    refuse_existing(output)
-    found = read_pairs(pair_files([str(traces)]))
-    fitted = fit_pairs(found.pairs, found.paths, found.slots, f"{traces.name}, cards {found.card}")
-    write_new(output, (fitted.model_dump_json(indent=1, exclude_defaults=True) + "\n").encode())
-    table = Table("pair", "path", "mean ms", "spread (log_sd)", "correlation ms", "loss %", title=f"{output}", title_justify="left")
-    for pair, laws in fitted.pairs.items():
-        for path, law in zip(fitted.paths, laws, strict=True):
-            values = law.mean_ms, law.log_sd, law.tau_ms, 100.0 * law.loss
-            table.add_row(pair, path, *(f"{value:.3g}" for value in values))
-    console.print(table)
+def _to_import(file: Path, output: Path) -> list[tuple[Path, Path]]:
+    """Return each file to import and its output; the files of a folder, at any depth, keep their place and name.
+
+    Raises:
+        DataError: a folder without files.
+    """
+    if not file.is_dir():
+        return [(file, output)]
+    found = [path for path in sorted(file.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+    files = [path for path in found if not path.name.endswith(CARD_ENDING)]
+    if not files:
+        raise DataError(file, "files", 0, "at least 1")
+    return [(path, (output / path.relative_to(file)).with_name(f"{path.name.split('.')[0]}{TRACE_ENDING}")) for path in files]
 
 
 def _make(name: str, source: Path, output: Path, console: Console) -> int:

@@ -2,18 +2,25 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
 
 from vcgym.agents.config.base import Config
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps
-from vcgym.network.bottleneck.capacity.files import RateUnit, import_throughput, read_mahimahi, write_capacity
+from vcgym.network.bottleneck.capacity.files import MIN_BPS, RateUnit, import_throughput, read_mahimahi, write_capacity
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
+from vcgym.network.traces.coverage import coverage
 from vcgym.network.traces.importers import ping, rtp, table, wonderproxy
 from vcgym.network.traces.importers.units import Unit
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import Trace
 from vcgym.network.traces.trace_file import write_trace
+
+Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
+"""Text that may look like a number, which a command line reads as one: column 1, mark -1."""
 
 
 class Format(Config, ABC):
@@ -35,15 +42,17 @@ class Ping(Format):
 
 
 class Csv(Format):
-    """CSV of time and delay; without a header the columns are numbered."""
+    """CSV of time and delay; without a header the columns are numbered; `lost` marks a lost packet, `floor_ms` as in `Rtp`."""
 
-    time_column: str
+    time_column: Text
     time_unit: Unit
-    delay_column: str
+    delay_column: Text
     delay_unit: Unit
     round_trip: bool
     time_of: table.TimeOf = "send"
     header: bool = True
+    lost: Text = ""
+    floor_ms: float | None = None
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
@@ -76,12 +85,13 @@ class Mahimahi(Format):
 
 
 class Throughput(Format):
-    """CSV of time and throughput, used as capacity; rates below 50 kbit/s are raised to that."""
+    """CSV of time and throughput, used as capacity; rates below 50 kbit/s are raised to that. `any_rate`: of any median."""
 
     time_column: str
     time_unit: Unit
     rate_column: str
     rate_unit: RateUnit
+    any_rate: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
@@ -111,12 +121,15 @@ class WonderProxyGrouped(Format):
 def _series(trace: Trace, output: Path) -> tuple[Card, str]:
     lost = int((trace.one_way_delay_us < 0).sum())
     kind = "round trips" if trace.round_trip else "one-way delays"
-    return write_trace(trace, output), f"{len(trace.sent_us):,} probes over {trace.sent_us[-1] / 1e6:.1f} s, {lost:,} lost, {kind}"
+    found = f"{len(trace.sent_us):,} probes over {trace.sent_us[-1] / 1e6:.1f} s, {lost:,} lost, {kind}, {coverage(trace.sent_us)}"
+    return write_trace(trace, output), found
 
 
 def _capacity(trace: CapacityTrace, file: Path, output: Path) -> tuple[Card, str]:
     origin = card_beside(file, read_content(file))
     found = f"{len(trace.times_us):,} entries over {trace.length_us / 1e6:.1f} s, mean {mean_bps(trace) / 1e6:.2f} Mbit/s"
+    if raised := int(np.count_nonzero(trace.rates_bps == MIN_BPS)):
+        found += f", {raised:,} of them {MIN_BPS / 1e3:g} kbit/s, the minimum, or raised to it"
     return write_capacity(trace, origin, output), found
 
 

@@ -4,6 +4,7 @@ A set has the traces that `data/measured.json` names, in that order: a selection
 written as the source writes them.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -17,7 +18,8 @@ from vcgym.network.traces.trace_file import csv_content, write_with_card
 
 _CARRIERS = {"starlink_mobility": "mob", "att": "att", "tmobile": "tm", "verizon": "vz"}
 """Name of a carrier in the set -> in the names of the source's files."""
-_MAX_GAP_S = 5  # a longer gap begins another drive
+_MAX_STEP_S = 5  # a longer step of the time, either way, begins another drive
+_MIN_ROWS = 60  # of a drive; shorter ones are dropped before drives are numbered
 _SPEED_DIGITS = 5  # characters of a speed that are kept
 
 Rows = dict[str, Iterable[str]]
@@ -32,21 +34,29 @@ def files(folder: Path) -> Rows:
 def drives(folder: Path) -> Rows:
     """Return the rows `t_s,mbps,speed_mph,area` of each drive by carrier and number; positions are left out.
 
-    The source has a file per carrier. A gap of more than 5 s begins another drive, and times count from the first second of a drive.
+    The source has a file per carrier. A step of the time of more than 5 s, either way, begins another drive: the drives of a file are not
+    in order of time. Drives of fewer than 60 rows are dropped, the others numbered. Times count from the first second of a drive.
     """
-    found: dict[str, list[str]] = {}
-    for carrier, short in _CARRIERS.items():
-        path = folder / f"{short}_all_area1.csv"
-        table = read_table(path, read_content(path))
-        number, begin, before = -1, 0, -_MAX_GAP_S - 1
-        cells = (table.cells(name) for name in ("time", "throughput", "speed", "area_type"))
-        for line, time, mbps, speed, area in zip(table.lines, *cells, strict=True):
-            at = _second(path, line, time)
-            if at - before > _MAX_GAP_S:
-                number, begin = number + 1, at
-            found.setdefault(f"{carrier}_{number:03d}", []).append(f"{at - begin},{mbps},{speed[:_SPEED_DIGITS]},{area}")
-            before = at
-    return dict(found)
+    return {
+        f"{carrier}_{number:03d}": rows
+        for carrier, short in _CARRIERS.items()
+        for number, rows in enumerate(one for one in _drives_of(folder / f"{short}_all_area1.csv") if len(one) >= _MIN_ROWS)
+    }
+
+
+def _drives_of(path: Path) -> list[list[str]]:
+    table = read_table(path, read_content(path))
+    found: list[list[str]] = []
+    begin = before = -math.inf
+    cells = (table.cells(name) for name in ("time", "throughput", "speed", "area_type"))
+    for line, time, mbps, speed, area in zip(table.lines, *cells, strict=True):
+        at = _second(path, line, time)
+        if abs(at - before) > _MAX_STEP_S:
+            begin = at
+            found.append([])
+        found[-1].append(f"{at - begin},{mbps},{speed[:_SPEED_DIGITS]},{area}")
+        before = at
+    return found
 
 
 FORMS: dict[str, tuple[Cutter, tuple[str, ...]]] = {

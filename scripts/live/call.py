@@ -11,6 +11,8 @@ from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.live import commands
 from vcgym.live.call.stats import Stats
 from vcgym.live.config import CallConfig
+from vcgym.live.protocol.nodes import unix_us
+from vcgym.live.protocol.session import Inbox
 from vcgym.scripts.console.command import command
 
 SHOWN = {
@@ -24,22 +26,31 @@ def main(config: CallConfig) -> None:
     """Run the call or the party; print the table of what was heard and write the WAV and the packets."""
     console = Console() if Console().is_terminal else Console(width=120)
     if config.do == "send":
-        commands.send(config)
+        sender = commands.send(config)
+        console.print(f"{len(sender.paths):,} packets, {sender.probes:,} probes. {_arrivals(sender.inbox)}")
     elif config.do == "control":
-        commands.control(config)
+        controller = commands.control(config)
+        console.print(f"{controller.learned:,} records, {controller.plans:,} changes of the path. {_arrivals(controller.inbox)}")
     elif config.do == "receive":
-        played, heard = commands.receive(config)
-        commands.save(config.folder, played, heard)
+        receiver = commands.receive(config)
+        arrivals, played = _arrivals(receiver.inbox), receiver.listening.finish()
+        commands.save(config.folder, played, receiver.media)
         console.print(_table(config.policy, played))
+        console.print(f"{arrivals} Heard and packets: {config.folder}", soft_wrap=True)
     else:
         with ExitStack() as shown:
             call, draw = commands.play(config, shown.enter_context(Stats(console)) if config.stats else lambda parties: None)
-        commands.save(config.folder, call.played, call.heard)
+        commands.save(config.folder, call.played, call.media)
         console.print(_table(f"{config.policy} on {config.world.scenario}, {draw.pair}, {draw.stratum}", call.played))
         p50_us, p99_us = np.percentile(np.abs(call.timer_error_us), (50.0, 99.0))
         console.print(
             f"Error of arrival times: p50 {p50_us:.0f} us, p99 {p99_us:.0f} us. Heard and packets: {config.folder}", soft_wrap=True
         )
+
+
+def _arrivals(inbox: Inbox) -> str:
+    silent_s = (unix_us() - inbox.newest_us) / 1e6
+    return f"{inbox.opened:,} datagrams arrived, the last one {silent_s:.1f} s before the end; {inbox.refused:,} refused."
 
 
 def _table(title: str, played: Played) -> Table:

@@ -11,9 +11,12 @@ log = logging.getLogger(__name__)
 
 @command("measure", MeasureConfig)
 def main(config: MeasureConfig) -> None:
-    """Measure and print the files."""
-    for file in measure(config):
+    """Measure; print the files, and the series without one."""
+    files, silent = measure(config)
+    for file in files:
         log.info(file)
+    for name in silent:
+        log.info(f"{name}: nothing arrived, no trace")
 
 
 if __name__ == "__main__":

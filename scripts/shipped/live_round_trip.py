@@ -24,7 +24,7 @@ from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.envs.call.counters import ratings_of
 from vcgym.live.call.audio import tones
 from vcgym.live.call.one_machine import network, play_live
-from vcgym.live.call.parties import vias
+from vcgym.live.call.parties import relays_of, vias
 from vcgym.live.call.policies import of_system
 from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import emulated
@@ -54,7 +54,7 @@ def measure(folder: Path) -> None:
     scenario, secret = Scenario(SCENARIO, MODE, MEASURED_SLOTS), new_key()
     worlds = [emulated(scenario, scenario.draw("train", seed), LOCATIONS["central"]) for seed in range(MEASURED_WORLDS)]
     with ExitStack() as opened:
-        relays = [opened.enter_context(open_socket()) for _ in range(1 + max(max(via, default=0) for via in vias(scenario)))]
+        relays = [opened.enter_context(open_socket()) for _ in range(relays_of(scenario))]
         emulators = [(opened.enter_context(open_socket()), world) for world in worlds]
         ends = [opened.enter_context(open_socket()) for _ in worlds]
         with network(secret, emulators, relays):

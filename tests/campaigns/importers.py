@@ -119,10 +119,10 @@ def _handmade(name, reader, size, folder):
         path = folder / "made.csv.gz"
         path.write_bytes(gzip.compress(content, 1))
         del content
-        began = time.perf_counter()
+        began_s = time.process_time()  # a busy machine takes no more of it
         before = _peak_after_reset()
         outcome, message = _read(reader, path)
-        grown, took_s = max(0, _peak() - before), time.perf_counter() - began
+        grown, took_s = max(0, _peak() - before), time.process_time() - began_s
         in_bounds = grown <= MAX_RATIO * content_bytes + FLOOR_BYTES and took_s <= 1.0 + MAX_S_PER_MIB * content_bytes / 2**20
         held = _held(outcome, message, path) and in_bounds
         found = {"content, MiB": round(content_bytes / 2**20, 2), "memory, MiB": round(grown / 2**20, 1), "s": round(took_s, 2)}

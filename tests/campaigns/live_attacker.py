@@ -1,17 +1,23 @@
-"""An attacker of a live call: it hears what the sender sends, and sends to every node from an address of its own."""
+"""Attackers of a live call: one hears what the sender sends, and sends to every node from an address of its own; one has the key."""
 
 import heapq
 import itertools
 from collections import Counter
 from collections.abc import Iterable
 
+from aiortc.rtp import RtpPacket
+
+from vcgym.baselines.records import MEDIA, Record
 from vcgym.live.call.sender import Sender
-from vcgym.live.protocol.messages import write_command
+from vcgym.live.protocol.messages import write_command, write_feedback, write_setup
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.session import Session, address_of, route_of
-from vcgym.live.protocol.wire import Address, Header, Kind, moved_on, new_key, read, write
+from vcgym.live.protocol.wire import Address, Header, Kind, hop_at, moved_on, new_key, read, write
 
 LATER_US = 1_000_000  # a replay comes after the original
+FAR_APART = ((1 << 32) - 1, *range(40))
+"""Numbers of which each but the first is far below the newest."""
+AHEAD = 2000  # numbers of the insider above the slot, so that those of the parties stay within the window
 
 
 class Tapped:
@@ -33,6 +39,8 @@ class Tapped:
 
 class Attacker:
     """Sends every datagram of the sender again: with another key, from another address than the hop before, and later as it is.
+
+    With `betray` it is one of the parties.
 
     Attributes:
         is_at_it: True while it attacks.
@@ -72,6 +80,20 @@ class Attacker:
         command = moved_on(write(forged, write_command(0), self._key))
         self._plan(now_us, ("wrong key", "sender"), (command, address_of(self._session.commands[-1])))
 
+    def betray(self, now_us: int, slot: int) -> None:
+        """Send nonsense with the session's key to the three parties and the first relay; `slot` is the one that is sent now."""
+        session, relay = self._session, self._session.media[0][1]
+        ends = {Kind.COMMAND: session.commands[-1], Kind.SETUP: session.setup[-1], Kind.FEEDBACK: session.feedback[-1]}
+        for kind, number, payload in _nonsense(slot):
+            header = Header(kind, 0, session.number, number, now_us, route_of([ends.get(kind, session.media[0][-1])]))
+            self._tell(now_us, (f"nonsense as {kind.name.lower()}", "its party"), header, payload)
+        for number in FAR_APART:
+            header = Header(Kind.SETUP, 0, session.number, number, now_us, route_of([relay, relay]))  # a kind that this relay does not see
+            self._tell(now_us, ("numbers far apart", "relay"), header, b"")
+
+    def _tell(self, at_us: int, what: tuple[str, str], header: Header, payload: bytes) -> None:
+        self._plan(at_us, what, (write(header, payload, self._session.secret), hop_at(header, 0)))
+
     def _plan(self, at_us: int, what: tuple[str, str], sent: Sent) -> None:
         heapq.heappush(self._waiting, (at_us, next(self._order), what, sent))
 
@@ -80,3 +102,16 @@ class Attacker:
             _, _, what, sent = heapq.heappop(self._waiting)
             self.sent[what] += 1
             yield sent
+
+
+def _nonsense(slot: int) -> Iterable[tuple[Kind, int, bytes]]:
+    """Yield kind, number and payload of datagrams that no party would send."""
+    far = write_feedback([Record(MEDIA, (1 << 32) - 1, 0, 1 << 52, 1 << 52, 0, 1 << 52, 0)])
+    for number, payload in enumerate((b"", b"x", bytes(400))):
+        yield Kind.COMMAND, AHEAD + slot + number, payload
+        yield Kind.LEVEL, AHEAD + slot + number, payload
+        yield Kind.FEEDBACK, AHEAD + slot + number, payload
+    yield Kind.FEEDBACK, AHEAD + slot + 3, far
+    yield Kind.SETUP, AHEAD + slot, write_setup(0)
+    yield Kind.MEDIA, 4_000_000 + slot, RtpPacket(payload_type=111, payload=b"x").serialize()
+    yield Kind.MEDIA, slot + 5, RtpPacket(payload_type=111, payload=b"").serialize()

@@ -1,4 +1,4 @@
-"""A call over real sockets in real time that is attacked, loses a relay, or loses its receiver.
+"""A call over real sockets in real time that is attacked from outside and by a party, loses a relay, or loses its receiver.
 
 Emulator, five relays and the receiver are processes of their own on loopback. SIGKILL ends a relay or the receiver in a call.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.case import Case
-from campaigns.live_attacker import Attacker, Tapped
+from campaigns.live_attacker import FAR_APART, Attacker, Tapped
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.counters import Totals, ratings_of
 from vcgym.live.call.audio import encoded, tones
@@ -49,6 +49,7 @@ def run(scale: str, folder: Path) -> Iterator[Case]:
     _CONTEXT.set_forkserver_preload([__name__])  # so that a process starts as fast as a fork
     slots = 100 * SECONDS[scale]
     yield _attacked(slots)
+    yield _betrayed(slots)
     for policy, seed in itertools.product(POLICIES, SEEDS[scale]):
         yield _relay_killed(policy, seed, slots)
     yield _receiver_killed(slots)
@@ -89,7 +90,7 @@ def _receive(pipe: Connection, opened: socket.socket, session: Session, policy: 
         nonlocal told
         if node.listening.slot >= told + TELL_SLOTS:
             told = node.listening.slot
-            pipe.send((told, node.listening.totals(), node.refused))
+            pipe.send((told, node.listening.totals(), node.inbox.refused))
         return node.is_done
 
     serve([(opened, node)], done)
@@ -114,8 +115,8 @@ class _Call:
         at, *ends = [one.getsockname() for one in (emulator, *self._ends[:2], receiver)]
         addresses = Addresses(at, [one.getsockname() for one in relays], *ends)
         self.world, self.session = f"{draw.pair}, {draw.stratum}", session_over(scenario, draw, world, secret, addresses)
-        self.relays = {hop_of(one.getsockname()): _Beside(_forward, one, Relay(secret)) for one in relays}
-        self.emulator = _Beside(_forward, emulator, Emulator(secret, world))
+        self.relays = {hop_of(one.getsockname()): _Beside(_forward, one, Relay(secret, unix_us())) for one in relays}
+        self.emulator = _Beside(_forward, emulator, Emulator(secret, world, unix_us()))
         self.receiver = _Beside(_receive, receiver, self.session, policy)
         self.controller, self.attacker = Controller(self.session, live_policy(policy)), Attacker(self.session)
         self.sender = Sender(self.session, encoded(tones(4.0)), 0)
@@ -200,12 +201,32 @@ def _attacked(slots: int) -> Case:
         and relays["wrong tag"] == sent["wrong key", "relay"]
         and relays["spoofed source"] == sent["spoofed", "relay"]
         and not sent["answered", "attacker"]
-        and call.sender.refused == sent["wrong key", "sender"] > 0
+        and call.sender.inbox.refused == sent["wrong key", "sender"] > 0
     )
     attacks = ", ".join(f"{count:,} {attack} to {node}" for (attack, node), count in sent.most_common())
-    refused = {"receiver refused": call.refused, "sender refused": call.sender.refused}
+    refused = {"receiver refused": call.refused, "sender refused": call.sender.inbox.refused}
     found = call.found(before=(100, began), during=(began, ended), after=(ended, slots))
     return Case("attack", held, found | {"attacks": attacks, "emulator": _shown(emulator), "relays": _shown(relays)} | refused)
+
+
+def _betrayed(slots: int) -> Case:
+    """Let a party send nonsense to everyone, before the call and in every second of its middle third."""
+    call, began, ended = _Call(POLICIES[0], SEEDS["small"][0], slots), slots // 3, 2 * slots // 3
+    told = [-1]
+
+    def watch() -> None:
+        if told[-1] < 0 or (began <= call.slot < ended and call.slot >= told[-1] + 100):
+            told.append(call.slot)
+            call.attacker.betray(unix_us(), call.slot)
+
+    call.play(watch)
+    (emulator, relays), sent = call.end(), call.attacker.sent
+    replayed = len(told[1:]) * len(FAR_APART) - 1  # the first number of the first time is new
+    held = call.slot == slots and call.controller.is_done and relays["replayed"] == replayed and not sent["answered", "attacker"]
+    attacks = ", ".join(f"{count:,} {attack} to {node}" for (attack, node), count in sent.most_common())
+    refused = {"receiver refused": call.refused, "sender refused": call.sender.inbox.refused}
+    found = call.found(before=(100, began), during=(began, ended), after=(ended, slots))
+    return Case("insider", held, found | {"attacks": attacks, "emulator": _shown(emulator), "relays": _shown(relays)} | refused)
 
 
 def _relay_killed(policy: str, seed: int, slots: int) -> Case:
@@ -247,6 +268,6 @@ def _receiver_killed(slots: int) -> Case:
     killed, back = events
     recovered = back + RECOVERY_SLOTS
     found = call.found(before=(100, killed), during=(back, recovered, 1), after=(recovered, slots, 1))
-    silent = {"silent": f"{(back - killed) / 100.0:.2f} s", "feedback refused": call.controller.refused}
-    held = call.controller.refused == 0 and back < killed + RECOVERY_SLOTS
+    silent = {"silent": f"{(back - killed) / 100.0:.2f} s", "feedback refused": call.controller.inbox.refused}
+    held = call.controller.inbox.refused == 0 and back < killed + RECOVERY_SLOTS
     return Case("receiver killed", held, found | silent | {"emulator": _shown(emulator), "relays": _shown(relays)})

@@ -25,7 +25,7 @@ def run(scale, folder):
         yield Case(f"mutated {kind}", found["wrong"] == found["code executed"] == 0 and found["longest message"] <= MAX_MESSAGE, found)
 
 
-def _publish(folder):
+def publish_agent(folder):
     import gymnasium
 
     from vcgym.agents.networks.observation import network_for
@@ -48,7 +48,7 @@ def _make(kind, folder):
     if kind == "onnx":
         shutil.copytree(ONNX, folder)
         return
-    _publish(folder)
+    publish_agent(folder)
     if kind == "submission":
         card = json.loads((ONNX / "card.json").read_text())
         del card["onnx"]

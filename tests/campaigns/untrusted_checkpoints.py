@@ -1,4 +1,7 @@
-"""Mutated checkpoints: changed ones are rejected by their hash; forged ones with matching hashes are rejected, or train without harm."""
+"""Mutated checkpoints: changed ones are rejected by their hash; forged ones with matching hashes are rejected, or train without harm.
+
+Configs of studies, mutated or with an environment whose module an import would run, are rejected or used; no module is imported.
+"""
 
 import json
 import os
@@ -12,22 +15,24 @@ import numpy as np
 from campaigns.case import Case
 from campaigns.hostile.mutations import mutated
 from campaigns.hostile.watched import MAX_MESSAGE, Watch, added, run_child
+from campaigns.untrusted_agents import publish_agent
 
 FILES = {"small": 100, "medium": 500, "full": 1250}  # of each kind; with those of untrusted_agents more than 10,000
 PER_CHILD = 500
-ALARM_S = 60
+PROCESSOR_S = 60  # of one use; a hang on a busy machine is told from a wait
 NAMES = ("state.safetensors", "state.json")
+MODULES = ("this", "antigravity", "campaigns.kills", "no.such", "", "a:b")  # an import of the first two would print, and open a browser
 
 
 def run(scale, folder):
-    """Yield a case for changed and one for forged checkpoints."""
-    for kind in ("changed", "forged"):
+    """Yield a case for changed checkpoints, one for forged ones, and one for configs of studies."""
+    for kind in ("changed", "forged", "study"):
         starts = range(0, FILES[scale], PER_CHILD)
         reports = [run_child(__name__, kind, start, min(PER_CHILD, FILES[scale] - start), folder / f"{kind}-{start}") for start in starts]
         found = added(reports)
         silent = found.get("taken", 0) if kind == "changed" else 0
         held = found["wrong"] == found["code executed"] == silent == 0 and found["longest message"] <= MAX_MESSAGE
-        yield Case(f"{kind} checkpoints", held, found)
+        yield Case("configs of studies" if kind == "study" else f"{kind} checkpoints", held, found)
 
 
 def _model(folder):
@@ -80,6 +85,31 @@ def _child(kind, start, count, folder):
     watch.report()
 
 
+def _studies(start, count, folder):
+    from vcgym.agents.config.training import TrainConfig
+    from vcgym.leaderboard.evaluation.participants import study_agents
+    from vcgym.leaderboard.evaluation.suites import SUITES
+    from vcgym.live.call.policies import live_policy
+
+    (folder / "seed-0").mkdir(parents=True)
+    publish_agent(folder / "seed-0" / "agent")
+    whole, path = TrainConfig().model_dump_json(indent=1).encode(), folder / "config.json"
+
+    def use():
+        live_policy(str(folder / "seed-0"))
+        study_agents("sent", folder, SUITES["first"])
+        return "taken"
+
+    watch = Watch()
+    for number in range(-1, count):
+        rng = np.random.default_rng([number + 1, start])
+        path.write_bytes(whole if number < 0 else mutated("config.json", whole, rng)[0])
+        if number % 5 == 0:
+            path.write_bytes(whole.replace(b"vcgym/Call-v0", f"{MODULES[rng.integers(len(MODULES))]}:vcgym/Call-v0".encode(), 1))
+        use() if number < 0 else watch.attempt(str(path), use)
+    watch.report()
+
+
 def _same(name, content, before):
     """Return True for a mutation without effect, such as the layout of a manifest."""
     if name != "manifest.json" or content == before:
@@ -95,7 +125,7 @@ def _forked(use):
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(ALARM_S)
+        signal.setitimer(signal.ITIMER_PROF, PROCESSOR_S)
         try:
             outcome = use()
         except ValueError as error:
@@ -118,4 +148,5 @@ def _forked(use):
 
 
 if __name__ == "__main__":
-    _child(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
+    kind, start, count, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
+    _studies(start, count, folder) if kind == "study" else _child(kind, start, count, folder)

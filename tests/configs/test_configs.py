@@ -17,7 +17,10 @@ from vcgym.agents.config.allocator import AllocatorConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
+from vcgym.agents.evaluation.environments import make_envs
 from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.envs.call.features.forecast import Forecast
 from vcgym.leaderboard.bench.config import BenchConfig
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
@@ -29,6 +32,7 @@ from vcgym.leaderboard.tuning.order_search import OrderConfig
 from vcgym.leaderboard.tuning.rate_search import RateConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
+from vcgym.predictors.published import shipped_network
 from vcgym.scripts.console import command
 from vcgym.scripts.importing.command import DataCommand
 
@@ -105,6 +109,32 @@ def test_a_rule_may_be_an_argument():
     assert EnvConfig.model_validate_json(config.model_dump_json()) == config
     with pytest.raises(ValidationError, match=r"_target_ is 'os\.system'; allowed: a class of vcgym\.baselines"):
         EnvConfig(id="vcgym/Relay-v0", options={"receiver": {"_target_": "os.system", "command": "true"}})
+
+
+FORECAST = {
+    "_target_": "vcgym.envs.call.features.forecast.Forecast",
+    "predictor": {"_target_": "vcgym.predictors.published.shipped_network"},
+    "jitter": {"_target_": "vcgym.baselines.receivers.wmjitter.WMJitter", "quantile": 0.9},
+}
+
+
+def test_added_features_may_be_an_argument():
+    written = f"[{json.dumps(FORECAST)}]".replace('"', "")
+    typed = built("train", "env=relay", f"env.options.features={written}").env
+    read = EnvConfig(id="vcgym/Relay-v0", options={"features": [FORECAST]})
+    for config in (typed, read, EnvConfig.model_validate_json(typed.model_dump_json())):
+        assert config.options["features"] == [Forecast(shipped_network(), WMJitter(quantile=0.9))]
+        assert config.model_dump_json() == typed.model_dump_json()
+    envs = make_envs(read, 1, "validation")
+    plain = make_envs(EnvConfig(id="vcgym/Relay-v0"), 1, "validation")
+    assert envs.observation_space.shape[-1] - plain.observation_space.shape[-1] == 17  # one feature of each path
+    envs.close()
+    plain.close()
+
+
+def test_a_bad_added_feature_is_refused_by_its_place():
+    with pytest.raises(ValidationError, match=r"features\[1\]: _target_ is 'os\.system'; allowed: a class of vcgym\.baselines"):
+        EnvConfig(id="vcgym/Relay-v0", options={"features": [FORECAST, {"_target_": "os.system", "command": "true"}]})
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -67,7 +67,8 @@ def test_what_is_no_rule_is_refused_in_one_line(written, message):
     assert "\n" not in str(refused.value)
 
 
-def test_a_plug_in_goes_by_the_name_of_its_entry_point_or_by_its_class(monkeypatch):
-    offered = EntryPoint("my_rule", f"{RULES[0].__module__}:WMJitter", configured.PLUGINS)
-    monkeypatch.setattr(configured, "entry_points", lambda group: [offered] if group == configured.PLUGINS else [])
+@pytest.mark.parametrize("of", ["vcgym.rules", "vcgym.features", "vcgym.rewards"])
+def test_a_plug_in_goes_by_the_name_of_its_entry_point_or_by_its_class(monkeypatch, of):
+    offered = EntryPoint("my_rule", f"{RULES[0].__module__}:WMJitter", of)
+    monkeypatch.setattr(configured, "plugins_of", lambda group: [offered] if group == of else [])
     assert rule_from({"_target_": "my_rule", "quantile": 0.5}, "receiver") == WMJitter(quantile=0.5)

@@ -1,4 +1,4 @@
-"""NADA written as in RFC 8698, with lists of packets instead of counters."""
+"""NADA written as in RFC 8698, and with the limit of ns3-rmcat, with lists of packets instead of counters."""
 
 import math
 
@@ -59,6 +59,7 @@ class PlainNada:
         if recent and queuing >= p.warps_from_ms:
             queuing = p.warps_from_ms * math.exp(-p.warping * (queuing - p.warps_from_ms) / p.warps_from_ms)
         x = queuing + p.mark_penalty_ms * (self.p_mark / p.mark_reference) ** 2 + p.loss_penalty_ms * (self.p_loss / p.loss_reference) ** 2
+        x = x if x < p.max_signal_ms else p.max_signal_ms
         if self.lost == 0 and all(one["delay"] - self.base <= p.no_queue_ms for one in log):
             self.r = max(self.r, (1 + min(p.max_ramp_up, p.ramp_up_queuing_ms / (rtt + p.report_ms + p.filter_ms))) * self.r_recv)
         else:

@@ -122,7 +122,7 @@ class PlainScreamV1(PlainAcks):
             self.rate *= p.beta_rate if self.pending == "loss" else p.beta_mark
             self.pending = None
         else:
-            current, queue = max(sent, acked), 8 * news.waiting_bytes
+            current, queue = max(sent, acked), 8 * max(0, news.waiting_bytes - news.frame_bytes)
             step = min(p.ramp_up_bps_per_s, self.rate / 2) * p.adjust_ms / 1000
             scale = 1.0 if self.last_max is None else max(0.2, min(1.0, (4 * (self.rate - self.last_max) / self.last_max) ** 2))
             if self.fast:

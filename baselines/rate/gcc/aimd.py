@@ -52,13 +52,28 @@ def start_aimd(aimd, start_bps, now_us):
 
 @kernel
 def control(aimd, variant, usage, received_bps, rtt_us, now_us, beta=BETA, growth=GROWTH):
-    """Update once and return the target in bit/s; with a negative `received_bps` (no new value) the last one is used."""
+    """Update once and return the target in bit/s.
+
+    Args:
+        aimd: record of AIMD, updated.
+        variant: WEBRTC or DRAFT.
+        usage: NORMAL, OVERUSE or UNDERUSE, of the over-use detector.
+        received_bps: float64, R_hat in bit/s; negative if there is no new value: the last one is used.
+        rtt_us: int64, round trip, above 0.
+        now_us: int64, current time; must not decrease from call to call.
+        beta: float64, factor on R_hat after over-use, 0.1 to 1.
+        growth: float64, factor per second far from the capacity, 1 to 4.
+
+    Returns:
+        Target in bit/s, float64, at least MIN_BPS.
+    """
     if received_bps >= 0.0:
         aimd.received_bps = received_bps
     if usage == OVERUSE:
         aimd.state = DECREASE
     elif usage == UNDERUSE:
         aimd.state = HOLD
+    # The time spent holding must not count as time of increase.
     elif usage == NORMAL and aimd.state == HOLD:
         aimd.state, aimd.changed_us = INCREASE, now_us
     if aimd.state == INCREASE:
@@ -88,6 +103,7 @@ def _near_capacity(aimd, variant):
     if aimd.capacity_kbps < 0.0:
         return False
     off_kbps = aimd.received_bps / 1000.0 - aimd.capacity_kbps
+    # More arrives than the estimated capacity explains: the bottleneck has changed.
     if off_kbps > _SPREADS * deviation_kbps(aimd, variant):
         aimd.capacity_kbps = _NONE
         aimd.variance = aimd.variance if variant == WEBRTC else 0.0
@@ -109,6 +125,7 @@ def _increase(aimd, variant, rtt_us, now_us, growth):
         more_bps = aimd.target_bps * (growth ** min(dt_s, 1.0) - 1.0)
         more_bps = max(more_bps, 1000.0) if variant == WEBRTC else more_bps
     max_bps = 1.5 * aimd.received_bps + (10_000.0 if variant == WEBRTC else 0.0)
+    # A target above the bound, because less is sent than allowed, is not raised; neither is it lowered.
     if aimd.target_bps < max_bps:
         aimd.target_bps = min(aimd.target_bps + more_bps, max_bps)
 

@@ -215,12 +215,14 @@ def _start(gcc, start):
 def _hear(gcc, record):
     """Update with one packet of a report, the same in both variants."""
     if record.known_us != gcc.known_us:
+        # Differences of delays across a long silence say nothing about the queue.
         if gcc.known_us >= 0 and record.known_us - gcc.known_us > _SILENCE_US:
             clear_groups(gcc.groups)
             clear_trendline(gcc.trendline)
             clear_kalman(gcc.kalman)
             clear_detector(gcc.detector)
         gcc.known_us = record.known_us
+        # A new report: its round trip is the minimum over its packets.
         gcc.rtt_us = 1 << 40
     count(gcc.loss, record.arrived_us < 0)
     if record.arrived_us >= 0:
@@ -239,6 +241,7 @@ def _control_delay(gcc, variant, now_us, beta, growth):
     received_bps = gcc.received.estimate_kbps * 1000.0 if gcc.received.estimate_kbps >= 0.0 else -1.0
     usage = gcc.detector.usage
     if usage == OVERUSE:
+        # There is no received rate to decrease to yet.
         if received_bps < 0.0:
             gcc.aimd.target_bps, gcc.aimd.changed_us = gcc.aimd.target_bps / 2.0, now_us
             return

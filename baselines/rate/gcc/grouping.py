@@ -56,7 +56,16 @@ def clear_groups(groups):
 
 @kernel
 def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
-    """Add one packet, in order of arrival; return True if it gives a new sample."""
+    """Add one arrived packet of a report; return True if it gives a new sample.
+
+    Args:
+        groups: record of GROUPS, updated; a new sample is in `variation_us`, `departures_us` and `at_us`.
+        variant: WEBRTC or DRAFT.
+        prefilter: bool, merge bursts.
+        sent_us: int64, send time.
+        arrived_us: int64, arrival at the receiver.
+        known_us: int64, arrival of the report at the sender; only WEBRTC reads it.
+    """
     if variant == WEBRTC:
         return add_webrtc(groups, prefilter, sent_us, arrived_us, known_us)
     return add_draft(groups, prefilter, sent_us, arrived_us, known_us)
@@ -64,11 +73,20 @@ def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
 
 @kernel
 def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
-    """Add one packet as in libwebrtc."""
+    """Add one arrived packet as in libwebrtc; return True if it gives a new sample.
+
+    Args:
+        groups: record of GROUPS, updated.
+        prefilter: bool, merge bursts.
+        sent_us: int64, send time; a packet sent before the open group is ignored.
+        arrived_us: int64, arrival at the receiver.
+        known_us: int64, arrival of the report at the sender; a jump of the receiver's clock shows in the difference of both.
+    """
     group = groups.open
     if groups.complete == 0:
         _open(groups, sent_us, arrived_us, known_us)
         return False
+    # A packet of an older group arrived late: its group is closed.
     if sent_us < group.first_sent_us:
         return False
     gap_us = arrived_us - group.complete_us
@@ -82,11 +100,13 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
     sampled = groups.complete == 2
     if sampled:
         arrivals_us = group.complete_us - groups.before.complete_us
+        # Far more time passed on the receiver's clock than at the sender: the clock was set, and no difference across it means anything.
         if arrivals_us - (group.known_us - groups.before.known_us) >= _CLOCK_JUMP_US:
             clear_groups(groups)
             return False
         if arrivals_us < 0:
             groups.reordered += 1
+            # The open group stays, and would drop every further sample too: start anew.
             if groups.reordered >= _REORDERED:
                 clear_groups(groups)
             return False
@@ -99,7 +119,15 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
 
 @kernel
 def add_draft(groups, prefilter, sent_us, arrived_us, known_us):
-    """Add one packet as in the draft."""
+    """Add one arrived packet as in the draft; return True if it gives a new sample.
+
+    Args:
+        groups: record of GROUPS, updated.
+        prefilter: bool, merge bursts.
+        sent_us: int64, send time; a packet not sent after the open group began is ignored.
+        arrived_us: int64, arrival at the receiver; a packet that arrived before the newest of the group is ignored.
+        known_us: int64, arrival of the report at the sender; stored only.
+    """
     group = groups.open
     if groups.complete == 0:
         _open(groups, sent_us, arrived_us, known_us)

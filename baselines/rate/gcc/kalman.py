@@ -53,7 +53,14 @@ def _min_gap_ms(kalman, departures_ms):
 
 @kernel
 def add_scalar(kalman, variation_ms, departures_ms, chi):
-    """Update with one sample and return m. With `chi` 0 the noise variance is constant."""
+    """Update with one sample and return m in ms, float64.
+
+    Args:
+        kalman: record of KALMAN, updated.
+        variation_ms: float64, d, delay variation between two groups.
+        departures_ms: float64, gap between their departures.
+        chi: float64, learning rate of the noise variance, below 1; 0: the variance is constant.
+    """
     if chi > 0.0:
         share = (1.0 - chi) ** (30.0 * _min_gap_ms(kalman, departures_ms) / 1000.0)
         limit = _CLIPS * math.sqrt(kalman.variance)

@@ -73,7 +73,16 @@ def control_draft(loss, low=LOW, high=HIGH):
 
 @kernel
 def control_webrtc(loss, delay_bps, rtt_us, now_us, low=LOW, high=HIGH):
-    """Return the target after a report; `delay_bps`: the delay-based target."""
+    """Return the target after a report, in bit/s, float64.
+
+    Args:
+        loss: record of LOSS, updated.
+        delay_bps: float64, delay-based target in bit/s.
+        rtt_us: int64, round trip; it lengthens the interval between two decreases.
+        now_us: int64, current time; must not decrease from call to call.
+        low: float64, loss up to which the target increases, 0 to 1.
+        high: float64, loss above which it decreases, 0 to 1.
+    """
     if loss.packets >= _MIN_PACKETS:
         loss.share = np.float64((loss.lost * 256) // loss.packets) / 256.0
         loss.share_us, loss.cut = now_us, 0
@@ -85,6 +94,7 @@ def control_webrtc(loss, delay_bps, rtt_us, now_us, low=LOW, high=HIGH):
         loss.target_bps = delay_bps
         return delay_bps
     _remember(loss, now_us)
+    # No evaluation yet, or one too old to act on.
     if loss.share < 0.0 or now_us - loss.share_us >= _REPORT_HOLDS_US:
         return loss.target_bps
     if loss.share <= low:

@@ -50,7 +50,18 @@ def clear_detector(detector):
 
 @kernel
 def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down):
-    """Update with one sample and return the usage: `modified` is compared with the threshold; `trend` (slope or offset) must not fall."""
+    """Update with one sample and return the usage: NORMAL, OVERUSE or UNDERUSE.
+
+    Args:
+        detector: record of DETECTOR, updated.
+        modified: float64, modified trend T, compared with the threshold in ms.
+        trend: float64, slope (trendline) or offset (Kalman filter); over-use needs one that does not fall.
+        samples: int64, samples so far; below 2 the usage is NORMAL and nothing is learned.
+        departures_ms: float64, gap between the departures of the two groups.
+        at_us: int64, time of the sample.
+        k_up: float64, rate at which the threshold rises, per ms, 0 to 1.
+        k_down: float64, rate at which it falls, per ms, 0 to 1.
+    """
     if samples < 2:
         detector.usage = NORMAL
         return detector.usage
@@ -70,10 +81,19 @@ def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down
 
 @kernel
 def adapt(detector, modified, at_us, k_up, k_down):
-    """Adapt the threshold to |T|."""
+    """Adapt the threshold to |T|.
+
+    Args:
+        detector: record of DETECTOR, updated.
+        modified: float64, modified trend T.
+        at_us: int64, time of the sample.
+        k_up: float64, rate at which the threshold rises, per ms, 0 to 1.
+        k_down: float64, rate at which it falls, per ms, 0 to 1.
+    """
     size = abs(modified)
     dt_ms = 0.0 if detector.at_us < 0 else min((at_us - detector.at_us) / 1000.0, _MAX_DT_MS)
     detector.at_us = at_us
+    # A sudden spike, as of a route change, would raise the threshold for a long time.
     if size > detector.threshold_ms + _OUTLIER_MS:
         return
     k = k_up if size >= detector.threshold_ms else k_down

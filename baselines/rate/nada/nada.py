@@ -15,6 +15,7 @@ RMIN and RMAX are the minimum and maximum rate of the call; r_ref starts at the 
 Left out: the whole milliseconds of ns3-rmcat and its update in the middle of a report; its own detection of missing reports.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ _MAX_SHAPED = 0.05  # RFC 8698 5.2.1
 
 @rule(Control.RATE)
 class Nada(NamedTuple):
-    """Parameters of RFC 8698, figure 3, with their symbols there.
+    """Parameters of RFC 8698, figure 3, with their symbols there, and one of the authors' program.
 
     Attributes:
         priority: PRIO, weight of the flow.
@@ -64,6 +65,7 @@ class Nada(NamedTuple):
         mark_reference: PMRREF, share of marks that costs `mark_penalty_ms`.
         loss_penalty_ms: DLOSS.
         mark_penalty_ms: DMARK.
+        max_signal_ms: XMAX of ns3-rmcat (500 there), maximum of x_curr; inf: none, as RFC 8698 prints it.
         smoothing: ALPHA, weight of the newest shares of loss and marks.
         frames_per_s: FPS, for the rate-shaping buffer.
         encoder_yields: BETA_V, reduction of the encoder's rate by the buffer; 0: none.
@@ -88,6 +90,7 @@ class Nada(NamedTuple):
     mark_reference: float = 0.01
     loss_penalty_ms: float = 10.0
     mark_penalty_ms: float = 2.0
+    max_signal_ms: float = math.inf
     smoothing: float = 0.1
     frames_per_s: float = 30.0
     encoder_yields: float = 0.1
@@ -100,8 +103,8 @@ _RANGES = {
     "priority": (0.01, 100.0), "x_reference_ms": _MS, "kappa": (0.0, 10.0), "eta": (0.0, 100.0), "tau_ms": _MS, "report_ms": _MS,
     "log_ms": _MS, "no_queue_ms": (0.0, 1e4), "filter_ms": (0.0, 1e4), "max_ramp_up": _SHARE, "ramp_up_queuing_ms": (0.0, 1e4),
     "loss_memory": (0.0, 1e4), "warps_from_ms": _MS, "warping": (0.0, 100.0), "loss_reference": (1e-6, 1.0), "mark_reference": (1e-6, 1.0),
-    "loss_penalty_ms": (0.0, 1e4), "mark_penalty_ms": (0.0, 1e4), "smoothing": _SHARE, "frames_per_s": (1.0, 1000.0),
-    "encoder_yields": _SHARE, "sending_rises": _SHARE,
+    "loss_penalty_ms": (0.0, 1e4), "mark_penalty_ms": (0.0, 1e4), "max_signal_ms": (1.0, math.inf), "smoothing": _SHARE,
+    "frames_per_s": (1.0, 1000.0), "encoder_yields": _SHARE, "sending_rises": _SHARE,
 }  # fmt: skip
 
 STATE = np.dtype(

@@ -53,7 +53,19 @@ def clear_log(log):
 
 @kernel
 def add_packet(log, window_us, packet, size_bytes, sent_us, arrived_us, known_us, marked):
-    """Add an arrived packet, in order of packet numbers; `window_us`: LOGWIN."""
+    """Add an arrived packet.
+
+    Args:
+        log: record of LOG, updated.
+        window_us: int64, LOGWIN, above 0.
+        packet: int64, packet number, above those of all packets added before.
+        size_bytes: int64, including all headers.
+        sent_us: int64, send time.
+        arrived_us: int64, arrival at the receiver.
+        known_us: int64, arrival of the report at the sender.
+        marked: int64, 1: congestion experienced; else 0.
+    """
+    # A flow that was silent starts anew: the queue it knew is gone.
     if log.after > log.first and sent_us - _sent_us(log, log.after - 1) > _SILENCE_US:
         clear_log(log)
     delay_us = arrived_us - sent_us

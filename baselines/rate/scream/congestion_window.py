@@ -60,7 +60,19 @@ def note_under_way(cwnd, under_way_bytes, now_us):
 
 @kernel
 def react(params, cwnd, lost, marked, rtt_us, now_us):
-    """Cut the window after a loss or a mark and return the event (4.1.2.1)."""
+    """Cut the window after a loss or a mark (4.1.2.1).
+
+    Args:
+        params: ScreamV1.
+        cwnd: record of CWND, updated.
+        lost: int64, lost packets of the report.
+        marked: int64, marked packets of the report.
+        rtt_us: float64, s_rtt.
+        now_us: int64, current time.
+
+    Returns:
+        The event: NOTHING, LOSS or MARK.
+    """
     if (lost == 0 and marked == 0) or now_us - cwnd.event_us < rtt_us:
         return NOTHING
     cwnd.event_us = cwnd.trouble_us = now_us
@@ -71,7 +83,17 @@ def react(params, cwnd, lost, marked, rtt_us, now_us):
 
 @kernel
 def grow(params, cwnd, acked_bytes, under_way_bytes, queuing_us, target_us, trend):
-    """Update the window after a report without an event (4.1.2.2)."""
+    """Update the window after a report without an event (4.1.2.2).
+
+    Args:
+        params: ScreamV1.
+        cwnd: record of CWND, updated; `note_under_way` has stored the bytes in flight of this report.
+        acked_bytes: int64, bytes newly acknowledged.
+        under_way_bytes: int64, bytes in flight after the report.
+        queuing_us: int64, qdelay, at least 0.
+        target_us: float64, target of qdelay, above 0.
+        trend: float64, qdelay_trend, 0 to 1.
+    """
     if cwnd.fast == 1:
         if trend < params.fast_below_trend:
             if 1.5 * under_way_bytes + acked_bytes > cwnd.bytes:
@@ -87,7 +109,14 @@ def grow(params, cwnd, acked_bytes, under_way_bytes, queuing_us, target_us, tren
 
 @kernel
 def resume(params, cwnd, trend, now_us):
-    """Resume fast increase after a time without congestion (4.1.2.7)."""
+    """Resume fast increase after a time without congestion (4.1.2.7).
+
+    Args:
+        params: ScreamV1.
+        cwnd: record of CWND, updated.
+        trend: float64, qdelay_trend, 0 to 1.
+        now_us: int64, current time.
+    """
     if trend >= params.resumes_below_trend:
         cwnd.trouble_us = now_us
     elif cwnd.fast == 0 and now_us - cwnd.trouble_us >= params.resumes_after_s * 1e6:

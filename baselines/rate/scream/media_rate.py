@@ -10,9 +10,11 @@
         rate *= TARGET_RATE_SCALE_RTP_QDELAY                             if queue / cur > RTP_QDELAY_TH
     rate <= max(cur, captured, median captured) (2 - trend_mem), and within the bounds of the call
 
-queue: bits in the send queue; captured: rate of the sources, with its upper median over the last 10 s. last_max is also set when fast
-increase ends. RFC 8298 gives d without "- rate", which would grow without limit and keep a standing queue; the published code has it. As in
-the published code, a loss takes effect at the next adjustment, although the RFC demands a prompt reaction.
+queue: bits in the send queue without the newest frame; captured: rate of the sources, with its upper median over the last 10 s. last_max is
+also set when fast increase ends. The newest frame is no standing queue: it waits at the sender while it is paced. RFC 8298 does not take it
+off, the published code does; with it a rate whose adjustments fall together with captures would shrink on an empty link. RFC 8298 gives d
+without "- rate", which would grow without limit and keep a standing queue; the published code has it. As in the published code, a loss
+takes effect at the next adjustment, although the RFC demands a prompt reaction.
 """
 
 import numpy as np
@@ -84,7 +86,7 @@ def adjust(params, media, fast, trend, memory, status, acked_bytes, min_bps, max
         media.bps *= params.beta_rate if media.event == LOSS else params.beta_mark
         media.event = NOTHING
     else:
-        queued_bits = 8.0 * status.waiting_bytes
+        queued_bits = 8.0 * max(status.waiting_bytes - status.frame_bytes, 0)
         media.bps = _changed(params, media, fast, trend, current_bps, queued_bits)
         media.bps = min(media.bps, max(current_bps, captured_bps, _median(media)) * (2.0 - memory))
     media.bps = min(max(media.bps, min_bps), max_bps)

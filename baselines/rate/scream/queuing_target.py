@@ -47,7 +47,14 @@ def clear_target(target, low_ms):
 
 @kernel
 def count_round_trip(target, loss_event, rtt_us, now_us):
-    """Count a loss event, or a round trip without one."""
+    """Count a loss event, or a round trip without one.
+
+    Args:
+        target: record of TARGET; `loss_event_rate` is updated.
+        loss_event: bool, the report caused a loss event.
+        rtt_us: float64, s_rtt.
+        now_us: int64, current time.
+    """
     if loss_event:
         target.loss_event_rate = _KEEPS * target.loss_event_rate + (1.0 - _KEEPS)
         target.counted_us = now_us
@@ -58,10 +65,18 @@ def count_round_trip(target, loss_event, rtt_us, now_us):
 
 @kernel
 def adjust_target(target, queuing_us, low_ms, high_ms):
-    """Update the target with one delay."""
+    """Update the target with the delay of one report.
+
+    Args:
+        target: record of TARGET, updated.
+        queuing_us: int64, qdelay, at least 0.
+        low_ms: float64, minimum target, above 0; the same at every call.
+        high_ms: float64, maximum target, at least `low_ms`.
+    """
     low_us, high_us = low_ms * 1000.0, high_ms * 1000.0
     target.history[target.next % _OF_VARIANCE] = queuing_us / low_us
     target.next += 1
+    # The history begins with zeros, as after a time without queue, so it always counts in full length.
     recent, total, squares = 0.0, 0.0, 0.0
     for i in range(_OF_VARIANCE):
         value = target.history[(target.next + i) % _OF_VARIANCE]

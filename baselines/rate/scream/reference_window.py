@@ -65,7 +65,14 @@ def clear_reference(window, min_window_bytes):
 
 @kernel
 def average(params, window, acks, now_us):
-    """Update the averages with a report."""
+    """Update the averages with a report.
+
+    Args:
+        params: ScreamV2.
+        window: record of WINDOW, updated.
+        acks: record of ACKS after `close_report`, of a report with at least one arrived packet; read only.
+        now_us: int64, current time.
+    """
     window.delivered += acks.new_packets
     window.marked += acks.new_marked
     if now_us - window.alpha_us >= min(acks.rtt_us, _ALPHA_EVERY_US):
@@ -82,18 +89,35 @@ def average(params, window, acks, now_us):
 
 @kernel
 def is_l4s_active(params, window, rtt_us, rate_bps):
-    """Return True if L4S is enabled and packets are being marked."""
+    """Return True if L4S is enabled and packets are being marked.
+
+    Args:
+        params: ScreamV2.
+        window: record of WINDOW; read only.
+        rtt_us: float64, s_rtt, above 0.
+        rate_bps: float64, target rate in bit/s, above 0.
+    """
     return params.l4s and window.alpha >= 2.0 * 8e6 * params.mss_bytes / (rate_bps * rtt_us)
 
 
 @kernel
 def shrink(params, window, acks, target_us, l4s_active, now_us):
-    """Reduce the window after loss, marks or delay; return True if it was reduced."""
+    """Reduce the window after loss, marks or delay; return True if it was reduced.
+
+    Args:
+        params: ScreamV2.
+        window: record of WINDOW, updated.
+        acks: record of ACKS after `close_report`; read only.
+        target_us: float64, target of qdelay, above 0.
+        l4s_active: bool, as returned by `is_l4s_active`: marks then replace the reaction to delay.
+        now_us: int64, current time.
+    """
     if now_us - window.congested_us < min(params.virtual_rtt_ms * 1000.0, acks.rtt_us):
         return False
     delayed = acks.queuing_us > target_us / 2.0 and not l4s_active
     if not delayed and acks.new_lost == 0 and acks.new_marked == 0:
         return False
+    # Several reductions for one congestion must not move the inflection point down with the window.
     if now_us - window.inflected_us > _INFLECTS_EVERY_US:
         window.inflected_us, window.inflection_bytes = now_us, window.bytes
     if acks.new_lost > 0:
@@ -121,7 +145,15 @@ def _yield_to_marks(params, window, now_us):
 
 @kernel
 def increment(params, window, acks, l4s_active, now_us):
-    """Return the number of bytes by which a report may increase the window."""
+    """Return the number of bytes by which a report may increase the window, float64, at least 0.
+
+    Args:
+        params: ScreamV2.
+        window: record of WINDOW; read only.
+        acks: record of ACKS after `close_report`; read only.
+        l4s_active: bool, as returned by `is_l4s_active`.
+        now_us: int64, current time.
+    """
     segments = window.bytes / params.mss_bytes
     scale = (4.0 * (window.bytes - window.inflection_bytes) / window.inflection_bytes) ** 2
     lowest = max(_MIN_SCALE, min(1.0, segments / 50.0)) if l4s_active else _MIN_SCALE
@@ -134,7 +166,16 @@ def increment(params, window, acks, l4s_active, now_us):
 
 @kernel
 def grow(params, window, acks, l4s_active, at_most, now_us):
-    """Increase the window after a report if enough bytes are in flight; `at_most`: the rate is at the call's maximum."""
+    """Increase the window after a report if enough bytes are in flight.
+
+    Args:
+        params: ScreamV2.
+        window: record of WINDOW; `bytes` is updated.
+        acks: record of ACKS after `close_report`; read only.
+        l4s_active: bool, as returned by `is_l4s_active`.
+        at_most: bool, the rate is at the call's maximum: the window stays.
+        now_us: int64, current time.
+    """
     grown = window.bytes + increment(params, window, acks, l4s_active, now_us)
     max_bytes = params.mss_bytes + params.head_room * max(window.max_bytes, window.max_before_bytes)
     if grown <= max_bytes and not at_most:

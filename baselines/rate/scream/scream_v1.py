@@ -110,6 +110,7 @@ STATE = np.dtype(
             ("media", MEDIA_RATE),
             ("waiting_bytes", "i8"),
             ("captured_bytes", "i8"),
+            ("frame_bytes", "i8"),
             ("min_bps", "f8"),
             ("max_bps", "f8"),
         ],
@@ -138,7 +139,7 @@ def _init(params, state, s, start, key):
     clear_target(scream.target, params.target_low_ms)
     clear_window(scream.cwnd, params)
     clear_media_rate(scream.media, start.start_bps)
-    scream.waiting_bytes = scream.captured_bytes = 0
+    scream.waiting_bytes = scream.captured_bytes = scream.frame_bytes = 0
     scream.min_bps, scream.max_bps = start.min_bps, start.max_bps
 
 
@@ -151,7 +152,7 @@ def _update(params, state, s, record):
 def _see_sender(params, state, s, status):
     scream = state.scream[s]
     scream.waiting_bytes, scream.captured_bytes = status.waiting_bytes, status.captured_bytes
-    scream.acks.sent_bytes = status.sent_bytes
+    scream.frame_bytes, scream.acks.sent_bytes = status.frame_bytes, status.sent_bytes
 
 
 @decide.register(ScreamV1)
@@ -211,7 +212,7 @@ def _on_report(params, scream, now_us):
         adjust_target(target, acks.queuing_us, params.target_low_ms, params.target_high_ms)
     resume(params, cwnd, trend.trend, now_us)
     note_event(scream.media, event)
-    status = SenderStatus(scream.waiting_bytes, scream.captured_bytes, acks.sent_bytes, 0, 0, 0)
+    status = SenderStatus(scream.waiting_bytes, scream.captured_bytes, acks.sent_bytes, 0, scream.frame_bytes, 0)
     adjust(
         params, scream.media, cwnd.fast, trend.trend, trend.memory, status, acks.acked_bytes, scream.min_bps, scream.max_bps, now_us
     )

@@ -41,7 +41,15 @@ def clear_trend(trend):
 
 @kernel
 def follow(trend, share, rtt_us, now_us, weight):
-    """Add the queuing delay, as a share of the target, if a sample is due."""
+    """Add the queuing delay if a sample is due.
+
+    Args:
+        trend: record of TREND, updated.
+        share: float64, qdelay divided by its target, at least 0.
+        rtt_us: float64, s_rtt.
+        now_us: int64, current time.
+        weight: float64, QDELAY_WEIGHT, 0 to 1.
+    """
     if now_us - trend.at_us < min(rtt_us, _EVERY_US):
         return
     trend.at_us = now_us

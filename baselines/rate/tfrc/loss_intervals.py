@@ -83,6 +83,7 @@ def packet_fate(intervals, packet, sent_us, lost, rtt_us, size_bytes, received_b
 def _lose(intervals, packet, sent_us, rtt_us, size_bytes, received_bps):
     if intervals.event_packet >= 0 and sent_us - intervals.event_us <= rtt_us:
         return 0
+    # Before the first event no interval was measured: use the one for which the equation gives the received rate (RFC 5348 6.3.1).
     if intervals.event_packet < 0:
         rate_bps = received_bps if received_bps > 0.0 else 8.0 * size_bytes / (2.0 * rtt_us * 1e-6)
         close_interval(intervals, 1.0 / loss_rate_of(size_bytes, rtt_us * 1e-6, rate_bps))

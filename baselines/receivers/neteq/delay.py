@@ -108,6 +108,7 @@ def _optimize_underrun(params, state, s, now_ms, delay_ms):
         if state.interval_ms[s] == _NONE_MS:
             state.interval_ms[s] = now_ms
         ended = now_ms - state.interval_ms[s] > params.resample_interval_ms
+        # The sample is the maximum of the interval that this packet ends, without this packet.
         sample_ms = state.max_ms[s]
         state.max_ms[s] = delay_ms if ended else max(state.max_ms[s], delay_ms)
         if not ended:

@@ -93,7 +93,15 @@ def quantile_bucket(histogram, s, quantile):
 
 @kernel
 def cheapest_bucket(histogram, s, bucket_us, base_us, us_per_loss_percent):
-    """Return the lowest bucket i that minimises max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i."""
+    """Return the lowest bucket i that minimises max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i.
+
+    Args:
+        histogram: state; read only.
+        s: int64, row.
+        bucket_us: int64, width of a bucket, above 0.
+        base_us: int64, wait that costs nothing.
+        us_per_loss_percent: int64, price of one percent of probability beyond the bucket, at least 0.
+    """
     beyond = ONE
     best, best_cost = 0, np.iinfo(np.int64).max
     for i in range(BUCKETS):

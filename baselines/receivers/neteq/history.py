@@ -61,7 +61,15 @@ def newest_timestamp(history, s):
 
 @kernel
 def relative_delay_ms(history, s, timestamp, arrived_ms, samples_per_ms):
-    """Return the delay (whole ms, at least 0) of a packet relative to ref; row `s` must not be empty."""
+    """Return the delay of a packet relative to ref, int64 whole ms, at least 0.
+
+    Args:
+        history: ArrivalHistory; row `s` is not empty.
+        s: int64, row.
+        timestamp: int64, timestamp in samples, unwrapped.
+        arrived_ms: int64, arrival.
+        samples_per_ms: int64, clock rate of the timestamps, at least 1.
+    """
     ref = history.fast_first[s]
     waited_ms = arrived_ms - history.fast_arrived_ms[s, ref]
     return max(0, waited_ms - (timestamp // samples_per_ms - history.fast_timestamp[s, ref] // samples_per_ms))
@@ -70,6 +78,14 @@ def relative_delay_ms(history, s, timestamp, arrived_ms, samples_per_ms):
 @kernel
 def take_in(history, s, timestamp, arrived_ms, samples, samples_per_ms):
     """Add one packet; return False if it is rejected.
+
+    Args:
+        history: ArrivalHistory; row `s` is updated.
+        s: int64, row.
+        timestamp: int64, timestamp in samples, unwrapped.
+        arrived_ms: int64, arrival.
+        samples: int64, length of the packet in samples, at least 1.
+        samples_per_ms: int64, clock rate of the timestamps, at least 1.
 
     Raises:
         ValueError: more different timestamps within 2000 ms than the capacity.

@@ -60,7 +60,16 @@ def start_emissions(emissions):
 
 @kernel
 def expect_emission(emissions, packet, path, transmit_ms, jitter_ms, forecast_ms):
-    """Remember a packet that leaves on `path`."""
+    """Remember a packet that leaves; it replaces the one AWAITED packets before.
+
+    Args:
+        emissions: record of EMISSIONS, updated.
+        packet: int64, packet number.
+        path: int64, path chosen for it.
+        transmit_ms: float64, input of the forecast: transmit delay.
+        jitter_ms: float64, input of the forecast: lag.
+        forecast_ms: float64, forecast end-to-end delay, without correction.
+    """
     entry = emissions.expected[packet & _MASK]
     entry.packet = packet
     entry.path = path

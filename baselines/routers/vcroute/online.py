@@ -111,7 +111,14 @@ def correction(w, transmit_ms, jitter_ms):
 
 @kernel
 def correct(w, packet, e2e_ms, step):
-    """Update w with the end-to-end delay of an emitted packet."""
+    """Update w with the end-to-end delay of an emitted packet.
+
+    Args:
+        w: record of WEIGHTS of the packet's path, updated.
+        packet: record of EXPECTED: inputs and forecast at departure.
+        e2e_ms: float64, delay from capture to emission.
+        step: float64, share of the error that one update corrects, 0 to 1.
+    """
     transmit, jitter = PER_100_MS * packet.transmit_ms, PER_100_MS * packet.jitter_ms
     error_ms = e2e_ms - packet.forecast_ms - correction(w, packet.transmit_ms, packet.jitter_ms)
     share_ms = step * error_ms / (1.0 + transmit * transmit + jitter * jitter)

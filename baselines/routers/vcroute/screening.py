@@ -64,7 +64,14 @@ def renew_limit(screen_limit, slot):
 
 @kernel
 def screen(screening, s, key, counter):
-    """Mark the paths that pass; their draws of stream `key` are consecutive, `counter` is the draw of path 0."""
+    """Mark the paths whose draw may be below the limit.
+
+    Args:
+        screening: Screening; `passes` of row `s` is overwritten.
+        s: int64, session.
+        key: uint64, random stream.
+        counter: int64, number of the draw of path 0; those of the other paths follow.
+    """
     bounds, passes = screening.upper_bound[s], screening.passes[s]
     for path in range(bounds.size):
         passes[path] = 1 if bits64(key, counter + path) <= bounds[path] else 0
@@ -97,6 +104,7 @@ def _lowest_of_many(call, arms, screening, s, slot):
         _renew_upper_bounds(call, arms, screening, s)
     best, best_ms = _lowest_passing(call, arms, screening, s, slot * arms.shape[1])
     if best < 0:
+        # Every draw is above the limit: draw all, and take this winner as the limit, since the old one has become too low.
         best, best_ms = _lowest_of_all(call, arms, s, slot)
         call.screen_limit.limit_ms = best_ms
         _renew_upper_bounds(call, arms, screening, s)
@@ -118,6 +126,7 @@ def _lowest_passing(call, arms, screening, s, counter):
     passes = screening.passes[s]
     words = passes.view(np.uint64)
     for word in range(words.size):
+        # Few paths pass, so most words are 0 and eight paths are skipped at once.
         if words[word] != 0:
             for path in range(word * TOGETHER, min((word + 1) * TOGETHER, arms.shape[1])):
                 if passes[path] == 1:

@@ -208,7 +208,14 @@ def _decide(params, state, s, now_us):
 
 @kernel
 def update_posterior(mu_ms, tau, tau0, x_ms):
-    """Return the belief (mu, tau) after one observation `x_ms` with precision `tau0`."""
+    """Return the belief (mu, tau) after one observation.
+
+    Args:
+        mu_ms: float64, mean of the belief.
+        tau: float64, its precision per ms^2, above 0.
+        tau0: float64, precision of an observation per ms^2, above 0.
+        x_ms: float64, the observation.
+    """
     return (tau * mu_ms + tau0 * x_ms) / (tau + tau0), tau + tau0
 
 
@@ -220,20 +227,36 @@ def draw_sd(tau, tau0, sample):
 
 @kernel
 def learn(params, state, s, path, x_ms):
-    """Update the belief about one path with a reward."""
+    """Update the belief about one path with a reward.
+
+    Args:
+        params: VCRoute.
+        state: VCRouteState; path `path` of row `s` is updated.
+        s: int64, session.
+        path: int64, path, 0 to paths - 1.
+        x_ms: float64, the reward, a delay.
+    """
     arm = state.arm[s, path]
     tau = arm.tau
     if params.discount < 1.0:
         tau = max(params.tau_prior_per_ms2, params.discount * tau)
     arm.mu_ms, arm.tau = update_posterior(arm.mu_ms, tau, arm.tau0, x_ms)
     arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
+    # The bound of a path depends on its belief; a stale one could hide a winning draw.
     if state.screening.upper_bound.shape[1] > 0:
         state.screening.upper_bound[s, path] = upper_bound(state.call[s].screen_limit.limit_ms, arm.mu_ms, arm.sd_ms)
 
 
 @kernel
 def sample_path(params, state, s, now_us):
-    """Return the kept path with the smallest draw and False; or, if only one path remains for the whole call, that path and True."""
+    """Return the kept path with the smallest draw and False; or, if only one path remains for the whole call, that path and True.
+
+    Args:
+        params: VCRoute.
+        state: VCRouteState; row `s` is updated.
+        s: int64, session.
+        now_us: int64, time of the decision; its slot numbers the draws.
+    """
     call, arms, slot = state.call[s], state.arm, slot_at(now_us)
     refresh(params.topk, call.kept, arms, s, now_us)
     if has_converged(params.topk, call.kept):
@@ -245,13 +268,28 @@ def sample_path(params, state, s, now_us):
 
 @kernel
 def predictor_inputs(params, state, s, path, now_us):
-    """Return the newest fed-back delay of a path and the lag of CalculateLag, in ms."""
+    """Return the newest fed-back delay of a path and the lag of CalculateLag, in ms.
+
+    Args:
+        params: VCRoute.
+        state: VCRouteState.
+        s: int64, session.
+        path: int64, path, 0 to paths - 1.
+        now_us: int64, time of the decision.
+    """
     return state.arm[s, path].newest_ms, decide(params.jitter, state.jitter, s, now_us) / 1000.0
 
 
 @kernel
 def count_lost(params, state, s, slot):
-    """Count the packet sent `loss_after_packets` ago as lost, if it has no feedback, in the belief about its chosen path."""
+    """Count the packet sent `loss_after_packets` ago as lost, if it has no feedback, in the belief about its chosen path.
+
+    Args:
+        params: VCRoute.
+        state: VCRouteState; row `s` is updated.
+        s: int64, session.
+        slot: int64, current slot.
+    """
     call, index = state.call[s], (slot - params.loss_after_packets) % _RING
     path = call.unheard[index]
     if path >= 0:

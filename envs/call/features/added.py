@@ -63,7 +63,15 @@ def added_feature(part: str, feature: Feature) -> Callable[[C], C]:
 
 @generic(abstract=True)
 def measure(params: Any, state: Any, s: int, now_us: int, out: Any) -> None:
-    """Write the feature of each path of session `s` into `out` (paths,), or of the call into `out` (1,)."""
+    """Write the feature of a session.
+
+    Args:
+        params: the feature, a NamedTuple with the decorator `added_feature`.
+        state: its state; row `s` may be updated.
+        s: int64, session.
+        now_us: int64, time of the observation.
+        out: float32 (paths,) for a feature of each path, (1,) for one of the call; overwritten.
+    """
 
 
 class NoFeatures(NamedTuple):
@@ -84,7 +92,18 @@ is_of_paths = class_constant(lambda cls: getattr(cls, "part", None) == PATHS)
 def measure_added(
     added: Any, state: Any, s: int, now_us: int, paths: Any, path_column: int, call: Any, call_column: int
 ) -> None:  # fmt: skip
-    """Write the added features of session `s` into `paths` and `call`, (sessions, ..., features), from the given columns on."""
+    """Write the added features of a session behind its other features.
+
+    Args:
+        added: Added or NoFeatures.
+        state: its state.
+        s: int64, session.
+        now_us: int64, time of the observation.
+        paths: float32 (sessions, paths, features); row `s` is written from `path_column` on.
+        path_column: int64, column of the next feature of a path.
+        call: float32 (sessions, features); row `s` is written from `call_column` on.
+        call_column: int64, column of the next feature of the call.
+    """
 
 
 @measure_added.register(Added)

@@ -12,7 +12,14 @@ RECORDS_SHOWN = 512
 
 @kernel
 def show_feed(calls, which, records, count):
-    """Move the records at the router's location into `records` (sessions, RECORDS_SHOWN, 8); return False if they do not fit."""
+    """Move the records at the router's location into an observation; return False if they do not fit.
+
+    Args:
+        calls: (sessions,) of CALL; their feeds are read.
+        which: int64 (n,), sessions.
+        records: int64 (sessions, RECORDS_SHOWN, 8), rows of `Record`, the first `count` written.
+        count: int64 (sessions,), number of records, overwritten.
+    """
     for s in which:
         call = calls[s]
         now_us = call.slot * SLOT_US
@@ -27,7 +34,15 @@ def show_feed(calls, which, records, count):
 
 @kernel
 def show_arrival(calls, which, receiver, records, count):
-    """Write the current arrival, the only record at the receiver."""
+    """Write the current arrival, the only record at the receiver.
+
+    Args:
+        calls: (sessions,) of CALL; read only.
+        which: int64 (n,), sessions.
+        receiver: parameters of the receiver's controller, which name the buffer.
+        records: int64 (sessions, RECORDS_SHOWN, 8); row 0 is written.
+        count: int64 (sessions,), 1 or 0 records, overwritten.
+    """
     for s in which:
         call = calls[s]
         count[s] = 0

@@ -91,6 +91,7 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
         node = pop(call.in_flight, call.slot)
         if node < 0:
             return RUNNING
+        # A probe is no media: it only gives a record.
         if node >= SLOTS:
             slot = _slot_of(call, node)
             at_us = call.in_flight.arrival_us[node]
@@ -123,6 +124,7 @@ def _tick(tables, call, s, now_us):
 @kernel
 def _drain(tables, call, s):
     """Play a slot after the last packet; return True when the call has ended."""
+    # What has not arrived by now never will, so the receiver gives out what it holds, and the player plays to the end of the stream.
     if call.in_flight.count == 0:
         flush(call.receiver, tables.log, s, call.packets)
         return tables.player.clock[s].tick_us == players.NEVER_US

@@ -64,6 +64,8 @@ def _publish(call, path, now_us):
 def _route(routing, call, s, now_us, is_shared):
     """Update the internal router with the records at its location and decide for this packet. `is_shared`: an agent reads the feed too."""
     if learns(routing.router):
+        # Agent and internal router read one ring at their own pace: put the router's mark in, and the agent's back. The ring keeps what the
+        # agent has not read, since it decides less often.
         read_by_agent = call.feed.read
         if is_shared:
             call.feed.read = call.heard
@@ -92,7 +94,14 @@ def delay_on(calls, s, path):
 
 @kernel
 def send(calls, s, packet, path, arrives_us):
-    """Send media packet `packet`, numbered by its capture slot, on `path`; it arrives at `arrives_us` or is LOST.
+    """Send a media packet on a path.
+
+    Args:
+        calls: Calls; row `s` is updated.
+        s: int64, session.
+        packet: int64, packet number, which is the slot of its capture.
+        path: int64, path, 0 to paths - 1.
+        arrives_us: int64, arrival, after the start of the current slot; or LOST.
 
     Returns:
         False, and the packet is lost, if it would arrive beyond the calendar.
@@ -124,6 +133,7 @@ def _probe(calls, s, path, is_told):
     tables.last_used[s, path] = packet
     probed = tables.probe_path[call.probe_turn]
     call.probe_turn = call.probe_turn + 1 if call.probe_turn + 1 < tables.probe_path.size else 0
+    # A path that carried media within the last period needs no probe.
     if probed >= 0 and packet - tables.last_used[s, probed] >= tables.probe_path.size:
         call.counters.probes_sent += 1
         delay = delay_on(calls, s, probed)

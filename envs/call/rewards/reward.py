@@ -66,13 +66,27 @@ def allocate_state(reward: Any, sessions: int) -> Any:
 
 @generic()
 def begin(reward: Any, state: Any, accounts: Any, s: int) -> None:
-    """Forget session `s`, in which a call has begun."""
+    """Forget session `s`, in which a call has begun.
+
+    Args:
+        reward: parameters of the reward.
+        state: state as made by `allocate_state`; row `s` is overwritten.
+        accounts: Accounts.
+        s: int64, session.
+    """
     state[s, :] = 0
 
 
 @generic(abstract=True)
 def earned(reward: Any, state: Any, accounts: Any, s: int) -> Any:
-    """Return the reward of session `s` since its last decision."""
+    """Return the reward of session `s` since its last decision, float64.
+
+    Args:
+        reward: parameters of the reward.
+        state: its state; row `s` is updated.
+        accounts: Accounts; read only.
+        s: int64, session.
+    """
 
 
 @singledispatch
@@ -106,13 +120,28 @@ def _earned_sum(reward, state, accounts, s):
 
 @kernel
 def begin_row(reward, state, accounts, s):
-    """Forget session `s`, in which a call has begun."""
+    """Forget session `s`, in which a call has begun.
+
+    Args:
+        reward: parameters of the reward.
+        state: its state; row `s` is overwritten.
+        accounts: Accounts.
+        s: int64, session.
+    """
     begin(reward, state, accounts, s)
 
 
 @kernel
 def write_rewards(reward, state, accounts, which, out):
-    """Write the rewards since the last decision of the sessions `which` into `out` (sessions,)."""
+    """Write the rewards since the last decision.
+
+    Args:
+        reward: parameters of the reward.
+        state: its state; the rows of `which` are updated.
+        accounts: Accounts; read only.
+        which: int64 (n,), sessions.
+        out: float64 (sessions,); the entries of `which` are overwritten.
+    """
     for s in which:
         out[s] = earned(reward, state, accounts, s)
 

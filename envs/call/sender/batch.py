@@ -79,6 +79,7 @@ class SendingBatch(Batch):
         calls: maximum number of other calls among the flows.
         same: the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name.
         beside: rate rule of the other calls with `same`; None: that of the first call.
+        rates: rate rules of other calls that have no name.
         reverse: worlds have a bottleneck in the reverse direction.
         second: worlds have a second bottleneck.
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so a call is played slot by slot.
@@ -99,6 +100,7 @@ class SendingBatch(Batch):
         calls: int = 0,
         same: bool = False,
         beside: Any = None,
+        rates: Sequence[Any] = (),
         reverse: bool = False,
         second: bool = False,
         followed_by_paths: bool = False,
@@ -116,13 +118,13 @@ class SendingBatch(Batch):
                     raise ValueError(f"{name} = {rule!r} with same = True: allowed are rules that are no oracles")
             require_rule("order", order, Control.ORDER)
         self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
-        self.same, self.reverse, self.second = same, reverse, second
+        self.same, self.reverse, self.second, self.rates = same, reverse, second, tuple(rates)
         self.traces = {id(trace): index for index, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
         for which in series:
             self.series[id(which)] = sum(map(len, sizes))
             sizes.append(which.sizes_bytes)
-        self._kept_alive = (list(traces), list(series))  # their ids are keys
+        self._kept_alive = (list(traces), list(series), list(rates))  # their ids are keys
         self.senders = np.zeros(sessions, SENDER)
         links = 2 * sessions if reverse or second else sessions  # these bottlenecks follow the others
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
@@ -134,7 +136,7 @@ class SendingBatch(Batch):
             frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
-            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None),
+            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None, rates),
         )
         self.rate_state = allocate(rate, sessions, 1)
         self.history = np.zeros((sessions, 1, 3))
@@ -177,7 +179,7 @@ class SendingBatch(Batch):
         back = row if link.air is not None else self._start_beside(row, "reverse", link.reverse, seed)
         second = self._start_beside(row, "second", link.second, seed)
         if isinstance(others, OtherCalls):
-            begin_others(others, row, link, self.pacing, self.series, back, second)
+            begin_others(others, row, link, self.pacing, self.series, back, second, self.rates)
         begin_sender(self.senders, row, link, self.pacing, self.series)
         sender = self.senders[row]
         sender["bottleneck"], sender["reverse"], sender["second"] = row, back, second

@@ -14,7 +14,15 @@ class NoOtherCalls(NamedTuple):
 
 @generic(abstract=True)
 def run_cross_traffic(others: Any, sender: Any, tables: Any, s: int, until_us: int) -> None:
-    """Play all events of bottleneck `s` except those of the first call, up to and including `until_us`."""
+    """Play all events of bottleneck `s` except those of the first call.
+
+    Args:
+        others: OtherCalls or NoOtherCalls; updated.
+        sender: record of SENDER of the first call.
+        tables: Tables of the first call; bottleneck and packets are updated.
+        s: int64, session, and its bottleneck.
+        until_us: int64, last instant that is played.
+    """
 
 
 @run_cross_traffic.register(NoOtherCalls)
@@ -35,7 +43,14 @@ def deliver(sender, tables, row):
 
 @kernel
 def record_arrival(tables, row, number, arrived_us):
-    """Record that packet `number` of a call arrives at `arrived_us` of its clock."""
+    """Record the arrival of a packet in flight and in the log.
+
+    Args:
+        tables: Tables of the call, updated.
+        row: int64, row of the call.
+        number: int64, packet number, one of the last MAX_IN_FLIGHT.
+        arrived_us: int64, arrival in time of the call, or LOST.
+    """
     tables.flight.arrived_us[row, ring_index(number)] = arrived_us
     if number < tables.log.shape[1]:
         tables.log[row, number].arrived_us = arrived_us

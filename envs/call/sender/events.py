@@ -90,10 +90,12 @@ def _send(sender, tables, s, i):
     taken = _on_medium(sender, size)
     out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, number, enters_us, taken, sender.loss, number, sender.ecn)
     out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
+    # A packet in the fair queue has no departure yet, so it too counts as lost until `deliver`.
     arrived_us = np.int64(LOST)
     if out_us >= 0:
         arrived_us = np.int64(NOT_YET) if followed_by_paths(tables.departures) else out_us + sender.forward_us
     if out_us >= 0 and sender.second != NO_QUEUE:
+        # No report covers it before it has left the second bottleneck; `onward_us` takes the time at which it gets there out again.
         arrived_us = np.int64(NOT_YET) + out_us + sender.hop_us
     if followed_by_paths(tables.departures):
         index = ring_index(sender.packets)
@@ -126,7 +128,14 @@ def _order(sender, tables, s, answer):
 
 @kernel
 def settle_packet(sender, flight, s, index):
-    """Count the outcome of a packet."""
+    """Count the outcome of a packet, which is known.
+
+    Args:
+        sender: record of SENDER; `counts` is updated.
+        flight: Flight; read only.
+        s: int64, row of the sender.
+        index: int64, ring index of the packet.
+    """
     if not counted(sender, flight.created_us[s, index]):
         return
     counts = sender.counts[flight.kind[s, index]]
@@ -239,12 +248,21 @@ def _in_flight(sender, departures, s):
 @kernel
 def _window_is_open(sender):
     """Return True if the window admits the oldest queued packet in addition to the unreported ones."""
+    # The scheduler chooses later, so the oldest packet stands for the one to be sent.
     return _of_one(sender, sender.sent_bytes - sender.reported_bytes + item_at(sender.queue, 0).size_bytes) <= sender.window_bytes
 
 
 @kernel
 def next_us(sender, tables, rate, rate_state, s):
-    """Return the time of the call's own next event."""
+    """Return the time of the call's own next event, int64, not before `sender.now_us`.
+
+    Args:
+        sender: record of SENDER; read only.
+        tables: Tables; read only.
+        rate: parameters of the rate rule, or a controller.
+        rate_state: its state; read only.
+        s: int64, row of the sender.
+    """
     at_us = min(_report_us(sender), sender.until_us, wake_us(rate, rate_state, s), onward_us(sender, tables.flight, s))
     at_us = min(at_us, audio_us(sender), video_us(sender))
     if sender.queue.waiting > 0 and _in_flight(sender, tables.departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
@@ -277,7 +295,17 @@ def _finish(sender, tables, s):
 
 @kernel
 def take_turn(sender, tables, s, rate, rate_state, order, at_us):
-    """Play the call's own next event, at `at_us`; return the reason why the call must stop, or RUNNING."""
+    """Play the call's own next event; return the reason why the call must stop (DECIDE, DONE or PAUSED), or RUNNING.
+
+    Args:
+        sender: record of SENDER, updated.
+        tables: Tables, updated.
+        s: int64, row of the sender.
+        rate: parameters of the rate rule, or a controller.
+        rate_state: its state; row `s` is updated.
+        order: parameters of the scheduler, or a controller.
+        at_us: int64, time of the event in time of the call, that of `next_us`.
+    """
     sender.now_us = at_us
     is_back = _report_us(sender) <= at_us
     if at_us >= sender.until_us and not followed_by_paths(tables.departures):
@@ -286,6 +314,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         return PAUSED
     if onward_us(sender, tables.flight, s) <= at_us:
         pass_on(sender, tables, s)
+    # The receiver makes a report, which must pass the reverse queue; its arrival at the sender is an event of its own.
     elif is_back and sender.reverse != NO_QUEUE and sender.report_us <= at_us:
         _send_report(sender, tables, s, rate, rate_state)
     elif is_back:
@@ -293,6 +322,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
             if decided(rate) == OUTSIDE:
                 sender.phase = _RATE_ANSWERED
                 return DECIDE
+            # A remote agent's rate comes with its commands, not with reports.
             if decided(rate) != COMMANDED:
                 _ask(sender, tables, s, rate, rate_state)
     elif wake_us(rate, rate_state, s) <= at_us:
@@ -302,6 +332,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         _ask(sender, tables, s, rate, rate_state)
     elif audio_us(sender) <= at_us or video_us(sender) <= at_us:
         capture_due(sender, tables, order, s)
+    # No other event is due, so this is a transmission opportunity.
     elif decided(order) == OUTSIDE:
         sender.phase = _ORDER_ANSWERED
         return DECIDE
@@ -312,7 +343,16 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
 
 @kernel
 def play_sender(sender, tables, s, rate, rate_state, order):
-    """Play a sender until it must stop; return the reason."""
+    """Play a sender until it must stop; return the reason: DECIDE, DONE or PAUSED.
+
+    Args:
+        sender: record of SENDER, updated; after DECIDE the answer is in `answer_bps` or `answer_order`.
+        tables: Tables, updated.
+        s: int64, row of the sender, and its bottleneck.
+        rate: parameters of the rate rule, or a controller.
+        rate_state: its state; row `s` is updated.
+        order: parameters of the scheduler, or a controller.
+    """
     if sender.phase == _SET_UP and decided(rate) == OUTSIDE:
         sender.phase = _RATE_ANSWERED
         return DECIDE
@@ -323,6 +363,7 @@ def play_sender(sender, tables, s, rate, rate_state, order):
         _order(sender, tables, s, sender.answer_order)
     sender.phase = _RUNNING
     while True:
+        # The times of the call's own events do not depend on cross traffic in between, so the next one is known before it is played.
         at_us = next_us(sender, tables, rate, rate_state, s)
         run_cross_traffic(tables.others, sender, tables, s, at_us)
         while at_us >= sender.ends_us and calls_wait(tables.dumbbell, s):  # the end waits for packets in the fair queue

@@ -61,7 +61,17 @@ def allocate_flight(sessions: int) -> Flight:
 
 @kernel
 def on_send(flight, s, packet, item, sent_us, arrived_us, marked):
-    """Store packet number `packet`, which leaves the sender."""
+    """Store a packet that leaves the sender.
+
+    Args:
+        flight: Flight; an entry of row `s` is overwritten.
+        s: int64, row of the sender.
+        packet: int64, packet number; all but the last MAX_IN_FLIGHT - 1 before it are settled.
+        item: record of ITEM, the queued packet.
+        sent_us: int64, send time.
+        arrived_us: int64, arrival; LOST; or, while it is not known, NOT_YET or more.
+        marked: bool, congestion experienced.
+    """
     index = packet & _MASK
     flight.created_us[s, index], flight.expires_us[s, index] = item.created_us, item.expires_us
     flight.sent_us[s, index], flight.arrived_us[s, index] = sent_us, arrived_us
@@ -77,7 +87,15 @@ def ring_index(packet):
 
 @kernel
 def reported_by(flight, s, first, sent, report_us):
-    """Return the end (last + 1) of the packets covered by a report at `report_us`: the newest arrived packet and all before it."""
+    """Return the end (last + 1) of the packets covered by a report: the newest arrived packet and all before it.
+
+    Args:
+        flight: Flight; read only.
+        s: int64, row of the sender.
+        first: int64, first packet that was not reported before.
+        sent: int64, number of packets sent so far.
+        report_us: int64, time at which the receiver makes the report.
+    """
     past = first
     for packet in range(first, sent):
         if LOST != flight.arrived_us[s, packet & _MASK] <= report_us:

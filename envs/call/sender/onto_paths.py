@@ -117,6 +117,7 @@ def _depart(sender, calls, routing, s):
         index = ring_index(departures.next[s])
         if flight.arrived_us[s, index] != LOST:
             out_us = departures.out_us[s, index]
+            # It leaves in a later slot, which may have another path in force, and has its own delays.
             if out_us >= row.until_us:
                 return
             path = in_force(call.to_sender, out_us)
@@ -149,6 +150,7 @@ def _settle(sender, tables, s):
     departures = tables.departures
     while departures.settled[s] < departures.next[s]:
         index = ring_index(departures.settled[s])
+        # It is still under way. Packets behind it may have arrived, but are counted in order, so that one mark is enough.
         if tables.flight.arrived_us[s, index] > sender.until_us:
             return
         settle_packet(sender, tables.flight, s, index)

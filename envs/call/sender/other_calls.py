@@ -5,12 +5,13 @@ flows are ordered by next event time, ties by flow number. A call that starts la
 which starts with it.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.other_calls import NamedOrder, NamedRate
+from vcgym.baselines.other_calls import NamedOrder, number_of, rate_choice
 from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
 from vcgym.envs.call.sender.cross_traffic import NoOtherCalls, deliver, run_cross_traffic
@@ -19,7 +20,7 @@ from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_fligh
 from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
 from vcgym.envs.call.stages import RUNNING
 from vcgym.network.bottleneck.cross_traffic import DEPARTED, NOBODY, Dumbbell, run_flows
-from vcgym.network.bottleneck.other_call import ORDERS, RATES, SAME, OtherCall
+from vcgym.network.bottleneck.other_call import ORDERS, SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.kernels import rng
@@ -50,14 +51,20 @@ class OtherCalls(NamedTuple):
     calls: int  # maximum per bottleneck
     senders: NDArray[np.void]  # of SENDER
     tables: Tables
-    rate: Any  # NamedRate, or the rule of the first call
+    rate: Any  # RateChoice, or the rule of the first call
     rate_state: Any
     history: NDArray[np.float64]
     orders: Any  # ByName, or the scheduler of the first call
 
 
 def allocate_others(
-    dumbbell: Dumbbell, sessions: int, calls: int, frame_bytes: NDArray[np.int64], log_packets: int = 0, same: tuple[Any, Any] | None = None
+    dumbbell: Dumbbell,
+    sessions: int,
+    calls: int,
+    frame_bytes: NDArray[np.int64],
+    log_packets: int = 0,
+    same: tuple[Any, Any] | None = None,
+    rates: Sequence[Any] = (),
 ) -> OtherCalls | NoOtherCalls:  # fmt: skip
     """Allocate up to `calls` other calls for each session.
 
@@ -68,18 +75,21 @@ def allocate_others(
         frame_bytes: frame sizes of all series.
         log_packets: number of packets logged per call.
         same: rate rule and scheduler of the first call, if the others use them too; None: they select rules by name.
+        rates: rate rules of other calls that have no name.
     """
     if calls == 0:
         return NoOtherCalls()
     rows = sessions * calls
     log = np.zeros((rows, log_packets), LOGGED)
     tables = Tables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
-    rate, orders = (NamedRate(), ByName(np.zeros(rows, np.int64))) if same is None else same
+    rate, orders = (rate_choice(rates), ByName(np.zeros(rows, np.int64))) if same is None else same
     state, history = allocate(rate, rows, 1), np.zeros((rows, 1, 3))
     return OtherCalls(calls, np.zeros(rows, SENDER), tables, for_kernels(rate), state, history, for_kernels(orders))
 
 
-def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, series: dict[int, int], back: int, second: int) -> None:
+def begin_others(
+    others: OtherCalls, s: int, link: SharedLink, pacing: float, series: dict[int, int], back: int, second: int, rates: Sequence[Any] = ()
+) -> None:  # fmt: skip
     """Start all other calls of a world over bottleneck `s`, whose flows have been started.
 
     Args:
@@ -90,6 +100,7 @@ def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, se
         series: index of each series of frame sizes, by the id of the series.
         back: index of the bottleneck of reports, or NO_QUEUE.
         second: index of the second bottleneck, or NO_QUEUE.
+        rates: as in `allocate_others`.
     """
     flows = others.tables.dumbbell.flows.flow[s]
     places = [f for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]
@@ -110,7 +121,7 @@ def begin_others(others: OtherCalls, s: int, link: SharedLink, pacing: float, se
         elif other.at_second:
             sender["bottleneck"] = second
         if other.rate != SAME:
-            others.orders.which[row], others.rate_state.which[row] = ORDERS[other.order], RATES[other.rate]
+            others.orders.which[row], others.rate_state.which[row] = ORDERS[other.order], number_of(other.rate, rates)
         begin_rule(others.senders, row, others.rate, others.rate_state, others.history)
 
 

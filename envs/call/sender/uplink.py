@@ -25,7 +25,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
-from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, data_hash
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, data_hash, rates_of
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 # One packet per slot: 64 kbit/s of voice, plus the headers of vcgym.network.bottleneck.sources.Audio.
@@ -77,7 +77,8 @@ class UplinkBatch:
         controllers = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
         self.scenario, self.sets_rate, self.orders = world, rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, *controllers, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls, followed_by_paths=True
+            sessions, *controllers, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls,
+            rates=rates_of(world), followed_by_paths=True,
         )
         remote = np.zeros(sessions, REMOTE)
         remote["keeps_order"] = keeps_order

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.error import ResetNeeded
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -136,7 +136,12 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
         Returns:
             Observations of all sessions, and infos that name the sampled worlds: `seed`, and `pair` and `stratum`, or `kind`.
+
+        Raises:
+            ClosedEnvironmentError: after `close`.
+            ValueError: a seed, a mask or an option is not allowed.
         """
+        self._require_open("reset")
         options = dict(options or {})
         mask = options.pop("reset_mask", None)
         rows = np.arange(self.num_envs) if mask is None else np.flatnonzero(checked_mask(mask, self.num_envs))
@@ -187,9 +192,11 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Play every session to its next decision.
 
         Raises:
+            ClosedEnvironmentError: after `close`.
             ResetNeeded: before the first reset or, with autoreset disabled, for a session that is done.
             ValueError: an action outside the space.
         """
+        self._require_open("step")
         mode = self.metadata["autoreset_mode"]
         if (self._episodes < 0).any() or (mode is AutoresetMode.DISABLED and self._done.any()):
             raise ResetNeeded(
@@ -215,6 +222,10 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         else:
             self._done = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
+
+    def _require_open(self, call: str) -> None:
+        if self.closed:
+            raise ClosedEnvironmentError(f"{call} after close; make another environment")
 
     def _decide(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         """Apply actions as `answer` does, and store them."""

@@ -19,7 +19,7 @@ from vcgym.envs.faces.vector.settings import BottleneckSettings, SenderAgentSett
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.playout.quality import rating
-from vcgym.network.scenarios.bottleneck.recipe import data_hash
+from vcgym.network.scenarios.bottleneck.recipe import data_hash, rates_of
 
 
 class SenderVectorEnv(EpisodeVectorEnv):
@@ -60,7 +60,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         lasts_s = world.seconds if asked.seconds is None else asked.seconds
         self.batch = SendingBatch(
             num_envs, rate, order, world.traces, world.flows, world.series, asked.pacing, agent.log_packets, lasts_s, agent.threads,
-            calls=world.calls,
+            calls=world.calls, rates=rates_of(world),
         )  # fmt: skip
         self._kinds = [""] * num_envs
         decisive = (

@@ -27,6 +27,8 @@ class WorldSettings:
         burst: mode paper only: the measured burst to which draws are fitted, worst or median.
         tau_ms: mode correlated only: correlation time of queueing, 0 to 60,000.
         traces: scenario replay only: a folder or files of traces.
+        offsets: scenario replay only: own or common, see `vcgym.network.scenarios.scenario.Scenario`.
+        direct: scenario replay only: name of the path of `Direct`.
     """
 
     scenario: str | RecipeMaker | Scenario = "wonderproxy"
@@ -37,6 +39,8 @@ class WorldSettings:
     burst: str = "worst"
     tau_ms: float = TAU_MS
     traces: str | Sequence[str] | None = None
+    offsets: str = "own"
+    direct: str | None = None
 
     def make(self) -> Scenario:
         """Return the scenario.
@@ -48,7 +52,7 @@ class WorldSettings:
         require_whole(packets=(self.packets, 1, 1_000_000))
         made = self.scenario
         if not isinstance(made, Scenario):
-            made = Scenario(made, self.mode, self.packets, self.data, self.burst, self.tau_ms, self.traces)
+            made = Scenario(made, self.mode, self.packets, self.data, self.burst, self.tau_ms, self.traces, self.offsets, self.direct)
         made.pairs(self.split)  # rejects an unknown split
         return made
 

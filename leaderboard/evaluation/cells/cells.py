@@ -15,20 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.baselines.systems import tuning_trials
-from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, env_class, kind_of
-from vcgym.leaderboard.evaluation.suites import BOTTLENECK, CONFERENCES, AnyScenario, Part, Suite, data_hash, worlds
+from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, env_class, kind_of, require_controls
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, CONFERENCES, PATHS, AnyScenario, Part, Suite, data_hash, worlds
 from vcgym.leaderboard.kept import file_name, load, to_bytes
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.columns import Columns
-from vcgym.leaderboard.results.files import results_of
+from vcgym.leaderboard.results.files import require_columns, results_of
 
 WORLDS_PER_CELL = 32
 FOLDER = "cells"
 _MADE_BY = {
+    PATHS: "vcgym.leaderboard.evaluation.cells.call_cells",
     BOTTLENECK: "vcgym.leaderboard.evaluation.cells.sender_cells",
     CONFERENCES: "vcgym.leaderboard.evaluation.cells.conference_cells",
 }
-"""Mode -> module whose code decides a cell's content; of all other modes that of calls over paths."""
+"""Simulation -> module whose code decides a cell's content."""
 
 
 class Share(NamedTuple):
@@ -53,7 +54,7 @@ class Cell(NamedTuple):
     def file(self) -> str:
         """Name of the cell's file; the cell of a local agent has none."""
         env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
-        made_by = _MADE_BY.get(self.share.part.mode, "vcgym.leaderboard.evaluation.cells.call_cells")
+        made_by = _MADE_BY[self.share.part.simulation]
         return file_name((self.name, self.system, self.share, tuning_trials(self.name), env), made_by)
 
     def identity(self, strata: Sequence[str]) -> dict[str, Any]:
@@ -79,7 +80,12 @@ class Found(NamedTuple):
 
 
 def plan(suite: Suite, parts: Sequence[tuple[Part, AnyScenario]], systems: Mapping[str, Participant]) -> list[Cell]:
-    """Return all cells of an evaluation, with cells of the same share adjacent."""
+    """Return all cells of an evaluation, with cells of the same share adjacent.
+
+    Raises:
+        ValueError: see `require_controls`.
+    """
+    require_controls(suite, systems)
     return [Cell(name, system, share) for part in parts for share in _shares(suite, *part) for name, system in systems.items()]
 
 
@@ -103,7 +109,12 @@ def content(
         delays: delay distributions by pair and accounting.
         timelines: timelines of some worlds, see `vcgym.leaderboard.results.timeline`.
         actions: logged actions of an agent.
+
+    Raises:
+        ValueError: a row lacks a column or has one that the suite does not know.
     """
+    layout = results_of(columns)
+    require_columns(layout, rows, "a cell")
     more = {
         "timing": {
             "decision_us": timing[0], "wall_clock_s": timing[1], "calls": len(rows),
@@ -116,7 +127,7 @@ def content(
         "timelines": list(timelines),
         "actions": list(actions),
     }  # fmt: skip
-    schema = results_of(columns).schema.with_metadata({"more": json.dumps(more, sort_keys=True)})
+    schema = layout.schema.with_metadata({"more": json.dumps(more, sort_keys=True)})
     return to_bytes(pa.Table.from_pylist(rows, schema=schema))
 
 

@@ -15,11 +15,11 @@ from vcgym.network.worlds.world import WorldDraw
 
 
 def batches_together(
-    scenario: Scenario, pairs: Sequence[tuple[Any, ...]], sessions: int, log: bool = False, location: str = "central"
+    scenario: Scenario, pairs: Sequence[tuple[Any, Any]], sessions: int, log: bool = False, location: str = "central"
 ) -> list[CallBatch]:
-    """Return one batch of calls per pair of rules (router, receiver, and further arguments), all sharing one world."""
+    """Return one batch of calls per pair of rules (router, receiver), all sharing one world."""
     world = scenario.world(sessions)
-    return [CallBatch(scenario, sessions, router, receiver, location, log=log, world=world) for router, receiver, *_ in pairs]
+    return [CallBatch(scenario, sessions, router, receiver, location, log=log, world=world) for router, receiver in pairs]
 
 
 @unlock_test_split()

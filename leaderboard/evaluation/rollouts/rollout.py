@@ -41,7 +41,7 @@ def play_rules_together(
     if not systems:
         return
     draws = _drawn(scenario, split, worlds, stratum)
-    batches = batches_together(scenario, systems, len(draws), log=True)
+    batches = batches_together(scenario, [system[:2] for system in systems], len(draws), log=True)
     took_s = play_together(batches, draws, threads)
     strata, packets = [draw.stratum for draw in draws], len(draws) * scenario.packets
     for batch, batch_s in zip(batches, took_s.tolist(), strict=True):
@@ -58,6 +58,7 @@ def call_envs(env_id: str, scenario: Scenario, num_envs: int, split: str, **argu
     return gymnasium.make_vec(
         env_id, num_envs=num_envs, scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets,
         burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, traces=scenario.settings.traces,
+        offsets=scenario.settings.offsets, direct=scenario.settings.direct,
         autoreset_mode=AutoresetMode.DISABLED, **arguments,
     )  # fmt: skip
 

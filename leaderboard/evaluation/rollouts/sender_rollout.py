@@ -80,6 +80,7 @@ def started_batch(
         len(links), system.rate, system.scheduler, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,
         seconds=max(link.seconds for link in links), threads=threads,
         calls=max(map(len, calls)), same=any(call.rate == SAME for of_link in calls for call in of_link),
+        rates=list({id(call.rate): call.rate for of_link in calls for call in of_link if not isinstance(call.rate, str)}.values()),
         reverse=any(link.reverse is not None for link in links), second=any(link.second is not None for link in links),
     )  # fmt: skip
     for row, link in enumerate(links):

@@ -44,6 +44,7 @@ RULES = {
     "gcc_draft": System(rate=GccDraft(), scheduler=Fifo(), pacing=PACING),
     "tfrc": System(rate=Tfrc(), scheduler=Fifo(), pacing=BY_PACKET),
     "nada": System(rate=Nada(), scheduler=Fifo(), pacing=1.0),
+    "nada_xmax": System(rate=Nada(max_signal_ms=500.0), scheduler=Fifo(), pacing=1.0),
     "scream_v1": System(rate=ScreamV1(), scheduler=Fifo(), pacing=1.0),
     "scream_v2": System(rate=ScreamV2(), scheduler=Fifo(), pacing=1.5),
     "fixed": System(rate=FixedRate(1000.0), scheduler=Fifo(), pacing=PACING),

@@ -9,6 +9,7 @@ from vcgym.leaderboard.evaluation.suites import MEASURED, AnyScenario, data_hash
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED
 from vcgym.network.scenarios.bottleneck.rate_worlds import SETS
 from vcgym.network.scenarios.conference import ConferenceScenario
+from vcgym.network.scenarios.paths.fitted import Fitted
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import Card, data_root
@@ -24,7 +25,7 @@ def write_cards(scenarios: Iterable[AnyScenario], folder: Path) -> None:
     found: dict[str, dict[str, Any]] = {}
     for scenario in scenarios:
         of_hash = found.setdefault(data_hash(scenario), {"scenarios": [], "cards": []})
-        of_hash["scenarios"] = sorted({*of_hash["scenarios"], scenario.name})
+        of_hash["scenarios"] = sorted({*of_hash["scenarios"], Path(scenario.name).name})
         of_hash["cards"] = [card.model_dump() for card in _cards(scenario, known)]
     replace_file(folder / FILE_NAME, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
 
@@ -37,7 +38,7 @@ def _cards(scenario: AnyScenario, known: dict[str, Card]) -> list[Card]:
         if scenario.name == MEASURED:
             return _set_cards()
         return [card for card in known.values() if scenario.name == "rate" and card.name == GENERATED]
-    if isinstance(scenario.recipe, Replay):
+    if isinstance(scenario.recipe, Replay | Fitted):
         return scenario.recipe.cards()
     return [known[scenario.layout.card]] if scenario.layout.card in known else []
 

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from scipy import stats
 
 from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name
+from vcgym.leaderboard.report.long_calls import with_whole
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.headline import change
@@ -18,11 +19,11 @@ from vcgym.leaderboard.statistics import Estimate
 BESIDE = (
     ("to published", "The ranked metric less that of the best published system, named below, on the same worlds, with its 95 % interval."),
     ("to tuned rule", "The same beside the bar, the best tuned rule on validation worlds, named below."),
-    ("score", "Share of what was attainable, in percent: 0 the best published system, 100 hindsight; empty where hindsight is not known."),
+    ("score", "The difference to published in percent of that of hindsight; empty where hindsight is not known."),
 )
 VALUE = (
     ("learned", "Of an agent, less the same agent before its first update, which plays as NAME-start."),
-    ("regret", "Mean of the ranked metric that hindsight had more on the same worlds."),
+    ("regret", "The ranked metric of hindsight less that of the system, on the same worlds."),
     ("won, %", "Worlds better than the best published system, ties by half."),
 )
 COST_HEADINGS = (
@@ -61,9 +62,10 @@ class _Row(NamedTuple):
 
 
 def of_board(results: pa.Table, board: Board) -> pa.Table:
-    """Return the rows of results that a board ranks, without oracles."""
+    """Return the rows of results that a board ranks, without oracles, with every column that it shows."""
     names = map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist())
-    return results.filter(pa.array([name == board.mode for name in names])).filter(pc.field("kind") != ORACLE)
+    found = results.filter(pa.array([name == board.mode for name in names])).filter(pc.field("kind") != ORACLE)
+    return with_whole(found) if board.long_share else found
 
 
 def bodies(results: pa.Table, board: Board) -> list[Body]:

@@ -2,15 +2,16 @@
 
 A tuned rule is a system of kind "tuned": one of data/tuned, made by `vcgym-tune`. On each board every ranked system (not oracles) is
 compared with the bar, the tuned rule that was best on validation worlds (`vcgym.leaderboard.report.scores.bar`). A system is beaten if the
-95 % interval of the paired difference is below 0.
+95 % interval of the paired difference is below 0. For agents the same is said kind by kind, as a lead over all worlds may be one of a few.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
-from vcgym.leaderboard.report.board import Board
+from vcgym.leaderboard.report.board import START, Board
 from vcgym.leaderboard.report.scores.bar import Bar
+from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.results.columns import Column, format_value
 from vcgym.leaderboard.statistics import Estimate
 
@@ -29,12 +30,13 @@ class Comparison(NamedTuple):
 
 
 class BeatenByTunedRule(NamedTuple):
-    """Comparisons of a board: name, ranked metric, the tuned reference, and every other system, best first."""
+    """Comparisons of a board: name, ranked metric, the tuned reference, every other system, best first, and agents by kind of world."""
 
     board: str
     ranked_by: Column
     bar: Bar
     others: tuple[Comparison, ...]
+    kinds: tuple[str, ...]
 
 
 def beaten_by_tuned_rule(ranked: Sequence[Board]) -> list[BeatenByTunedRule]:
@@ -56,7 +58,28 @@ def sentence(found: BeatenByTunedRule) -> str:
         words.append("It beats no other system.")
     if agents:
         words.append(f"Not beaten by it: agent {', agent '.join(agents)}.")
-    return " ".join(words)
+    return " ".join([*words, *found.kinds])
+
+
+def of_kinds(board: Board) -> tuple[str, ...]:
+    """Return a sentence for each agent, best first: the kinds of worlds in which it is ahead of the bar, behind it, or neither.
+
+    Without a bar, or with one kind of world, there are none; an agent before its first update has none.
+    """
+    agents = [line.standing.system for line in board.lines if line.kind in AGENT_KINDS and not line.standing.system.endswith(START)]
+    return tuple(_by_kind(board, name) for name in agents) if board.strata and board.bar.system else ()
+
+
+def _by_kind(board: Board, name: str) -> str:
+    found = sorted(((one.name, one.to_bar[name]) for one in board.strata), key=lambda kind: -kind[1].value)
+    parts = []
+    for word, kinds in (
+        ("ahead in", [f"{kind} ({change(board, lead)})" for kind, lead in found if lead.low > 0.0]),
+        ("behind in", [f"{kind} ({change(board, lead)})" for kind, lead in reversed(found) if lead.high < 0.0]),
+        ("not told apart in", [kind for kind, lead in found if not (lead.low > 0.0 or lead.high < 0.0)]),
+    ):
+        parts += [f"{word} {', '.join(kinds)}"] if kinds else []
+    return f"By kind, agent {name} against {board.bar.system} ({board.columns.primary.label}): {'; '.join(parts)}."
 
 
 def markdown(ranked: Sequence[Board]) -> str:
@@ -68,7 +91,7 @@ def markdown(ranked: Sequence[Board]) -> str:
 def _compare(board: Board) -> BeatenByTunedRule:
     lines = [line for line in board.lines if line.standing.system != board.bar.system]
     others = tuple(Comparison(line.standing.system, line.kind, line.value.to_bar) for line in lines if line.value.to_bar is not None)
-    return BeatenByTunedRule(board.mode, board.columns.primary, board.bar, others)
+    return BeatenByTunedRule(board.mode, board.columns.primary, board.bar, others, of_kinds(board))
 
 
 def _named(other: Comparison, ranked_by: Column) -> str:

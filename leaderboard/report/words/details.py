@@ -1,10 +1,11 @@
-"""The collapsible tables of a board, on the page and in Markdown: anchored scores by stratum, Pareto fronts, performance profile."""
+"""The collapsible tables of a board, on the page and in Markdown: each stratum against the bar, scores, Pareto fronts, profile."""
 
 from typing import NamedTuple
 
 from vcgym.leaderboard.report.board import Board
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, Front, Point
+from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.results.columns import DelayLoss
 from vcgym.leaderboard.statistics import Estimate
 
@@ -20,26 +21,33 @@ class TextTable(NamedTuple):
 
 
 def details(board: Board) -> list[TextTable]:
-    """Return all tables; the scores are omitted without oracles or with a single stratum."""
-    return [*_scores(board), *(_front(plane, board.fronts[plane.name]) for plane in board.columns.fronts), _profile(board)]
+    """Return all tables; those of strata are omitted with a single stratum, the differences without a bar, the scores without oracles."""
+    return [*_to_bar(board), *_scores(board), *(_front(plane, board.fronts[plane.name]) for plane in board.columns.fronts), _profile(board)]
+
+
+def _to_bar(board: Board) -> list[TextTable]:
+    """Return the paired difference of each system to the bar in each stratum, with the best systems first."""
+    bar, others = board.bar.system, [line.standing.system for line in board.lines if line.standing.system != board.bar.system]
+    if not (board.strata and bar):
+        return []
+    headings = ["system", *(f"{one.name} ({one.worlds})" for one in board.strata)]
+    rows = [[name, *(change(board, one.to_bar[name]) for one in board.strata)] for name in others]
+    return [TextTable(f"{board.columns.primary.heading} less that of {bar} in each stratum [95 %]", headings, rows)]
 
 
 def _scores(board: Board) -> list[TextTable]:
-    """Return each stratum's zero, best tuned rule and room, then the scores, with the best systems first."""
+    """Return each stratum's room, then the scores, with the best systems first."""
     axes = [(f"all ({board.worlds})", board.axis), *((f"{one.name} ({one.worlds})", one.axis) for one in board.strata)]
     found = [(name, axis) for name, axis in axes if axis is not None]
     if len(found) < 2:
         return []
     of_strata, primary = [axis for _, axis in found], board.columns.primary
-    rows = [
-        ["0 = best published", *(axis.zero for axis in of_strata)],
-        ["best tuned rule", *(axis.tuned for axis in of_strata)],
-        [f"room, {primary.label}", *(_bounded(axis.room, primary.factor, primary.decimals) for axis in of_strata)],
-    ]
+    rows = [[f"room, {primary.label}", *(_bounded(axis.room, primary.factor, primary.decimals) for axis in of_strata)]]
     informed = board.columns.anchors.informed if board.columns.anchors else ""
     names = [*([informed] if informed else []), *(line.standing.system for line in board.lines)]
     rows += [[name, *(format_score(axis.scores[name]) if name in axis.scores else "" for axis in of_strata)] for name in names]
-    return [TextTable("Anchored score in each stratum, with its own 0 and 100 [95 %]", ["system", *(name for name, _ in found)], rows)]
+    title = f"Anchored score in each stratum: 0 = {board.published}, 100 = hindsight in that stratum [95 %]"
+    return [TextTable(title, ["system", *(name for name, _ in found)], rows)]
 
 
 def _profile(board: Board) -> TextTable:

@@ -1,14 +1,23 @@
-"""The sentences of a board: the first system, its lead and where it leads, and how the user's agent did, if agents can play."""
+"""The sentences of a board.
+
+The first system, its lead and where it leads; how the user's agent did, if agents can play; and the first system by R of ITU-T G.107, if
+R leaves that in some calls.
+"""
+
+import numpy as np
 
 from vcgym.leaderboard.report.board import Board, Line
+from vcgym.leaderboard.report.long_calls import WHOLE
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.statistics import Estimate
+from vcgym.network.playout.quality import REDUCED_RANGE_MS
 
 
 def headline(board: Board) -> tuple[str, ...]:
     """Return the sentences, with 95 % intervals."""
-    return _first(board), _where(board), *((_mine(board),) if board.columns.takes_agents else ())
+    own = (_mine(board),) if board.columns.takes_agents else ()
+    return _first(board), _where(board), *own, *((_long(board),) if board.long_share else ())
 
 
 def change(board: Board, found: Estimate) -> str:
@@ -55,6 +64,16 @@ def _mine(board: Board) -> str:
     if best is board.lines[0]:
         return f"Your agent {best.standing.system}{others} is that system."
     return f"Your agent {best.standing.system}{others}, rank {best.rank}: {_level(board, best)}. {_beside(board, best)}"
+
+
+def _long(board: Board) -> str:
+    best = max(board.lines, key=lambda line: np.nan_to_num(line.estimate(WHOLE).value))
+    name, value = best.standing.system, best.estimate(WHOLE).value
+    first = "still first" if best is board.lines[0] else "first"
+    return (
+        f"{max(0.1, 100.0 * board.long_share):.1f} % of these calls have more than {REDUCED_RANGE_MS:.0f} ms mouth to ear, where R is "
+        f"below that of ITU-T G.107; by {WHOLE.label}, with its whole delay impairment, {name} is {first} ({value:.1f})."
+    )
 
 
 def _level(board: Board, line: Line) -> str:

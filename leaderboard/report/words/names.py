@@ -41,8 +41,8 @@ PARTS = {
     "QTLH": "QTL, held after a change to a faster path", "tuned": "parameters searched on the training split", "paper": "for mode paper",
     "rate": "for the suites of rates", "order": "for the suites of send orders", "correlated": "learned on correlated worlds",
     "start": "before its first update", "DRAFT": "as in the draft", "WEBRTC": "as in libwebrtc", "PRE": "bursts joined",
-    "NOPRE": "bursts not joined", "V1": "version 1 (RFC 8298)", "V2": "version 2 (the draft)",
-    "4342": "RFC 4342", "FR": "faster restart", "E": "a full queue drops the worst packet",
+    "NOPRE": "bursts not joined", "XMAX": "the signal limited to 500 ms", "V1": "version 1 (RFC 8298)",
+    "V2": "version 2 (the draft)", "4342": "RFC 4342", "FR": "faster restart", "E": "a full queue drops the worst packet",
     "F": "drops expired packets only when full", "W": "priority and time left are weighed",
 }  # fmt: skip
 """A later code of a name -> what it stands for."""

@@ -36,7 +36,7 @@ from vcgym.network.traces.trace_file import ENDING, csv_content, write_with_card
 
 RateUnit = Literal["bps", "kbps", "Mbps"]
 BITS = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6}
-RATE_BPS = (300e3, 300e6)  # of the median; a factor of a thousand wide, so that a wrong unit falls outside
+RATE_BPS = (300e3, 300e6)  # of the median; a factor of a thousand wide, so that a wrong unit falls outside; import_throughput may skip it
 SPACING_S = (0.02, 20.0)
 
 MIN_BPS = 50_000.0  # the lowest rate of a call
@@ -128,7 +128,9 @@ def read_mahimahi(path: Path) -> CapacityTrace:
     return opportunity_trace(path.name.removesuffix(".gz"), times_ms, path)
 
 
-def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_column: str, rate_unit: RateUnit) -> CapacityTrace:
+def import_throughput(
+    path: Path, *, time_column: str, time_unit: str, rate_column: str, rate_unit: RateUnit, any_rate: bool = False
+) -> CapacityTrace:  # fmt: skip
     """Read a trace from a CSV of time and throughput, plain or .gz.
 
     The caller gives the units, so they are checked against the data: the median rate must be within `RATE_BPS`, the mean spacing within
@@ -140,6 +142,7 @@ def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_colu
         time_unit: s, ms or us.
         rate_column: throughput, 0 to 100 Gbit/s.
         rate_unit: bps, kbps or Mbps.
+        any_rate: True: the median may be any, as over a dying wireless link or a very fast one; the unit is then not checked.
 
     Raises:
         TraceError: an unreadable or truncated file, a missing column, NaN, a value out of range, times that do not increase, values that
@@ -156,16 +159,18 @@ def import_throughput(path: Path, *, time_column: str, time_unit: str, rate_colu
     at_line, times_s, rates_bps = read_columns(path, read_content(path), numbers_of)
     spacing_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else SPACING_S[0]
     _refuse_outside(path, f"{time_column}, mean spacing in s", spacing_s, SPACING_S)
-    _refuse_outside(path, f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS)
+    if not any_rate:
+        hint = " A rate so low or high is read with any_rate=true"
+        _refuse_outside(path, f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS, hint)
     refuse_falling(path, time_column, times_s, at_line, may_stand=False)
     del at_line
     return repeating(path.name.split(".")[0], times_s, rates_bps, path)
 
 
-def _refuse_outside(path: Path, where: str, value: float, allowed: tuple[float, float]) -> None:
+def _refuse_outside(path: Path, where: str, value: float, allowed: tuple[float, float], hint: str = "") -> None:
     low, high = allowed
     if not low <= value < high:
-        raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?")
+        raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?{hint}")
 
 
 def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:

@@ -1,7 +1,7 @@
 """Recipes of calls over a shared bottleneck: kinds of world, each with its capacity traces by split and a function that samples a call."""
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class BottleneckKinds(NamedTuple):
         calls: maximum number of calls among them.
         seconds: length of the longest call.
         beside: capacity traces of reverse directions and of second bottlenecks.
+        rates: every rate rule without a name that one of those calls may have.
     """
 
     kinds: dict[str, Kind]
@@ -38,6 +39,7 @@ class BottleneckKinds(NamedTuple):
     calls: int = 0
     seconds: float = RUN_S
     beside: tuple[CapacityTrace, ...] = ()
+    rates: tuple[Any, ...] = ()
 
 
 def everywhere(*traces: CapacityTrace) -> Traces:

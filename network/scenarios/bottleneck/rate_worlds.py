@@ -16,7 +16,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng
 from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere, split_by_place
 from vcgym.network.scenarios.paths.replay import PART_OF_TRACE
-from vcgym.network.scenarios.splits import SPLITS
+from vcgym.network.scenarios.splits import ALL, SPLITS
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.trace_file import ENDING
 
@@ -100,6 +100,7 @@ def replayed(files: Sequence[str] | None) -> BottleneckKinds:
         by_split = {split: tuple(cut(trace, *PART_OF_TRACE[split]) for trace in traces) for split in SPLITS}
     else:
         by_split = split_by_place("rate-replay", traces)
+    by_split[ALL] = traces
     for trace in (trace for split in by_split.values() for trace in split):
         if trace.length_us < 1000:
             raise DataError("scenario rate-replay", f"length of the part of {trace.name} for a split, us", trace.length_us, "at least 1000")

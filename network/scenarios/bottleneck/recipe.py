@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -10,7 +10,7 @@ from vcgym.network.bottleneck.sources import Series
 
 
 class BottleneckRecipe(Protocol):
-    """A scenario of calls over a shared bottleneck.
+    """A scenario of calls over a shared bottleneck. It may also have `rates`, see `rates_of`.
 
     Attributes:
         name: name of the scenario.
@@ -43,8 +43,13 @@ class BottleneckRecipe(Protocol):
         """
 
 
+def rates_of(scenario: BottleneckRecipe) -> Sequence[Any]:
+    """Return `rates` of a scenario, if it has them: every rate rule without a name that another call of its worlds may have."""
+    return getattr(scenario, "rates", ())
+
+
 def data_hash(scenario: BottleneckRecipe) -> str:
-    """Return the SHA-256 of the capacity traces and frame sizes of a scenario's worlds."""
+    """Return the SHA-256 of the capacity traces, frame sizes and unnamed rate rules of a scenario's worlds."""
     digest = hashlib.sha256(scenario.name.encode())
     for trace in scenario.traces:
         digest.update(f"{trace.name} {trace.length_us}".encode())
@@ -52,4 +57,6 @@ def data_hash(scenario: BottleneckRecipe) -> str:
         digest.update(trace.rates_bps.tobytes())
     for series in scenario.series:
         digest.update(series.sizes_bytes.tobytes())
+    for rate in rates_of(scenario):
+        digest.update(repr(rate).encode())
     return digest.hexdigest()

@@ -5,7 +5,7 @@ order           the seed paper on SBPN (S1): its traffic over 1 Mbit/s and 50 pa
     loss0 ... loss10          10 Mbit/s without cross traffic, 0 to 10 % random loss; round trip 80 ms, 5 packets
 rate            synthetic capacity for rate controllers
     steps       train and validation: random steps of capacity; test: the capacity of RFC 8867, cases 5.1 to 5.3
-    cellular    generated traces (cellular_like.py)
+    cellular    generated traces (bottleneck/capacity/cellular_like.py)
     cubic       1 to 4 Mbit/s shared with a CUBIC flow
     wifi        2 to 4 Mbit/s, and a last hop that stalls now and then (the report on GCC over Wi-Fi, S4)
 calls           1 to 3 other calls in the same queue of 1 to 4 Mbit/s, each with its own delay and start time
@@ -43,7 +43,7 @@ from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat, rmcat_extended
 from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere
 from vcgym.network.scenarios.paths.replay import absolute
-from vcgym.network.scenarios.splits import SPLITS, check_split
+from vcgym.network.scenarios.splits import check_split
 from vcgym.network.traces.cards import DataError
 
 RTT_MS = (30.0, 80.0, 150.0)
@@ -73,6 +73,7 @@ class SendingScenario:
         data: as given.
         files: absolute paths of `traces`, as given.
         seconds: length of the longest call.
+        rates: every rate rule without a name that one of those calls may have.
 
     Raises:
         ValueError: an unknown name, or traces for another scenario.
@@ -89,7 +90,7 @@ class SendingScenario:
         self.kinds = tuple(self._kinds)
         every = (trace for kind in self._kinds.values() for split in kind.traces.values() for trace in split)
         self.traces: Sequence[CapacityTrace] = list({id(trace): trace for trace in (*every, *recipe.beside)}.values())
-        self.flows, self.calls, self.seconds = recipe.flows, recipe.calls, recipe.seconds
+        self.flows, self.calls, self.seconds, self.rates = recipe.flows, recipe.calls, recipe.seconds, recipe.rates
         self.series: Sequence[Series] = ()
 
     def draw(self, split: str, seed: int, kind: str | None = None) -> SharedLink:
@@ -104,8 +105,9 @@ class SendingScenario:
             ValueError: an unknown split or kind, or the test split outside the leaderboard.
             DataError: too few traces to have one in the split.
         """
-        check_split(split)
-        world_seed = int(rng.stream_key(np.uint64(seed), SPLITS.index(split), rng.SCENARIO))
+        splits = tuple(self._kinds[self.kinds[0]].traces)
+        check_split(split, splits)
+        world_seed = int(rng.stream_key(np.uint64(seed), splits.index(split), rng.SCENARIO))
         draws = np.random.Generator(np.random.Philox(key=world_seed))
         drawn = self.kinds[draws.integers(len(self.kinds))]
         if kind is not None:

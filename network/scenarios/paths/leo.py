@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.paths.replay import Measured, Replay, read_pairs
 from vcgym.network.traces.cards import Card, data_root
 from vcgym.network.traces.reading import TraceError
@@ -42,7 +43,10 @@ class Leo(Replay):
     def measure(self) -> Measured:
         """Read the five series."""
         slots, card = measured(self.settings.data)
-        return Measured(("leo",), SERIES, slots[None], card)
+        ends = [int(np.flatnonzero(of_path != LOST)[-1]) + 1 for of_path in slots]
+        return Measured(
+            ("leo",), SERIES, slots[None], card, (tuple(np.array([[0, end]]) for end in ends),), np.zeros((1, len(ends)), np.int64)
+        )
 
     def cards(self) -> list[Card]:
         """Return the card of each series."""

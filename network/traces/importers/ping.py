@@ -112,7 +112,7 @@ def _numbers(block: Table) -> Arrays:
     """Return the fields of `_Replies`; duplicates are validated, then left out."""
     number = block.numbers("icmp_seq", 0, _SEQ_MODULUS - 1).astype(np.int32)
     rtt_us = np.rint(block.numbers("time", 0.0, MAX_DELAY_US / 1e3) * 1e3).astype(np.int64)
-    stamp_s = block.numbers("time stamp", 0.0, MAX_TIME_US / 1e6, may_be_empty=True)
+    stamp_s = block.numbers("time stamp", 0.0, MAX_TIME_US / 1e6, missing={""})
     first = np.array([not mark for mark in block.cells("again")])
     return block.line_numbers()[first], stamp_s[first], number[first], rtt_us[first]
 

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.columns import Arrays, Table, read_columns
-from vcgym.network.traces.importers.units import Unit, since_first_us, unit_us
+from vcgym.network.traces.importers.units import FLOOR_MS, Unit, since_first_us, unit_us
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
 RATE_HZ = (1_000, 1_000_000)  # covers RTP clocks: 8,000 to 192,000 for audio, 90,000 for video
-FLOOR_MS = (0.0, 1_000.0)
 
 _DRIFT = 0.01  # share of the span: a hundred times the drift of two quartz clocks
 _DRIFT_US = 2_000_000  # allowed change of the delay between start and end of a log

@@ -1,4 +1,4 @@
-"""CSV files of time and delay from any program."""
+"""CSV files of time and delay from any program. The separator is read from the first line: tab, semicolon, comma or spaces."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
-from vcgym.network.traces.columns import Arrays, Table, read_columns
-from vcgym.network.traces.importers.units import DELAY_US, SPACING_US, Unit, refuse_unit, since_first_us, unit_us
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
+from vcgym.network.traces.columns import Arrays, Table, read_columns, separator_of
+from vcgym.network.traces.importers.units import DELAY_US, FLOOR_MS, SPACING_US, Unit, refuse_unit, since_1970, since_first_us, unit_us
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, is_number, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
 
 TimeOf = Literal["send", "reply"]
+
+_MAX_NUMBER = 2.0**63  # of a time or delay before its unit is checked
+_BELOW = "; a negative delay: format.lost=-1 if -1 marks a lost packet, format.floor_ms=MS if the two ends have two clocks"
 
 
 def import_csv(
@@ -26,6 +29,8 @@ def import_csv(
     round_trip: bool,
     time_of: TimeOf = "send",
     header: bool = True,
+    lost: str = "",
+    floor_ms: float | None = None,
     limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Trace:
     """Read a trace from a CSV file, plain, .gz or .xz, whose last line ends in a line break.
@@ -37,7 +42,7 @@ def import_csv(
 
     Args:
         path: the file.
-        time_column: time on any clock; the first send becomes 0.
+        time_column: time on any clock.
         time_unit: unit of the times.
         delay_column: delay, 0 to 60 s; an empty cell is a lost probe.
         delay_unit: unit of the delays.
@@ -45,6 +50,9 @@ def import_csv(
         time_of: meaning of the times: sending; or reply (one way: arrival), from which the row's delay is subtracted. A lost probe has no
             reply: it is spaced evenly between its answered neighbours, and losses before the first or after the last one are left out.
         header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
+        lost: number or text in place of a delay that marks a lost probe, such as -1, next to the empty cell.
+        floor_ms: the smallest one-way delay, 0 to 1000 ms, if the two ends have two clocks, which determine delays only up to a constant;
+            then the delays in the file may be negative. None: one clock.
         limit_bytes: maximum uncompressed size.
 
     Raises:
@@ -53,19 +61,34 @@ def import_csv(
     """
     path = Path(path)
     time_scale, delay_scale = (unit_us(path, field, unit) for field, unit in (("time_unit", time_unit), ("delay_unit", delay_unit)))
+    _refuse_floor(path, floor_ms, round_trip)
     content = read_content(path, limit_bytes)
+    delays = (0.0, MAX_DELAY_US / delay_scale) if floor_ms is None else (-_MAX_NUMBER, _MAX_NUMBER)
 
     def numbers_of(block: Table) -> Arrays:
-        delay = block.numbers(delay_column, 0.0, MAX_DELAY_US / delay_scale, may_be_empty=True)
+        cells = block.cells(delay_column)
+        same = {cell for cell in cells if is_number(lost) and is_number(cell) and float(cell) == float(lost)}  # -1 also as -1.000
+        try:
+            delay = block.numbers(delay_column, *delays, missing={"", lost, *same})
+        except TraceError as error:
+            file, where, value, allowed = error.args
+            raise TraceError(file, where, value, allowed + _BELOW * str(value).startswith("-")) from error
         timed = block if time_of == "send" else block.pick(~np.isnan(delay))
-        return block.line_numbers(), timed.numbers(time_column, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale), delay
+        return block.line_numbers(), timed.numbers(time_column, -_MAX_NUMBER, _MAX_NUMBER), delay
 
-    lines, time, delay = read_columns(path, content, numbers_of, header=header)
+    lines, time, delay = read_columns(path, content, numbers_of, header=header, separator=separator_of(path, content))
     name, card = path.name.split(".")[0], card_beside(path, content)
     del content
     answered = ~np.isnan(delay)
     if not answered.any():
         raise TraceError(path, "number of answered probes", 0, "at least 1")
+    hint = since_1970(float(time[0]))
+    highest = MAX_TIME_US / time_scale
+    _refuse_outside(path, time_column, time, lines if time_of == "send" else lines[answered], -highest, highest, hint)
+    if floor_ms is not None:
+        delay += floor_ms * 1e3 / delay_scale - np.nanmin(delay)
+    _refuse_outside(path, delay_column, delay, lines, 0.0, MAX_DELAY_US / delay_scale, "")
+    start_us = round(float(time[0]) * time_scale)
     delay *= delay_scale
     delay_us = np.rint(delay, out=delay)
     if time_of == "reply":
@@ -80,20 +103,38 @@ def import_csv(
         del time
     if probes > 1:
         spacing_us = float(sent_us.max() - sent_us.min()) / (probes - 1)
-        refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", spacing_us, SPACING_US, time_scale)
+        refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", spacing_us, SPACING_US, time_scale, hint)
     median_us = float(np.median(delay_us[answered], overwrite_input=True))
     refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale)
     if time_of == "reply":
-        return from_replies(name, path, card, lines[answered], number, sent_us, delay_us[answered].astype(np.int64), round_trip)
+        return from_replies(name, path, card, lines[answered], number, sent_us, delay_us[answered].astype(np.int64), round_trip, start_us)
     delay_us[~answered] = LOST
     if (sent_us[1:] < sent_us[:-1]).any():
         order = np.argsort(sent_us, kind="stable")
         sent_us = sent_us[order]
+        start_us += int(sent_us[0])
         sent_us -= sent_us[0]
         delay_us = delay_us[order]
         lines = lines[order]
     refuse_long(path, time_column, sent_us, lines)
-    return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip)
+    return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip, start_us)
+
+
+def _refuse_floor(path: Path, floor_ms: float | None, round_trip: bool) -> None:
+    if floor_ms is not None and round_trip:
+        raise TraceError(path, "floor_ms", floor_ms, "none with round_trip=true: one clock measures a round trip")
+    if floor_ms is not None and not FLOOR_MS[0] <= floor_ms <= FLOOR_MS[1]:
+        raise TraceError(path, "floor_ms", floor_ms, f"{FLOOR_MS[0]} to {FLOOR_MS[1]} (milliseconds)")
+
+
+def _refuse_outside(
+    path: Path, column: str, values: NDArray[np.float64], lines: NDArray[np.int32], low: float, high: float, hint: str
+) -> None:
+    """Reject `values` (n,) of a column outside [low, high], other than NaN; `lines` (n,) are their lines in the file."""
+    wrong = (values < low) | (values > high)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise TraceError(path, f"line {lines[at]}, {column}", f"{values[at]:.15g}", f"a number from {low:.15g} to {high:.15g}{hint}")
 
 
 def _refuse_other_order(

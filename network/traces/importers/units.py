@@ -16,6 +16,7 @@ Unit = Literal["s", "ms", "us", "ns"]
 
 SPACING_US = (1_200.0, 1_200_000.0)  # mean spacing: from 833 packets per second to a ping every 1.2 s
 DELAY_US = (1_500.0, 1_500_000.0)  # median delay
+FLOOR_MS = (0.0, 1_000.0)  # smallest one-way delay between two clocks
 
 
 def unit_us(path: Path, field: str, unit: str) -> float:
@@ -36,12 +37,17 @@ def since_first_us(times: NDArray[np.float64], scale: float) -> NDArray[np.int64
     return np.rint(times, out=times).astype(np.int64)
 
 
-def refuse_unit(path: Path, where: str, value_us: float, allowed_us: tuple[float, float], scale: float) -> None:
-    """Check that a typical value is in [low, high); errors use the unit of `scale` microseconds.
+def since_1970(time: float) -> str:
+    """Return the unit in which a time is one since 1970, as a hint for errors; empty if there is none from 2001 to 2096."""
+    return next((f"; as a time since 1970 it is in {unit}" for unit, us in UNIT_US.items() if 1e15 <= time * us < 4e15), "")
+
+
+def refuse_unit(path: Path, where: str, value_us: float, allowed_us: tuple[float, float], scale: float, hint: str = "") -> None:
+    """Check that a typical value is in [low, high); errors use the unit of `scale` microseconds and end in `hint`.
 
     Raises:
         TraceError: it is not; the message names the value and the range.
     """
     low, high = allowed_us
     if not low <= value_us < high:
-        raise TraceError(path, where, value_us / scale, f"{low / scale:g} to {high / scale:g}; is the unit right?")
+        raise TraceError(path, where, value_us / scale, f"{low / scale:g} to {high / scale:g}; is the unit right?{hint}")

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.error import ClosedEnvironmentError
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.receivers.wmjitter import WMJitter
@@ -119,6 +120,25 @@ def test_an_action_outside_the_space_moves_nothing(path_env_id, form):
             env.step(action)
     after = env.get_state()
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+
+
+@pytest.mark.parametrize("seed", [1.5, True, "1", -1, 1 << 64, (1 << 64) - 1, [0, 1.5], [0]])
+def test_a_seed_that_is_no_integer_in_range_moves_nothing(seed):
+    env = _make("vcgym/Relay-v0")
+    with pytest.raises(ValueError, match=r"seed (= .*: allowed are integers from 0 to 2\*\*64 - 1|has length 1)"):
+        env.reset(seed=seed)
+    assert not env.has_begun
+
+
+@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Rate-v0", "vcgym/SendOrder-v0"])
+def test_nothing_happens_after_close(env_id):
+    env = gymnasium.make_vec(env_id, num_envs=2).unwrapped
+    env.reset(seed=1)
+    env.close()
+    with pytest.raises(ClosedEnvironmentError, match="step after close"):
+        env.step(env.action_space.sample())
+    with pytest.raises(ClosedEnvironmentError, match="reset after close"):
+        env.reset(seed=1)
 
 
 def test_the_scalar_face_refuses_the_same_actions():

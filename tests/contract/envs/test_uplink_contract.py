@@ -24,6 +24,8 @@ from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateAgent
 from vcgym.envs.tables import markdown
 from vcgym.network.traces.cards import DataError
 
+pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
+
 CALL = "vcgym/Call-v0"
 SHORT = {"uplink": "rate", "packets": 150, "scenario": "table1"}
 

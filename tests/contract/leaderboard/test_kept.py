@@ -162,6 +162,7 @@ def edit(monkeypatch):
     replace(None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("user", USERS)
 def test_a_name_follows_the_code_that_decides_and_no_other(user, edit):
     name, decides, does_not = USERS[user]

@@ -6,7 +6,8 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.systems import System
+from vcgym.baselines.systems import System, load_system, system_names
+from vcgym.leaderboard.evaluation.published import kind_of
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.results.sender_columns import RATE
@@ -19,10 +20,25 @@ def test_a_name_and_a_system_of_ones_own_play_the_same_worlds(tmp_path):
     rows = play("DRT-WM", suite=CALLS, named={"mine": System(Direct(), FixedLag(60.0))}, folder=tmp_path).to_pylist()
     worlds = {name: [(row["pair"], row["seed"]) for row in rows if row["system"] == name] for name in ("DRT-WM", "mine")}
     assert worlds["DRT-WM"] == worlds["mine"] and len(worlds["mine"]) == len(rows) // 2
-    assert {row["system"]: row["kind"] for row in rows} == {"DRT-WM": "rule", "mine": "rule"}
+    assert {row["system"]: row["kind"] for row in rows} == {"DRT-WM": "rule", "mine": "local"}
     files = sorted((tmp_path / "cells").iterdir())
     assert play("DRT-WM", suite=CALLS, folder=tmp_path).num_rows == len(rows) // 2
     assert sorted((tmp_path / "cells").iterdir()) == files  # nothing was played again
+
+
+def test_a_system_with_four_controls_is_refused_before_anything_is_played(tmp_path):
+    four = System(Direct(), FixedLag(60.0), FixedRate(500.0), Fifo(), pacing=2.5)
+    for suite, allowed in ((CALLS, "router and receiver"), (SENDERS, "rate and scheduler")):
+        with pytest.raises(ValueError, match=f"mine has router, receiver, rate, scheduler; allowed: systems with {allowed} alone"):
+            play(suite=suite, named={"mine": four}, folder=tmp_path)
+    assert not (tmp_path / "cells").exists()
+
+
+def test_the_origin_of_a_system_decides_its_kind():
+    shipped = load_system("DRT-WM")
+    assert kind_of("DRT-WM", shipped) == "rule"
+    assert kind_of("DRT-WM", shipped._replace(is_local=True)) == "local"  # the same rules, given by the user
+    assert not any(load_system(name).is_local for name in system_names())
 
 
 def test_senders_play_by_the_same_function(tmp_path):

@@ -1,11 +1,13 @@
 """The leaderboard as a page, in Markdown and on a terminal: every system, the same bytes for the same files, nothing from a network."""
 
+import html
 import io
 import re
 import shutil
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
@@ -24,6 +26,7 @@ from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.statistics import Estimate
+from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.scenario import Scenario
 
 MODES = ("correlated", "paper")
@@ -89,6 +92,18 @@ def test_publishing_twice_gives_the_same_bytes(folder, tmp_path):
     publish(tmp_path)
     for name in ("report.html", "leaderboard.md"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_a_hostile_name_is_only_a_name(folder, tmp_path):
+    hostile = {"DRT-WM": "<img src=//x.y onerror=a()>", "DRT-BF": r"$\frac$ & $x_{", "PPO Call <one>": "![seen](http://x.y/z.png) $^$"}
+    for layout, file in ((RESULTS, "results.parquet"), (DELAY_CDF, "cdf.parquet"), (TIMELINE, "timeline.parquet")):
+        rows = read(layout, folder / file).to_pylist()
+        write(layout, [row | {"system": hostile.get(row["system"], row["system"])} for row in rows], tmp_path / file)
+    shutil.copy(folder / "cards.json", tmp_path)
+    publish(tmp_path)
+    table = (tmp_path / "leaderboard.md").read_text()
+    assert "<" not in table and "](" not in table and "&lt;img src=//x.y onerror=a()&gt;" in table
+    assert "<img src=//" not in (tmp_path / "report.html").read_text()
 
 
 def test_tables_are_in_order_of_rank(folder):
@@ -180,10 +195,10 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
         profile = of_mode.split("Performance profile")[1]
         cells = [line.split(" | ") for line in profile.splitlines() if line.startswith("| ") and "[0" in line]
         shares = {name[2:]: [cell.split()[0] for cell in of_system] for name, *of_system in cells}
-        best, sixth, last = (shares[SYSTEMS[place]] for place in (0, 5, 11))
+        best, sixth, last = (shares[html.escape(SYSTEMS[place])] for place in (0, 5, 11))
         assert (best, sixth, last) == (["0", *["100"] * 3], ["0", "83", "100", "100"], ["0", "0", "100", "100"])
         whole = of_mode.split("All 12 systems")[1].split("Pareto front")[0]
-        assert all(whole.count(f"| {system} |") == 5 for system in SYSTEMS)
+        assert all(whole.count(f"| {html.escape(system)} |") == 5 for system in SYSTEMS)
         assert of_mode.count("hypervolume of all systems ") == 2
 
 
@@ -192,6 +207,30 @@ def test_a_system_without_a_distribution_is_named(folder):
     lacking = {place: {name: cdf for name, cdf in of.items() if name != "DRT-BF"} for place, of in stored.cdfs.items()}
     with pytest.raises(ValueError, match=r"no event delay distribution in mode 'correlated' for systems \['DRT-BF'\]"):
         board_page([(boards(stored.results), stored._replace(cdfs=lacking))])
+
+
+def test_results_older_than_some_columns_are_shown_without_them_and_it_is_said(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "older")
+    file = tmp_path / "older" / "results.parquet"
+    lacked = ["mos", "g114_band", "concealed_share", "probes_sent", "clocked_end_to_end_delay_mean_ms"]
+    pq.write_table(pq.read_table(file).drop_columns(lacked), file)
+    for new, old in zip(publish(folder), publish(tmp_path / "older"), strict=True):
+        assert [line.standing for line in old.lines] == [line.standing for line in new.lines]
+        assert all(np.isnan(line.summaries["mos"].value) for line in old.lines)
+        assert sum(old.lines[0].bands.values()) == 0.0
+    said = "These results are older than mos, g114_band, clocked_end_to_end_delay_mean_ms, concealed_share, probes_sent: they have no value"
+    for name in ("leaderboard.md", "report.html"):
+        assert said in (tmp_path / "older" / name).read_text() and "older than" not in (folder / name).read_text()
+
+
+def test_oracles_older_than_a_column_are_anchors_of_newer_results(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "with")
+    rows = read(RESULTS, folder / "results.parquet").to_pylist()
+    oracles = [row | {"system": "oracle_joint_6", "kind": "oracle", "r": row["r"] + 6.0} for row in rows if row["system"] == "DRT-BF"]
+    file = tmp_path / "with" / "oracles.parquet"
+    write(RESULTS, oracles, file)
+    pq.write_table(pq.read_table(file).drop_columns(["probes_sent"]), file)
+    assert all(board.axis is not None and len(board.notes) == 2 for board in publish(tmp_path / "with"))
 
 
 def test_a_file_of_cards_that_is_not_ours_is_refused(folder, tmp_path):
@@ -243,10 +282,31 @@ def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_know
     assert [panel.title for panel in without] == ["Who is ahead", "Where"] and without[0].axis.startswith("R above DRT-BF")
     table = details(boards(read(RESULTS, tmp_path / "with" / "results.parquet"))[0])[0]
     assert table.headings == ["system", "all (6)", "quiet (3)", "user-node (3)"]
-    assert table.rows[0] == ["0 = best published", *["DRT-BF"] * 3] and table.rows[2][1].startswith("6.00 [")
-    scores = {name: [cell.split()[0] for cell in cells] for name, *cells in table.rows[3:]}
+    assert "0 = DRT-BF, 100 = hindsight" in table.title and table.rows[0][1].startswith("6.00 [")
+    scores = {name: [cell.split()[0] for cell in cells] for name, *cells in table.rows[1:]}
     assert scores["DRT-BF"] == ["0"] * 3 and scores["oracle_informed"] == ["50"] * 3 and scores["PPO Call <one>"] == ["-167"] * 3
     assert "| oracle_informed | 50 [" in (tmp_path / "with" / "leaderboard.md").read_text()
+
+
+def test_a_board_with_long_calls_shows_a_second_r(folder, tmp_path):
+    """At 600 ms R is 17 below that of G.107; a board whose calls are all within 350 ms has one R and no word about it."""
+    rows = read(RESULTS, folder / "results.parquet").to_pylist()
+    long = [row | {"mouth_to_ear_mean_ms": 600.0, "concealed_share": 0.0} if row["system"] == SYSTEMS[1] else row for row in rows]
+    long = [row | {"r": float(rating(row["mouth_to_ear_mean_ms"], row["concealed_share"]))} for row in long if row["mode"] == "paper"]
+    short = [row | {"mouth_to_ear_mean_ms": 350.0} for row in rows if row["mode"] == "correlated"]
+    shutil.copytree(folder, tmp_path / "long")
+    write(RESULTS, [*long, *short], tmp_path / "long" / "results.parquet")
+    of_short, of_long = publish(tmp_path / "long")
+    assert of_long.long_share == pytest.approx(1.0 / len(SYSTEMS)) and of_short.long_share == 0.0
+    assert not any("G.107" in sentence for sentence in headline(of_short))
+    assert headline(of_long)[-1].startswith("8.3 % of these calls have more than 350 ms mouth to ear, where R is below that of ITU-T G.107")
+    (line,) = (line for line in of_long.lines if line.standing.system == SYSTEMS[1])
+    assert line.summaries["r_g107"].value - line.summaries["r"].value == pytest.approx(17.17, abs=0.01)
+    text = (tmp_path / "long" / "leaderboard.md").read_text()
+    assert text.count("| R [95 %] | R G.107 | MOS |") == 1 and text.count("| R [95 %] | MOS |") == 1
+    assert f"| {line.summaries['r_g107'].value:.2f} |" in text
+    page = (tmp_path / "long" / "report.html").read_text()
+    assert page.count("R with the whole delay impairment of ITU-T G.107.") == 1  # heading of one of the two tables
 
 
 def test_a_very_bad_system_does_not_squeeze_the_scale_and_its_mark_says_so(folder, tmp_path):

@@ -6,8 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from vcgym.leaderboard.evaluation.cells.cells import content, parsed
 from vcgym.leaderboard.results.call_columns import CALL
-from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, write
+from vcgym.leaderboard.results.conference_columns import CONFERENCE
+from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, read_results, results_of, write
+from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 
 _EXAMPLES = {"string": "x", "int64": 3, "float64": 1.5}
 
@@ -55,6 +58,48 @@ def test_bad_rows_are_refused_and_the_old_file_stays(tmp_path, bad, message):
     with pytest.raises(ValueError, match=message):
         write(RESULTS, [*ROWS, bad], path)
     assert path.read_bytes() == before
+
+
+def without(path, *columns):
+    pq.write_table(pq.read_table(path).drop_columns(list(columns)), path)
+    return path
+
+
+def test_a_metric_that_an_older_file_lacks_is_read_as_missing(tmp_path):
+    path = tmp_path / "results.parquet"
+    write(RESULTS, ROWS, path)
+    whole = read(RESULTS, path)
+    older = read_results(without(path, "mos", "g114_band", "probes_sent"))
+    assert older.schema.names == whole.schema.names
+    assert {name for name in whole.schema.names if older[name].null_count} == {"mos", "g114_band", "probes_sent"}
+    assert older["probes_sent"].type == pa.int64() and older["mos"].null_count == len(ROWS)
+    assert older["r"].equals(whole["r"])
+
+
+@pytest.mark.parametrize("name", ["r", "seed", "card", "packets", "parameters"])
+def test_a_file_without_identity_or_the_ranked_metric_is_refused(tmp_path, name):
+    path = tmp_path / "results.parquet"
+    write(RESULTS, ROWS, path)
+    with pytest.raises(ValueError, match=rf"missing columns \['{name}'"):
+        read(RESULTS, without(path, name))
+
+
+@pytest.mark.parametrize("columns", [CALL, RATE, ORDER, RMCAT, CONFERENCE], ids=["call", "rate", "order", "rmcat", "conference"])
+def test_the_kind_of_a_file_is_told_though_it_lacks_metrics(tmp_path, columns):
+    layout, path = results_of(columns), tmp_path / "results.parquet"
+    write(layout, [{name: _EXAMPLES[kind] for name, kind in columns.types.items()}], path)
+    kept = {columns.ranked_by, columns.mark, "utility"}
+    found = read_results(without(path, *(column.name for column in columns.metrics if column.name not in kept)))
+    assert found.schema.names == list(columns.types) and found[columns.ranked_by].null_count == 0
+
+
+def test_a_number_of_a_cell_that_no_column_names_is_refused():
+    rows, timing = [row()], (1.0, 1.0)
+    assert parsed(content(CALL, rows, timing, {})).rows.num_rows == 1
+    with pytest.raises(ValueError, match=r"row 0 for a cell: missing columns \[\], unknown columns \['jitter'\]"):
+        content(CALL, [row(jitter=1.0)], timing, {})
+    with pytest.raises(ValueError, match=r"row 0 for a cell: missing columns \['mos'\]"):
+        content(CALL, [{name: value for name, value in row().items() if name != "mos"}], timing, {})
 
 
 def test_files_of_another_make_are_refused(tmp_path):

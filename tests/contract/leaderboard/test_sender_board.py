@@ -11,7 +11,7 @@ from rich.console import Console
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.publish import publish, publish_together
 from vcgym.leaderboard.report.table import print_summary
-from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_rule, sentence
+from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_rule, of_kinds, sentence
 from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import COST
@@ -131,6 +131,25 @@ def test_who_a_tuned_rule_beats_is_said_in_the_suites_metric():
     assert found.bar.system == "GCC-rate-tuned"
     assert {one.system for one in found.others if one.beaten} == {"PPO", "GCC-WEBRTC", "UNMOD", "FIXED"}
     assert re.search(r"\(utility against GCC-rate-tuned\): agent PPO \(-0\.\d\d \[-0\.\d\d, -0\.\d\d\]\)", sentence(found))
+
+
+def test_the_difference_to_the_bar_is_shown_kind_by_kind(folder):
+    """A lead over all worlds can be one of a single kind: an agent that is ahead in steps and behind in wifi."""
+    leads = {"steps": {"utility": 99.0}, "wifi": {"utility": -9.0}}
+    made = [row | (leads[row["stratum"]] if row["system"] == "PPO" else {}) for row in rows()]
+    (board,) = boards(pa.Table.from_pylist(made, schema=results_of(RATE).schema))
+    assert board.lines[0].standing.system == "PPO"
+    (of_agent,) = of_kinds(board)
+    assert of_agent.startswith("By kind, agent PPO against GCC-rate-tuned (utility): ahead in steps (+9")
+    assert re.search(r"\]\); behind in wifi \(-9\.\d\d \[-9\.\d\d, -9\.\d\d\]\)\.$", of_agent)
+    assert sentence(beaten_by_tuned_rule([board])[0]).endswith(of_agent)
+    console = Console(file=io.StringIO(), width=1000)
+    print_summary([board], console)
+    assert of_agent in console.file.getvalue()
+    for page in ("leaderboard.md", "report.html"):
+        text = (folder / page).read_text()
+        assert "utility /s less that of GCC-rate-tuned in each stratum [95 %]" in text
+        assert "By kind, agent PPO against GCC-rate-tuned (utility): behind in" in text
 
 
 def test_text_has_every_system_and_the_kinds(folder):

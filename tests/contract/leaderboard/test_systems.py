@@ -1,5 +1,6 @@
 """Systems by name: each one builds, and a file that does not give a rule for each control is rejected by name."""
 
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 from vcgym.baselines import systems
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, system_names
+from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
-from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, Part, Suite
 from vcgym.leaderboard.report.system_list import system_rows
 
 ROUTER = "router:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
@@ -18,6 +20,7 @@ RECEIVER = "receiver:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n
 RATE = "rate:\n  _target_: vcgym.baselines.rate.fixed_rate.FixedRate\n"
 SCHEDULER = "scheduler:\n  _target_: vcgym.baselines.schedulers.fifo.Fifo\n"
 NAMES = system_names()
+HOME = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,6 +45,18 @@ def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
     assert set(systems_of(suite)) == set(suite.systems) and set(systems_of(suite, ["all"])) == set(systems_of(SUITES["first"]))
 
 
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_the_commands_that_are_said_to_rank_a_new_system_rank_it(page, tmp_path, monkeypatch):
+    (tmp_path / "MY-WM.yaml").write_text(ROUTER + RECEIVER, encoding="utf-8")
+    known = systems._files()
+    monkeypatch.setattr(systems, "_files", lambda: known | {"MY-WM": tmp_path / "MY-WM.yaml"})
+    promised = re.findall(r"`([^`]+)` (?:now |then )?ranks it", (HOME / page).read_text(encoding="utf-8"))
+    assert promised
+    for command in promised:
+        names = re.search(r"systems=\[(.+)\]", command)
+        assert "MY-WM" in systems_of(SUITES["quick-v2"], names[1].split(",") if names else None), command
+
+
 @pytest.mark.parametrize("suite", ["first", "rate-v0", "order-v0", "calls-v0", "conference-v0"])
 def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
     found = systems_of(SUITES[suite])
@@ -56,13 +71,63 @@ def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
         }
 
 
+@pytest.mark.parametrize("name", SUITES)
+def test_the_scenario_alone_decides_what_a_part_simulates(name):
+    simulations = {"order": "bottleneck", "rate": "bottleneck", "calls": "bottleneck", "rmcat": "bottleneck", "conference": "conference"}
+    expected = simulations.get(name.partition("-")[0], "paths")
+    for part in SUITES[name].parts:
+        assert part.simulation == part._replace(mode="paper").simulation == expected
+        assert (part.mode == expected) == (expected != "paths")  # column of the frozen rows
+    controls = {"paths": ("router", "receiver"), "bottleneck": ("rate", "scheduler"), "conference": ("allocator",)}
+    assert SUITES[name].controls == controls[expected]
+
+
+def test_suites_of_your_own_traces_are_played_by_tuned_rules():
+    """Those tuned on synthetic worlds play by default, so that no published rule is called first where a tuned one is ahead."""
+    own = {name: Suite(name, "of-traces", 0, (Part(name, "", 1),), columns) for name, columns in REPLAYS.items()}
+    tuned = {suite: {name for name in systems_of(one) if name.endswith(TUNED)} for suite, one in own.items()}
+    assert tuned["rate-replay"] == {name for name in NAMES if name.endswith(f"-rate{TUNED}")} != set()
+    assert tuned["replay"] == {name for name in systems_of(SUITES["replay-v0"]) if name.endswith(TUNED)} != set()
+
+
 def test_a_system_of_other_controls_is_refused():
-    with pytest.raises(ValueError, match=r"systems has \['DRT-WM'\], which suite rate-v0 cannot play; allowed: .* rate and scheduler"):
+    with pytest.raises(ValueError, match=r"systems has \['DRT-WM'\], which suite rate-v0 cannot play: .* rate and scheduler alone"):
         systems_of(SUITES["rate-v0"], ["DRT-WM", "UNMOD"])
     with pytest.raises(ValueError, match=r"systems has \['UNMOD'\], which suite first-v1 cannot play"):
         systems_of(SUITES["first"], ["DRT-WM", "UNMOD"])
     with pytest.raises(ValueError, match=r"systems has \['MINE'\], which suite rate-v0 cannot play"):
         all_participants(SUITES["rate-v0"], {}, None, {"MINE": load_system("DRT-WM")})
+
+
+FOUR = load_system("VCR-WM")._replace(rate=load_system("FIXED").rate, scheduler=load_system("FIXED").scheduler)
+
+
+@pytest.mark.parametrize(
+    ("suite", "allowed"), [("first", "router and receiver"), ("rate-v0", "rate and scheduler"), ("conference-v0", "allocator")]
+)
+def test_a_system_with_more_controls_than_the_calls_is_refused(suite, allowed):
+    said = rf"\['MINE'\], which suite {suite}.* MINE has router, receiver, rate, scheduler; allowed: systems with {allowed} alone"
+    with pytest.raises(ValueError, match=said):
+        all_participants(SUITES[suite], {"MINE": FOUR}, None, {})
+    if suite != "conference-v0":
+        with pytest.raises(ValueError, match=said):
+            all_participants(SUITES[suite], {}, None, {"MINE": FOUR})
+    with pytest.raises(ValueError, match=said):
+        cells.plan(SUITES[suite], [], {"MINE": FOUR})
+
+
+def test_a_system_that_lacks_a_control_of_the_calls_is_refused():
+    with pytest.raises(ValueError, match="HALF has router; allowed: systems with router and receiver alone"):
+        all_participants(SUITES["first"], {}, None, {"HALF": FOUR._replace(receiver=None, rate=None, scheduler=None)})
+
+
+def test_a_shipped_system_with_more_controls_than_the_calls_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "FOUR.yaml").write_text(ROUTER + RECEIVER + RATE + SCHEDULER, encoding="utf-8")
+    known = systems._files()
+    monkeypatch.setattr(systems, "_files", lambda: known | {"FOUR": tmp_path / "FOUR.yaml"})
+    with pytest.raises(ValueError, match="FOUR has router, receiver, rate, scheduler"):
+        systems_of(SUITES["first"], ["DRT-WM", "FOUR"])
+    assert "FOUR" not in systems_of(SUITES["first"], ["all"]) and "FOUR" not in systems_of(SUITES["rate-v0"], ["all"])
 
 
 def test_an_oracle_of_paths_is_never_ranked():

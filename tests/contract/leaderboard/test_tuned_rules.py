@@ -47,7 +47,7 @@ def within(narrow, wide):
 
 def tasks(config):
     """Names of systems, the task they are tuned on, and the number of trials."""
-    of_senders = [(config.sending.senders, task, config.sending.trials) for task in config.sending.tasks()]
+    of_senders = [(config.sending.senders, task, config.sending.trials) for task in config.sending.tasks(config.trace_files)]
     return [(config.systems, config.task(), config.trials), *of_senders]
 
 

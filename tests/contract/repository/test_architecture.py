@@ -1,5 +1,6 @@
-"""docs/architecture.md and docs/glossary.md name only existing things."""
+"""docs/architecture.md, docs/glossary.md, docstrings and the comments of conf name only existing things."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -26,6 +27,42 @@ def test_each_term_is_used():
     code = "\n".join(path.read_text().lower() for room in ROOMS for path in (HOME / room).rglob("*.py"))
     unused = [term for term in TERMS if not re.search(rf"(?<![a-z]){re.sub('[ _]', '[ _-]', term)}", code)]
     assert not unused
+
+
+FILE = re.compile(r"(?<![\w/.])([a-z_0-9/]+\.(?:py|yaml|md))\b(?:, ([A-Z]\w+))?")
+LISTED = re.compile(r"^ *([a-z_]+) {2,}\w", re.MULTILINE)
+
+
+def pointers(path):
+    """Return (file, class or "") of each pointer in the docstrings of a module, or in the comments of a YAML file."""
+    text = path.read_text()
+    if path.suffix == ".yaml":
+        texts = [line.partition("#")[2] for line in text.splitlines()]
+        return [found for one in texts for found in FILE.findall(one)]
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    texts = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+    listed = LISTED.findall(texts[0]) if path.name == "__init__.py" else []
+    return [(name, "") for one in texts for name, _ in FILE.findall(one) if name.endswith(".py")] + [(f"{name}.py", "") for name in listed]
+
+
+def target(path, name):
+    """Return the file that a pointer in `path` names, seen from its folder or one above; None without one."""
+    return next((folder / name for folder in path.parents if folder.is_relative_to(HOME) and (folder / name).is_file()), None)
+
+
+def test_heads_of_configs_and_lists_of_folders_name_files():
+    assert pointers(HOME / "conf" / "train.yaml") == [("agents/config/training.py", "TrainConfig")]
+    assert ("paired.py", "") in pointers(HOME / "leaderboard" / "statistics" / "__init__.py")
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "scripts", "conf"])
+def test_each_file_that_a_docstring_or_a_config_names_exists(room):
+    paths = [path for suffix in ("py", "yaml") for path in sorted((HOME / room).rglob(f"*.{suffix}"))]
+    named = [(path, name, kind, target(path, name)) for path in paths for name, kind in pointers(path)]
+    stale = [f"{path.relative_to(HOME)}: {name}" for path, name, _, there in named if there is None]
+    classes = [(path, kind, there.read_text()) for path, _, kind, there in named if there and kind]
+    stale += [f"{path.relative_to(HOME)}: {kind}" for path, kind, text in classes if f"class {kind}" not in text]
+    assert stale == []
 
 
 def test_readme_points_to_both_pages():

@@ -2,12 +2,15 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,13 @@ HOME = Path(__file__).parents[3]
 CONFIG = tomllib.loads((HOME / "pyproject.toml").read_text())
 ROOMS = sorted(folder.parent.name for folder in HOME.glob("*/__init__.py"))
 BIN = Path(sys.executable).parent
+SHARED_NAMES = {
+    "Arrivals", "BadHours", "Best", "Budgeted", "Calls", "Case", "Cell", "Change", "Comparison", "Constant", "Course", "Decided",
+    "Fitted", "Forecast", "Found", "Heard", "Kind", "Layout", "Line", "Linear", "Link", "Mark", "Measured", "Network", "Nothing",
+    "Part", "Played", "Player", "Point", "Profile", "PublishedAgent", "Queue", "Rate", "Record", "Relay", "Rows", "Run", "Sample",
+    "Scale", "Sender", "Server", "Shares", "Source", "Table", "Tables", "Term", "Trees", "Value",
+}  # fmt: skip
+"""Public class names of two or more modules; the list may only become shorter."""
 CLAUSES = {"What", "Whether", "How", "Who", "Which", "Of", "As", "Where", "When", "From", "Between", "Everything", "Nothing", "One", "Some"}
 
 
@@ -106,6 +116,45 @@ def test_docstrings_begin_with_a_verb_or_a_noun(room: str) -> None:
         if isinstance(node, kinds) and (text := ast.get_docstring(node)) and text.split()[0] in CLAUSES
     ]
     assert clauses == []
+
+
+def test_no_further_public_class_has_the_name_of_another() -> None:
+    """Rules are selected by class, so two classes of one name in one traceback mislead."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for room in ROOMS for path in (HOME / room).rglob("*.py")]
+    names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_")
+    shared = {name for name, count in names.items() if count > 1}
+    assert shared - SHARED_NAMES == set(), "new"
+    assert SHARED_NAMES - shared == set(), "unique now: take them from the list"
+
+
+def public_kernels(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Compiled functions for other modules; a registered version of a generic function has that one's description."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            makers = (maker.func if isinstance(maker, ast.Call) else maker for maker in node.decorator_list)
+            if {"kernel", "allocating_kernel", "generic"} & {maker.id for maker in makers if isinstance(maker, ast.Name)}:
+                yield node
+
+
+def described(docstring: str) -> list[str]:
+    """The arguments in the section Args, in order."""
+    section = takewhile(lambda line: line.startswith("    "), docstring.partition("\nArgs:\n")[2].splitlines())
+    return [found[1] for line in section if (found := re.match(r"    (\w+): \S", line))]
+
+
+def test_public_kernels_with_four_arguments_describe_each() -> None:
+    kernels = {
+        f"{path.relative_to(HOME)}: {kernel.name}": kernel
+        for room in ROOMS
+        for path in sorted((HOME / room).rglob("*.py"))
+        for kernel in public_kernels(ast.parse(path.read_text(encoding="utf-8")))
+        if len(kernel.args.args) >= 4
+    }
+    assert len(kernels) > 100
+    undescribed = [
+        place for place, kernel in kernels.items() if described(ast.get_docstring(kernel) or "") != [one.arg for one in kernel.args.args]
+    ]
+    assert undescribed == []
 
 
 def test_importing_the_environments_loads_no_learning_library(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from vcgym.network.kernels.compiling.sources import SOURCES, closure
 
+pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
+
 ROOMS = ("network", "predictors", "baselines", "envs")
 HOME = Path(__file__).parents[3]
 

@@ -69,6 +69,11 @@ def test_no_arrow_climbs(graph, room):
     assert order
 
 
+def test_no_two_modules_import_each_other(graph):
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert list(TopologicalSorter(imports).static_order())  # raises CycleError; imports within functions count
+
+
 def test_the_page_is_of_this_code(graph):
     assert PAGE.read_text(encoding="utf-8") == page(graph), "python tests/contract/repository/test_rooms.py writes docs/rooms.md anew"
 

@@ -15,10 +15,9 @@ from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender_age
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite, prepare, worlds
 from vcgym.leaderboard.play import evaluate
 from vcgym.leaderboard.results.sender_columns import RATE
-from vcgym.leaderboard.submissions.accept import FOLDER, accept, accepted
+from vcgym.leaderboard.submissions.accept import FOLDER, accept, accepted, take
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.load import take
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.network.traces.cards import data_root
 

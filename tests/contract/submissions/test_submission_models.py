@@ -7,9 +7,8 @@ import pytest
 from submitted import observed, refused
 
 from vcgym.agents.exported.onnx_format import Model
-from vcgym.leaderboard.submissions.accept import accept
+from vcgym.leaderboard.submissions.accept import accept, take
 from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.load import take
 from vcgym.leaderboard.submissions.onnx_model import checked_model
 
 ONNX = Path(__file__).parent / "submission_onnx"

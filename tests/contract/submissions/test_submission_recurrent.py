@@ -5,7 +5,9 @@ import onnxruntime
 import pytest
 from submitted import edit_card, observations, observed, refused, write_recurrent
 
-from vcgym.leaderboard.submissions.load import take
+from vcgym.leaderboard.submissions.accept import take
+
+pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
 
 
 def by_hand(folder, rows, steps):

@@ -18,9 +18,11 @@ from safetensors.numpy import load, save
 from submitted import edit_card, observations, observed, refused
 
 from vcgym.agents.published.export import load_agent
-from vcgym.leaderboard.submissions.accept import accept, accepted
+from vcgym.leaderboard.submissions.accept import accept, accepted, take
 from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.load import read, take
+from vcgym.leaderboard.submissions.load import read
+
+pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
 
 ONNX = Path(__file__).parent / "submission_onnx"
 HIDDEN = 8

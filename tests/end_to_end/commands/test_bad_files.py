@@ -23,6 +23,7 @@ from vcgym.agents.networks.observation import network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.export import publish
 from vcgym.leaderboard.results import files as results
+from vcgym.live.protocol.session import Session
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 
 COMMANDS = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
@@ -107,6 +108,11 @@ def made(tmp_path_factory):
     (home / "mine.py").write_text("class Mine:\n    def predict(self, observation, state, episode_start, deterministic):\n")
     with zipfile.ZipFile(home / "mine.zip", "w") as archive:
         archive.writestr("data", json.dumps({"policy_class": {"__module__": "stable_baselines3.ppo.policies"}}))
+    Session(
+        number=1, key="0" * 64, packets=100, seed=0, media=[["127.0.0.1:1"]], feedback=["127.0.0.1:1"], commands=["127.0.0.1:1"],
+        levels=["127.0.0.1:1"], setup=["127.0.0.1:1"], history=[[0.0, 0.0, 0.0]],
+    ).write(home / "session.json")  # fmt: skip
+    (home / "relay.key").write_text("0" * 64)
     (home / PLACES).parent.mkdir(parents=True)
     (home / PLACES).write_text("code,role,name,country\n")
     (home / REPLIES).parent.mkdir()
@@ -134,8 +140,10 @@ READS = [
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
+    ("vcgym-call", "session.json", ["do=receive", "session=session.json"]),
 ]
 NOT_JSON = [
+    ("vcgym-relay", "relay.key", ["secret=relay.key"]),
     ("vcgym-train-pair", f"{PAIR}/mlflow_run", [f"folder={PAIR}", "resume=true", "worlds=[table1 paper]"]),
     ("vcgym-leaderboard", "mine.onnx", [*OWN, "agent=mine.onnx"]),
     ("vcgym-leaderboard", "mine.py", [*OWN, "agent=mine:Mine"]),
@@ -143,7 +151,12 @@ NOT_JSON = [
     ("vcgym-data", PLACES, [*MAKE, "set=wonderproxy_ten_places"]),
     ("vcgym-data", REPLIES, [*MAKE, "set=leo_ping_10ms"]),
 ]
-LACKING_IS_FINE = {("vcgym-train", "absent"), ("vcgym-train-pair", "absent"), ("vcgym-leaderboard", "absent", "do=page")}
+LACKING_IS_FINE = {
+    ("vcgym-train", "absent"),
+    ("vcgym-train-pair", "absent"),
+    ("vcgym-leaderboard", "absent", "do=page"),
+    ("vcgym-relay", "absent"),
+}
 CASES = [(*read, broken) for read in READS for broken in BROKEN]
 CASES += [(*read, broken) for read in NOT_JSON for broken in ("absent", "empty", "cut", "huge", "endless", "not UTF-8")]
 

@@ -110,15 +110,19 @@ def test_named_traces_are_cut_from_a_source_of_many(tmp_path):
         cut_traces("throughputs", fetched, ["tram"], "", "", tmp_path / "none.csv.gz")
 
 
-def test_drives_are_cut_at_gaps_and_keep_no_position(tmp_path):
-    at = ("10:22:11", "10:22:16", "10:22:22", "10:22:24")  # a gap of 5 s, then one of 6 s
-    lines = "".join(f"2023-04-04 {time} CDT,{n}.5,61.66069857582001,44.86,-93.74,suburban\n" for n, time in enumerate(at))
+def test_drives_are_cut_at_steps_either_way_and_keep_no_position(tmp_path):
+    """A step of 5 s stays in a drive, one of 6 s or back by an hour begins another; a drive of 59 rows has no number."""
+    begins = {"drive": 36_000, "after 6 s": 36_000 + 64 + 6, "too short": 50_000, "an hour earlier": 32_000}
+    seconds = {name: [begin + n + (5 if n else 0) - bool(n) for n in range(60 - (name == "too short"))] for name, begin in begins.items()}
+    times = [f"{at // 3600}:{at // 60 % 60:02d}:{at % 60:02d}".zfill(8) for of_drive in seconds.values() for at in of_drive]
+    lines = "".join(f"2023-04-04 {time} CDT,{n}.5,61.66069857582001,44.86,-93.74,suburban\n" for n, time in enumerate(times))
     for short in ("mob", "att", "tm", "vz"):
         (tmp_path / f"{short}_all_area1.csv").write_text(f"time,throughput,speed,latitude,longtitu,area_type\n{lines}")
     found = drives(tmp_path)
-    assert list(found)[2:4] == ["att_000", "att_001"] and len(found) == 8
-    assert found["att_000"] == ["0,0.5,61.66,suburban", "5,1.5,61.66,suburban"]
-    assert found["att_001"] == ["0,2.5,61.66,suburban", "2,3.5,61.66,suburban"]
+    assert list(found)[3:6] == ["att_000", "att_001", "att_002"] and len(found) == 12
+    assert [len(found[name]) for name in list(found)[:3]] == [60, 60, 60]
+    assert found["att_000"][:3] == ["0,0.5,61.66,suburban", "5,1.5,61.66,suburban", "6,2.5,61.66,suburban"]
+    assert found["att_001"][0] == "0,60.5,61.66,suburban" and found["att_002"][0] == "0,179.5,61.66,suburban"
     (tmp_path / "vz_all_area1.csv").write_text("time,throughput,speed,area_type\nnoon,1.5,61.6,urban\n")
     with pytest.raises(DataError, match=r"vz_all_area1.csv: line 2, time is 'noon'"):
         drives(tmp_path)

@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from pydantic import ValidationError
 
+from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.network.traces.catalogue import shipped
 
 BOARD = ["vcgym.scripts.leaderboard", "suite=replay", "traces=measured", "packets=300", "train=null", "systems=[DRT-WM,RR-WM]"]
@@ -44,6 +47,37 @@ def test_from_a_log_of_ping_to_a_row_of_the_leaderboard(tmp_path):
     assert "direct" in (tmp_path / "outputs" / "leaderboard" / "replay" / "cards.json").read_text()
 
 
+def test_sparse_paths_of_one_time_without_headers_are_read_and_marked(tmp_path):
+    """Two paths in a folder, probed every 200 ms, with -1 for a lost ping and a gap of 65 s, separated by semicolons."""
+    (tmp_path / "logs").mkdir()
+    for name, level_ms in (("cable", 60), ("radio", 40)):
+        draws = np.random.default_rng(level_ms)
+        at_ms = 1.7e12 + 200.0 * np.arange(600) + np.where(np.arange(600) > 300, 65_000.0, 0.0)
+        cells = (f"{at:.0f};{-1 if draws.random() < 0.04 else level_ms + draws.gamma(2.0, 1.0):.3f}" for at in at_ms)
+        (tmp_path / "logs" / f"{name}.csv").write_text("\n".join([*cells, ""]))
+    told = ["time_column=1", "time_unit=ms", "delay_column=2", "delay_unit=ms", "round_trip=true", "header=false", "lost=-1"]
+    columns = [f"format.{one}" for one in told]
+    done = call(tmp_path, "vcgym.scripts.data", "do=import", "format=csv", "file=logs", "output=measured", *columns)
+    assert done.returncode == 0, done.stderr
+    for words in ("measured/cable.csv.gz: 600 probes", "one per 200 ms (95 %: 200 ms), largest gap 65.2 s, cut into 2 parts"):
+        assert words in done.stdout
+    done = call(tmp_path, *BOARD[:4], "train=null", "systems=[DRT-WM]", "split=all", "offsets=common", "direct=radio")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    for words in (
+        "Played: all of 1 x 2 traces.",
+        "Direct path: radio.",
+        "largest gap 65.2 s (measured/radio); 2 gaps of 5 s or more, which no call spans.",
+        "Sparse: measured/radio, measured/cable: one probe per 200 ms; jitter between packets",
+    ):
+        assert words in said
+        assert words in (tmp_path / "outputs" / "leaderboard" / "replay" / "leaderboard.md").read_text()
+        assert words in (tmp_path / "outputs" / "leaderboard" / "replay" / "report.html").read_text()
+    rows = pq.read_table(tmp_path / "outputs" / "leaderboard" / "replay" / "results.parquet").to_pylist()
+    assert {row["split"] for row in rows} == {"all"}
+    assert np.mean([row["one_way_delay_mean_ms"] for row in rows]) == pytest.approx(21.0, abs=2.0)
+
+
 def test_from_a_log_of_throughput_to_a_row_of_the_leaderboard(tmp_path):
     rows = "".join(f"{n},{900 + 400 * (n % 3)}\n" for n in range(300))
     (tmp_path / "drive.csv").write_text(f"second,kbps\n{rows}")
@@ -60,6 +94,39 @@ def test_from_a_log_of_throughput_to_a_row_of_the_leaderboard(tmp_path):
     assert all(row["capacity_kbps"] == pytest.approx(1300.0, rel=0.05) for row in found)
 
 
+def test_a_dying_link_is_imported_on_request_and_says_what_was_raised(tmp_path):
+    (tmp_path / "dying.csv").write_text("second,kbps\n" + "".join(f"{n},{200 if n % 3 else 20}\n" for n in range(300)))
+    columns = ["format.time_column=second", "format.time_unit=s", "format.rate_column=kbps", "format.rate_unit=kbps"]
+    command = ["vcgym.scripts.data", "do=import", "format=throughput", *columns, "file=dying.csv", "output=capacity/dying.csv.gz"]
+    refused = call(tmp_path, *command)
+    assert refused.returncode == 1
+    assert "is the unit right? A rate so low or high is read with any_rate=true" in refused.stderr
+    done = call(tmp_path, *command, "format.any_rate=true")
+    assert done.returncode == 0, done.stderr
+    assert "100 of them 50 kbit/s, the minimum, or raised to it" in done.stdout
+
+
+def test_a_fit_of_own_traces_is_ranked_by_a_command(tmp_path):
+    for name, level_ms in (("direct", 60.0), ("relay", 40.0)):
+        log_of_ping(tmp_path / f"{name}.txt", level_ms, len(name))
+        done = call(tmp_path, "vcgym.scripts.data", "do=import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
+        assert done.returncode == 0, done.stderr
+    done = call(tmp_path, "vcgym.scripts.data", "do=fit", "file=measured", "output=measured.json")
+    assert done.returncode == 0 and "suite=fitted traces=" in done.stdout, done.stderr
+    board = [BOARD[0], "suite=fitted", "packets=300", "train=null", "systems=[DRT-WM,RR-WM]"]
+    done = call(tmp_path, *board, "traces=measured.json")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "outputs" / "leaderboard" / "fitted"
+    rows = pq.read_table(folder / "results.parquet").to_pylist()
+    assert len(rows) == 48 and {(row["scenario"], row["mode"], row["stratum"]) for row in rows} == {("fitted", "correlated", "fitted")}
+    delay_ms = {name: np.mean([row["one_way_delay_mean_ms"] for row in rows if row["system"] == name]) for name in ("DRT-WM", "RR-WM")}
+    assert delay_ms["DRT-WM"] == pytest.approx(31.0, abs=2.0) and delay_ms["RR-WM"] == pytest.approx(26.0, abs=2.0)
+    assert str(tmp_path) not in (folder / "cards.json").read_text()
+    assert "Played: worlds drawn from laws fitted to measured, cards" in done.stdout
+    refused = call(tmp_path, *board, "traces=measured")
+    assert refused.returncode == 1 and "allowed: one scenario file, *.json" in refused.stderr
+
+
 def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     done = call(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
@@ -69,4 +136,18 @@ def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "trace measured/home: slots of 10 ms in its test part is 74; allowed: at least 1324" in done.stderr
     done = call(tmp_path, BOARD[0], "suite=first", "traces=measured")
-    assert done.returncode == 1 and "allowed: traces=FOLDER with suite=replay or rate-replay, and only then" in done.stderr
+    assert done.returncode == 1
+    assert "allowed: traces=FOLDER with suite=replay or rate-replay, traces=FILE.json with suite=fitted" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"suite": "replay", "split": "all"}, "split is 'all'; allowed: with traces=FOLDER, train=null and no agents"),
+        ({"suite": "replay", "split": "all", "train": None, "agents": {"A": Path("a")}}, "split is 'all'; allowed"),
+        ({"suite": "rate-replay", "offsets": "common"}, "suite is 'rate-replay', offsets is 'common', direct is None; allowed"),
+    ],
+)
+def test_all_of_a_trace_is_for_boards_without_training(fields, message):
+    with pytest.raises(ValidationError, match=message):
+        LeaderboardConfig(traces=Path("measured"), **fields)

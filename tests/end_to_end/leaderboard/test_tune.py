@@ -1,9 +1,13 @@
 """vcgym-tune with a tiny budget: a study and a system for each pair and sender; a second call reuses them."""
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+
+import numpy as np
+import pytest
 
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.receivers.fixed_lag import FixedLag
@@ -11,8 +15,15 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System, Tuned, build_system
 from vcgym.leaderboard.tuning.tune_calls import CallTask
+from vcgym.leaderboard.tuning.tune_config import PairsConfig, SendersConfig, TuneConfig
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
-from vcgym.network.traces.cards import parse_carded
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import Card, parse_carded
+from vcgym.network.traces.trace import Trace
+from vcgym.network.traces.trace_file import write_trace
+
+CARD = Card(name="k", description="", source="", licence="", sha256="0" * 64, kind="synthesised", units="ms")
 
 NO_PAIRS, NO_SENDERS = "pairs.modes=[]", "sending.senders=[]"
 SMALL = ["systems=[DRT-FIX]", NO_SENDERS, NO_PAIRS, "trials=5", "worlds=6", "validation_worlds=4", "packets=300", "folder=found"]
@@ -36,6 +47,33 @@ def tune(cwd, *overrides, small=SMALL):
 def saved(folder, name):
     """The file of a tuned system, its card checked."""
     return parse_carded(Tuned, name, (folder / "found" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_rules_are_tuned_on_own_traces(tmp_path):
+    """On their training part; the study names the traces by their hash, and the file by the scenario."""
+    sent_us = np.arange(8000) * SLOT_US
+    for name, level_ms in (("direct", 30.0), ("relay", 20.0)):
+        delay_us = np.rint(1000.0 * (level_ms + np.random.default_rng(len(name)).gamma(2.0, 3.0, 8000))).astype(np.int64)
+        write_trace(Trace(name, sent_us, delay_us, CARD, round_trip=False), tmp_path / "mine" / f"{name}.csv.gz")
+    tune(tmp_path, "scenario=replay", "mode=replay", "traces=mine")
+    found = saved(tmp_path, "DRT-FIX-replay-tuned")
+    card = Scenario("replay", "replay", 300, traces=str(tmp_path / "mine")).layout.card
+    assert found.study["budget"]["card"] == card and str(tmp_path) not in found.model_dump_json()
+    task = CallTask(6, 4, 300, "replay", "replay", (str(tmp_path / "mine"),), card)
+    system = build_system("DRT-FIX-replay-tuned", found.system)
+    assert found.study["train"]["r_tuned"] == round(float(task.scores(system, "train").mean()), 3)
+    steps = "".join(f"{n},{0.6 + n % 7}\n" for n in range(600))
+    (tmp_path / "rates").mkdir()
+    (tmp_path / "rates" / "mine.csv.gz").write_bytes(gzip.compress(f"t_s,mbps\n{steps}".encode()))
+    tune(tmp_path, "sending.scenarios=[rate-replay]", "traces=rates", small=SENDERS)
+    assert saved(tmp_path, "FIXED-rate-replay-tuned").study["budget"]["scenario"] == "rate-replay"
+
+
+@pytest.mark.parametrize("changed", [{"traces": "mine"}, {"scenario": "replay", "mode": "replay"}])
+def test_traces_go_with_a_scenario_that_plays_them(changed):
+    sending, pairs = SendersConfig(senders=[], scenarios=["rate"]), PairsConfig(routers=[], receivers=[], starts=[], modes=[])
+    with pytest.raises(ValueError, match=r"allowed: traces=FOLDER with scenario=replay mode=replay, or with .*rate-replay"):
+        TuneConfig(systems=["DRT-WM"], sending=sending, pairs=pairs, **changed)
 
 
 def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):

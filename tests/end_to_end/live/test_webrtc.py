@@ -13,7 +13,7 @@ from aiortc.mediastreams import AudioStreamTrack
 from vcgym.live.call.tunnel import Tunnel, candidate_of, redirected
 from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator
 from vcgym.live.forwarding.relay import Relay
-from vcgym.live.protocol.nodes import open_socket, serve
+from vcgym.live.protocol.nodes import open_socket, serve, unix_us
 from vcgym.live.protocol.session import Session, hop_of
 from vcgym.live.protocol.wire import Kind, new_key, session_key
 from vcgym.network.kernels.slots import LOST
@@ -38,7 +38,7 @@ def tunnel(monkeypatch):
         )  # fmt: skip
         ends = Tunnel(session, Kind.MEDIA), Tunnel(session, Kind.FEEDBACK)
         world = EmulatedWorld(delay_us, np.zeros((1, 3)), 30_000, 30_000)
-        parts = [(emulator, Emulator(secret, world)), (relay, Relay(secret)), (caller, ends[0]), (callee, ends[1])]
+        parts = [(emulator, Emulator(secret, world, unix_us())), (relay, Relay(secret, unix_us())), (caller, ends[0]), (callee, ends[1])]
         stop = threading.Event()
         network = threading.Thread(target=serve, args=(parts, stop.is_set))
         network.start()
@@ -73,6 +73,7 @@ async def _called(ends, addresses):
     return next(report for report in reports if report.type == "inbound-rtp")
 
 
+@pytest.mark.realtime
 def test_an_unmodified_stack_calls_through_the_relays(tunnel):
     ends, addresses = tunnel
     report = asyncio.run(_called(ends, addresses))

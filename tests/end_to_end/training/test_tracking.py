@@ -1,5 +1,6 @@
 """Every seed is a run nested in its study, and two studies may create the database at the same time."""
 
+import importlib
 import json
 import os
 import socket
@@ -53,6 +54,13 @@ def cwd(tmp_path_factory):
     cwd = tmp_path_factory.mktemp("studies")
     finish(start(cwd, "one", "0", PLAYOUT), start(cwd, "two", "1,2"))
     return cwd
+
+
+@pytest.fixture
+def own_environment(monkeypatch):
+    """A config file imports no module, so whoever reads one with an environment of his own has imported it."""
+    monkeypatch.syspath_prepend(HERE)
+    importlib.import_module("cart")
 
 
 def fails(*arguments, **named):
@@ -132,8 +140,7 @@ def test_a_registered_agent_decides_alike_in_a_fresh_process(cwd, monkeypatch):
     assert json.loads(fresh.stdout.splitlines()[-1]) == agent.predict(observations)[0].tolist()
 
 
-def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, monkeypatch):
-    monkeypatch.syspath_prepend(HERE)
+def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, own_environment):
     from vcgym.agents.config.training import TrainConfig
     from vcgym.agents.published.export import load_agent
 
@@ -159,8 +166,7 @@ def test_a_run_has_no_parameter_that_says_where_things_lie(cwd):
         assert not {name.partition(".")[0] for name in run.data.params} & {"folder", "data", "resume"}
 
 
-def test_an_agent_knows_the_config_it_was_trained_with(cwd, monkeypatch):
-    monkeypatch.syspath_prepend(HERE)
+def test_an_agent_knows_the_config_it_was_trained_with(cwd, own_environment):
     from vcgym.agents.config.base import DataConfig
     from vcgym.agents.config.training import TrainConfig
     from vcgym.agents.published.export import read_card
@@ -180,8 +186,7 @@ def test_a_resumed_study_goes_on_in_its_runs(cwd):
     assert len(runs(cwd)[1]) == before
 
 
-def test_a_study_goes_on_only_with_the_config_it_began_with(cwd, monkeypatch):
-    monkeypatch.syspath_prepend(HERE)
+def test_a_study_goes_on_only_with_the_config_it_began_with(cwd, own_environment):
     from vcgym.agents.config.training import TrainConfig
     from vcgym.agents.training.study import run_study
 

@@ -119,6 +119,7 @@ def test_its_worlds_are_those_of_rmcat_rate_and_calls(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     worlds = RateWorlds(RateConfig(seconds=20.0))
     links = worlds.draw("train", 3)
-    assert [link.name.split("-")[0] for link in links[13:]] == ["steps", "cellular", "cubic", "wifi", *["gcc"] * 3, "mixed", *["pair"] * 3]
+    assert [link.name.split("-")[0] for link in links[13:]] == ["steps", "cellular", "cubic", "wifi", *["gcc"] * 3, "mixed", *["pair"] * 6]
     assert [link.name for link in links[:13]] == list(CASES) and max(link.seconds for link in links) == 20.0
-    assert [len(link.flows) for link in links[-3:]] == [1, 1, 1] and [link.queue_bytes for link in links[-3:]] == [37_500, 75_000, 150_000]
+    rivals = [flow.rate for link in links[-6:] for flow in link.flows]
+    assert rivals == ["gcc_webrtc"] * 3 + ["nada_xmax"] * 3 and [link.queue_bytes for link in links[-6:]] == [37_500, 75_000, 150_000] * 2

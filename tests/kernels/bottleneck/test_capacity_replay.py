@@ -99,6 +99,9 @@ def test_throughput_and_mahimahi_are_imported(tmp_path):
     for unit, message in (("Mbps", r"median in bit/s is 1\.05e\+09|median in bit/s is 1050000000"), ("bps", "median in bit/s is 1050.0")):
         with pytest.raises(TraceError, match=f"{message}.*allowed: 300000 to 3e\\+08; is the unit right?"):
             import_throughput(tmp_path / "drive.csv", time_column="when", time_unit="ms", rate_column="kbps", rate_unit=unit)
+    columns = {"time_column": "when", "rate_column": "kbps"}
+    fast = import_throughput(tmp_path / "drive.csv", **columns, time_unit="ms", rate_unit="Mbps", any_rate=True)
+    assert fast.rates_bps[:2].tolist() == [900_000_000, 1_000_000_000]
     with pytest.raises(TraceError, match=r"mean spacing in s is 500\.0; allowed: 0\.02 to 20"):
         import_throughput(tmp_path / "drive.csv", time_column="when", time_unit="s", rate_column="kbps", rate_unit="kbps")
     (tmp_path / "lte.down").write_text("1\n1\n5\n")

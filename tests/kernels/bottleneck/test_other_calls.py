@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vcgym.baselines.other_calls import number_of
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.nada.nada import Nada
@@ -21,6 +22,7 @@ from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
+from vcgym.baselines.systems import load_system
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.envs.call.sender.begin import MEAN_BYTES
 from vcgym.envs.call.sender.controllers import RateAgent
@@ -34,7 +36,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
 from vcgym.network.kernels import rng
 
-RULES = {"gcc_webrtc": GccWebrtc(), "gcc_draft": GccDraft(), "tfrc": Tfrc()}
+RULES = {"gcc_webrtc": GccWebrtc(), "gcc_draft": GccDraft(), "tfrc": Tfrc(), "nada_xmax": Nada(max_signal_ms=500.0)}
 SIZES = Series(np.array([9000, 700, 2500, 1300, 400, 5200]), 24.0)
 
 
@@ -370,7 +372,7 @@ def test_plain_python_sends_the_same_packets():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (OtherCall("bbr"), "OtherCall.rate = 'bbr': allowed are fixed, gcc_webrtc, gcc_draft, tfrc, nada, scream_v1, scream_v2"),
+        (OtherCall("bbr"), "OtherCall.rate = 'bbr': allowed are fixed, gcc_webrtc, gcc_draft, tfrc, nada, scream_v1, scream_v2, nada_xmax"),
         (OtherCall(order="lifo"), "OtherCall.order = 'lifo': allowed are fifo, sbpn2"),
         (OtherCall(starts_s=-1.0), r"OtherCall.starts_s is -1.0; allowed range is \[0.0"),
         (OtherCall(starts_s=math.nan), "OtherCall.starts_s is nan"),
@@ -388,6 +390,30 @@ def test_what_cannot_be_is_refused_before_the_call_begins(call, message):
     batch = SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=1)
     with pytest.raises(ValueError, match=message):
         batch.start(0, link)
+
+
+def test_each_name_of_a_world_has_a_rule():
+    assert [number_of(name) for name in RATES] == list(range(len(RATES)))
+
+
+def test_a_rule_without_a_name_sends_what_the_named_rule_sends():
+    def sent(played, **chosen):
+        flows = tuple(OtherCall(rate, starts_s=0.2 * i) for i, rate in enumerate(played))
+        link = SharedLink("x", 5, constant(2e6), flows=flows, seconds=4.0, queue_packets=30)
+        batch = SendingBatch(1, GccWebrtc(), Fifo(), [link.trace], 2, log_packets=9999, calls=2, **chosen)
+        batch.start(0, link)
+        batch.play(np.arange(1))
+        return [batch.log(0), *(batch.log_of_other(0, call) for call in range(2))]
+
+    learned, nada = load_system("LEARNED-rate").rate, Nada()
+    for logs in zip(sent(("nada", "scream_v2")), sent((nada, "scream_v2"), rates=(learned, nada)), strict=True):
+        np.testing.assert_array_equal(*logs)
+    first, of_learned, of_nada = sent((learned, nada), rates=(learned, nada))
+    assert min(map(len, (first, of_learned, of_nada))) > 100
+    with pytest.raises(ValueError, match=r"rate of an OtherCall = Nada.*: allowed are names and the 1 `rates` that the batch was made for"):
+        sent((learned, nada), rates=(learned,))
+    with pytest.raises(ValueError, match=r"rate of an OtherCall = Fifo.*: allowed are rules that control rate"):
+        sent((learned,), rates=(Fifo(),))
 
 
 def test_more_calls_than_there_is_room_for():

@@ -1,4 +1,4 @@
-"""Anchored scores, regret and Pareto fronts on synthetic results."""
+"""Anchored scores and Pareto fronts on synthetic results."""
 
 import itertools
 import math
@@ -6,11 +6,13 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 
-from vcgym.leaderboard.report.scores.anchored import anchored, format_score
+from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.scores.anchored import anchored, best_published, format_score
 from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, front, hypervolume, undominated
-from vcgym.leaderboard.report.scores.regret import regrets
 from vcgym.leaderboard.results.call_columns import CALL, EVENT
+from vcgym.leaderboard.results.files import RESULTS
 from vcgym.leaderboard.statistics import pair_worlds
 
 HUNDRED, INFORMED = CALL.anchors.hundred, CALL.anchors.informed
@@ -30,34 +32,77 @@ def table(values, **columns):
     return pair_worlds(pa.Table.from_pylist(rows))
 
 
-PAIRED = table({name: BASE + gain * ROOM for name, gain in GAINS.items()})
+VALUES = {name: BASE + gain * ROOM for name, gain in GAINS.items()}
+PAIRED = table(VALUES)
+
+
+def middle(values):
+    """Interquartile mean."""
+    return float(stats.trim_mean(values, 0.25))
 
 
 def test_the_axis_runs_from_the_best_published_system_to_the_oracle():
-    axis = anchored(PAIRED, "GRD", CALL)
-    assert (axis.zero, axis.tuned) == ("VCR-WM", "GRD")
-    assert axis.room.value == pytest.approx(ROOM.mean())
-    assert {name: score.value for name, score in axis.scores.items()} == pytest.approx({name: 100.0 * gain for name, gain in GAINS.items()})
+    assert best_published(PAIRED, CALL) == "VCR-WM"
+    axis = anchored(PAIRED, "VCR-WM", CALL)
+    assert axis.zero == "VCR-WM"
+    zero, room = middle(VALUES["VCR-WM"]), middle(VALUES[HUNDRED]) - middle(VALUES["VCR-WM"])
+    assert axis.room.value == pytest.approx(room)
+    by_hand = {name: 100.0 * (middle(values) - zero) / room for name, values in VALUES.items()}
+    assert {name: score.value for name, score in axis.scores.items()} == pytest.approx(by_hand)
     assert tuple(axis.scores[HUNDRED]) == pytest.approx((100.0, 100.0, 100.0))
     assert tuple(axis.scores["VCR-WM"]) == (0.0, 0.0, 0.0)
 
 
-def test_a_score_is_a_ratio_of_means_not_a_mean_of_ratios():
+def test_a_score_is_a_ratio_of_centres_not_a_mean_of_ratios():
     values = {"VCR-WM": [80.0, 80.0], HUNDRED: [90.0, 80.1], "PPO": [85.0, 79.1]}  # ratios of the two worlds: 50 % and -900 %
-    axis = anchored(table(values), "GRD", CALL)
+    axis = anchored(table(values), "VCR-WM", CALL)
     assert axis.scores["PPO"].value == pytest.approx(100.0 * (5.0 - 0.9) / 10.1)
+
+
+def skewed(system, gain, bad):
+    """Rows of a system with `gain` in every world, and `bad` more or less in the worst quarter of the worlds."""
+    fixed = {column.name: (1 if column.type == "int64" else 0.5) for column in CALL.metrics}
+    kinds = {"DRT-WM": "rule", "DRT-NEQ": "rule", "GRD+EWMA-tuned": "tuned", HUNDRED: "oracle"}
+    identity = dict.fromkeys(CALL.types, "x") | {"system": system, "kind": kinds.get(system, "agent"), "mode": "correlated"}
+    numbers = dict.fromkeys(("packets", "training_decisions", "tuning_trials", "parameters"), 1)
+    rows = []
+    for seed in range(40):
+        r = 80.0 + 0.1 * (seed % 7) + gain if seed % 4 else 50.0 + 0.3 * (seed % 5) + bad
+        stratum = "quiet" if seed % 3 else "user-node"
+        rows.append(identity | numbers | fixed | {"g114_band": "<=150", "seed": seed, "stratum": stratum, "r": r})
+    return rows
+
+
+def test_share_difference_and_regret_of_a_row_are_one_statistic():
+    """A system that is better in most worlds and much worse in a few has no positive difference with a negative share, nor the reverse."""
+    systems = (("DRT-WM", 0.0, 0.0), ("DRT-NEQ", 0.8, -9.0), ("GRD+EWMA-tuned", -0.1, 9.0), ("PPO", 2.0, -20.0), (HUNDRED, 5.0, 30.0))
+    (board,) = boards(pa.Table.from_pylist([row for one in systems for row in skewed(*one)], schema=RESULTS.schema))
+    assert board.published == "DRT-NEQ"  # the published system with the best ranked R, so that none is above it
+    assert max(line.value.to_published.value for line in board.lines if line.standing.system in CALL.published) == 0.0
+    rows = [(line.value.to_published, line.value.score, board.axis.room, line.value.regret) for line in board.lines]
+    for to_published, score, room, regret in rows:
+        assert score.value == pytest.approx(100.0 * to_published.value / room.value)
+        assert regret.value == pytest.approx(room.value - to_published.value)
+        assert regret.low <= regret.value <= regret.high
+        for end in ("low", "high"):
+            assert np.sign(getattr(score, end)) == np.sign(getattr(to_published, end))
+    assert len(board.strata) == 2
+    for stratum in board.strata:
+        for name, to_published in stratum.to_published.items():
+            assert stratum.axis.scores[name].value == pytest.approx(100.0 * to_published.value / stratum.axis.room.value)
 
 
 @pytest.mark.parametrize(("room", "word"), [(0.49, "no room"), (0.51, "50")])
 def test_under_half_a_point_there_is_no_room(room, word):
-    axis = anchored(table({"VCR-WM": BASE, HUNDRED: BASE + room, "PPO": BASE + 0.5 * room}), "GRD", CALL)
+    axis = anchored(table({"VCR-WM": BASE, HUNDRED: BASE + room, "PPO": BASE + 0.5 * room}), "VCR-WM", CALL)
     assert axis.has_room == (word == "50")
     assert format_score(axis.scores["PPO"]).split(" [")[0] == word
 
 
 @pytest.mark.parametrize("lacking", [HUNDRED, "VCR-WM"])
 def test_without_an_end_there_is_no_axis(lacking):
-    assert anchored(table({name: BASE for name in ("VCR-WM", HUNDRED, "PPO") if name != lacking}), "GRD", CALL) is None
+    paired = table({name: BASE for name in ("VCR-WM", HUNDRED, "PPO") if name != lacking})
+    assert anchored(paired, best_published(paired, CALL), CALL) is None
 
 
 def test_the_interval_of_a_score_contains_the_truth_in_most_suites():
@@ -66,18 +111,9 @@ def test_the_interval_of_a_score_contains_the_truth_in_most_suites():
         room = draws.gamma(2.0, 2.0, 40)
         noise = draws.normal(0.0, 1.0, (2, 40))
         level = {"VCR-WM": noise[0], HUNDRED: room + noise[0], "PPO": 0.5 * room + noise[1]}
-        axis = anchored(table({name: 80.0 + values for name, values in level.items()}), "GRD", CALL)
+        axis = anchored(table({name: 80.0 + values for name, values in level.items()}), "VCR-WM", CALL)
         held += axis.scores["PPO"].low <= 50.0 <= axis.scores["PPO"].high
     assert held / 60 >= 0.86
-
-
-def test_regret_is_what_the_oracle_had_more():
-    found = regrets(PAIRED, "r", HUNDRED)
-    assert found["PPO"].value == pytest.approx(0.5 * ROOM.mean())
-    assert found["PPO"].low < found["PPO"].value < found["PPO"].high
-    assert tuple(found[HUNDRED]) == (0.0, 0.0, 0.0)
-    with pytest.raises(ValueError, match="oracle 'oracle_none' not among the systems"):
-        regrets(PAIRED, "r", "oracle_none")
 
 
 def area_by_counting(delays, losses, cells=400):

@@ -1,11 +1,10 @@
 """A live call in virtual time: the same nodes, an event queue in place of sockets and clock, and the simulator as the reference."""
 
-import heapq
-import itertools
 from collections import deque
 
 import numpy as np
 import pytest
+from virtual_call import CONTROLLER, RECEIVER, RELAYS, START_US, network_of
 
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
@@ -15,65 +14,19 @@ from vcgym.agents.published.export import publish
 from vcgym.baselines.records import Record
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.systems import load_system
-from vcgym.envs.call.batch import LOCATIONS, CallBatch
+from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of
 from vcgym.envs.call.paths.feed import RECORDS
-from vcgym.live.call.audio import RATE_HZ, tones
+from vcgym.live.call.audio import RATE_HZ, rendered
 from vcgym.live.call.deciding import Deciding
-from vcgym.live.call.parties import Addresses, finished, parties_of, session_over
+from vcgym.live.call.parties import finished
 from vcgym.live.call.policies import live_policy, of_system
 from vcgym.live.call.receiver import Receiver
-from vcgym.live.forwarding.emulator import Emulator, emulated
-from vcgym.live.forwarding.relay import Relay
 from vcgym.live.protocol.nodes import NEVER_US
 from vcgym.live.protocol.session import address_of, hop_of
 from vcgym.live.protocol.wire import Header, Kind, route, write
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
-
-SECRET = b"a secret of the test"
-EMULATOR, SENDER, CONTROLLER, RECEIVER = (("127.0.0.1", port) for port in range(1, 5))
-RELAYS = [("127.0.0.1", port) for port in range(10, 15)]
-START_US = 1_000_000
-
-
-class Virtual:
-    """Nodes in virtual time: a datagram arrives one microsecond after it was sent, and nodes wake when they asked to."""
-
-    def __init__(self, nodes):
-        self.nodes, self.now_us, self.order, self.waiting = nodes, 0, itertools.count(), []
-        self.also = lambda datagram: []  # what an attacker sends beside it
-
-    def post(self, source, sent):
-        for datagram, address in sent:
-            for one in (datagram, *self.also(datagram)):
-                heapq.heappush(self.waiting, (self.now_us + 1, next(self.order), address, one, source))
-
-    def run(self, until_us):
-        while self.now_us < until_us:
-            due_us = min(node.due_us for node in self.nodes.values())
-            arrival_us = self.waiting[0][0] if self.waiting else NEVER_US
-            self.now_us = max(min(due_us, arrival_us), self.now_us)
-            if self.now_us >= NEVER_US:
-                return
-            if arrival_us <= due_us:
-                _, _, address, datagram, source = heapq.heappop(self.waiting)
-                if address in self.nodes:
-                    self.post(address, self.nodes[address].receive(datagram, source, self.now_us))
-            else:
-                for address, node in self.nodes.items():
-                    if node.due_us <= self.now_us:
-                        self.post(address, node.wake(self.now_us))
-
-
-def network_of(policy, scenario, draw, location="central"):
-    """Return the virtual network of a call, and its parties."""
-    world = emulated(scenario, draw, LOCATIONS[location])
-    session = session_over(scenario, draw, world, SECRET, Addresses(EMULATOR, RELAYS, SENDER, CONTROLLER, RECEIVER))
-    parties = parties_of(session, policy, world, tones(1.0), START_US)
-    nodes = {EMULATOR: Emulator(SECRET, world), **{relay: Relay(SECRET) for relay in RELAYS}}
-    nodes |= dict(zip((SENDER, CONTROLLER, RECEIVER), parties.nodes, strict=True))
-    return Virtual(nodes), parties
 
 
 def call(system, packets=1000, seed=1, location="central"):
@@ -134,7 +87,7 @@ def test_a_call_equals_its_simulation(name, location):
     assert np.array_equal((live.played.arrived_us != LOST)[same], (simulated.arrived_us != LOST)[same])
     assert np.abs(live.played.arrived_us - simulated.arrived_us)[same].max() <= 10
     assert live.played.totals.probes_sent == simulated.totals.probes_sent
-    assert len(live.heard) / RATE_HZ == pytest.approx(10.0, abs=0.5)
+    assert len(rendered(live.played.played_us[0], live.media)) / RATE_HZ == pytest.approx(10.0, abs=0.5)
 
 
 AGENTS = [
@@ -195,7 +148,7 @@ def test_a_restarted_receiver_goes_on_and_its_feedback_is_not_taken_for_a_replay
     network.run(NEVER_US)
     played = finished(parties._replace(receiver=again)).played
     assert again.is_done and np.mean(played.played_us[0, 520:] >= 0) > 0.95
-    assert parties.controller.refused == 0 and parties.controller.learned > 1400
+    assert parties.controller.inbox.refused == 0 and parties.controller.learned > 1400
 
 
 def test_a_replay_and_a_wrong_key_change_nothing():

@@ -10,7 +10,7 @@ from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator
 from vcgym.live.forwarding.relay import Relay
 from vcgym.live.measuring.measure import Measured, measure_pairs, write_traces
 from vcgym.live.measuring.prober import WAIT_US, Prober
-from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve
+from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, unix_us
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -22,7 +22,7 @@ def test_probes_of_emulated_paths_find_their_delays():
     world = EmulatedWorld(draws.integers(1000, 50_000, (3, 200)).astype(np.int32), np.zeros((3, 3)), 0, 0)
     world.delay_us[1, 50:60] = LOST
     prober = Prober(SECRET, [[EMULATOR, RELAY, OWN]] * 3, 100, 200, 0)
-    nodes = {OWN: prober, EMULATOR: Emulator(SECRET, world), RELAY: Relay(SECRET)}
+    nodes = {OWN: prober, EMULATOR: Emulator(SECRET, world, 0), RELAY: Relay(SECRET, 0)}
     now_us = 0
     while prober.due_us != NEVER_US:
         waiting = [(address, sent) for address, node in nodes.items() if node.due_us <= now_us for sent in node.wake(now_us)]
@@ -34,11 +34,12 @@ def test_probes_of_emulated_paths_find_their_delays():
     assert now_us >= 199 * SLOT_US + WAIT_US
 
 
+@pytest.mark.realtime
 def test_pairs_are_measured_over_sockets():
     stop = threading.Event()
     with ExitStack() as opened:
         sockets = [opened.enter_context(open_socket()) for _ in range(3)]
-        relays = [(one, Relay(SECRET)) for one in sockets]
+        relays = [(one, Relay(SECRET, unix_us())) for one in sockets]
         network = threading.Thread(target=serve, args=(relays, stop.is_set))
         network.start()
         try:

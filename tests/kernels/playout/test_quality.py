@@ -1,7 +1,11 @@
 """The E-model against the numbers that its formulas give by hand (facts Q0-Q4), and reward against score."""
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout import quality
@@ -14,6 +18,62 @@ from vcgym.network.playout import quality
 def test_reduced_delay_impairment(ta_ms: float, expected: float) -> None:
     """Q0: Id from 50 to 400 ms."""
     assert quality.delay_impairment_reduced(ta_ms) == pytest.approx(expected, abs=5e-4)
+
+
+IDD = [(100, 0.0), (150, 0.164), (200, 3.044), (300, 14.761), (400, 24.070), (600, 35.247), (750, 39.763)]
+"""Q1: Idd of G.107 7.4.3 by delay in ms."""
+
+
+def g107_by_hand(t: float) -> dict[str, float]:
+    """The parts of Id from the printed equations of G.107 7.2 and 7.4, one scalar at a time, from the table of default values."""
+    slr, rlr, stmr, ds, dr, telr, wepl = 8.0, 2.0, 15.0, 3.0, 3.0, 65.0, 110.0
+    nc, ps, pr, nfor = -70.0, 35.0, 35.0, -64.0
+    nos = ps - slr - ds - 100 + 0.004 * (ps - (slr + rlr) - ds - 14) ** 2
+    pre = pr + 10 * math.log10(1 + 10 ** ((10 - (stmr + dr)) / 10))
+    nor = rlr - 121 + pre + 0.008 * (pre - 35) ** 2
+    no = 10 * math.log10(sum(10 ** (noise / 10) for noise in (nc, nos, nor, nfor + rlr)))
+    terv = telr - 40 * math.log10((1 + t / 10) / (1 + t / 150)) + 6 * math.exp(-0.3 * t * t)
+    roe, re = -1.5 * (no - rlr), 80 + 2.5 * (terv - 14)
+    ro, rle = 15 - 1.5 * (slr + no), 10.5 * (wepl + 7) * (2 * t + 1) ** -0.25
+    x = math.log(t / 100) / math.log(2) if t > 100 else 0.0
+    return {
+        "no": no,
+        "idte": 0.0 if t < 1 else ((roe - re) / 2 + math.sqrt((roe - re) ** 2 / 4 + 100) - 1) * (1 - math.exp(-t)),
+        "idle": (ro - rle) / 2 + math.sqrt((ro - rle) ** 2 / 4 + 169),
+        "idd": 0.0 if t <= 100 else 25 * ((1 + x**6) ** (1 / 6) - 3 * (1 + (x / 3) ** 6) ** (1 / 6) + 2),
+    }
+
+
+def test_the_whole_delay_impairment_is_the_printed_equations() -> None:
+    """Q1: Idd; the sum of the three parts from 0 to 12,000 ms."""
+    assert g107_by_hand(0.0)["no"] == pytest.approx(quality.NOISE_DBM0P, abs=1e-6)
+    for delay_ms, idd in IDD:
+        assert g107_by_hand(delay_ms)["idd"] == pytest.approx(idd, abs=5e-4)
+    delays_ms = [0.0, 0.5, 1.0, 20.0, 99.0, 101.0, 177.3, 250.0, 350.0, 500.0, 1_000.0, 12_000.0, *(float(delay) for delay, _ in IDD)]
+    by_hand = [sum(g107_by_hand(delay)[part] for part in ("idte", "idle", "idd")) for delay in delays_ms]
+    np.testing.assert_allclose(quality.delay_impairment_whole(delays_ms), by_hand, rtol=1e-7)
+    assert math.isnan(quality.rating_whole(float("nan"), 0.0))
+
+
+def test_the_reduced_form_leaves_the_whole_one_beyond_its_range() -> None:
+    """By the figures of Q0 and of an evaluation of G.107 elsewhere: 0 at 300, +3.0 at 400, +8.9 at 500, +17 at 600 ms."""
+    beyond_ms = np.array([300.0, 400.0, 500.0, 600.0])
+    above = quality.delay_impairment_reduced(beyond_ms) - quality.delay_impairment_whole(beyond_ms)
+    assert above.round(1).tolist() == [0.0, 3.0, 8.9, 17.0]
+    assert quality.rating(600.0, 0.0) < quality.rating_whole(600.0, 0.0) - 17.0
+
+
+@given(st.floats(0.0, quality.REDUCED_RANGE_MS))
+def test_up_to_350_ms_both_forms_agree(ta_ms: float) -> None:
+    assert abs(quality.delay_impairment_reduced(ta_ms) - quality.delay_impairment_whole(ta_ms)) < 1.1
+    assert abs(quality.rating(ta_ms, 0.01) - quality.rating_whole(ta_ms, 0.01)) < 1.25
+
+
+def test_the_rating_with_the_whole_form_starts_at_the_default_and_stays_in_range() -> None:
+    assert quality.rating_whole(0.0, 0.0) == 93.2
+    assert quality.rating_whole(150.0, 0.02) == pytest.approx(93.2 - (3.816 - 0.149) - 7.011, abs=1e-3)
+    assert quality.rating_whole(12_000.0, 0.9) == 0.0
+    assert (np.diff(quality.rating_whole(np.linspace(2.0, 12_000.0, 2_000), 0.0)) < 0.0).all()
 
 
 def test_one_percent_concealed_costs_as_much_as_delay() -> None:

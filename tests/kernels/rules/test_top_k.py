@@ -51,6 +51,11 @@ def test_published_are_those_up_to_the_mean_bound(highs):
     assert chosen(Choice.PUBLISHED, high_ms=highs) == {path for path, high in enumerate(highs) if high == math.inf or high <= mean}
 
 
+def test_equal_bounds_are_all_kept_though_their_mean_is_rounded():
+    assert sum([0.1] * 10) / 10 < 0.1
+    assert chosen(Choice.PUBLISHED, high_ms=[0.1] * 10) == set(range(10))
+
+
 HISTORY = np.array(
     [[900, 100.0, 2.0], [900, 110.0, 2.0], [0, 0.0, 0.0], [900, 150.0, 2.0], [900, 130.0, 2.0], [900, 140.0, 2.0], [9, 90.0, 30.0]]
 )

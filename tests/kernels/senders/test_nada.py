@@ -22,8 +22,13 @@ from vcgym.baselines.rate.nada.packet_log import (
 from vcgym.baselines.rate.nada.reference_rate import accelerated, gamma, gradual
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, reads_marks, report_every_us, see_sender, update
+from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.network.bottleneck.capacity.capacity import steps
+from vcgym.network.bottleneck.shared_link import SharedLink
 
 RFC = Nada()
+XMAX = RFC._replace(max_signal_ms=500.0)  # as ns3-rmcat
 
 
 def test_gradual_update():
@@ -59,6 +64,44 @@ def test_penalties():
     """N5: ms for the share lost, and a fifth of it for the share marked."""
     assert [aggregate(RFC, 0.0, p, 0.0) for p in (0.005, 0.01, 0.02, 0.1)] == pytest.approx([2.5, 10.0, 40.0, 1000.0])
     assert aggregate(RFC, 30.0, 0.01, 0.02) == pytest.approx(30.0 + 10.0 + 8.0)
+
+
+def test_signal_has_no_limit_in_the_rfc_and_one_in_the_authors_program():
+    """N5 and XMAX: 10 % of loss alone are 1,000 ms as printed, and 500 ms as the authors run it."""
+    assert aggregate(RFC, 30.0, 0.3, 0.5) == pytest.approx(30.0 + 9000.0 + 5000.0)
+    assert [aggregate(XMAX, 0.0, p, 0.0) for p in (0.02, 0.07, 0.1, 0.3)] == pytest.approx([40.0, 490.0, 500.0, 500.0])
+    assert aggregate(XMAX, 30.0, 0.3, 0.5) == 500.0
+
+
+def test_limit_decides_what_follows_a_heavy_loss():
+    """30 % of loss wear off by ALPHA: as printed, x falls by more than its own effect and the rate rises to RMAX, as the sheet says."""
+    rates = {}
+    for params in (RFC, XMAX):
+        r, before_ms, rates[params] = 150e3, aggregate(params, 0.0, 0.3, 0.0), []
+        for n in range(1, 5):
+            x_ms = aggregate(params, 0.0, 0.3 * (1.0 - params.smoothing) ** n, 0.0)
+            r, before_ms = min(max(gradual(params, r, 3e6, x_ms, before_ms, 100.0), 150e3), 3e6), x_ms
+            rates[params].append(r / 1000.0)
+    assert rates[RFC] == pytest.approx([450.3, 1171.9, 2686.5, 3000.0], abs=0.1)
+    assert rates[XMAX] == [150.0] * 4
+
+
+def test_flow_as_printed_loses_packets_where_the_authors_does_not():
+    """The link falls from 2.5 to 0.6 Mbit/s, 5.1-100 of RFC 8867 from 40 to 80 s on."""
+    trace, lost = steps("falls", [(0.0, 2.5), (20.0, 0.6)], 60.0), {}
+    link = SharedLink(
+        "falls", 0, trace, queue_packets=8192, queue_bytes=22_500, forward_ms=100.0, backward_ms=100.0, seconds=40.0,
+        rates_kbps=(300.0, 150.0, 3000.0),
+    )  # fmt: skip
+    for params in (RFC, XMAX):
+        batch = SendingBatch(1, params, Fifo(), [trace], pacing=1.0, log_packets=1 << 14, seconds=40.0)
+        batch.start(0, link)
+        batch.play(np.arange(1))
+        log = batch.log(0)
+        late = log["created_us"] > 25_000_000
+        lost[params] = np.mean(log["arrived_us"][late] < 0)
+    assert lost[RFC] > 0.1
+    assert lost[XMAX] < 0.02
 
 
 @pytest.mark.parametrize(("priorities", "ratio"), [((1.0, 1.0), 1.0), ((2.0, 1.0), 2.0)])
@@ -98,9 +141,12 @@ def test_estimates_of_a_log():
 
 @pytest.mark.parametrize(
     "params",
-    [RFC, RFC._replace(encoder_yields=0.0, sending_rises=0.0, priority=2.0), RFC._replace(log_ms=200.0, loss_memory=2.0, no_queue_ms=0.0)],
-    ids=["rfc", "unshaped", "short"],
-)
+    [
+        RFC, XMAX, RFC._replace(encoder_yields=0.0, sending_rises=0.0, priority=2.0),
+        RFC._replace(log_ms=200.0, loss_memory=2.0, no_queue_ms=0.0),
+    ],
+    ids=["rfc", "xmax", "unshaped", "short"],
+)  # fmt: skip
 @pytest.mark.parametrize("seed", range(3))
 def test_whole_equals_its_twin(params, seed):
     state, twin = allocate(params, 1, 1), PlainNada(params, 300e3, 150e3, 4e6)
@@ -130,8 +176,12 @@ def test_is_asked_without_a_report_and_keeps_its_rate():
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("tau_ms", 0.0), ("smoothing", 1.5), ("loss_reference", 0.0), ("priority", float("nan")), ("encoder_yields", -0.1)]
-)
+    ("field", "value"),
+    [
+        ("tau_ms", 0.0), ("smoothing", 1.5), ("loss_reference", 0.0), ("priority", float("nan")), ("encoder_yields", -0.1),
+        ("max_signal_ms", 0.0),
+    ],
+)  # fmt: skip
 def test_parameters_out_of_range_are_refused(field, value):
     with pytest.raises(ValueError, match=rf"Nada\.{field} is {value}; allowed range is \["):
         allocate(RFC._replace(**{field: value}), 1, 1)

@@ -84,14 +84,14 @@ def test_trend_of_a_queue_that_builds_up():
     assert 0.0 < trend.memory < 1.0
 
 
-def adjusted(rate_bps, fast=0, last_max_bps=0.0, trend=0.0, memory=0.0, event=NOTHING, waiting=0, kbps=(500, 500, 500)):
+def adjusted(rate_bps, fast=0, last_max_bps=0.0, trend=0.0, memory=0.0, event=NOTHING, waiting=0, frame=0, kbps=(500, 500, 500)):
     """The rate after an adjustment 200 ms after the one before; kbps: sent, acknowledged, captured."""
     media = record(MEDIA_RATE)
     clear_media_rate(media, rate_bps)
     media.last_max_bps = last_max_bps
     note_event(media, event)
     sent, acked, captured = (25 * rate for rate in kbps)
-    adjust(V1, media, fast, trend, memory, SenderStatus(waiting, captured, sent, 0, 0, 0), acked, 50e3, 4e6, 200_000)
+    adjust(V1, media, fast, trend, memory, SenderStatus(waiting, captured, sent, 0, frame, 0), acked, 50e3, 4e6, 200_000)
     return media.bps
 
 
@@ -105,6 +105,9 @@ def test_media_rate():
     assert adjusted(500e3, trend=0.5) == pytest.approx(475e3)  # 500 (1 - 0.05) - 500
     assert adjusted(500e3, waiting=1000) == pytest.approx(492e3)  # 8,000 bits, 16 ms
     assert adjusted(500e3, waiting=2000) == pytest.approx((500e3 - 16_000) * 0.95)  # 32 ms
+    assert adjusted(500e3, waiting=2000, frame=2000) == pytest.approx(500e3)  # the newest frame is no standing queue
+    assert adjusted(500e3, waiting=3000, frame=2000) == pytest.approx(492e3)
+    assert adjusted(500e3, waiting=1000, frame=2000) == pytest.approx(500e3)  # part of it has left
     assert adjusted(500e3, fast=1, kbps=(200, 200, 200), memory=0.5) == pytest.approx(300e3)
     assert adjusted(500e3, event=LOSS) == adjusted(500e3, event=MARK) == pytest.approx(450e3)
     assert adjusted(60e3, waiting=60_000) == 50e3

@@ -1,6 +1,9 @@
 """Traces: slots equal a slow twin, lost probes lie between their neighbours, and invalid traces are rejected."""
 
 import hashlib
+import math
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,13 +24,21 @@ def trace(sent_us, delay_us):
 
 
 def slow_to_slots(sent_us, delay_us, slot_us, rtt_share):
-    slots, last_known = [], LOST
+    """Walk over the slots; `owed` is the time, in slots, that lost probes stand for and that is not lost yet."""
+    spacings = [now - before for before, now in pairwise(sent_us) if now - before < 5_000_000]
+    each = Fraction(sum(spacings), len(spacings) * slot_us) if spacings else 0
+    slots, last_known, losing = [], LOST, 0
+    losses, taken = 0, 0
     for slot in range(sent_us[-1] // slot_us + 1):
         here = [delay for sent, delay in zip(sent_us, delay_us, strict=True) if sent // slot_us == slot]
+        losses += here.count(LOST)
         answered = [delay for delay in here if delay != LOST]
         if answered:
             last_known = round(answered[-1] * rtt_share)
-        slots.append(LOST if here and not answered else last_known)
+        if here:
+            losing = max(math.floor(losses * each) - taken, 1) if here[-1] == LOST else 0
+        slots.append(LOST if losing else last_known)
+        taken, losing = (taken + 1, losing - 1) if losing else (taken, 0)
     return slots
 
 
@@ -51,6 +62,38 @@ def test_slots_by_hand():
     made = trace([0, 4_000, 12_000, 31_000, 45_000, 47_000], [20_000, 22_000, LOST, 30_001, LOST, 26_000])
     # Last of two in slot 0; a loss in slot 1; slot 2 holds slot 0; slot 4 has a loss and an answer.
     assert to_slots(made).tolist() == [11_000, LOST, 11_000, 15_000, 13_000]
+
+
+def spaced(spacing_ms, lost_share, probes=20_000):
+    """Probes at spacings drawn from a range in ms, of which a share is lost, each by itself."""
+    draws = np.random.default_rng(1)
+    sent_us = np.append(0, np.cumsum(draws.integers(*(1000 * ms for ms in spacing_ms), probes - 1)))
+    delay_us = np.where(draws.random(probes) < lost_share, LOST, 40_000)
+    return sent_us, delay_us
+
+
+@pytest.mark.parametrize("spacing_ms", [(1, 3), (9, 11), (11, 20), (50, 60), (150, 300), (999, 1001)])
+def test_the_lost_share_of_slots_is_that_of_probes(spacing_ms):
+    """Within 2 % of it, from five probes a slot to one per second."""
+    made = trace(*spaced(spacing_ms, 0.036))
+    share = np.mean(made.one_way_delay_us == LOST)
+    assert np.mean(to_slots(made) == LOST) == pytest.approx(share, rel=0.02)
+
+
+def test_the_wait_for_a_lost_ping_is_not_lost():
+    """A prober waits 4 s for a lost ping; the wait counts as spacing, and does not turn 3.6 % of lost probes into half of the slots."""
+    sent_us, delay_us = spaced((150, 300), 0.036)
+    waits_us = np.cumsum(np.append(0, np.where(delay_us == LOST, 4_000_000, 0)[:-1]))
+    slots = to_slots(trace(sent_us + waits_us, delay_us))
+    assert np.mean(slots == LOST) == pytest.approx(0.036, rel=0.05)
+
+
+def test_an_outage_is_lost_as_a_whole():
+    """Twenty lost probes in a row, one per 200 ms, lose four seconds without a break."""
+    delay_us = np.full(100, 40_000)
+    delay_us[40:60] = LOST
+    lost = np.flatnonzero(to_slots(trace(np.arange(100) * 200_000, delay_us)) == LOST)
+    assert lost.tolist() == list(range(800, 1200))
 
 
 def test_nothing_is_known_before_the_first_answer():

@@ -145,3 +145,74 @@ def test_what_cannot_be_played_is_refused(tmp_path):
         Scenario("replay", "replay", 201, traces=str(tmp_path / "short")).pairs("validation")
     with pytest.raises(ValueError, match=r"traces = '.*': allowed is None in scenario leo; scenario replay takes traces"):
         Scenario("leo", "replay", 100, traces=str(tmp_path / "short"))
+
+
+def probed(file, sent_us, start_us=0, delay_us=30_000):
+    """Write probes sent at `sent_us` after `start_us`; the delay of the n-th is n microseconds longer than the first's."""
+    n = np.arange(len(sent_us))
+    file.parent.mkdir(exist_ok=True, parents=True)
+    write_trace(Trace("made", np.asarray(sent_us, np.int64), delay_us + n, CARD, False, start_us), file)
+
+
+def test_a_call_never_spans_a_gap(tmp_path):
+    """Of 200 calls from a trace with a gap of 65 s none has a slot of it, in its history neither, and both parts are used."""
+    sent_us = 10_000 * np.concatenate([np.arange(3000), 9500 + np.arange(4000)])
+    probed(tmp_path / "home" / "direct.csv.gz", sent_us)
+    scenario = Scenario("replay", "replay", 500, traces=str(tmp_path / "home"))
+    with unlock_test_split():
+        begins = [int(scenario.draw("all", seed).parameters["offset"][0]) for seed in range(200)]
+        message = r"in its validation part, longest stretch without a gap of 5 s is 1300; allowed: at least 1524"
+        with pytest.raises(DataError, match=message):
+            scenario.pairs("validation")
+    assert {begin < 3000 for begin in begins} == {True, False}
+    assert all(HISTORY <= begin <= 2500 or 9500 + HISTORY <= begin <= 13_000 for begin in begins)
+
+
+def test_all_of_a_trace_is_played_by_the_leaderboard_alone(two_paths):
+    scenario = Scenario("replay", "replay", 100, traces=str(two_paths))
+    with pytest.raises(ValueError, match=r"split = 'all': allowed are train, validation"):
+        scenario.draw("all", 0)
+    with unlock_test_split():
+        offsets = [scenario.draw("all", seed).parameters["offset"][0] for seed in range(300)]
+        with pytest.raises(ValueError, match=r"split = 'all': allowed are train, validation, test"):
+            Scenario("table1", "paper", 100).draw("all", 0)
+    assert min(offsets) < HISTORY + 300 and max(offsets) > 5600
+
+
+def test_paths_measured_at_one_time_are_cut_at_one_time(tmp_path):
+    """The second path was measured 7.5 s later, with a gap elsewhere; a delay names the time of its probe on the common clock."""
+    at, clock_us = 10_000 * np.arange(8000), 1_700_000_000_000_000
+    probed(tmp_path / "home" / "direct.csv.gz", np.delete(at, np.s_[3000:3600]), clock_us, 0)
+    probed(tmp_path / "home" / "relay.csv.gz", np.delete(at, np.s_[5000:5600]), clock_us + 7_500_000, 0)
+    common = Scenario("replay", "replay", 300, traces=str(tmp_path / "home"), offsets="common")
+    own = Scenario("replay", "replay", 300, traces=str(tmp_path / "home"))
+    assert common.layout.card != own.layout.card
+    with unlock_test_split():
+        offsets = np.array([common.draw("all", seed).parameters["offset"] for seed in range(200)])
+        apart = np.array([own.draw("all", seed).parameters["offset"] for seed in range(200)])
+    assert set((offsets[:, 0] - offsets[:, 1]).tolist()) == {750} and len(set((apart[:, 0] - apart[:, 1]).tolist())) > 100
+    for path, gap in ((0, (3000, 3600)), (1, (5000, 5600))):
+        assert ((offsets[:, path] + 300 <= gap[0]) | (offsets[:, path] - HISTORY >= gap[1])).all()
+    probed(tmp_path / "days" / "direct.csv.gz", at, clock_us)
+    probed(tmp_path / "days" / "relay.csv.gz", at, clock_us + 86_400_000_000)
+    days = Scenario("replay", "replay", 300, traces=str(tmp_path / "days"), offsets="common")
+    with pytest.raises(
+        DataError, match=r"traces days, what all paths have in common: slots of 10 ms in its train part is 0; allowed: at least 1324"
+    ):
+        days.pairs("train")
+
+
+def test_the_direct_path_is_named(two_paths):
+    by_name, named = (Scenario("replay", "replay", 100, traces=str(two_paths), direct=name) for name in (None, "relay"))
+    assert by_name.layout.path_names == ("direct", "relay") and named.layout.path_names == ("relay", "direct")
+    assert by_name.layout.card != named.layout.card
+    draw, world = named.draw("train", 1), named.world(1)
+    assert world.start(0, draw)[0, 1] == pytest.approx(21.8, abs=0.2)
+    with pytest.raises(DataError, match=r"direct is 'cable'; allowed: a path: direct, relay"):
+        Scenario("replay", "replay", 100, traces=str(two_paths), direct="cable")
+    for told, message in (
+        ({"direct": "a"}, "direct = 'a': allowed is None"),
+        ({"offsets": "common"}, "offsets = 'common': allowed is own"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Scenario("table1", "paper", 100, **told)

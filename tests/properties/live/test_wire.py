@@ -5,8 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.baselines.records import Record
-from vcgym.live.protocol.messages import MAX_BLOCKS, read_command, read_feedback, read_setup, write_command, write_feedback, write_setup
-from vcgym.live.protocol.replay_window import WINDOW, ReplayWindow
+from vcgym.live.protocol.messages import (
+    MAX_BLOCKS,
+    MAX_LEVEL_US,
+    read_command,
+    read_feedback,
+    read_setup,
+    write_command,
+    write_feedback,
+    write_setup,
+)
+from vcgym.live.protocol.replay_window import AHEAD_US, WINDOW, ReplayWindow
 from vcgym.live.protocol.wire import (
     MAX_DATAGRAM,
     MAX_HOPS,
@@ -23,6 +32,7 @@ from vcgym.live.protocol.wire import (
     session_key,
     write,
 )
+from vcgym.network.kernels.slots import SLOT_US
 
 ADDRESSES = st.tuples(st.ip_addresses(v=4).map(str), st.integers(0, 65535))
 ROUTES = st.lists(ADDRESSES, min_size=1, max_size=MAX_HOPS)
@@ -78,39 +88,51 @@ def test_a_datagram_that_would_be_fragmented_is_not_written():
         route(*[("127.0.0.1", 1)] * 9)
 
 
+KNOWN_US, PACKETS = 10 * 60 * 1_000_000, 60_000
 RECORDS = st.builds(
-    Record, st.integers(0, 1), U32, st.integers(0, 16), st.integers(0, 2**53), st.integers(0, 2**53), st.just(5), st.integers(0, 2**53),
+    lambda kind, packet, path, delay_us, lag_us, late: Record(
+        kind, packet, path, packet * SLOT_US, packet * SLOT_US + delay_us, KNOWN_US, lag_us, late
+    ),
+    st.integers(0, 1), st.integers(0, PACKETS - 1), st.integers(0, 16), st.integers(0, AHEAD_US), st.integers(0, MAX_LEVEL_US),
     st.integers(0, 1),
 )  # fmt: skip
 
 
 @given(st.lists(RECORDS, max_size=MAX_BLOCKS))
 def test_feedback_is_read_as_it_was_written(records):
-    assert read_feedback(write_feedback(records), 5, 17) == records
+    assert read_feedback(write_feedback(records), KNOWN_US, 17, PACKETS) == records
     if any(record.path == 16 for record in records):
         with pytest.raises(ValueError, match="below 16"):
-            read_feedback(write_feedback(records), 5, 16)
+            read_feedback(write_feedback(records), KNOWN_US, 16, PACKETS)
+
+
+@given(RECORDS, st.sampled_from(["packet", "sent_us", "arrived_us", "lag_us"]), st.integers(1, 2**31))
+def test_feedback_of_a_packet_that_cannot_be_is_refused(record, field, more):
+    beyond = {"packet": PACKETS, "sent_us": record.sent_us, "arrived_us": KNOWN_US + AHEAD_US, "lag_us": MAX_LEVEL_US}[field] + more
+    with pytest.raises(ValueError, match="allowed are"):
+        read_feedback(write_feedback([record._replace(**{field: beyond})]), KNOWN_US, 17, PACKETS)
 
 
 @given(st.binary(max_size=1200))
 def test_payloads_of_another_form_are_refused_by_value_error(payload):
-    for reader in (lambda given: read_feedback(given, 0, 17), read_command, read_setup):
+    for reader, more in ((read_feedback, (0, 17, 100)), (read_command, (3,)), (read_setup, (0,))):
         try:
-            reader(payload)
+            reader(payload, *more)
         except ValueError as error:
             assert "allowed are" in str(error)
 
 
 def test_commands_and_announcements_are_read_as_they_were_written():
-    assert read_command(write_command(300)) == 300
-    assert read_setup(write_setup(2**50)) == 2**50
+    assert read_command(write_command(300), 301) == 300
+    assert read_setup(write_setup(2**50), 2**50) == 2**50
 
 
-@given(st.lists(st.integers(0, 3 * WINDOW), max_size=200))
+@given(st.lists(st.one_of(st.integers(0, 3 * WINDOW), U32), max_size=200))
 def test_the_replay_window_equals_a_set(numbers):
     window, seen = ReplayWindow(), set()
     for number in numbers:
         newest = max(seen, default=-1)
+        assert window.is_new(number) == (number not in seen and number > newest - WINDOW)
         assert window.accept(number) == (number not in seen and number > newest - WINDOW)
         if number > newest - WINDOW:
             seen.add(number)

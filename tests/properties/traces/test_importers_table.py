@@ -177,3 +177,70 @@ def test_an_imported_trace_is_read_back_as_it_was_and_never_overwritten(tmp_path
     (tmp_path / "kept.csv.gz").write_bytes(gzip.compress(b"sent_ms,rtt_ms\n0,1\n"))
     with pytest.raises(ValueError, match=r"kept\.csv\.gz: sha256 of the content"):
         read_trace(tmp_path / "kept.csv.gz")
+
+
+TOLD = {"time_column": "t", "time_unit": "ms", "delay_column": "d", "delay_unit": "ms", "round_trip": False}
+BY_NUMBER = {**TOLD, "time_column": "1", "delay_column": "2", "header": False}
+
+
+def rows_of(*cells, separator=","):
+    return "".join(f"{separator.join(row)}\n" for row in cells)
+
+
+@pytest.mark.parametrize("separator", ["\t", ";", ",", " ", "   "])
+@pytest.mark.parametrize("header", [True, False])
+def test_the_separator_is_read_from_the_first_line(tmp_path, separator, header):
+    path, cells = tmp_path / "s.csv", [("0", "20.5"), ("10", "21"), ("20", "22")]
+    path.write_text(rows_of(*([("t", "d")] if header else []), *cells, separator=separator))
+    made = import_csv(path, **(TOLD if header else BY_NUMBER))
+    assert made.one_way_delay_us.tolist() == [20_500, 21_000, 22_000] and made.sent_us.tolist() == [0, 10_000, 20_000]
+
+
+def test_a_cell_may_mark_a_lost_packet(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(rows_of(("t", "d"), ("0", "20"), ("10", "-1.00"), ("20", ""), ("30", "22")))
+    with pytest.raises(TraceError, match=r"line 3, d is '-1\.00'; allowed: a number from 0 to 60000; a negative delay: format\.lost=-1"):
+        import_csv(path, **TOLD)
+    assert import_csv(path, **TOLD, lost="-1").one_way_delay_us.tolist() == [20_000, LOST, LOST, 22_000]
+
+
+@pytest.mark.parametrize("time_of", ["send", "reply"])
+def test_two_clocks_are_told_by_the_smallest_delay(tmp_path, time_of):
+    """The receiver's clock is three seconds behind; the smallest delay is five milliseconds."""
+    path = tmp_path / "s.csv"
+    delays_ms = [14.0, 5.0, 7.5]
+    times_ms = [10.0 * n + (delay if time_of == "reply" else 0.0) for n, delay in enumerate(delays_ms)]
+    path.write_text(rows_of(("t", "d"), *((str(at), str(delay - 3000.0)) for at, delay in zip(times_ms, delays_ms, strict=True))))
+    with pytest.raises(TraceError, match=r"line 2, d is '-2986\.0'; .* format\.floor_ms=MS if the two ends have two clocks"):
+        import_csv(path, **TOLD, time_of=time_of)
+    made = import_csv(path, **TOLD, time_of=time_of, floor_ms=5.0)
+    assert made.one_way_delay_us.tolist() == [14_000, 5_000, 7_500] and made.sent_us.tolist() == [0, 10_000, 20_000]
+    for told, message in (
+        ({"floor_ms": -1.0}, "floor_ms is -1.0; allowed: 0.0 to 1000.0"),
+        ({"round_trip": True, "floor_ms": 5.0}, "none"),
+    ):
+        with pytest.raises(TraceError, match=message):
+            import_csv(path, **TOLD | told)
+
+
+@pytest.mark.parametrize("unit", SCALE)
+def test_the_unit_of_a_time_since_1970_is_told(tmp_path, unit):
+    """Other units are refused with the right one; the first probe keeps its time on the clock."""
+    path = tmp_path / "s.csv"
+    start_us, scale = 1_734_547_219_236_184, {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}[unit]
+    path.write_text(rows_of(*((f"{(start_us + 10_000 * n) / scale:.6f}", "20") for n in range(100))))
+    made = import_csv(path, **BY_NUMBER | {"time_unit": unit})
+    assert abs(made.start_us - start_us) <= 1 and np.abs(made.sent_us - 10_000 * np.arange(100)).max() <= 1
+    write_trace(made, tmp_path / "s.csv.gz")
+    again = read_trace(tmp_path / "s.csv.gz")
+    assert again.start_us == made.start_us and np.array_equal(again.sent_us, made.sent_us)
+    for said in set(SCALE) - {unit}:
+        with pytest.raises(TraceError, match=rf"as a time since 1970 it is in {unit}$"):
+            import_csv(path, **BY_NUMBER | {"time_unit": said})
+
+
+def test_a_file_without_header_is_told(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(rows_of(("0", "20"), ("10", "21")))
+    with pytest.raises(TraceError, match=r"line 1, header is \['0', '20'\]; allowed: names of columns; .* has format\.header=false"):
+        import_csv(path, **TOLD)

@@ -42,7 +42,15 @@ def show_feedback(senders, flight, which, reported, records, count):
 
 @kernel
 def show_queue(senders, which, records, count):
-    """Write the queue, oldest first, as rows (created_us, expires_us, size_bytes, kind, frame) of `records` (sessions, packets, 5)."""
+    """Write the queued packets, oldest first.
+
+    Args:
+        senders: (sessions,) of SENDER; read only.
+        which: int64 (n,), sessions.
+        records: int64 (sessions, limit of the queue, ITEM_WIDTH), rows (created_us, expires_us, size_bytes, kind, frame); the first
+            `count` are written.
+        count: int64 (sessions,), number of queued packets, overwritten.
+    """
     for s in which:
         queue = senders[s].queue
         count[s] = queue.waiting

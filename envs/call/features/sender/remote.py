@@ -26,7 +26,16 @@ def remote_features(rate_held: bool, orders_held: bool) -> tuple[Feature, ...]:
 
 @kernel
 def observe_remote(uplink, calls, which, rate_held, orders_held, out):
-    """Write `remote_features` of each session in `which` into its row of `out` (sessions, features)."""
+    """Write `remote_features`, as known at the agent's location.
+
+    Args:
+        uplink: Uplink; read only.
+        calls: (sessions,) of CALL; read only.
+        which: int64 (n,), sessions.
+        rate_held: bool, the agent sets the rate.
+        orders_held: int64, number of schedulers among which the agent chooses; 0: it does not.
+        out: float32 (sessions, features); the rows of `which` are overwritten.
+    """
     for s in which:
         remote, decision = uplink.remote[s], calls[s].slot // calls[s].interval
         for i in range(REMOTE_WIDTH):

@@ -1,0 +1,70 @@
+"""README and docs/results.md say of `make leaderboard` what the report makes of its kept rows, digit for digit."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.words.headline import change
+from vcgym.leaderboard.results.columns import format_value
+
+HOME = Path(__file__).parents[3]
+SPEC = importlib.util.spec_from_file_location("board_of_the_pages", HOME / "docs" / "site" / "board.py")
+pages = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(pages)
+
+
+@pytest.fixture(scope="module")
+def board():
+    return pages.kept_board()
+
+
+@pytest.fixture(scope="module")
+def lines(board):
+    return {line.standing.system: line for line in board.lines}
+
+
+def read(name):
+    return (HOME / name).read_text(encoding="utf-8")
+
+
+def test_the_table_and_the_sentences_are_those_of_the_report(board):
+    written = pages.blocks(board)
+    assert set(written) == {"README.md", "docs/results.md"}
+    for name, block in written.items():
+        assert f"{pages.BEGIN}\n{block}\n{pages.END}" in read(name), f"{name}: run python docs/site/board.py"
+
+
+def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table(board, lines):
+    first, bar, mine = board.lines[0], lines[board.bar.system], lines["PPO"]
+    lead, behind = (change(board, found).lstrip("+") for found in (first.value.to_published, first.value.to_bar))
+    above, below = change(board, mine.value.to_published).lstrip("+"), mine.value.to_bar
+    decimals = (f"{-end:.1f}" for end in (below.value, below.high, below.low))
+    shares = [format_score(line.value.score).split()[0] for line in (first, bar, mine)]
+    opening = " ".join(read("README.md").partition("```sh")[0].split())
+    for said in (
+        f"{board.worlds} synthetic worlds",
+        f"R is {lead} above that of the best published system",
+        f"and {behind} above that of the best tuned rule",
+        f"is {shares[0]} % of what hindsight could have gained",
+        f"R is {above} above Via's, and {'{} [{}, {}]'.format(*decimals)} below that of the best tuned rule",
+        "the learned pair {} %, the best tuned rule {} %, the PPO agent {} %".format(*shares),
+    ):
+        assert said in opening, said
+    second = board.lines[1].standing
+    assert first.standing.rank_low == second.rank_low == 1 and second.system == "LEARNED"  # "tied with another learned pair"
+    assert board.published.startswith("VIA-")
+
+
+def test_the_table_of_all_systems_in_the_results_is_that_of_the_kept_rows(board):
+    section = read("docs/results.md").partition("## Suite quick-v2, mode correlated")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ((?:tied )?[-\d]+ \| \S+ \| \w+ \| [\d.]+ \[[\d.]+, [\d.]+\]) \|", section, re.MULTILINE)
+    primary = board.columns.primary
+    ends = [tuple(format_value(primary, end) for end in line.estimate(primary)) for line in board.lines]
+    made = [
+        f"{line.rank} | {line.standing.system} | {line.kind} | {value} [{low}, {high}]"
+        for line, (value, low, high) in zip(board.lines, ends, strict=True)
+    ]
+    assert rows == made

@@ -1,0 +1,34 @@
+"""The tests of the project are all run: `make test` covers every folder, and `.ci/run` what it deselects; each has a time limit."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+OPTIONS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+
+
+def test_make_test_covers_every_folder_once():
+    named = re.findall(r"tests/[\w/]+", (ROOT / "Makefile").read_text().partition("TESTS :=")[2].partition(".PHONY")[0])
+    parts = [ROOT / name for name in named]
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        assert sum(path.is_relative_to(part) for part in parts) == 1, path
+
+
+def test_the_long_rest_is_run_elsewhere():
+    ran = (ROOT / ".ci" / "run").read_text()
+    deselected = re.findall(r"not (\w+)", OPTIONS["addopts"][-1])
+    assert {mark.partition(":")[0] for mark in OPTIONS["markers"]} == set(deselected)
+    for mark in deselected:
+        assert f"marked {mark}" in ran or f"-m {mark}" in ran, mark
+
+
+def test_a_test_that_hangs_fails_with_its_stack_and_the_run_goes_on(tmp_path):
+    (tmp_path / "test_it.py").write_text("import time\n\ndef test_hangs():\n    time.sleep(600)\n\ndef test_goes_on():\n    pass\n")
+    command = [sys.executable, "-m", "pytest", "--timeout=1", f"--timeout-method={OPTIONS['timeout_method']}", "test_it.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout
+    assert "time.sleep(600)" in done.stdout and "Timeout" in done.stdout
+    assert 0 < OPTIONS["timeout"] < OPTIONS["faulthandler_timeout"] and OPTIONS["faulthandler_exit_on_timeout"]
