@@ -12,7 +12,7 @@ ROUTER, RECEIVER = "router.onnx", "receiver.onnx"
 
 def export_pair(system: System, folder: Path) -> tuple[Path, Path]:
     """Write router and receiver of a learned pair into `folder` and return both files; the graph modules list inputs and outputs."""
-    graphs = {folder / ROUTER: router_graph(system.router), folder / RECEIVER: lag_graph(system.receiver)}
+    graphs = {folder / ROUTER: router_graph(system.path), folder / RECEIVER: lag_graph(system.playout)}
     for file, content in graphs.items():
         replace_file(file, content)
     return folder / ROUTER, folder / RECEIVER

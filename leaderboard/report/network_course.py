@@ -30,7 +30,7 @@ def draw_network_course(name: str, system: System, folder: Path) -> Path:
         The path of the picture.
     """
     world = dumbbell_timeline()
-    played = play(world, system.allocator)
+    played = play(world, system.trees)
     seconds, links = len(played.kbps), [link.name for link in world.topology.links]
     figure = Figure(figsize=(8.6, 9.0), layout="constrained")
     figure.suptitle(f"{name} on the dumbbell: largest tree of each session, and load of each link")
