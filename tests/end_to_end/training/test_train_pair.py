@@ -95,7 +95,7 @@ def test_its_run_holds_the_worlds_and_the_graphs(trained):
     run = client.get_run(version.run_id)
     assert run.info.run_name == "Call-v0 learned pair seed 3"
     assert {one.dataset.name for one in run.inputs.dataset_inputs} == {"wonderproxy correlated train", "wonderproxy correlated validation"}
-    assert {"router.onnx", "receiver.onnx"} <= {file.path.rpartition("/")[2] for file in client.list_artifacts(version.run_id, "seed-3")}
+    assert {"path.onnx", "playout.onnx"} <= {file.path.rpartition("/")[2] for file in client.list_artifacts(version.run_id, "seed-3")}
 
 
 def test_it_stands_on_a_board_as_an_agent(trained):

@@ -148,5 +148,5 @@ def test_files_are_written_without_torch(tmp_path):
     again = tmp_path / "again"
     again.mkdir()
     files = export_pair(load_system("LEARNED"), again)
-    assert [file.name for file in files] == ["router.onnx", "receiver.onnx"]
+    assert [file.name for file in files] == ["path.onnx", "playout.onnx"]
     assert all(file.read_bytes() == (tmp_path / file.name).read_bytes() and file.stat().st_size < 60_000 for file in files)
