@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from vcgym.baselines.controls.control import BOTTLENECK, PATHS, Control, controls_of
+from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.records import PacketFeedback, Record
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
@@ -42,11 +42,12 @@ from vcgym.network.playout.quality import (
     REDUCED_SLOPE_PER_MS,
 )
 
+_REQUIRED = {part: tuple(control for control in controls_of(part) if CONTROLS[control].required) for part in (PATHS, BOTTLENECK)}
 _CONTROLS = {
     "Relay": (Control.PATH,),
     "Playout": (Control.PLAYOUT,),
-    "Call": controls_of(PATHS),
-    "Call with an uplink": (*controls_of(PATHS), *controls_of(BOTTLENECK)),
+    "Call": _REQUIRED[PATHS],
+    "Call with an uplink": (*_REQUIRED[PATHS], *_REQUIRED[BOTTLENECK]),
 }
 _FIELD_MEANING = {
     "packet": "number, from 0 in order of sending",

@@ -70,7 +70,7 @@ def of_system(system: System) -> LivePolicy:
     Raises:
         ValueError: it lacks one of them, or has a rule for another control.
     """
-    if list(system.rules) != [*controls_of(PATHS)]:
+    if not system.fits(controls_of(PATHS)):
         raise ValueError(f"policy controls {', '.join(system.rules)}; allowed: {' and '.join(controls_of(PATHS))}")
     return LivePolicy(_of_path(**system.rules))
 

@@ -60,7 +60,7 @@ def test_a_control_that_an_agent_sets_has_a_ring_an_answer_an_argument_and_actio
     state, answer = {PATHS: (CALL, ANSWER.names), BOTTLENECK: (COMMANDED, COMMANDED.names)}[row.part]
     assert {"written", "latest", "in_force", "effective_us"} <= set(state[row.ring].names)
     assert str(control) in answer or f"answer_{control}" in answer
-    assert arguments_of(envs.Call.vector_class)[control].default is None
+    assert (arguments_of(envs.Call.vector_class)[control].default is None) == row.required
     if isinstance(row.decision, Scale):
         assert 0 <= row.decision.low <= row.decision.high <= row.decision.exact_max
         assert all(row.decision.low / 2 <= value <= row.decision.high for value in row.decision.relative)
