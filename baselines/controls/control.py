@@ -28,7 +28,7 @@ SENDER, CENTRAL, RECEIVER = "sender", "central", "receiver"
 """Locations."""
 
 
-class Choice(NamedTuple):
+class OneOf(NamedTuple):
     """Decision for one of several.
 
     Attributes:
@@ -38,7 +38,7 @@ class Choice(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-class Scale(NamedTuple):
+class LogScale(NamedTuple):
     """Decision for a quantity on a logarithmic scale.
 
     Attributes:
@@ -69,7 +69,7 @@ class ControlRow(NamedTuple):
 
     part: str
     location: str
-    decision: Choice | Scale | None
+    decision: OneOf | LogScale | None
     ring: str = ""
     log: str = ""
     former: str = ""
@@ -78,18 +78,18 @@ class ControlRow(NamedTuple):
 
 CONTROLS = MappingProxyType(
     {
-        Control.PATH: ControlRow(PATHS, CENTRAL, Choice(), ring="to_sender", log="path", former="router"),
+        Control.PATH: ControlRow(PATHS, CENTRAL, OneOf(), ring="to_sender", log="path", former="router"),
         Control.PLAYOUT: ControlRow(
             PATHS,
             RECEIVER,
             # Lag in us, 10 ms to 1 s; exact up to 30 s, well below the capacity of the receiver's queue (41 s). Headrooms: 5 to 160 ms.
-            Scale(30_000_000, 10_000, 1_000_000, relative=tuple(round(5000.0 * 32.0 ** (n / 7)) for n in range(8))),
+            LogScale(30_000_000, 10_000, 1_000_000, relative=tuple(round(5000.0 * 32.0 ** (n / 7)) for n in range(8))),
             ring="to_receiver",
             log="level",
             former="receiver",
         ),
-        Control.RATE: ControlRow(BOTTLENECK, SENDER, Scale(1_000_000_000), ring="rate"),  # bit/s
-        Control.ORDER: ControlRow(BOTTLENECK, SENDER, Choice(("fifo", "sbpn2", "audio_first")), ring="order", former="scheduler"),
+        Control.RATE: ControlRow(BOTTLENECK, SENDER, LogScale(1_000_000_000), ring="rate"),  # bit/s
+        Control.ORDER: ControlRow(BOTTLENECK, SENDER, OneOf(("fifo", "sbpn2", "audio_first")), ring="order", former="scheduler"),
         Control.TREES: ControlRow(CONFERENCE, CENTRAL, None, former="allocator"),
     }
 )

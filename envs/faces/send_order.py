@@ -19,7 +19,7 @@ from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.sender.batch import BY_PACKET
-from vcgym.envs.call.sender.effects import Overflow
+from vcgym.envs.call.sender.effects import PacketChoice
 from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
@@ -81,7 +81,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         require_rule("overflow", overflow, Control.ORDER)
         one_of("empty_slot", empty_slot, EMPTY_SLOT)
         self.empty_slot = empty_slot
-        agent = in_place_of(Control.ORDER, SENDER, effect=Overflow(overflow))
+        agent = in_place_of(Control.ORDER, SENDER, effect=PacketChoice(overflow))
         super().__init__(
             num_envs, rate, agent, scenario=scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
         )  # fmt: skip

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.controls.control import CONTROLS, Choice, Control
+from vcgym.baselines.controls.control import CONTROLS, Control, OneOf
 from vcgym.baselines.rule import NEVER_US, allocate, init, report_every_us, wake_us
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
 from vcgym.baselines.schedulers.scheduler import choose, choose_victim
 
 _ORDER = CONTROLS[Control.ORDER].decision
-assert isinstance(_ORDER, Choice)
+assert isinstance(_ORDER, OneOf)
 ORDERS = _ORDER.names
 
 
@@ -20,7 +20,7 @@ class Requests(NamedTuple):
     """Effect: next to the rate an agent requests the interval between receiver reports, and a decision without a report."""
 
 
-class Overflow(NamedTuple):
+class PacketChoice(NamedTuple):
     """Effect: an agent chooses the packet to send at each transmission opportunity; scheduler `overflow` the victim of a full queue."""
 
     overflow: Any = Fifo()
@@ -61,12 +61,12 @@ def _wake_us(params, state, s):
     return state.wake_us[s]
 
 
-@choose.register(Overflow)
+@choose.register(PacketChoice)
 def _choose(params, queue, now_us, rtt_us):
     return 0
 
 
-@choose_victim.register(Overflow)
+@choose_victim.register(PacketChoice)
 def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
     return choose_victim(params.overflow, queue, kind, expires_us, now_us, rtt_us)
 

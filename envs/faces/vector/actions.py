@@ -20,7 +20,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.baselines.controls.control import CONTROLS, Choice, Control, Scale
+from vcgym.baselines.controls.control import CONTROLS, Control, LogScale, OneOf
 from vcgym.envs.call.features.relative import slot_count
 
 LEVELS = 32
@@ -35,13 +35,13 @@ Decisions = dict[Control, NDArray[Any]]
 def options_of(controls: Iterable[Control], paths: int) -> Options:
     """Return the number of options of each control of an agent, in the order of the table."""
     chosen = [(control, CONTROLS[control].decision) for control in sorted(controls, key=list(CONTROLS).index)]
-    return {control: (len(of.names) or paths) if isinstance(of, Choice) else 1 for control, of in chosen}
+    return {control: (len(of.names) or paths) if isinstance(of, OneOf) else 1 for control, of in chosen}
 
 
-def _scale(control: Control) -> Scale | None:
+def _scale(control: Control) -> LogScale | None:
     """Return the scale of a quantity; None for a choice."""
     found = CONTROLS[control].decision
-    return found if isinstance(found, Scale) else None
+    return found if isinstance(found, LogScale) else None
 
 
 def action_counts(controls: Iterable[Control], paths: int, form: str = "discrete") -> dict[Control, int]:
@@ -99,10 +99,10 @@ def _of_index(control: Control, index: NDArray[np.int64], slots: NDArray[np.int6
 
 
 @functools.cache
-def _levels(scale: Scale) -> NDArray[Any]:
+def _levels(scale: LogScale) -> NDArray[Any]:
     return _on(scale, np.arange(LEVELS) / (LEVELS - 1))
 
 
-def _on(scale: Scale, x: NDArray[np.float64]) -> NDArray[Any]:
+def _on(scale: LogScale, x: NDArray[np.float64]) -> NDArray[Any]:
     """Return the quantities at positions on a scale; on a scale of the call, the positions."""
     return np.rint(scale.low * np.exp(math.log(scale.high / scale.low) * np.clip(x, 0.0, 1.0))).astype(np.int64) if scale.low else x

@@ -9,7 +9,7 @@ import pytest
 
 import vcgym.envs as envs
 from vcgym.agents.config.env import EnvConfig
-from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, FORMER, PATHS, Choice, Control, Scale, controls_of
+from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, FORMER, PATHS, Control, LogScale, OneOf, controls_of
 from vcgym.baselines.controls.from_agent import AGENT, REMOTE, FromAgent, in_place_of
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.receivers.held_lag import HeldLag
@@ -61,7 +61,7 @@ def test_a_control_that_an_agent_sets_has_a_ring_an_answer_an_argument_and_actio
     assert {"written", "latest", "in_force", "effective_us"} <= set(state[row.ring].names)
     assert str(control) in answer or f"answer_{control}" in answer
     assert (arguments_of(envs.Call.vector_class)[control].default is None) == row.required
-    if isinstance(row.decision, Scale):
+    if isinstance(row.decision, LogScale):
         assert 0 <= row.decision.low <= row.decision.high <= row.decision.exact_max
         assert all(row.decision.low / 2 <= value <= row.decision.high for value in row.decision.relative)
     for form in FORMS:
@@ -85,7 +85,7 @@ def test_one_class_stands_in_for_an_agent_of_any_control(control):
 
 def test_the_options_of_an_order_are_the_fields_of_its_effect():
     order = CONTROLS[Control.ORDER].decision
-    assert isinstance(order, Choice) and order.names == Schedulers._fields
+    assert isinstance(order, OneOf) and order.names == Schedulers._fields
 
 
 def test_actions_of_several_controls_have_a_column_each_in_the_order_of_the_table():
