@@ -16,7 +16,7 @@ A scheduler has no state and two other functions (`vcgym.baselines.schedulers.sc
 
 An oracle also receives what no location can know. It runs only inside calls, is named Oracle..., and is never ranked:
 
-    reveal_delay(params, state, s, path, delay_us)          for a router, as each packet leaves
+    reveal_delay(params, state, s, path, delay_us)          for a path rule, as each packet leaves
     see_capacity(params, state, s, capacity, now_us)        for a rate rule, before each `decide`
 """
 
@@ -269,7 +269,7 @@ def for_kernels(params: Any) -> Any:
 
 @allocating_kernel
 def start_row(params, state, s, history, key):
-    """Start one row of a router or a receiver.
+    """Start one row of a rule for path or playout.
 
     Args:
         params: parameters of the rule.
@@ -283,7 +283,7 @@ def start_row(params, state, s, history, key):
 
 @allocating_kernel
 def start(params, state, starts, history, key):
-    """Start the selected rows of a router or a receiver.
+    """Start the selected rows of a rule for path or playout.
 
     Args:
         params: parameters of the rule.

@@ -23,7 +23,7 @@ def draw_network_course(name: str, system: System, folder: Path) -> Path:
 
     Args:
         name: name of the system, for title and file.
-        system: system with an allocator.
+        system: system with a rule for trees.
         folder: folder for the picture.
 
     Returns:

@@ -384,7 +384,7 @@ class Sender(NamedTuple):
     Attributes:
         senders: (sessions,) of SENDER.
         tables: arrays whose size depends on the batch.
-        rate: parameters of a rate rule, or a controller of `vcgym.envs.call.sender.controllers`.
+        rate: parameters of a rate rule, or `FromAgent`.
         rate_state: state of the rate rule.
         order: parameters of a scheduler, or a controller.
     """

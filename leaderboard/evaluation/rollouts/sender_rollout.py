@@ -49,7 +49,7 @@ def play_sender(
     """Play a system on each world.
 
     Args:
-        system: system with a rate rule and a scheduler.
+        system: system with rules for rate and order.
         links: the worlds.
         traces: all capacity traces of the worlds.
         flows: maximum number of other flows.
