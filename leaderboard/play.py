@@ -12,6 +12,7 @@ from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.evaluate import evaluate as play_cells
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
@@ -93,7 +94,7 @@ def play(
     suite = _known(suite)
     parts = prepare(suite)
     require_frozen_data(suite, parts)
-    planned = cells.plan(suite, parts, players)
+    planned = plan(suite, parts, players)
     played = play_cells(planned, Path(folder) / cells.FOLDER, lambda done, note: None, threads, workers)
     if failed := next(((cell, of_cell.verdict) for cell, of_cell in played if of_cell.verdict), None):
         raise ValueError(f"{failed[0].name} {failed[1]}")

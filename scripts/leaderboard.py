@@ -16,22 +16,19 @@ from rich.table import Table
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System, system_names
-from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import env_of, local_agent
+from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
+from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
-from vcgym.leaderboard.evaluation.suites import SUITES, AnyScenario, Part, Suite, prepare
+from vcgym.leaderboard.evaluation.stages import PATHS
+from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings, pairings_of
-from vcgym.leaderboard.report.courses import draw_courses
-from vcgym.leaderboard.report.network_course import draw_network_course
+from vcgym.leaderboard.report.drawn import draw_courses_of, suite_of_courses
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
-from vcgym.leaderboard.report.session_rates import draw_session_rates
 from vcgym.leaderboard.report.system_list import system_rows
-from vcgym.leaderboard.results.call_columns import CALL
-from vcgym.leaderboard.results.conference_columns import CONFERENCE
-from vcgym.leaderboard.results.sender_columns import RMCAT
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.trial import observe
@@ -65,13 +62,9 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         _print_rows(HEADINGS, rows, console)
         console.print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
     elif config.do == "courses":
-        of = suite if suite.columns in (CONFERENCE, RMCAT) else SUITES["rmcat-v0"]
+        of = suite_of_courses(suite)
         for name, system in systems_of(of, config.systems).items():
-            if of.columns is CONFERENCE:
-                drawn = [draw(name, system, config.folder) for draw in (draw_session_rates, draw_network_course)]
-            else:
-                drawn = [draw_courses(name, system, config.folder, of.scenarios[0])]
-            for picture in drawn:
+            for picture in draw_courses_of(of, name, system, config.folder):
                 console.print(f"Picture: {picture}", soft_wrap=True)
     else:
         _play(config, suite, console)
@@ -94,7 +87,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     parts = prepare(suite)
     systems = systems_of(suite, config.systems)
     if config.do == "add":
-        console.print(f"Taken: {accept(config.folder, board, observe(parts), system_names(), env_of(suite))}")
+        console.print(f"Taken: {accept(config.folder, board, observe(suite, parts), system_names(), env_of(suite))}")
     if len(parts) < len(suite.parts):
         console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
     for sentence in table_errors(systems):
@@ -106,13 +99,13 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     if config.agent:
         name = config.agent.removesuffix(".zip").removesuffix(".onnx").rpartition("/")[2].rpartition(":")[2]
         agents |= {name: _own(config.agent, config.agent_options, suite, parts)}
-    participants = all_participants(suite, systems, config.train if suite.columns is CALL else None, agents)
+    participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, agents)
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
     show(ranked, board, console)
 
 
-def _own(named: str, options: dict[str, Any] | None, suite: Suite, parts: list[tuple[Part, AnyScenario]]) -> Participant:
+def _own(named: str, options: dict[str, Any] | None, suite: Suite, parts: list[tuple[Part, Any]]) -> Participant:
     """Return the user's own policy or system `named`, as a participant of the suite."""
     acts = BandwidthModel(named) if named.endswith(".onnx") else load_own(named)
     return acts.replace(is_local=True) if isinstance(acts, System) else local_agent(acts, suite, parts, options)

@@ -1,5 +1,6 @@
 """A published agent: a folder with agent.safetensors (weights) and card.json (their description), without pickle."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -77,8 +78,10 @@ def read_card(folder: Path) -> AgentCard:
     Raises:
         ValueError: it is missing, malformed (the message names file and field) or of an earlier format.
     """
-    path = folder / CARD
-    content = read_plain(path, MAX_CARD_BYTES)
+    return _parsed_card(folder / CARD, read_plain(folder / CARD, MAX_CARD_BYTES))
+
+
+def _parsed_card(path: Path, content: bytes) -> AgentCard:
     found = parse_json(path, content).get("format")
     if found != FORMAT:
         allowed = f"{FORMAT}; train the agent again, or load it with the version that wrote it"
@@ -104,6 +107,11 @@ def load_agent(folder: Path | str, env_id: str | None = None) -> AgentPolicy:
     if env_id is not None and card.env_id != env_id:
         raise ValueError(f"{folder / CARD}: env_id is {shown(card.env_id)}; allowed: {env_id!r}")
     return agent_from(card, read_plain(folder / WEIGHTS, MAX_WEIGHT_BYTES), folder)
+
+
+def agent_of(files: Mapping[str, bytes]) -> AgentPolicy:
+    """Return the agent whose folder has `files`, by name; for errors see `load_agent`."""
+    return agent_from(_parsed_card(Path(CARD), files[CARD]), files[WEIGHTS], Path())
 
 
 def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:

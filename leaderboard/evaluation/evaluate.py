@@ -10,6 +10,7 @@ from vcgym.leaderboard.evaluation.cells.cells import Cell, Found, read
 from vcgym.leaderboard.evaluation.cells.work_units import play_cells, play_here
 from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
 from vcgym.leaderboard.evaluation.published import LocalAgent
+from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.network.traces.plain_file import replace_file
 
 TOGETHER = 8  # rules per piece: enough to amortise the sampling of worlds, few enough to keep many workers busy
@@ -67,7 +68,7 @@ def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: st
 
 def _systems_of_calls(pieces: list[dict[str, Cell]]) -> list[System]:
     systems = (cell.system for piece in pieces for cell in piece.values())
-    return [system for system in systems if isinstance(system, System) and system.path is not None]
+    return [system for system in systems if isinstance(system, System) and system.fits(PATHS.controls)]
 
 
 def _pieces(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:

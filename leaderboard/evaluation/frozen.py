@@ -9,24 +9,10 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from vcgym.leaderboard.evaluation.suites import SUITES, AnyScenario, Part, Suite, conferences, data_hash, links, worlds
-from vcgym.leaderboard.results.conference_columns import CONFERENCE
-from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
-from vcgym.network.scenarios.conference import ConferenceScenario
-from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import unlock_test_split
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.suites import SUITES, Suite, opened
 from vcgym.network.traces.cards import DataError
 
-SAMPLED = 3  # hashed worlds per part over paths: first, middle and last
-# Fields of worlds that were added after older suites were frozen.
-ADDED_LATER = (
-    "discipline", "pauses_s", "backwards", "reverse", "file_bytes", "idle_s", "second", "at_second", "priority", "air", "station_mbps",
-)  # fmt: skip
-RENAMED = {"min_kbps": "least_kbps"}  # fields by the names under which older suites were frozen
-_HASHED_APART: Any = None  # traces are hashed by content
 _OWN = Part._fields.index("traces")  # from this field on, a part is of the user's own traces
 
 
@@ -64,7 +50,7 @@ DATA = {
 """Sixteen hex digits of the hash of the data behind each scenario of these suites."""
 
 
-def require_frozen_data(suite: Suite, parts: Iterable[tuple[Part, AnyScenario]]) -> None:
+def require_frozen_data(suite: Suite, parts: Iterable[tuple[Part, Any]]) -> None:
     """Raise DataError if the data differ from those on which a suite of `SUITES` is frozen: its worlds would differ.
 
     Args:
@@ -77,7 +63,7 @@ def require_frozen_data(suite: Suite, parts: Iterable[tuple[Part, AnyScenario]])
     if suite not in [SUITES[name] for name in FROZEN if name in SUITES]:
         return
     for part, scenario in parts:
-        found, wanted = data_hash(scenario)[:16], DATA[part.scenario]
+        found, wanted = suite.play.card(scenario)[:16], DATA[part.scenario]
         if found != wanted:
             allowed = f"{wanted}, the data of suite {suite.name}-{suite.version}; traces of your own play as suite=replay or rate-replay"
             raise DataError(part.scenario, "hash of the data", found, allowed)
@@ -90,59 +76,5 @@ def definition_hash(suite: Suite) -> str:
 
 
 def worlds_hash(suite: Suite) -> str:
-    """Return the hash of the worlds: all bottlenecks and conferences; of other worlds pair, seed, history and first block of a sample."""
-    if suite.columns is CONFERENCE:
-        drawn = [(part, part.open(0)) for part in suite.parts]
-        text = "".join(_text(conferences(one, part, worlds(part, one))) for part, one in drawn if isinstance(one, ConferenceScenario))
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-    if suite.packets == 0:
-        return " ".join(links_hash(_links(suite, scenario)) for scenario in suite.scenarios)
-    digest = hashlib.sha256()
-    for part in suite.parts:
-        scenario = part.open(suite.packets)
-        assert isinstance(scenario, Scenario)
-        _add(digest, part, scenario)
-    return digest.hexdigest()[:16]
-
-
-def links_hash(drawn: Iterable[SharedLink]) -> str:
-    """Return the 16-digit hash of sampled bottlenecks, including their traces."""
-    digest = hashlib.sha256()
-    for link in drawn:
-        beside = {name: which for name in ("reverse", "second") if (which := getattr(link, name)) is not None}
-        apart = {name: which._replace(trace=_HASHED_APART) for name, which in beside.items()}
-        digest.update(_text(link._replace(trace=_HASHED_APART, **apart)).encode())
-        for trace in (link.trace, *(which.trace for which in beside.values())):
-            digest.update(trace.name.encode() + trace.times_us.tobytes() + trace.rates_bps.tobytes())
-    return digest.hexdigest()[:16]
-
-
-def _text(value: Any) -> str:
-    """Return `repr` of a sampled world without the fields of `ADDED_LATER` that have their defaults."""
-    fields: dict[str, Any] | None = getattr(value, "_field_defaults", None)
-    if fields is not None:
-        shown = [name for name in value._fields if name not in ADDED_LATER or getattr(value, name) != fields[name]]
-        return f"{type(value).__name__}({', '.join(f'{RENAMED.get(name, name)}={_text(getattr(value, name))}' for name in shown)})"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"
-    return repr(value)
-
-
-def _links(suite: Suite, name: str) -> list[SharedLink]:
-    parts = [part for part in suite.parts if part.scenario == name]
-    scenario = parts[0].open(0)
-    assert isinstance(scenario, SendingScenario)
-    return [link for part in parts for link in links(scenario, part.split, worlds(part, scenario))]
-
-
-@unlock_test_split()
-def _add(digest: "hashlib._Hash", part: Part, scenario: Scenario) -> None:
-    which = worlds(part, scenario)
-    world = scenario.world(1)
-    for number in np.linspace(0, len(which) - 1, SAMPLED).astype(int).tolist():
-        pair, seed = which[number]
-        draw = scenario.draw(part.split, seed, pair, part.stratum)
-        history = world.start(0, draw)
-        digest.update(repr((part.scenario, part.mode, pair, seed, draw.stratum, len(which))).encode())
-        digest.update(np.round(history * 1000.0).astype("<i8").tobytes())
-        digest.update(world.delay_us[0].astype("<i4").tobytes())
+    """Return the hash of the worlds: all bottlenecks, one hash per scenario, or all conferences; of calls over paths a sample."""
+    return suite.play.fingerprint(opened(suite, suite.parts))

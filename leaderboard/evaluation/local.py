@@ -5,22 +5,15 @@ from typing import Any
 
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, LocalAgent
-from vcgym.leaderboard.evaluation.rollouts.rollout import call_envs
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
-from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
-from vcgym.leaderboard.results.call_columns import CALL
-from vcgym.leaderboard.results.sender_columns import ORDER, RATE
-from vcgym.network.scenarios.conference import ConferenceScenario
-from vcgym.network.scenarios.scenario import Scenario
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, LocalAgent
+from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
 
 FORMS = ("relative", "discrete", "continuous")
 _CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads", "max_episode_steps", "seconds", "send_queue"}
-
-
-_ENVS = (CALL, AGENT_ENV), (RATE, RATE_ENV), (ORDER, "vcgym/SendOrder-v0")
 
 
 def env_of(suite: Suite) -> str:
@@ -29,13 +22,12 @@ def env_of(suite: Suite) -> str:
     Raises:
         ValueError: no agent can play it.
     """
-    for columns, env in _ENVS:
-        if columns is suite.columns:
-            return env
-    raise ValueError(f"suite {suite.name}-{suite.version} has no calls that an agent controls alone; allowed there: systems of rules")
+    if not suite.envs:
+        raise ValueError(f"suite {suite.name}-{suite.version} has no calls that an agent controls alone; allowed there: systems of rules")
+    return suite.envs[0]
 
 
-def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, AnyScenario]], options: Mapping[str, Any] | None = None) -> LocalAgent:
+def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, Any]], options: Mapping[str, Any] | None = None) -> LocalAgent:
     """Return a user's policy as a participant of a suite, after a trial on each scenario.
 
     Args:
@@ -56,18 +48,18 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, AnyScenario
     given = {name: complete[name] for name in given}
     opened = {(part.scenario, part.mode): (part, scenario) for part, scenario in parts}
     if own.action_space is not None and "action" not in given:
-        given["action"] = _form(own, env, given, next(iter(opened.values())))
+        given["action"] = _form(own, env, given, suite.play, next(iter(opened.values())))
     if env != AGENT_ENV and own.reads != "features":
         given["observation"] = own.reads
     agent = LocalAgent(own, env, tuple(sorted(given.items())))
     for part, scenario in opened.values():
-        _try(agent, part, scenario)
+        _try(agent, suite.play, part, scenario)
     return agent
 
 
-def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Part, AnyScenario]) -> str:
+def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first: tuple[Part, Any]) -> str:
     """Return the form of the action whose space equals the policy's."""
-    spaces = dict(_spaces(own, env, given, first))
+    spaces = dict(_spaces(own, env, given, play, first))
     for form, space in spaces.items():
         if space == own.action_space:
             return form
@@ -75,11 +67,13 @@ def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Part,
     raise ValueError(f"action space of the agent is {own.action_space}; allowed on {first[0].scenario}: {allowed}")
 
 
-def _spaces(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Part, AnyScenario]) -> Iterator[tuple[str, Any]]:
+def _spaces(
+    own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first: tuple[Part, Any]
+) -> Iterator[tuple[str, Any]]:  # fmt: skip
     for form in FORMS:
         agent = LocalAgent(own, env, tuple({**given, "action": form}.items()))
         try:
-            envs = _envs(agent, *first)
+            envs = play.envs(agent, *first)
         except ValueError:  # the environment does not have this form
             continue
         yield form, envs.single_action_space
@@ -87,18 +81,9 @@ def _spaces(own: OwnPolicy, env: str, given: Mapping[str, Any], first: tuple[Par
 
 
 @unlock_test_split()
-def _envs(agent: LocalAgent, part: Part, scenario: AnyScenario) -> Any:
-    if isinstance(scenario, Scenario):
-        return call_envs(agent.env, scenario, 1, part.split, observation=agent.own.reads, **dict(agent.arguments))
-    if isinstance(scenario, ConferenceScenario):
-        raise ValueError(f"agent is to play {scenario.name}; allowed on conferences: systems with trees")
-    return sender_envs(agent, scenario, 1, part.split)
-
-
-@unlock_test_split()
-def _try(agent: LocalAgent, part: Part, scenario: AnyScenario) -> None:
+def _try(agent: LocalAgent, play: Play, part: Part, scenario: Any) -> None:
     """Ask the policy for one decision on a scenario."""
-    envs, wanted = _envs(agent, part, scenario), agent.own.observation_space
+    envs, wanted = play.envs(agent, part, scenario), agent.own.observation_space
     try:
         if wanted is not None and wanted.shape != envs.single_observation_space.shape:
             hint = "; a policy of action=relative plays any number of paths" if agent.env == AGENT_ENV else ""

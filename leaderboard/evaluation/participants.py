@@ -10,14 +10,13 @@ from vcgym.agents.config.env import env_defaults
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
-from vcgym.agents.networks.policy import AgentPolicy
-from vcgym.agents.published.export import load_agent, read_card
+from vcgym.agents.published.export import agent_of, load_agent, read_card
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems, system_names
 from vcgym.baselines.zoo import LEARNED
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, Participant, PublishedAgent, require_controls
+from vcgym.leaderboard.evaluation.plan import require_controls
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, ORDER_ENV, RATE_ENV, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, one_line
@@ -25,7 +24,7 @@ from vcgym.predictors.table import DelayTable
 
 AGENT, OF_SEED = "PPO", "PPO seed "
 """Names of the agents trained here: one alone, or by their seeds."""
-SENDER_ENVS = {RATE_ENV: "rate", "vcgym/SendOrder-v0": "order"}
+SENDER_ENVS = {RATE_ENV: "rate", ORDER_ENV: "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
 EVERY = "all"
 """In place of names of systems: every one that fits the suite."""
@@ -64,7 +63,8 @@ def _is_shown(name: str, suite: Suite) -> bool:
     if name.startswith(ORACLE):
         return name in suite.columns.oracles
     tuned_on = (*suite.scenarios, _TUNED_ON.get(suite.name))
-    return suite.columns is CALL or not name.endswith(TUNED) or load_study(name)["budget"]["scenario"] in tuned_on
+    tuned_apart = any(stage.tuned_apart for stage in suite.stages)
+    return not tuned_apart or not name.endswith(TUNED) or load_study(name)["budget"]["scenario"] in tuned_on
 
 
 def all_participants(
@@ -82,8 +82,8 @@ def all_participants(
     if oracles:
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
     others: dict[str, Participant] = {**systems, **agents}
-    if not suite.columns.takes_agents and (own := sorted(agents)):
-        raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with trees")
+    if not suite.envs and (own := sorted(name for name, one in agents.items() if not isinstance(one, System))):
+        raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with {' and '.join(suite.controls)}")
     require_controls(suite, others)
     if train is None:
         return others
@@ -123,9 +123,9 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
     except (DataError, ValidationError) as error:
         fault = faults(error) if isinstance(error, ValidationError) else error.args[2]
         raise ValueError(one_line(f"agents.{name}: {path} is not the config of a study: {fault}")) from error
-    env, allowed = config.env.id, (AGENT_ENV,) if suite.columns is CALL else tuple(SENDER_ENVS)
-    if env not in allowed:
-        raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(allowed)}")
+    env = config.env.id
+    if env not in suite.envs:
+        raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(suite.envs) or 'systems of rules'}")
     homes = {
         name if len(config.seeds) == 1 else f"{name} seed {seed}": folder / f"seed-{seed}" / "agent" for seed in config.seeds
     }  # fmt: skip
@@ -143,7 +143,7 @@ def _learned(home: Path, suite: Suite) -> System:
 
 def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...]) -> PublishedAgent:
     load_agent(home, env)
-    agent = PublishedAgent.read(home, load_agent, env, arguments)
+    agent = PublishedAgent.read(home, agent_of, env, arguments)
     envs = sender_envs(agent, SENDER_ENVS[env], 1, "validation")
     require_fit(home, envs)
     envs.close()
@@ -178,13 +178,8 @@ def published_agent(folder: Path, form: tuple[tuple[str, Any], ...] = ()) -> Pub
     Raises:
         ValueError: see `vcgym.agents.published.export.load_agent`.
     """
-    load_call_agent(folder)
-    return PublishedAgent.read(folder, load_call_agent, arguments=form)
-
-
-def load_call_agent(folder: Path) -> AgentPolicy:
-    """Load a published agent of `vcgym/Call-v0`."""
-    return load_agent(folder, AGENT_ENV)
+    load_agent(folder, AGENT_ENV)
+    return PublishedAgent.read(folder, agent_of, arguments=form)
 
 
 def _refuse_stale(folder: Path, train: TrainConfig) -> None:

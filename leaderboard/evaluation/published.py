@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
 import gymnasium
@@ -11,12 +10,13 @@ from gymnasium.envs.registration import load_env_creator
 
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.play import Policy
+from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.systems import System, load_system, system_names, tuning_trials
-from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.traces.plain_file import read_plain
 
 AGENT_ENV = "vcgym/Call-v0"
 RATE_ENV = "vcgym/Rate-v0"
+ORDER_ENV = "vcgym/SendOrder-v0"
 AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `kind_of`."""
 _MAX_FILE_BYTES = 1 << 28
@@ -26,21 +26,23 @@ class PublishedAgent(NamedTuple):
     """Published agent.
 
     Attributes:
-        load: loads the policy from its folder; a module-level function, so that other processes can import it.
+        load: makes the policy of the files by name; a module-level function, so that other processes can import it.
         files: name and content of each file of the folder, sorted by name.
         env: id of its environment.
         arguments: arguments of the environment, as in training, without those that the suite sets; sorted by name.
         rule: system whose rule, one of the arguments, sets the control that the agent does not set; "" if there is none.
     """
 
-    load: Callable[..., Policy]
+    load: Callable[[Mapping[str, bytes]], Policy]
     files: tuple[tuple[str, bytes], ...]
     env: str = AGENT_ENV
     arguments: tuple[tuple[str, Any], ...] = ()
     rule: str = ""
 
     @classmethod
-    def read(cls, folder: Path, load: Callable[..., Policy], env: str = AGENT_ENV, arguments: tuple[tuple[str, Any], ...] = ()) -> Self:
+    def read(
+        cls, folder: Path, load: Callable[[Mapping[str, bytes]], Policy], env: str = AGENT_ENV, arguments: tuple[tuple[str, Any], ...] = ()
+    ) -> Self:  # fmt: skip
         """Read the agent in `folder`."""
         files = tuple((path.name, read_plain(path, _MAX_FILE_BYTES)) for path in sorted(folder.iterdir()))
         return cls(load, files, env, arguments)
@@ -51,15 +53,12 @@ class PublishedAgent(NamedTuple):
         return not {"action", "interval"} & dict(self.arguments).keys()
 
     def policy(self) -> Policy:
-        """Load the policy.
+        """Make the policy.
 
         Raises:
             ValueError: see `load`.
         """
-        with TemporaryDirectory(prefix="vcgym-agent-") as folder:
-            for name, content in self.files:
-                (Path(folder) / name).write_bytes(content)
-            return self.load(Path(folder))
+        return self.load(dict(self.files))
 
 
 class LocalAgent(NamedTuple):
@@ -83,25 +82,9 @@ class LocalAgent(NamedTuple):
 Participant = System | PublishedAgent | LocalAgent
 
 
-def require_controls(suite: Suite, participants: Mapping[str, Participant]) -> None:
-    """Refuse systems that lack a control of the suite's calls, or have one that its calls lack and that would not be played.
-
-    Raises:
-        ValueError: naming each such system, its controls and those of the suite.
-    """
-    systems = {name: one for name, one in participants.items() if isinstance(one, System)}
-    others = {name: ", ".join(one.rules) for name, one in sorted(systems.items()) if not one.fits(suite.controls)}
-    if others:
-        found = "; ".join(f"{name} has {controls or 'none'}" for name, controls in others.items())
-        raise ValueError(
-            f"systems has {list(others)}, which suite {suite.name}-{suite.version} cannot play: {found}; "
-            f"allowed: systems with {' and '.join(suite.controls)} alone"
-        )
-
-
 def is_beside(name: str) -> bool:
     """Return True if a rule of a system may play together with an agent that lacks its control."""
-    return name in system_names() and load_system(name).plays == "paths" and not load_system(name).is_oracle
+    return name in system_names() and load_system(name).fits(controls_of(PATHS)) and not load_system(name).is_oracle
 
 
 def held_by(control: str, name: str) -> tuple[tuple[str, Any], ...]:

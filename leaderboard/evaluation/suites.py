@@ -20,87 +20,38 @@ fitted          worlds of a scenario file that you fitted to your own traces
 """
 
 import os
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from vcgym.baselines.controls.control import BOTTLENECK as BOTTLENECK
-from vcgym.baselines.controls.control import CONFERENCE as CONFERENCES
-from vcgym.baselines.controls.control import PATHS as PATHS
-from vcgym.baselines.controls.control import Control, controls_of
-from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.baselines.controls.control import CONTROLS, Control
+from vcgym.leaderboard.evaluation.part import FITTED, Part
+from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.stages import CASES, CONFERENCE, ORDERED, PATHS, SENDER, SuiteStage, columns_of_stages, play_of
 from vcgym.leaderboard.results.columns import Columns
-from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.files import columns_with
-from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
-from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.overlay.world import ConferenceWorld
-from vcgym.network.scenarios.bottleneck import recipe as bottleneck_recipe
-from vcgym.network.scenarios.bottleneck.rmcat import CASES
+from vcgym.network.scenarios.bottleneck.rmcat import CASES as RMCAT_CASES
 from vcgym.network.scenarios.bottleneck.rmcat_extended import EXTENDED_CASES
-from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE, SENDING_SCENARIOS, SendingScenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE
 from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.leo import FOLDER as LEO
 from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS, STRESS
-from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
+BOTTLENECK = "bottleneck"
+"""Column `mode` of calls over a bottleneck, whose worlds have no mode."""
+CONFERENCES = "conference"
+"""The same of conferences, and the name of their scenario."""
 MEASURED = "rate-measured"
-FITTED = "fitted"
-"""Suite of a scenario file, and the name of its scenario."""
 
 _FOLDERS = {"leo": LEO, MEASURED: BANDWIDTH}
 """Scenario -> folder of the data root without which it cannot be played."""
 
-AnyScenario = Scenario | SendingScenario | ConferenceScenario
-
-
-class Part(NamedTuple):
-    """Worlds of one scenario in one mode: `seeds` worlds for each pair of the split, with seeds from `first_seed` on.
-
-    `mode` is the column of result rows: how statistics become packets, or the simulation where worlds have no mode. Strata are sampled
-    with the declared weights, or all worlds are of one `stratum`; `natural` is the mix with bad hours as frequent as measured. For a
-    bottleneck both the stratum and the pair are the kind of world.
-    """
-
-    scenario: str
-    mode: str
-    seeds: int
-    split: str = "test"
-    stratum: str | None = None
-    first_seed: int = 0
-    traces: tuple[str, ...] = ()  # only for scenarios replay and rate-replay; of `fitted` the scenario file
-    offsets: str = "own"  # only for scenario replay, as is `direct`; see `vcgym.network.scenarios.scenario.Scenario`
-    direct: str | None = None
-
-    @property
-    def simulation(self) -> str:
-        """Simulation that plays the scenario: `PATHS`, `BOTTLENECK` or `CONFERENCES`."""
-        if self.scenario == CONFERENCES:
-            return CONFERENCES
-        return BOTTLENECK if self.scenario in SENDING_SCENARIOS else PATHS
-
-    def open(self, packets: int) -> AnyScenario:
-        """Make the scenario; calls over paths have `packets` slots.
-
-        Raises:
-            DataError: data are missing or broken.
-        """
-        if self.simulation == CONFERENCES:
-            return ConferenceScenario(self.scenario)
-        if self.simulation == BOTTLENECK:
-            return SendingScenario(self.scenario, traces=self.traces or None)
-        if self.scenario == FITTED:
-            return Scenario(self.traces[0], self.mode, packets)
-        return Scenario(self.scenario, self.mode, packets, traces=self.traces or None, offsets=self.offsets, direct=self.direct)
-
-
 class Suite(NamedTuple):
-    """Parts, ranked by mode, and the columns of their rows.
+    """Parts, ranked by mode, and the stages of their calls.
 
     `packets` is the length of calls over paths; `systems` play by default, or all that fit if it is empty.
     """
@@ -109,7 +60,7 @@ class Suite(NamedTuple):
     version: str
     packets: int
     parts: tuple[Part, ...]
-    columns: Columns = CALL
+    stages: tuple[SuiteStage, ...] = (PATHS,)
     systems: tuple[str, ...] = ()
 
     @property
@@ -119,8 +70,28 @@ class Suite(NamedTuple):
 
     @property
     def controls(self) -> tuple[Control, ...]:
-        """Controls that its calls have; all parts have the same simulation."""
-        return controls_of(self.parts[0].simulation)
+        """Controls of its calls, in the order of the table of controls."""
+        named = {control for stage in self.stages for control in stage.controls}
+        return tuple(control for control in CONTROLS if control in named)
+
+    @property
+    def columns(self) -> Columns:
+        """Columns of its rows: the sum of the columns of the stages."""
+        return columns_of_stages(self.stages)
+
+    @property
+    def play(self) -> Play:
+        """What plays its calls.
+
+        Raises:
+            ValueError: no calls have these stages.
+        """
+        return play_of(self.stages)
+
+    @property
+    def envs(self) -> tuple[str, ...]:
+        """Ids of the environments whose agents play its calls, that of a user's own policy first; none with several stages."""
+        return self.stages[0].envs if len(self.stages) == 1 else ()
 
 
 PACKETS = 6000
@@ -152,7 +123,7 @@ _KINDS = {
     "rate": ("steps", "cellular", "cubic", "wifi"),
     MEASURED: ("us-cellular", "norway-hsdpa", "us-broadband", "us-drive"),
     "calls": ("gcc", "tfrc", "fixed", "mixed"),
-    "rmcat": tuple(CASES),
+    "rmcat": tuple(RMCAT_CASES),
     "rmcat-extended": tuple(EXTENDED_CASES),
 }
 
@@ -196,17 +167,17 @@ _VERSIONED = (
             Part("world", "paper", 1),
         ),
     ),
-    Suite("order", "v0", 0, _each_kind("order"), ORDER),
-    Suite("rate", "v0", 0, _each_kind("rate", MEASURED), RATE),
-    Suite("calls", "v0", 0, _each_kind("calls"), RATE),
-    Suite("rmcat", "v0", 0, _each_kind("rmcat"), RMCAT),
-    Suite("rmcat", "v1", 0, _each_kind("rmcat-extended", runs=EXTENDED_RUNS), RMCAT),
+    Suite("order", "v0", 0, _each_kind("order"), (ORDERED,)),
+    Suite("rate", "v0", 0, _each_kind("rate", MEASURED), (SENDER,)),
+    Suite("calls", "v0", 0, _each_kind("calls"), (SENDER,)),
+    Suite("rmcat", "v0", 0, _each_kind("rmcat"), (CASES,)),
+    Suite("rmcat", "v1", 0, _each_kind("rmcat-extended", runs=EXTENDED_RUNS), (CASES,)),
     Suite(
         "conference",
         "v0",
         0,
         tuple(Part(CONFERENCES, CONFERENCES, CONFERENCE_WORLDS, stratum=kind) for kind in ConferenceScenario.kinds),
-        CONFERENCE,
+        (CONFERENCE,),
     ),
 )
 
@@ -228,8 +199,8 @@ SUITES = {
 }
 
 
-REPLAYS = {"replay": CALL, "rate-replay": RATE, FITTED: CALL}
-"""Suites of traces of your own, or of a file fitted to them, scenarios of the same names, and the columns of their rows."""
+REPLAYS = {"replay": (PATHS,), "rate-replay": (SENDER,), FITTED: (PATHS,)}
+"""Suites of traces of your own, or of a file fitted to them, scenarios of the same names, and the stages of their calls."""
 
 
 def replay_suite(
@@ -248,12 +219,13 @@ def replay_suite(
     Raises:
         DataError: the traces cannot be played.
     """
-    if REPLAYS[name] is CALL:
+    if PATHS in REPLAYS[name]:
         mode = "correlated" if name == FITTED else "replay"
         part = Part(name, mode, REPLAY_SEEDS, split, traces=tuple(traces), offsets=offsets, direct=direct)
     else:
         part, packets = Part(name, BOTTLENECK, RUNS, split, stratum="replay", traces=tuple(traces)), 0
-    return Suite(name, data_hash(part.open(packets))[:8], packets, (part,), REPLAYS[name])
+    suite = Suite(name, "", packets, (part,), REPLAYS[name])
+    return suite._replace(version=suite.play.card(suite.play.open(part, packets))[:8])
 
 
 def playable(suite: Suite) -> list[Part]:
@@ -266,23 +238,21 @@ def _is_there(folder: str) -> bool:
     return bool(os.environ.get(DATA_VARIABLE)) and (data_root() / folder).is_dir()
 
 
-def prepare(suite: Suite) -> list[tuple[Part, AnyScenario]]:
+def prepare(suite: Suite) -> list[tuple[Part, Any]]:
     """Return the playable parts with their scenarios; missing or broken data raise an error before any call is played."""
-    opened: dict[tuple[object, ...], AnyScenario] = {}
+    return opened(suite, playable(suite))
+
+
+def opened(suite: Suite, parts: Iterable[Part]) -> list[tuple[Part, Any]]:
+    """Return parts of a suite with their scenarios, each made once; for errors see `vcgym.leaderboard.evaluation.plays.play.Play.open`."""
+    made: dict[tuple[object, ...], Any] = {}
     found = []
-    for part in playable(suite):
+    for part in parts:
         key = part.scenario, part.mode, part.traces, part.offsets, part.direct
-        if key not in opened:
-            opened[key] = part.open(suite.packets)
-        found.append((part, opened[key]))
+        if key not in made:
+            made[key] = suite.play.open(part, suite.packets)
+        found.append((part, made[key]))
     return found
-
-
-def data_hash(scenario: AnyScenario) -> str:
-    """Return the hash of a scenario's data, the column `card` of result rows."""
-    if isinstance(scenario, ConferenceScenario):
-        return scenario.card
-    return scenario.layout.card if isinstance(scenario, Scenario) else bottleneck_recipe.data_hash(scenario)
 
 
 def columns_of(results: pa.Table) -> Columns:
@@ -291,22 +261,3 @@ def columns_of(results: pa.Table) -> Columns:
     known = [suite.columns for suite in SUITES.values() if (suite.name, suite.version) in named]
     fitting = [columns for columns in known if columns.ranked_by in results.schema.names]
     return next(iter(fitting), columns_with(results.schema.names))
-
-
-@unlock_test_split()
-def worlds(part: Part, scenario: AnyScenario) -> list[tuple[str, int]]:
-    """Return pair and seed of each world of a part; seeds are distinct."""
-    pairs = scenario.pairs(part.split) if isinstance(scenario, Scenario) else [part.stratum or ""]
-    return [(pair, part.first_seed + i * part.seeds + n) for i, pair in enumerate(pairs) for n in range(part.seeds)]
-
-
-@unlock_test_split()
-def links(scenario: SendingScenario, split: str, which: list[tuple[str, int]]) -> list[SharedLink]:
-    """Sample worlds of a bottleneck; `which` has kind and seed of each."""
-    return [scenario.draw(split, seed, kind) for kind, seed in which]
-
-
-@unlock_test_split()
-def conferences(scenario: ConferenceScenario, part: Part, which: list[tuple[str, int]]) -> list[ConferenceWorld]:
-    """Return the drawn conferences of a part; `which` has kind and seed of each."""
-    return [scenario.draw(part.split, seed, kind) for kind, seed in which]

@@ -15,10 +15,12 @@ from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Found
 from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
-from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, Suite
+from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.report.board import Board, board_name
-from vcgym.leaderboard.report.network_course import draw_network_course
+from vcgym.leaderboard.report.drawn import draw_with_board
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.report.table import print_summary
@@ -31,7 +33,7 @@ from vcgym.network.traces.plain_file import require_space
 
 
 def run_suite(
-    suite: Suite, parts: list[tuple[Part, AnyScenario]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
+    suite: Suite, parts: list[tuple[Part, Any]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
     threads: int = 1, workers: int = 0, address: str | None = None, left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Board]:  # fmt: skip
     """Play every participant on every world and publish the results; a killed run resumes.
@@ -43,7 +45,7 @@ def run_suite(
         parts: result of `vcgym.leaderboard.evaluation.suites.prepare`.
         systems: participants by name.
         folder: folder for the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
-        on_progress: called with the number of finished cells (`vcgym.leaderboard.evaluation.cells.cells.plan`) and the last one.
+        on_progress: called with the number of finished cells (`vcgym.leaderboard.evaluation.plan.plan`) and the last one.
         threads: see `evaluate`; no effect on the results.
         workers: see `evaluate`; no effect on the results.
         address: see `evaluate`; no effect on the results.
@@ -58,7 +60,7 @@ def run_suite(
     """
     require_frozen_data(suite, parts)
     require_space(folder)
-    planned = cells.plan(suite, parts, systems)
+    planned = plan(suite, parts, systems)
     played = evaluate(planned, folder / cells.FOLDER, on_progress, threads, workers, address)
     on_progress(len(planned), "ranking")
     failed = {cell.name: of_cell.verdict for cell, of_cell in played if of_cell.verdict}
@@ -71,10 +73,8 @@ def run_suite(
     results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
     results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
     results.write(results.ACTIONS, _actions(found), folder / "actions.parquet")
-    write_cards((scenario for _, scenario in parts), folder)
-    conferring = [(name, one) for name, one in systems.items() if isinstance(one, System) and one.plays == "conference"]
-    for name, one in [pair for pair in conferring if not pair[1].is_oracle][:1]:
-        draw_network_course(name, one, folder)
+    write_cards(suite.play, (scenario for _, scenario in parts), folder)
+    draw_with_board(suite, {name: one for name, one in systems.items() if isinstance(one, System)}, folder)
     return publish(folder)
 
 

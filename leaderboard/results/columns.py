@@ -110,7 +110,7 @@ class Columns(NamedTuple):
         footnote: definitions for readers of a board.
         drawn: systems that figures show initially, in addition to the best one and the agents.
         oracles: systems with information that no controller can have; they are played with the others and never ranked.
-        takes_agents: False: no agent but a shipped one can play.
+        takes_agents: True if a board tells its readers how to play an agent of their own.
     """
 
     identity: dict[str, str]
@@ -162,6 +162,25 @@ class Columns(NamedTuple):
     def types(self) -> dict[str, str]:
         """Name -> Arrow type of every column of a row."""
         return IDENTITY | self.identity | {column.name: column.type for column in self.metrics}
+
+
+def with_columns(first: Columns, second: Columns) -> Columns:
+    """Return the columns of both: those of `first`, which ranks, then those of `second` whose names are new."""
+    new = tuple(column for column in second.metrics if column.name not in first.metric)
+    names = {column.name for column in new}
+
+    def only_new(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return tuple((heading, of_group) for heading, of_group in groups if names >= set(of_group))
+
+    return first._replace(
+        identity=first.identity | second.identity,
+        conditions=first.conditions | second.conditions,
+        metrics=(*first.metrics, *new),
+        headline=(*first.headline, *only_new(second.headline)),
+        details=(*first.details, *(name for name in second.details if name in names)),
+        groups=(*first.groups, *only_new(second.groups)),
+        oracles=(*first.oracles, *second.oracles),
+    )
 
 
 IDENTITY: dict[str, str] = {

@@ -1,6 +1,7 @@
 """Loading of a submission's folder as a policy: card, then weights. Each step must pass before the next begins."""
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,7 +87,15 @@ def read(folder: Path) -> Submission:
     Raises:
         RefusedError: naming the file, what is wrong, and what is allowed.
     """
-    files = read_files(folder)
+    return _checked(read_files(folder), folder)
+
+
+def load(files: Mapping[str, bytes]) -> Policy:
+    """Return the policy of a submission that `vcgym.leaderboard.submissions.accept.take` has checked, from its files by name."""
+    return _checked(files, Path()).policy
+
+
+def _checked(files: Mapping[str, bytes], folder: Path) -> Submission:
     card = parse_card(folder / CARD, files[CARD])
     if card.weights not in files:
         raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
@@ -96,11 +105,6 @@ def read(folder: Path) -> Submission:
     for control, name in (card.onnx.rules if card.onnx else {}).items():
         published = published._replace(arguments=held_by(control, name), rule=name)
     return Submission(card, _policy(card, files[card.weights], folder), published)
-
-
-def load(folder: Path) -> Policy:
-    """Load the policy of a submission that `vcgym.leaderboard.submissions.accept.take` has checked."""
-    return read(folder).policy
 
 
 def _policy(card: SubmissionCard, weights: bytes, folder: Path) -> Policy:

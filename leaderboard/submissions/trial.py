@@ -23,14 +23,11 @@ from safetensors.numpy import load_file, save_file
 
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, RATE_ENV, LocalAgent
-from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender_agent
-from vcgym.leaderboard.evaluation.suites import AnyScenario, Part, worlds
+from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
-from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.refusal import shown
 
 MEMORY_BYTES, PROCESSOR_S, WAIT_S = 3 << 30, 60, 180
@@ -57,25 +54,31 @@ class _Wanderer:
         return self._rng.integers(self._low, self._past, (len(observation), len(self._past))), state
 
 
-def observe(parts: Iterable[tuple[Part, AnyScenario]]) -> Observed:
+def observe(suite: Suite, parts: Iterable[tuple[Part, Any]]) -> Observed:
     """Return the observations of a call on the first world of each part, and zeros for each number of paths or kind of bottleneck.
 
-    Over a bottleneck they are those of the Bandwidth Estimation Challenge.
+    Over a bottleneck they are those of the Bandwidth Estimation Challenge. A suite whose calls no submission plays has none.
     """
     seen: dict[str, list[NDArray[np.float32]]] = {}
-    for part, scenario in parts:
-        if isinstance(scenario, Scenario):
-            name, wanderer = str(scenario.paths), _Wanderer((0, 0), (scenario.paths, LEVELS))
-            play_policy(wanderer, AGENT_ENV, scenario, part.split, worlds(part, scenario)[:1], 1, part.stratum)
-        elif isinstance(scenario, SendingScenario):
-            name, wanderer = str(part.stratum), _Wanderer((_RATES_BPS[0], 0, 0), (_RATES_BPS[1], 1, 1))
-            agent = LocalAgent(OwnPolicy(wanderer), RATE_ENV, tuple(BandwidthModel.options.items()))
-            play_sender_agent(agent, wanderer, scenario, worlds(part, scenario)[:1])
-        else:
-            continue
+    env = next(iter(suite.envs), "")
+    for part, scenario in parts if env in _WANDERERS else ():
+        name, arguments, wanderer = _WANDERERS[env](part, scenario)
+        agent = LocalAgent(OwnPolicy(wanderer), env, arguments)
+        suite.play.play_agent(agent, wanderer, part, scenario, suite.play.worlds(part, scenario)[:1], 1)
         call = np.stack(wanderer.seen, axis=1)
         seen.setdefault(name, [np.zeros_like(call)]).append(call)
     return {name: np.concatenate(calls) for name, calls in seen.items()}
+
+
+def _over_paths(part: Part, scenario: Any) -> tuple[str, tuple[tuple[str, Any], ...], _Wanderer]:
+    return str(scenario.paths), (), _Wanderer((0, 0), (scenario.paths, LEVELS))
+
+
+def _over_a_bottleneck(part: Part, scenario: Any) -> tuple[str, tuple[tuple[str, Any], ...], _Wanderer]:
+    return str(part.stratum), tuple(BandwidthModel.options.items()), _Wanderer((_RATES_BPS[0], 0, 0), (_RATES_BPS[1], 1, 1))
+
+
+_WANDERERS = {AGENT_ENV: _over_paths, RATE_ENV: _over_a_bottleneck}
 
 
 def try_submission(weights: Path, files: Iterable[tuple[str, bytes]], observed: Observed) -> None:
@@ -111,9 +114,9 @@ def _main() -> None:
     for limit, value in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, PROCESSOR_S), (resource.RLIMIT_CORE, 0)):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(limit, (value, value))
-    from vcgym.leaderboard.submissions.load import load  # imported after the limits are set
+    from vcgym.leaderboard.submissions.load import read  # imported after the limits are set
 
-    policy = load(Path(sys.argv[1]))
+    policy = read(Path(sys.argv[1])).policy
     for calls in load_file(sys.argv[2]).values():
         state = None
         for decision in range(calls.shape[1]):

@@ -12,16 +12,17 @@ from vcgym.agents.config.env import env_defaults
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.controls.control import LOGGED
 from vcgym.envs.faces.vector.actions import action_counts
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, held_by, is_beside
 from vcgym.leaderboard.evaluation.rollouts.actions import Replayed
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
-from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare, worlds
+from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.columns import WORLD
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
 
 AGENT = "agent"  # kind of all rows of the log
@@ -87,7 +88,6 @@ def _system(
 ) -> Iterator[Verdict]:  # fmt: skip
     replayed: dict[WorldKey, dict[str, Any] | str] = {}
     for part, scenario in prepare(suite) if suite else ():
-        assert isinstance(scenario, Scenario)  # only suites over paths have logs
         replayed |= _replay(part, scenario, log)
         on_progress(len(replayed))
     for world in sorted({*log, *claimed, *replayed}):
@@ -103,8 +103,10 @@ def _system(
 
 def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]]) -> dict[WorldKey, dict[str, Any] | str]:
     """Return for each world of a part its row of metrics, or the reason why there is none."""
-    which = worlds(part, scenario)
-    names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, _strata(part, scenario), strict=True)]
+    play = PathsPlay()  # only calls over paths have logs
+    which = play.worlds(part, scenario)
+    strata = [draw.stratum for draw in play.draw(part, scenario, which)]
+    names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, strata, strict=True)]
     found: dict[WorldKey, dict[str, Any] | str] = {name: _fault(log.get(name), scenario) for name in names}
     sound = [number for number, name in enumerate(names) if not found[name]]
     by_controls: dict[tuple[str, tuple[str, ...]], list[int]] = {}
@@ -125,11 +127,6 @@ def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]])
 def _acted(row: dict[str, Any]) -> tuple[str, ...]:
     """Return the columns of the controls that an agent set; without a rule it set all."""
     return tuple(column for column in LOGGED if row[column] or not row["rule"])
-
-
-@unlock_test_split()
-def _strata(part: Part, scenario: Scenario) -> list[str]:
-    return [scenario.draw(part.split, seed, pair, part.stratum).stratum for pair, seed in worlds(part, scenario)]
 
 
 def _fault(row: dict[str, Any] | None, scenario: Scenario) -> str:

@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, RayConfig
 from vcgym.agents.sweeps.search import Domain
-from vcgym.leaderboard.evaluation.suites import data_hash
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask
+from vcgym.network.scenarios.bottleneck.recipe import data_hash
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -178,7 +178,7 @@ class TuneConfig(Config):
             DataError: the traces cannot be played.
         """
         traces = self.trace_files if self.scenario == REPLAY else ()
-        card = data_hash(Scenario(self.scenario, self.mode, self.packets, traces=traces)) if traces else ""
+        card = Scenario(self.scenario, self.mode, self.packets, traces=traces).layout.card if traces else ""
         return CallTask(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode, traces, card)
 
     def pair_task(self, one: PairModeConfig) -> CallTask:

@@ -63,13 +63,13 @@ def listen(stratum: str) -> list[Heard]:
     """Play every system on the worlds of a stratum and measure what a listener hears."""
     scenario = Scenario("cloud", mode="correlated", packets=PACKETS)
     pairs = scenario.pairs("validation")
-    worlds = [(pairs[seed % len(pairs)], seed) for seed in range(WORLDS)]
+    draws = [scenario.draw("validation", seed, pairs[seed % len(pairs)], stratum) for seed in range(WORLDS)]
     said = [speech(PACKETS * SLOT_US / 1e6, seed) for seed in range(WORLDS)]
     packets = [dict(enumerate(itertools.islice(encoded(one), PACKETS))) for one in said]
     in_time_us = SLOT_US * np.arange(PACKETS)
     complete = [similarity(one, rendered(in_time_us, of_one)) for one, of_one in zip(said, packets, strict=True)]
     found = []
-    rollouts = play_rules_together([load_system(name) for name in SYSTEMS], scenario, "validation", worlds, stratum=stratum)
+    rollouts = play_rules_together([load_system(name) for name in SYSTEMS], scenario, draws)
     for system, rollout in zip(SYSTEMS, rollouts, strict=True):
         played = rollout.played
         ratings, totals = ratings_of(played.totals), played.totals

@@ -6,7 +6,7 @@ import pytest
 
 from vcgym.leaderboard.evaluation import frozen
 from vcgym.leaderboard.evaluation.frozen import DATA, FROZEN, definition_hash, require_frozen_data, worlds_hash
-from vcgym.leaderboard.evaluation.suites import MEASURED, SEEDS, SUITES, Part, Suite, prepare, worlds
+from vcgym.leaderboard.evaluation.suites import MEASURED, SEEDS, SUITES, Part, Suite, prepare
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError
 from vcgym.network.worlds.strata import STRATA
@@ -96,14 +96,14 @@ def test_no_world_is_played_twice(name):
     met = Counter(
         (part.scenario, part.mode, part.stratum or "drawn", *world)
         for part, scenario in prepare(SUITES[name])
-        for world in worlds(part, scenario)
+        for world in SUITES[name].play.worlds(part, scenario)
     )
     assert max(met.values()) == 1
 
 
 @pytest.mark.parametrize("name", ["correlated-v0", "quick-v2"])
 def test_declared_strata_have_their_weights_and_share_no_seed(name):
-    declared = [(part, len(worlds(part, scenario))) for part, scenario in prepare(SUITES[name]) if part.stratum in STRATA]
+    declared = [(part, len(SUITES[name].play.worlds(part, scenario))) for part, scenario in prepare(SUITES[name]) if part.stratum in STRATA]
     total = sum(n for _, n in declared)
     assert {part.stratum: n / total for part, n in declared} == pytest.approx(STRATA)
     assert min(part.seeds for part, _ in declared) >= (SEEDS if name == "correlated-v0" else 4)
@@ -115,4 +115,5 @@ def test_what_the_quick_suite_says_can_be_checked_on_other_worlds():
 
 
 def correlated_seeds(name):
-    return {seed for part, scenario in prepare(SUITES[name]) if part.mode == "correlated" for _, seed in worlds(part, scenario)}
+    play, parts = SUITES[name].play, prepare(SUITES[name])
+    return {seed for part, scenario in parts if part.mode == "correlated" for _, seed in play.worlds(part, scenario)}

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.baselines.systems import tuning_trials
-from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, env_class, kind_of, require_controls
-from vcgym.leaderboard.evaluation.suites import BOTTLENECK, CONFERENCES, PATHS, AnyScenario, Part, Suite, data_hash, worlds
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, env_class, kind_of
 from vcgym.leaderboard.kept import file_name, load, to_bytes
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.columns import Columns
@@ -24,12 +25,8 @@ from vcgym.leaderboard.results.files import require_columns, results_of
 
 WORLDS_PER_CELL = 32
 FOLDER = "cells"
-_MADE_BY = {
-    PATHS: "vcgym.leaderboard.evaluation.cells.call_cells",
-    BOTTLENECK: "vcgym.leaderboard.evaluation.cells.sender_cells",
-    CONFERENCES: "vcgym.leaderboard.evaluation.cells.conference_cells",
-}
-"""Simulation -> module whose code decides a cell's content."""
+MADE_BY = "vcgym.leaderboard.evaluation.cells.playing"
+"""Module that makes a cell's content, together with that of its play."""
 
 
 class Share(NamedTuple):
@@ -44,18 +41,19 @@ class Share(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Participant on one share."""
+    """Participant on one share, what plays it, and the columns of its rows."""
 
     name: str
     system: Participant
     share: Share
+    play: Play
+    columns: Columns
 
     @property
     def file(self) -> str:
         """Name of the cell's file; the cell of a local agent has none."""
         env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
-        made_by = _MADE_BY[self.share.part.simulation]
-        return file_name((self.name, self.system, self.share, tuning_trials(self.name), env), made_by)
+        return file_name((self.name, self.system, self.share, tuning_trials(self.name), env, type(self.play)), MADE_BY)
 
     def identity(self, strata: Sequence[str]) -> dict[str, Any]:
         """Return the identity columns of the cell's rows; sequences have one value per world."""
@@ -77,23 +75,6 @@ class Found(NamedTuple):
     def verdict(self) -> str | None:
         """Reason why an agent is left out; None if it played."""
         return self.more.get("verdict")
-
-
-def plan(suite: Suite, parts: Sequence[tuple[Part, AnyScenario]], systems: Mapping[str, Participant]) -> list[Cell]:
-    """Return all cells of an evaluation, with cells of the same share adjacent.
-
-    Raises:
-        ValueError: see `require_controls`.
-    """
-    require_controls(suite, systems)
-    return [Cell(name, system, share) for part in parts for share in _shares(suite, *part) for name, system in systems.items()]
-
-
-def _shares(suite: Suite, part: Part, scenario: AnyScenario) -> list[Share]:
-    which = worlds(part, scenario)
-    cuts = range(0, len(which), WORLDS_PER_CELL)
-    of_suite = (suite.name, suite.version, suite.packets, part, data_hash(scenario))
-    return [Share(*of_suite, tuple(which[cut : cut + WORLDS_PER_CELL])) for cut in cuts]
 
 
 def content(

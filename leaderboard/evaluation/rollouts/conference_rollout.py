@@ -24,12 +24,14 @@ class ConferenceRollout(NamedTuple):
     """Finished conferences.
 
     Attributes:
+        parties: number of parties of each conference.
         metrics: of each conference.
         delays: distribution of the delay of each conference.
         decision_us: time of the whole conference per party and report interval.
         wall_clock_s: of all conferences.
     """
 
+    parties: list[int]
     metrics: list[dict[str, float]]
     delays: list[DelayCdf]
     decision_us: float
@@ -63,4 +65,5 @@ def play_conferences(
         heard = ratings(played.log, played.emitted, world.seconds)
         measured.append(metrics(played, world.changes_s(), best, heard, DELAY_BOUND_MS))
         delays.append(delay_cdf(played))
-    return ConferenceRollout(measured, delays, 1e6 * took_s / max(decisions, 1.0), took_s)
+    parties = [len(world.topology.parties) for world in worlds]
+    return ConferenceRollout(parties, measured, delays, 1e6 * took_s / max(decisions, 1.0), took_s)

@@ -23,16 +23,17 @@ Worlds = list[tuple[str, int]]  # pair and seed
 
 
 class Rollout(NamedTuple):
-    """Finished calls, their strata, and the measured time per decision, which differs between runs."""
+    """Finished calls, their strata, the measured time per decision, which differs between runs, and the log of an agent's actions."""
 
     played: Played
     strata: list[str]
     decision_us: float
     wall_clock_s: float
+    actions: Sequence[Any] = ()
 
 
 def play_rules_together(
-    systems: Sequence[System], scenario: Scenario, split: str, worlds: Worlds, threads: int = 1, stratum: str | None = None
+    systems: Sequence[System], scenario: Scenario, draws: Sequence[WorldDraw], threads: int = 1
 ) -> Iterator[Rollout]:  # fmt: skip
     """Play systems on the same worlds, each sampled once for all, and yield the rollout of each system in order.
 
@@ -40,17 +41,11 @@ def play_rules_together(
     """
     if not systems:
         return
-    draws = _drawn(scenario, split, worlds, stratum)
     batches = batches_together(scenario, [system.rules for system in systems], len(draws), log=True)
     took_s = play_together(batches, draws, threads)
     strata, packets = [draw.stratum for draw in draws], len(draws) * scenario.packets
     for batch, batch_s in zip(batches, took_s.tolist(), strict=True):
         yield Rollout(batch.played(), strata, 1e6 * batch_s / packets, batch_s)
-
-
-@unlock_test_split()
-def _drawn(scenario: Scenario, split: str, worlds: Worlds, stratum: str | None) -> list[WorldDraw]:
-    return [scenario.draw(split, seed, name, stratum) for name, seed in worlds]
 
 
 def call_envs(env_id: str, scenario: Scenario, num_envs: int, split: str, **arguments: Any) -> Any:

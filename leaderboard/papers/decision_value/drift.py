@@ -18,7 +18,8 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.vcroute.emissions import AWAITED
 from vcgym.baselines.routers.vcroute.online import VCRouteOnline, VCRouteOnlineState, correction
 from vcgym.envs.call.batch import Played
-from vcgym.leaderboard.evaluation.suites import Part, worlds
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.papers.decision_value.outcomes import identity
 from vcgym.leaderboard.papers.decision_value.participants import KINDS
 from vcgym.leaderboard.results.call_metrics import rows
@@ -56,7 +57,7 @@ def play_drift(drift: Drift, predictor: object, seeds: int, packets: int) -> pa.
 
 @unlock_test_split()
 def _play(system: str, router: VCRouteOnline, receiver: NamedTuple, part: Part, packets: int) -> list[dict[str, object]]:
-    which = worlds(part, Scenario(part.scenario, part.mode, packets))
+    which = PathsPlay().worlds(part, Scenario(part.scenario, part.mode, packets))
     policy = RulePolicy(router)
     env: Any = gymnasium.make_vec(
         "vcgym/Relay-v0", num_envs=len(which), scenario=part.scenario, mode=part.mode, split=part.split, packets=packets, interval=1,

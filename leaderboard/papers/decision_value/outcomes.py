@@ -5,8 +5,9 @@ from typing import Any
 import pyarrow as pa
 
 from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
-from vcgym.leaderboard.evaluation.suites import Part, worlds
 from vcgym.leaderboard.papers.decision_value.participants import KINDS, REWARDS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.network.scenarios.scenario import Scenario
@@ -25,7 +26,7 @@ def label(part: Part) -> str:
 @unlock_test_split()
 def draw_worlds(part: Part, scenario: Scenario, stratum: str | None = None) -> list[WorldDraw]:
     """Sample the worlds of a part, all of one stratum if given."""
-    return [scenario.draw(part.split, seed, pair, stratum) for pair, seed in worlds(part, scenario)]
+    return [scenario.draw(part.split, seed, pair, stratum) for pair, seed in PathsPlay().worlds(part, scenario)]
 
 
 def play(part: Part, kind: str, seeds: int, packets: int, threads: int) -> pa.Table:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from vcgym.leaderboard.evaluation.suites import Part
+from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.papers.decision_value.drift import AS_TRAINED, CORRECTED, KIND, Drift
 from vcgym.leaderboard.papers.decision_value.outcomes import label
 from vcgym.leaderboard.papers.decision_value.participants import ABOUT, BASIS, KINDS, REFERENCE, REWARDS

@@ -6,7 +6,7 @@ from pathlib import Path
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.leaderboard.evaluation.suites import Part
+from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.papers.decision_value.drift import Drift, play_drift
 from vcgym.leaderboard.papers.decision_value.outcomes import PARTS, label, play
 from vcgym.leaderboard.papers.decision_value.page import page

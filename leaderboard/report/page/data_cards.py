@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Iterable
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from vcgym.leaderboard.evaluation.suites import MEASURED, AnyScenario, data_hash
+from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED
 from vcgym.network.scenarios.bottleneck.rate_worlds import SETS
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.fitted import Fitted
 from vcgym.network.scenarios.paths.replay import Replay
@@ -19,25 +22,37 @@ from vcgym.network.traces.plain_file import replace_file
 FILE_NAME = "cards.json"
 
 
-def write_cards(scenarios: Iterable[AnyScenario], folder: Path) -> None:
-    """Write `cards.json`: for each card hash in the results, the scenarios and the cards of the corresponding files."""
+def write_cards(play: Play, scenarios: Iterable[Any], folder: Path) -> None:
+    """Write `cards.json`: for each card hash in the results, the scenarios (which `play` made) and the cards of the corresponding files."""
     known = {entry.card.sha256: entry.card for entry in entries(shipped()) if entry.card is not None}
     found: dict[str, dict[str, Any]] = {}
     for scenario in scenarios:
-        of_hash = found.setdefault(data_hash(scenario), {"scenarios": [], "cards": []})
+        of_hash = found.setdefault(play.card(scenario), {"scenarios": [], "cards": []})
         of_hash["scenarios"] = sorted({*of_hash["scenarios"], Path(scenario.name).name})
         of_hash["cards"] = [card.model_dump() for card in _cards(scenario, known)]
     replace_file(folder / FILE_NAME, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())
 
 
-def _cards(scenario: AnyScenario, known: dict[str, Card]) -> list[Card]:
+@singledispatch
+def _cards(scenario: Any, known: dict[str, Card]) -> list[Card]:
     """Return the cards of the measured series or of the shipped file; none for a scenario declared in code."""
-    if isinstance(scenario, ConferenceScenario):
-        return [known[scenario.card]]
-    if not isinstance(scenario, Scenario):
-        if scenario.name == MEASURED:
-            return _set_cards()
-        return [card for card in known.values() if scenario.name == "rate" and card.name == GENERATED]
+    return []
+
+
+@_cards.register
+def _(scenario: ConferenceScenario, known: dict[str, Card]) -> list[Card]:
+    return [known[scenario.card]]
+
+
+@_cards.register
+def _(scenario: SendingScenario, known: dict[str, Card]) -> list[Card]:
+    if scenario.name == MEASURED:
+        return _set_cards()
+    return [card for card in known.values() if scenario.name == "rate" and card.name == GENERATED]
+
+
+@_cards.register
+def _(scenario: Scenario, known: dict[str, Card]) -> list[Card]:
     if isinstance(scenario.recipe, Replay | Fitted):
         return scenario.recipe.cards()
     return [known[scenario.layout.card]] if scenario.layout.card in known else []

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from vcgym.leaderboard.evaluation.suites import AnyScenario, Part
+from vcgym.leaderboard.evaluation.part import Part
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.paths.fitted import Fitted
 from vcgym.network.scenarios.paths.replay import PART_OF_TRACE, Replay
-from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import ALL
 from vcgym.network.traces.coverage import GAP_S, SlotCoverage
 from vcgym.network.traces.plain_file import read_json, replace_file
@@ -18,7 +18,7 @@ _NAMED = 4  # traces that a sentence names
 _WHOLE = "split=all plays everything"
 
 
-def write_measured(parts: Iterable[tuple[Part, AnyScenario]], folder: Path) -> None:
+def write_measured(parts: Iterable[tuple[Part, Any]], folder: Path) -> None:
     """Replace the file of a run in `folder` by what was played of the user's own traces; without such traces, remove it."""
     lines = [line for part, scenario in parts if part.traces for line in _lines(part.split, scenario)]
     if lines:
@@ -36,13 +36,14 @@ def measured_lines(folder: Path) -> list[str]:
     return [str(line) for line in read_json(folder / FILE).get("lines", [])] if (folder / FILE).is_file() else []
 
 
-def _lines(split: str, scenario: AnyScenario) -> list[str]:
-    if isinstance(scenario, Scenario) and isinstance(scenario.recipe, Fitted):
-        return [f"Played: worlds drawn from laws fitted to {scenario.recipe.cards()[0].source}."]
-    if not isinstance(scenario, Scenario) or not isinstance(scenario.recipe, Replay):
+def _lines(split: str, scenario: Any) -> list[str]:
+    recipe = getattr(scenario, "recipe", None)  # a bottleneck has none
+    if isinstance(recipe, Fitted):
+        return [f"Played: worlds drawn from laws fitted to {recipe.cards()[0].source}."]
+    if not isinstance(recipe, Replay):
         whole = "Played: every trace as a whole."
         return [whole if split == ALL else f"Played: the last 20 % of each trace; of five traces or more, 20 % of the places. {_WHOLE}."]
-    recipe, found = scenario.recipe, scenario.recipe.measured
+    found = recipe.measured
     several = len(found.paths) > 1
     choice = ", the first by name; direct=NAME names another" if several and scenario.settings.direct is None else ""
     described = {f"{pair}/{path}": one for pair, row in zip(found.pairs, found.coverage, strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.agents.published.export import load_agent
+from vcgym.agents.published.export import agent_of
 from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
@@ -21,14 +21,15 @@ from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.leaderboard import kept as keeper
 from vcgym.leaderboard.evaluation.cells import cells
+from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.forecasts import study
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.leaderboard.headroom import oracle_rows
 from vcgym.leaderboard.kept import described, file_name, kept
 from vcgym.leaderboard.papers.reproduce import parts
-from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.leaderboard.tuning import tuning
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.network.kernels.compiling.sources import SOURCES, closure, code_hash
@@ -40,12 +41,12 @@ from vcgym.predictors.published import shipped_network
 
 def cell_of(system):
     part = Part("table1", "paper", 1)
-    return cells.plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": system})[0].file
+    return plan(Suite("tiny", "v0", 100, (part,)), [(part, Scenario("table1", "paper", 100))], {"it": system})[0].file
 
 
 def sender_cell_of(system):
     part = Part("rate", BOTTLENECK, 1, stratum="cubic")
-    return cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, SendingScenario("rate"))], {"it": system})[0].file
+    return plan(Suite("tiny", "v0", 0, (part,), (SENDER,)), [(part, SendingScenario("rate"))], {"it": system})[0].file
 
 
 def asked_for(module, function, *arguments):
@@ -93,12 +94,13 @@ def fit_of_a_predictor():
 
 
 PAIR = System(Direct(), FixedLag(20.0))
-AGENT = PublishedAgent(load_agent, (("card.json", b"{}"),))
+AGENT = PublishedAgent(agent_of, (("card.json", b"{}"),))
 
 USERS = {
     "rule": (
         lambda: cell_of(PAIR),
-        {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.cells.call_cells", "network.playout.player",
+        {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.plays.paths",
+         "leaderboard.evaluation.cells.playing", "network.playout.player",
          "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.paths.table1", "leaderboard.evaluation"},
         {"agents.published.export", "baselines.routers.via", "leaderboard.evaluation.rollouts.sender_rollout"},
     ),
@@ -109,15 +111,15 @@ USERS = {
     ),
     "sender": (
         lambda: sender_cell_of(System(GccWebrtc(), Fifo(), pacing=2.5)),
-        {"leaderboard.evaluation.rollouts.sender_rollout", "leaderboard.evaluation.cells.sender_cells", "baselines.rate.gcc.kalman",
+        {"leaderboard.evaluation.rollouts.sender_rollout", "leaderboard.evaluation.plays.bottleneck", "baselines.rate.gcc.kalman",
          "network.bottleneck.queue"},
-        {"baselines.rate.fixed_rate", "leaderboard.evaluation.cells.call_cells"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.plays.paths"},
     ),
     "sending agent": (
         lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v0", arguments=(("order", Fifo()),))),
         {"leaderboard.evaluation.rollouts.sender_rollout", "agents.networks.policy", "envs.faces.rate",
          "leaderboard.results.sender_metrics"},
-        {"baselines.rate.fixed_rate", "leaderboard.evaluation.cells.call_cells"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.plays.paths"},
     ),
     "part of a reproduction": (
         part_of_a_reproduction,
@@ -195,30 +197,33 @@ PLAY = {
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells import call_cells
-from vcgym.leaderboard.evaluation.cells import cells
-from vcgym.leaderboard.evaluation.suites import Part, Suite
-from vcgym.network.scenarios.scenario import Scenario
-part = Part("table1", "paper", 1)
-parts = [(part, Scenario("table1", "paper", 100))]
-cell, *_ = cells.plan(Suite("tiny", "v0", 100, (part,)), parts, {"it": System(Direct(), FixedLag(20.0))})
-list(call_cells.play_call_cells({cell.file: cell}, parts[0][1], 1))
-roots = call_cells.__name__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
+from vcgym.leaderboard.evaluation.cells import playing
+from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
+from vcgym.leaderboard.results.call_columns import CALL
+play, part = PathsPlay(), Part("table1", "paper", 1)
+scenario = play.open(part, 100)
+share = Share("tiny", "v0", 100, part, play.card(scenario), tuple(play.worlds(part, scenario)))
+cell = Cell("it", System(Direct(), FixedLag(20.0)), share, play, CALL)
+list(playing.play_piece({cell.file: cell}, scenario, 1))
+roots = playing.__name__, PathsPlay.__module__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
 """,
     "sender": """
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells import cells
-from vcgym.leaderboard.evaluation.cells import sender_cells
-from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
+from vcgym.leaderboard.evaluation.cells import playing
+from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.bottleneck import BottleneckPlay
 from vcgym.leaderboard.results.sender_columns import RATE
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
-part, scenario = Part("rate", BOTTLENECK, 1, stratum="cubic"), SendingScenario("rate")
-sender = System(FixedRate(), Fifo(), pacing=2.5)
-cell, *_ = cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, scenario)], {"it": sender})
-list(sender_cells.play_sender_cells({cell.file: cell}, scenario, 1))
-roots = sender_cells.__name__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.schedulers.fifo"
+play, part = BottleneckPlay(), Part("rate", "bottleneck", 1, stratum="cubic")
+scenario = play.open(part, 0)
+share = Share("tiny", "v0", 0, part, play.card(scenario), tuple(play.worlds(part, scenario)))
+cell = Cell("it", System(FixedRate(), Fifo(), pacing=2.5), share, play, RATE)
+list(playing.play_piece({cell.file: cell}, scenario, 1))
+roots = playing.__name__, BottleneckPlay.__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.schedulers.fifo"
 """,
 }
 
@@ -293,7 +298,7 @@ BENT = np.where(np.arange(5000) == 2500, -1.0, LONG)  # differs where a printed 
         ({"a": [1]}, {"a": [2]}),
         ([1], (1,)),
         (Direct, FixedLag),
-        (cells.plan, cells.read),
+        (cells.content, cells.read),
     ],
     ids=range(10),
 )

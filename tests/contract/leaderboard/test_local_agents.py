@@ -11,14 +11,14 @@ from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate, play
 from vcgym.leaderboard.report.publish import REPORT
 from vcgym.leaderboard.report.run import run_suite
-from vcgym.leaderboard.results.sender_columns import RATE
 
 CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1), Part("wonderproxy", "paper", 1)))
-SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), RATE)
+SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), (SENDER,))
 
 
 class Stays:

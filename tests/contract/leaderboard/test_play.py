@@ -8,12 +8,12 @@ from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System, load_system, system_names
 from vcgym.leaderboard.evaluation.published import kind_of
+from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite
 from vcgym.leaderboard.play import play
-from vcgym.leaderboard.results.sender_columns import RATE
 
 CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1),))
-SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), RATE)
+SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), (SENDER,))
 
 
 def test_a_name_and_a_system_of_ones_own_play_the_same_worlds(tmp_path):

@@ -10,8 +10,9 @@ import pytest
 from vcgym.baselines import systems
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, system_names
-from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
+from vcgym.leaderboard.evaluation.plan import plan
+from vcgym.leaderboard.evaluation.stages import CONFERENCE, PATHS
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, Part, Suite
 from vcgym.leaderboard.report.system_list import system_rows
 
@@ -72,19 +73,26 @@ def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_the_scenario_alone_decides_what_a_part_simulates(name):
-    simulations = {"order": "bottleneck", "rate": "bottleneck", "calls": "bottleneck", "rmcat": "bottleneck", "conference": "conference"}
-    expected = simulations.get(name.partition("-")[0], "paths")
-    for part in SUITES[name].parts:
-        assert part.simulation == part._replace(mode="paper").simulation == expected
-        assert (part.mode == expected) == (expected != "paths")  # column of the frozen rows
-    controls = {"paths": ("path", "playout"), "bottleneck": ("rate", "order"), "conference": ("trees",)}
-    assert SUITES[name].controls == controls[expected]
+def test_the_stages_decide_how_a_suite_is_played_and_by_what(name):
+    plays = dict.fromkeys(("order", "rate", "calls"), "BottleneckPlay") | {"rmcat": "CasesPlay", "conference": "ConferencePlay"}
+    controls = {"BottleneckPlay": ("rate", "order"), "CasesPlay": ("rate", "order"), "ConferencePlay": ("trees",)}
+    suite, expected = SUITES[name], plays.get(name.partition("-")[0], "PathsPlay")
+    assert type(suite.play).__name__ == expected
+    assert suite.controls == controls.get(expected, ("path", "playout"))
+    modes = {part.mode for part in suite.parts}  # column of the frozen rows
+    assert modes <= {"BottleneckPlay": {"bottleneck"}, "CasesPlay": {"bottleneck"}, "ConferencePlay": {"conference"}}.get(
+        expected, {"paper", "correlated", "replay"}
+    )
+
+
+def test_stages_that_no_calls_have_together_are_refused():
+    with pytest.raises(ValueError, match=r"stages is \('conference', 'paths'\); allowed: \('paths',\), "):
+        _ = SUITES["first"]._replace(stages=(CONFERENCE, PATHS)).play
 
 
 def test_suites_of_your_own_traces_are_played_by_tuned_rules():
     """Those tuned on synthetic worlds play by default, so that no published rule is called first where a tuned one is ahead."""
-    own = {name: Suite(name, "of-traces", 0, (Part(name, "", 1),), columns) for name, columns in REPLAYS.items()}
+    own = {name: Suite(name, "of-traces", 0, (Part(name, "", 1),), stages) for name, stages in REPLAYS.items()}
     tuned = {suite: {name for name in systems_of(one) if name.endswith(TUNED)} for suite, one in own.items()}
     assert tuned["rate-replay"] == {name for name in NAMES if name.endswith(f"-rate{TUNED}")} != set()
     assert tuned["replay"] == {name for name in systems_of(SUITES["replay-v0"]) if name.endswith(TUNED)} != set()
@@ -111,7 +119,7 @@ def test_a_system_with_more_controls_than_the_calls_is_refused(suite, allowed):
         with pytest.raises(ValueError, match=said):
             all_participants(SUITES[suite], {}, None, {"MINE": FOUR})
     with pytest.raises(ValueError, match=said):
-        cells.plan(SUITES[suite], [], {"MINE": FOUR})
+        plan(SUITES[suite], [], {"MINE": FOUR})
 
 
 def test_a_system_that_lacks_a_control_of_the_calls_is_refused():

@@ -12,16 +12,16 @@ from vcgym.agents.exported.onnx_format import Model
 from vcgym.leaderboard.evaluation.local import env_of, local_agent
 from vcgym.leaderboard.evaluation.published import RATE_ENV
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender_agent
-from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite, prepare, worlds
+from vcgym.leaderboard.evaluation.stages import SENDER
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate
-from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.leaderboard.submissions.accept import FOLDER, accept, accepted, take
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.network.traces.cards import data_root
 
-SUITE = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 1, stratum="steps"),), RATE)
+SUITE = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 1, stratum="steps"),), (SENDER,))
 BASELINE = "bwe_models/msft_offline_rl_baseline.onnx"
 """Published with the challenge (microsoft/RL4BandwidthEstimationChallenge, MIT), in the folder of measured data."""
 CARD = {"format": 1, "name": "counts", "authors": "A", "description": "Counts.", "licence": "MIT", "weights": "policy.onnx"}
@@ -111,12 +111,12 @@ def folder(tmp_path):
 
 def test_it_plays_as_the_model_of_its_file(folder, tmp_path):
     ((part, scenario),) = parts = prepare(SUITE)
-    seen = observe(parts)
+    seen = observe(SUITE, parts)
     assert seen.keys() == {"steps"} and seen["steps"].shape[::2] == (2, 150) and seen["steps"].shape[1] > 500
     assert accept(folder, tmp_path, seen, (), env_of(SUITE)) == "counts"
     taken, left_out = accepted(tmp_path)
     assert left_out == {} and taken["counts"].env == RATE_ENV
-    which, local = worlds(part, scenario), local_agent(BandwidthModel(folder / "policy.onnx"), SUITE, parts)
+    which, local = SUITE.play.worlds(part, scenario), local_agent(BandwidthModel(folder / "policy.onnx"), SUITE, parts)
     policy = taken["counts"].policy()
     assert (policy.training_decisions, policy.parameters) == (7, 150 * 2 + 4 + 2)
     found = play_sender_agent(taken["counts"], policy, scenario, which).metrics

@@ -4,7 +4,6 @@ import pytest
 
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare
-from vcgym.leaderboard.evaluation.suites import worlds as worlds_of
 from vcgym.leaderboard.headroom.oracle_rows import hindsight_row
 from vcgym.leaderboard.headroom.run import HEADROOM, worlds, write_headroom
 from vcgym.leaderboard.report.board import boards
@@ -94,7 +93,8 @@ def test_oracles_of_other_worlds_and_of_a_part_of_a_board_are_left_out(written, 
 
 def test_a_run_of_quick_v2_has_the_shipped_hindsight(tmp_path):
     ships = results.read(results.RESULTS, shipped() / results.HINDSIGHT)
-    played = {(part.mode, pair, seed) for part, scenario in prepare(SUITES["quick-v2"]) for pair, seed in worlds_of(part, scenario)}
+    suite = SUITES["quick-v2"]
+    played = {(part.mode, pair, seed) for part, scenario in prepare(suite) for pair, seed in suite.play.worlds(part, scenario)}
     assert {tuple(row) for row in zip(*(ships[name].to_pylist() for name in ("mode", "pair", "seed")), strict=True)} == played
     (again,) = map(hindsight_row, worlds(ships.slice(0, 1)))
     assert again["r"] == pytest.approx(ships["r"][0].as_py(), abs=1e-9)

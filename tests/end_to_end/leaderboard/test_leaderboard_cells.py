@@ -14,7 +14,8 @@ from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation import evaluate as evaluation
-from vcgym.leaderboard.evaluation.cells import cells, work_units
+from vcgym.leaderboard.evaluation.cells import work_units
+from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
@@ -79,7 +80,7 @@ def played(monkeypatch):
 
 
 def test_cells_are_cut_within_a_part_and_cover_each_world_once():
-    planned = cells.plan(SUITE, prepare(SUITE), every_system())
+    planned = plan(SUITE, prepare(SUITE), every_system())
     sizes = [len(cell.share.worlds) for cell in planned if cell.name == "still"]
     assert sizes == [32, 8, 8]
     assert len({cell.file for cell in planned}) == len(planned) == 3 * len(every_system())
@@ -182,7 +183,7 @@ def test_a_killed_run_goes_on(tmp_path, serial, played, workers):
 
 
 def test_a_worker_with_other_code_is_refused(monkeypatch):
-    cell = cells.plan(SUITE, prepare(SUITE), {"lag": System(Direct(), FixedLag(20.0))})[0]
+    cell = plan(SUITE, prepare(SUITE), {"lag": System(Direct(), FixedLag(20.0))})[0]
     piece = {cell.file: cell}
     monkeypatch.setattr("vcgym.leaderboard.kept.code_hash", lambda modules: "another")
     with pytest.raises(ValueError, match=r"file of lag is .* on this worker, .* in the run; allowed: the same code and packages"):

@@ -13,11 +13,11 @@ from vcgym.agents.published.export import publish
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import System, load_systems
-from vcgym.leaderboard.evaluation.cells.cells import plan
 from vcgym.leaderboard.evaluation.participants import published_agent
+from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy, play_rules_together
-from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare, worlds
+from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, read
@@ -74,7 +74,7 @@ def test_another_order_and_more_threads_give_the_same_bytes(systems, folder, tmp
 
 
 def test_every_system_meets_every_world_and_they_are_the_same_worlds(systems, found):
-    wanted = [(part.mode, *world) for part, scenario in prepare(SUITE) for world in worlds(part, scenario)]
+    wanted = [(part.mode, *world) for part, scenario in prepare(SUITE) for world in SUITE.play.worlds(part, scenario)]
     assert len(wanted) == len(set(wanted)) > len(SUITE.parts)
     met = {name: [(row["mode"], row["pair"], row["seed"], row["stratum"]) for row in found if row["system"] == name] for name in systems}
     assert sum(map(len, met.values())) == len(found)
@@ -88,9 +88,9 @@ def test_rows_hold_what_the_totals_of_the_calls_give(systems, found):
     rows = {(row["system"], row["mode"], row["seed"]): row for row in found}
     for name, system in systems.items():
         for part, scenario in prepare(SUITE):
-            which = worlds(part, scenario)
+            which = SUITE.play.worlds(part, scenario)
             if isinstance(system, System):
-                totals = next(play_rules_together([system], scenario, part.split, which)).played.totals
+                totals = next(play_rules_together([system], scenario, SUITE.play.draw(part, scenario, which))).played.totals
             else:
                 totals = play_policy(system.policy(), AGENT_ENV, scenario, part.split, which, **dict(system.arguments)).played.totals
             ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed

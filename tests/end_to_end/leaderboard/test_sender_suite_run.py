@@ -23,13 +23,14 @@ from vcgym.leaderboard.evaluation import evaluate as evaluation
 from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender, play_sender_agent
-from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, links, prepare, worlds
+from vcgym.leaderboard.evaluation.stages import SENDER
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import read, results_of
 from vcgym.leaderboard.results.sender_columns import RATE as RATE_COLUMNS
 
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
-SUITE = Suite("rate", "tiny", 0, tuple(Part("rate", BOTTLENECK, 2, stratum=kind) for kind in ("cubic", "wifi")), RATE_COLUMNS)
+SUITE = Suite("rate", "tiny", 0, tuple(Part("rate", BOTTLENECK, 2, stratum=kind) for kind in ("cubic", "wifi")), (SENDER,))
 FILES = ("results.parquet", "cdf.parquet")
 GCC = System(GccWebrtc(), Fifo(), pacing=2.5)
 
@@ -57,10 +58,10 @@ def test_an_agent_that_acts_as_a_rule_has_the_rules_row(scenario, kind, sender, 
     """The same worlds, packets, metrics and delays, bit for bit."""
     part = Part(scenario, BOTTLENECK, 3, stratum=kind)
     ((_, drawn),) = prepare(SUITE._replace(parts=(part,)))
-    which = worlds(part, drawn)
+    which = SUITE.play.worlds(part, drawn)
     load, env, arguments = agent
     published = PublishedAgent(load, (), env, tuple(sorted((arguments | {"observation": "records"}).items())))
-    expected = play_sender(sender, links(drawn, "test", which), drawn.traces, drawn.flows)
+    expected = play_sender(sender, SUITE.play.draw(part, drawn, which), drawn.traces, drawn.flows)
     found = play_sender_agent(published, published.policy(), drawn, which)
     assert found.metrics == expected.metrics
     assert [cdf["arrival"].packets_within.tolist() for cdf in found.delays] == [

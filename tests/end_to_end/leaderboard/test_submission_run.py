@@ -32,7 +32,7 @@ def board(tmp_path_factory):
     run_suite(SUITE, parts, all_participants(SUITE, rules, None, accepted(board)[0]), board, lambda done, note: None)
     before = {path.name: path.read_bytes() for path in (board / "cells").iterdir()}
     assert read(ACTIONS, board / "actions.parquet").num_rows == 0
-    seen = observe(parts)
+    seen = observe(SUITE, parts)
     accept(ONNX, board, seen, rules)
     accept(write_recurrent(tmp_path_factory.mktemp("given") / "recurrent", path="DRT-WM"), board, seen, rules)
     systems = all_participants(SUITE, rules, None, accepted(board)[0])
@@ -170,11 +170,11 @@ class Failing:
         return np.zeros((len(observation), 2), np.int64), state
 
 
-def load_failing(folder):
+def load_failing(files):
     return Failing()
 
 
-def load_nothing(folder):
+def load_nothing(files):
     raise ValueError("nothing to load")
 
 

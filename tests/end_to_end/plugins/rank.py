@@ -11,12 +11,12 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
-from vcgym.leaderboard.results.sender_columns import RATE
 
 PATHS = Suite("stranger", "v0", 300, (Part("two-roads", "paper", seeds=3, split="validation"),))
-SENDERS = Suite("stranger-rate", "v0", 300, (Part("rate", BOTTLENECK, seeds=3, split="validation", stratum="wifi"),), RATE)
+SENDERS = Suite("stranger-rate", "v0", 300, (Part("rate", BOTTLENECK, seeds=3, split="validation", stratum="wifi"),), (SENDER,))
 ROUTERS = {
     "NEW-WM": System(rule_from({"_target_": "newest-best"}, "path"), WMJitter()),
     "DRT-WM": System(Direct(), WMJitter()),

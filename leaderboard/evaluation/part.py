@@ -1,0 +1,25 @@
+"""A part of a suite: worlds of one scenario in one mode."""
+
+from typing import NamedTuple
+
+FITTED = "fitted"
+"""Suite of a scenario file, and the name of its scenario."""
+
+
+class Part(NamedTuple):
+    """Worlds of one scenario in one mode: `seeds` worlds for each pair of the split, with seeds from `first_seed` on.
+
+    `mode` is the column of result rows: how statistics become packets, or the kind of the calls where worlds have no mode. Strata are
+    sampled with the declared weights, or all worlds are of one `stratum`; `natural` is the mix with bad hours as frequent as measured. For
+    a bottleneck both the stratum and the pair are the kind of world.
+    """
+
+    scenario: str
+    mode: str
+    seeds: int
+    split: str = "test"
+    stratum: str | None = None
+    first_seed: int = 0
+    traces: tuple[str, ...] = ()  # only for scenarios replay and rate-replay; of `fitted` the scenario file
+    offsets: str = "own"  # only for scenario replay, as is `direct`; see `vcgym.network.scenarios.scenario.Scenario`
+    direct: str | None = None

@@ -1,0 +1,48 @@
+"""The plan of an evaluation: its cells, after a check that the suite can play every participant."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.cells.cells import WORLDS_PER_CELL, Cell, Share
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.published import Participant
+from vcgym.leaderboard.evaluation.suites import Suite
+
+
+def plan(suite: Suite, parts: Sequence[tuple[Part, Any]], systems: Mapping[str, Participant]) -> list[Cell]:
+    """Return all cells of an evaluation, with cells of the same share adjacent.
+
+    Raises:
+        ValueError: see `require_controls`.
+    """
+    require_controls(suite, systems)
+    return [
+        Cell(name, system, share, suite.play, suite.columns)
+        for part in parts
+        for share in _shares(suite, *part)
+        for name, system in systems.items()
+    ]
+
+
+def _shares(suite: Suite, part: Part, scenario: Any) -> list[Share]:
+    which = suite.play.worlds(part, scenario)
+    cuts = range(0, len(which), WORLDS_PER_CELL)
+    of_suite = (suite.name, suite.version, suite.packets, part, suite.play.card(scenario))
+    return [Share(*of_suite, tuple(which[cut : cut + WORLDS_PER_CELL])) for cut in cuts]
+
+
+def require_controls(suite: Suite, participants: Mapping[str, Participant]) -> None:
+    """Refuse systems that lack a control of the suite's calls, or have one that its calls lack and that would not be played.
+
+    Raises:
+        ValueError: naming each such system, its controls and those of the suite.
+    """
+    systems = {name: one for name, one in participants.items() if isinstance(one, System)}
+    others = {name: ", ".join(one.rules) for name, one in sorted(systems.items()) if not one.fits(suite.controls)}
+    if others:
+        found = "; ".join(f"{name} has {controls or 'none'}" for name, controls in others.items())
+        raise ValueError(
+            f"systems has {list(others)}, which suite {suite.name}-{suite.version} cannot play: {found}; "
+            f"allowed: systems with {' and '.join(suite.controls)} alone"
+        )

@@ -1,0 +1,72 @@
+"""Calls over a bottleneck and no paths: systems of rate and order, and agents of `vcgym/Rate-v0` and `vcgym/SendOrder-v0`."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from vcgym.agents.evaluation.play import Policy
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.links_hash import links_hash
+from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
+from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import SenderRollout, play_sender, play_sender_agent, sender_envs
+from vcgym.leaderboard.results.cdf import DelayCdf
+from vcgym.leaderboard.results.sender_metrics import ACCOUNTING, capacity_bps
+from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.scenarios.bottleneck.recipe import data_hash
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.splits import unlock_test_split
+
+
+class BottleneckPlay(Play):
+    """Calls over a bottleneck."""
+
+    cases = False
+    """True if worlds are test cases with several media flows, which the metrics cover."""
+
+    def open(self, part: Part, packets: int) -> SendingScenario:
+        return SendingScenario(part.scenario, traces=part.traces or None)
+
+    def card(self, scenario: SendingScenario) -> str:
+        return data_hash(scenario)
+
+    @unlock_test_split()
+    def draw(self, part: Part, scenario: SendingScenario, which: WorldKeys) -> list[SharedLink]:
+        return [scenario.draw(part.split, seed, kind) for kind, seed in which]
+
+    def fingerprint(self, parts: Iterable[tuple[Part, SendingScenario]]) -> str:
+        """Return one hash of all worlds per scenario."""
+        links: dict[str, list[SharedLink]] = {}
+        for part, scenario in parts:
+            links.setdefault(part.scenario, []).extend(self.draw(part, scenario, self.worlds(part, scenario)))
+        return " ".join(map(links_hash, links.values()))
+
+    def play(
+        self, systems: Sequence[System], scenario: SendingScenario, draws: Sequence[SharedLink], threads: int
+    ) -> Iterator[SenderRollout]:  # fmt: skip
+        for system in systems:
+            yield play_sender(system, draws, scenario.traces, scenario.flows, threads, self.cases)
+
+    def play_agent(
+        self, agent: PublishedAgent | LocalAgent, policy: Policy, part: Part, scenario: SendingScenario, which: WorldKeys, threads: int
+    ) -> SenderRollout:  # fmt: skip
+        return play_sender_agent(agent, policy, scenario, which)
+
+    @unlock_test_split()
+    def envs(self, agent: LocalAgent, part: Part, scenario: SendingScenario) -> Any:
+        return sender_envs(agent, scenario, 1, part.split)
+
+    def rows(self, part: Part, scenario: SendingScenario, which: WorldKeys, rollout: SenderRollout) -> PlayedRows:
+        kind = str(part.stratum)
+        rows = [
+            {"trace": link.trace.name, "capacity_kbps": capacity_bps(link) / 1000.0, **measured}
+            for link, measured in zip(rollout.links, rollout.metrics, strict=True)
+        ]
+        delays = {kind: {ACCOUNTING: DelayCdf.of_all(cdfs[ACCOUNTING] for cdfs in rollout.delays)}}
+        return PlayedRows([kind] * len(rows), rows, delays)
+
+
+class CasesPlay(BottleneckPlay):
+    """Test cases with several media flows, all of which have the rules of the system."""
+
+    cases = True

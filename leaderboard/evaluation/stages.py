@@ -1,0 +1,74 @@
+"""Stages of the calls of a suite: each adds controls and columns, and together they decide how calls are played.
+
+    SENDER       send queue, pacer and a shared bottleneck: rate and order
+    PATHS        paths and a receiver: path and playout
+    CONFERENCE   several calls whose media share links: trees
+
+ORDERED and CASES are the sender as other suites rank and measure it.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import NamedTuple
+
+from vcgym.baselines.controls import control
+from vcgym.baselines.controls.control import Control, controls_of
+from vcgym.leaderboard.evaluation.plays.bottleneck import BottleneckPlay, CasesPlay
+from vcgym.leaderboard.evaluation.plays.conferences import ConferencePlay
+from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
+from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, ORDER_ENV, RATE_ENV
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.columns import Columns, with_columns
+from vcgym.leaderboard.results.conference_columns import CONFERENCE as CONFERENCE_COLUMNS
+from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
+
+
+class SuiteStage(NamedTuple):
+    """Stage of the calls of a suite.
+
+    Attributes:
+        name: name of the stage, unique.
+        controls: controls that it has.
+        columns: columns of its rows, and their display.
+        envs: ids of the environments whose agents play it alone, that of a user's own policy first.
+        tuned_apart: True if a rule tuned on another scenario is no reference.
+    """
+
+    name: str
+    controls: tuple[Control, ...]
+    columns: Columns
+    envs: tuple[str, ...] = ()
+    tuned_apart: bool = False
+
+
+PATHS = SuiteStage("paths", controls_of(control.PATHS), CALL, (AGENT_ENV,))
+SENDER = SuiteStage("sender", controls_of(control.BOTTLENECK), RATE, (RATE_ENV, ORDER_ENV), tuned_apart=True)
+ORDERED = SENDER._replace(name="ordered", columns=ORDER, envs=(ORDER_ENV, RATE_ENV))
+CASES = SENDER._replace(name="cases", columns=RMCAT, envs=())
+CONFERENCE = SuiteStage("conference", controls_of(control.CONFERENCE), CONFERENCE_COLUMNS)
+
+_PLAYS: dict[tuple[str, ...], Play] = {
+    (PATHS.name,): PathsPlay(),
+    (SENDER.name,): BottleneckPlay(),
+    (ORDERED.name,): BottleneckPlay(),
+    (CASES.name,): CasesPlay(),
+    (CONFERENCE.name,): ConferencePlay(),
+}
+
+
+def play_of(stages: Sequence[SuiteStage]) -> Play:
+    """Return the play of calls with these stages.
+
+    Raises:
+        ValueError: no calls have them.
+    """
+    names = tuple(stage.name for stage in stages)
+    if names not in _PLAYS:
+        raise ValueError(f"stages is {names}; allowed: {', '.join(map(str, _PLAYS))}")
+    return _PLAYS[names]
+
+
+def columns_of_stages(stages: Sequence[SuiteStage]) -> Columns:
+    """Return the sum of the columns of the stages; the first one ranks."""
+    return reduce(with_columns, (stage.columns for stage in stages))
