@@ -143,7 +143,9 @@ def _init(params, state, s, start, key):
 def _update(params, state, s, record):
     gcc = state.gcc[s]
     _hear(gcc, record)
-    if record.arrived_us >= 0 and add(gcc.groups, _variant(params), params.prefilter, record.sent_us, record.arrived_us, record.known_us):
+    if record.arrived_us >= 0 and add(
+        gcc.groups, _variant(params), params.prefilter, record.sent_us, record.arrived_us, record.known_us
+    ):
         departures_ms = gcc.groups.departures_us / 1000.0
         modified, trend = _trend(params, gcc, departures_ms)
         judge(gcc.detector, modified, trend, gcc.trendline.n, departures_ms, gcc.groups.at_us, params.k_up, params.k_down)

@@ -27,7 +27,9 @@ _LONGEST_BURST_US = 100_000
 _CLOCK_JUMP_US = 3_000_000
 _REORDERED = 3  # reordered groups in a row that force a reset
 
-_GROUP = np.dtype([("first_sent_us", "i8"), ("sent_us", "i8"), ("first_arrived_us", "i8"), ("complete_us", "i8"), ("known_us", "i8")])
+_GROUP = np.dtype(
+    [("first_sent_us", "i8"), ("sent_us", "i8"), ("first_arrived_us", "i8"), ("complete_us", "i8"), ("known_us", "i8")]
+)
 
 GROUPS = np.dtype(
     (

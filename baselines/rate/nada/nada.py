@@ -158,7 +158,9 @@ def _update(params, state, s, record):
         nada.updated_us = record.sent_us
     if record.arrived_us >= 0:
         window_us = np.int64(params.log_ms * 1000.0)
-        add_packet(nada.log, window_us, record.packet, record.size_bytes, record.sent_us, record.arrived_us, record.known_us, record.marked)
+        add_packet(
+            nada.log, window_us, record.packet, record.size_bytes, record.sent_us, record.arrived_us, record.known_us, record.marked
+        )
 
 
 @see_sender.register(Nada)

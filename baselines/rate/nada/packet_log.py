@@ -22,7 +22,9 @@ ENOUGH = 5
 _SILENCE_US = 500_000
 _PLACES = 2048  # maximum packets of LOGWIN; further packets replace the oldest
 
-_ARRIVED = np.dtype([("packet", "i8"), ("size_bytes", "i8"), ("arrived_us", "i8"), ("delay_us", "i8"), ("rtt_us", "i8"), ("marked", "i8")])
+_ARRIVED = np.dtype(
+    [("packet", "i8"), ("size_bytes", "i8"), ("arrived_us", "i8"), ("delay_us", "i8"), ("rtt_us", "i8"), ("marked", "i8")]
+)
 
 LOG = np.dtype(
     (

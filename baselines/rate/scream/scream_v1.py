@@ -213,5 +213,7 @@ def _on_report(params, scream, now_us):
     resume(params, cwnd, trend.trend, now_us)
     note_event(scream.media, event)
     status = SenderStatus(scream.waiting_bytes, scream.captured_bytes, acks.sent_bytes, 0, scream.frame_bytes, 0)
-    adjust(params, scream.media, cwnd.fast, trend.trend, trend.memory, status, acks.acked_bytes, scream.min_bps, scream.max_bps, now_us)
+    adjust(
+        params, scream.media, cwnd.fast, trend.trend, trend.memory, status, acks.acked_bytes, scream.min_bps, scream.max_bps, now_us
+    )
     clear_report(acks)

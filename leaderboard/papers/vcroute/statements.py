@@ -153,19 +153,7 @@ class Nothing(Record):
 
 
 Measure = Annotated[
-    Link
-    | PublishedPath
-    | PathRatio
-    | DirectRange
-    | Value
-    | Change
-    | Worst
-    | BestPair
-    | GainGap
-    | Forecast
-    | Paths
-    | Constant
-    | Cost
+    Link | PublishedPath | PathRatio | DirectRange | Value | Change | Worst | BestPair | GainGap | Forecast | Paths | Constant | Cost
     | Nothing,
     Field(discriminator="of"),
 ]
