@@ -41,6 +41,8 @@ from vcgym.network.playout.receiver import WATERMARK
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
+pytestmark = pytest.mark.long  # each pair of rules is another loop with an uplink to compile
+
 SLOT = 10_000
 ORDERS = (Fifo(), Sbpn(), Sbpn(discard=Discard.WHEN_FULL))
 
