@@ -35,6 +35,7 @@ def test_delays_are_the_worlds_and_losses_come_as_often_as_said(name, mode):
     assert abs(lost - said) <= 5.0 * np.sqrt(said) + 1e-9
 
 
+@pytest.mark.long
 def test_no_system_beats_its_oracle():
     systems = {"DRT-WM": System(Direct(), WMJitter()), "VIA-FIX": System(Via(), FixedLag(60.0))}
     found = compare([Scenario(name, mode, 400) for name, mode in WORLDS], systems, 150, 2, lambda done, note: None)
