@@ -151,8 +151,6 @@ def _text(error: BaseException) -> str:
     if choice := re.search(r"Could not find '(\w+)/([^']*)'\s+Available options in '\w+':\s+(.*?)\s+Config search", str(error), re.DOTALL):
         allowed = ", ".join(name for name in choice[3].split() if not name.endswith("_schema"))
         return f"{choice[1]} is {choice[2]!r}; allowed: {allowed}"
-    if missing := re.match(r"Missing mandatory value: (\S+)", str(error)):
-        return f"{missing[1]} is not given; allowed: a value, {missing[1]}=..."
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
         return f"{unknown[1]} is no key of this command; --help lists those that are"
     return str(error)
@@ -185,6 +183,8 @@ def register() -> None:
 
 def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
     """Check the config composed by hydra and return it as a `kind`."""
+    if missing := sorted(OmegaConf.missing_keys(composed)):
+        raise ValueError(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not given; type {' '.join(f'{key}=...' for key in missing)}")
     config = instantiate(composed, _convert_="all")
     if not isinstance(config, kind):
         raise ValueError(f"_target_ is {type(config).__name__}; allowed: {kind.__name__}")
