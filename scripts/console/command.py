@@ -184,7 +184,8 @@ def register() -> None:
 def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
     """Check the config composed by hydra and return it as a `kind`."""
     if missing := sorted(OmegaConf.missing_keys(composed)):
-        raise ValueError(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not given; type {' '.join(f'{key}=...' for key in missing)}")
+        verb = "is" if len(missing) == 1 else "are"
+        raise ValueError(f"{', '.join(missing)} {verb} not given; type {' '.join(f'{key}=...' for key in missing)}")
     config = instantiate(composed, _convert_="all")
     if not isinstance(config, kind):
         raise ValueError(f"_target_ is {type(config).__name__}; allowed: {kind.__name__}")
