@@ -33,7 +33,8 @@ RESULTS = "lab/notes/results.md"
 BEST_ROWS = 8  # of README's table, before the last system
 WORDS = {
     "LEARNED": "learned pair", "VIA": "Via", "VCR": "VCRoute", "GRD": "greedy", "LIN": "LinUCB", "DRT": "direct path",
-    "BEST": "best history", "RND": "random", "BF": "count buffer", "WM": "WMJitter", "EWMA": "EWMA", "EWMAH": "EWMA, held",
+    "BEST": "best history", "RND": "random", "DTS": "Thompson, discounted", "SWTS": "Thompson, window",
+    "BF": "count buffer", "WM": "WMJitter", "EWMA": "EWMA", "EWMAH": "EWMA, held",
 }  # fmt: skip
 """Code of a rule in the name of a system -> word in README's table."""
 BEGIN, END = "<!-- docs/site/board.py writes from here -->\n", "<!-- to here -->\n"
