@@ -1,4 +1,4 @@
-"""docs/envs.md matches the code."""
+"""docs/reference/env_tables.md matches the code."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ import gymnasium
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.envs.tables import markdown
 
-PAGE = Path(__file__).parents[3] / "docs" / "envs.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "env_tables.md"
 
 
 def test_the_page_is_up_to_date():
-    assert PAGE.read_text(encoding="utf-8") == markdown(), "run: python -m vcgym.envs.tables > docs/envs.md"
+    assert PAGE.read_text(encoding="utf-8") == markdown(), "run: python -m vcgym.envs.tables > docs/reference/env_tables.md"
 
 
 def test_every_feature_has_its_line(env_id, short):

@@ -1,4 +1,4 @@
-"""docs/architecture.md, docs/glossary.md, docstrings and the comments of conf name only existing things."""
+"""CONTRIBUTING.md, docs/concepts.md, docstrings and the comments of conf name only existing things."""
 
 import ast
 import re
@@ -8,8 +8,9 @@ import pytest
 
 HOME = Path(__file__).parents[3]
 PLACE = re.compile(r"`([a-z_0-9/]+\.py):(\w+)`")
-PLACES = sorted({found for page in ("architecture", "glossary") for found in PLACE.findall((HOME / "docs" / f"{page}.md").read_text())})
-ROWS = re.findall(r"^\| ([a-z_ ,]+) \| .+ \| `[^|]+` \|$", (HOME / "docs" / "glossary.md").read_text(), re.MULTILINE)
+CONCEPTS = "docs/concepts.md"
+PLACES = sorted({found for page in ("CONTRIBUTING.md", CONCEPTS) for found in PLACE.findall((HOME / page).read_text())})
+ROWS = re.findall(r"^\| ([a-z_ ,]+) \| .+ \| `[^|]+` \|$", (HOME / CONCEPTS).read_text(), re.MULTILINE)
 TERMS = [term.strip() for row in ROWS if row != "term" for term in row.split(",")]
 ROOMS = ("network", "predictors", "baselines", "envs", "agents", "live", "leaderboard")
 
@@ -67,4 +68,4 @@ def test_each_file_that_a_docstring_or_a_config_names_exists(room):
 
 def test_readme_points_to_both_pages():
     readme = (HOME / "README.md").read_text()
-    assert "docs/architecture.md" in readme and "docs/glossary.md" in readme
+    assert "(CONTRIBUTING.md)" in readme and f"({CONCEPTS})" in readme

@@ -12,14 +12,14 @@ from hydra import compose, initialize_config_module
 from vcgym.scripts.console.command import register
 
 HOME = Path(__file__).parents[3]
-PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").glob("*.md")))
+PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md")))
 TEXT = "\n".join(page.read_text(encoding="utf-8").replace("\\\n", " ") for page in PAGES)
 START = r"(?:^ *(?:\$ )?|`)(?:\.venv/bin/)?"
 NAMES = {"vcgym-delay-predictor"}  # of a registered model
 FOUND = {(name, rest.strip()) for name, rest in re.findall(START + r"(vcgym-[a-z-]+)((?: [^`\n]*)?)", TEXT, re.MULTILINE)}
 COMMANDS = sorted((name, rest) for name, rest in FOUND if name not in NAMES)
 TARGETS = sorted(set(re.findall(r"(?:^ *|`)make ([a-z-]+)(?=$|`|  | [A-Z])", TEXT, re.MULTILINE)))
-MODULES = sorted(set(re.findall(r"python -m (vcgym[\w.]+)", TEXT)))
+MODULES = sorted(set(re.findall(r"python -m ((?:vcgym|lab)\.[\w.]+)", TEXT)))
 
 
 def overrides(rest):
