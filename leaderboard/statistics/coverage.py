@@ -5,7 +5,7 @@ is the level of its kind minus a gamma variable (quality has a long lower tail),
 worlds. The truth is the same statistic over `TRUTH_SEEDS` worlds of each kind. The simulation also measures how often a board of `EQUALS`
 equal systems claims that any system is better; the correction of `ranking` controls this at 5 %.
 
-`data/coverage.json` has the table for 1,500 suites, made by ``python -m vcgym.scripts.shipped.coverage``; `expected` looks it up.
+`data/coverage.json` has the table for 1,500 suites, made by ``python -m lab.shipped.coverage``; `expected` looks it up.
 """
 
 import functools
