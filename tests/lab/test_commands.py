@@ -43,15 +43,14 @@ assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
 
 
 @pytest.fixture(autouse=True)
-def composer(monkeypatch):
+def without_measured_series(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
-    command.register()
-    with initialize_config_module("lab.conf", version_base="1.3"):
-        yield
 
 
 def built(name, *overrides):
-    return command.build(compose(name, list(overrides)), KINDS[name])
+    command.register()
+    with initialize_config_module("lab.conf", version_base="1.3"):
+        return command.build(compose(name, list(overrides)), KINDS[name])
 
 
 def run(*words, cwd):
