@@ -59,12 +59,12 @@ USERS = {
     "oracles": (
         oracles_of_a_world,
         {"lab.studies.oracles.joint", "lab.studies.headroom.oracle_rows", "leaderboard.results.call_metrics", "baselines.routers.direct"},
-        {"baselines.routers.via", "lab.studies.headroom.page"},
+        {"baselines.routers.via", "lab.studies.headroom.run"},
     ),
     "fit": (
         fit_of_a_predictor,
         {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.partition"},
-        {"baselines.routers.via", "lab.studies.headroom.page"},
+        {"baselines.routers.via", "lab.studies.headroom.run"},
     ),
 }  # fmt: skip
 NEVER = {"leaderboard.report.page.tables", "leaderboard.report.board", "scripts.leaderboard", "lab.bench.steps"}

@@ -46,7 +46,7 @@ class Crossings(Record):
 
 
 class Exact(Record):
-    """Number about the formulas; see `lab.papers.conferences.formulas`."""
+    """Number about the formulas; see `lab.papers.conferences.reproduce`."""
 
     of: Literal["exact"]
     what: Literal["ring_bound", "ring_trees", "concavity", "subgradient", "delay_bound"]

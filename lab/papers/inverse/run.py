@@ -1,24 +1,25 @@
-"""Run the search and the ablation, and write the outcome; every trial is a file, so an interrupted search resumes."""
+"""Run the search and the ablation, draw conclusions, and write the outcome; every trial is a file, so an interrupted search resumes."""
 
 import json
+import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from lab.papers.inverse.ablation import ablate
-from lab.papers.inverse.assumptions import Assumptions
+from lab.papers.inverse.ablation import Ablation, ablate, differences
+from lab.papers.inverse.assumptions import DECLARED, Assumptions
 from lab.papers.inverse.authors_log import compared
-from lab.papers.inverse.conclusions import VERSION, best_of, card_of, never_held, row_of, value_of
 from lab.papers.inverse.page import document
-from lab.papers.inverse.results import FILE, AblationRow, Budget, Inverse
+from lab.papers.inverse.results import FILE, MIXED, OUT_OF_REACH, AblationRow, Best, Budget, Changes, Inverse, Value
 from lab.papers.inverse.search import GENERATIONS, Try, climb, evolve, most_held
 from lab.papers.inverse.trial import Size, Trial, judged_statements, tried
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.statements import Statement
 from lab.papers.vcroute.statements import LATE_LEARNS, load_statements
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.network.traces.cards import DATA_VARIABLE, data_root, parse_carded
+from vcgym.network.traces.cards import DATA_VARIABLE, canonical_sha256, data_root, parse_carded
 from vcgym.network.traces.plain_file import replace_file
 
 ROUGH = Size(2, 4, 2000)
@@ -113,3 +114,53 @@ def _explore(config: ReproduceConfig, rough: Try) -> Iterable[tuple[int, Assumpt
         rough(assumed)
     for seed in config.search_seeds:
         yield seed, evolve(seed, config.search_sample, rough).assumed
+
+
+VERSION = 1
+"""Version of the declared family; a changed field or value gives another one."""
+
+
+def row_of(found: Ablation, base: Trial) -> AblationRow:
+    """Return the row of an ablation, beside the trial of its base."""
+    name, trial = found.statement, found.trial or base
+    changes = differences(trial.assumed, base.assumed)
+    return AblationRow(
+        statement=name, changes=changes, cause=cause_of(changes), before=value_of(base, name),
+        after=value_of(trial, name), singles=found.singles, gained=tuple(sorted(trial.held - base.held)),
+        broken=tuple(sorted(base.held - trial.held)),
+    )  # fmt: skip
+
+
+def cause_of(changes: Changes) -> Any:
+    """Return the common cause of the fields changed; see `AblationRow`."""
+    causes = {DECLARED[name].cause for name in changes}
+    return OUT_OF_REACH if not causes else causes.pop() if len(causes) == 1 else MIXED
+
+
+def best_of(source: str, seed: int | None, trial: Trial, of: Sequence[str]) -> Best:
+    """Return what holds of the statements `of` in a trial; see `Best`."""
+    held = tuple(name for name in of if name in trial.held)
+    return Best(source=source, seed=seed, changes=trial.assumed.changes, held=held, of=len(of), without={})
+
+
+def never_held(names: Iterable[str], trials: Iterable[Trial]) -> list[str]:
+    """Return the statements that hold in none of the trials."""
+    ever = frozenset().union(*(trial.held for trial in trials))
+    return [name for name in names if name not in ever]
+
+
+def value_of(trial: Trial, name: str) -> Value:
+    """Return our value of a statement in a trial, to five digits."""
+    row = trial.rows[name]
+    return Value(**{end: None if math.isnan(row[end]) else float(f"{row[end]:.5g}") for end in ("ours", "low", "high")})
+
+
+def card_of(body: dict[str, Any]) -> dict[str, str]:
+    """Return the card of the file of everything else."""
+    return {
+        "name": FILE.removesuffix(".json"),
+        "description": "Assumptions under which the numbers of the VCRoute paper hold, together and one by one; with the budget",
+        "source": "simulated worlds, made by python -m lab reproduce search=true",
+        "licence": "MIT", "sha256": canonical_sha256(body), "kind": "synthesised",
+        "units": "those of the statements in published_vcroute.json; shares from 0 to 1",
+    }  # fmt: skip

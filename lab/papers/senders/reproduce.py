@@ -8,32 +8,103 @@ never published. So each statement is tested over a range of our settings:
     wifi   4 Mbit/s, one-way delay 25 ms, and a last hop with mean up-times of 0.2 to 20 s between outages of 10 to 80 ms
 
 Each point has 30 runs of 60 s without the first 3 s, and 95 % intervals by Student's distribution over paired runs, as in S1.
+
+For statements of S1 that are reproduced in none of these, one setting is changed, until one holds. With two TCP flows: another round trip
+or room of the send queue than the statement's own, at any rate of the bottleneck; these calls are played anyway. With random loss: another
+link, round trip or send queue at any loss; these are played in addition.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lab.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
-from lab.papers.causes import causes_table, never_held, shares_table, with_causes
+from lab.papers.causes import WORLD, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
 from lab.papers.judge import CANNOT, REPRODUCED
 from lab.papers.picture.page import write_pictures
-from lab.papers.senders.changes import experiments, play_lossy
-from lab.papers.senders.measures import ENCODER_KBPS, Played, measured
-from lab.papers.senders.statements import SendingStatement, load_arithmetic, load_statements
+from lab.papers.senders.statements import SendingStatement, Term, load_arithmetic, load_statements
 from lab.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.agents.tracking.progress import OnProgress
+from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
+from vcgym.leaderboard.statistics import Estimate
+from vcgym.leaderboard.statistics.student import interval
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, LOSSY_MBPS, RTT_MS, SEND_QUEUE, order_link
 from vcgym.network.traces.plain_file import replace_file
+
+ENCODER_KBPS = 2500.0  # S4
+
+Played = Mapping[tuple[str, str, str], list[dict[str, float]]]
+"""Setting's label, kind and sender to the metrics of its runs."""
+
+
+def measured(statement: SendingStatement, played: Played, label: str) -> Estimate:
+    """Return our value in one setting."""
+    if statement.constant:
+        expiry_ms = order_link("", 0, constant(1e6)).expiry_ms
+        value = {"expiry_ms": expiry_ms, "loss_low": LOW, "loss_high": HIGH, "encoder_kbps": ENCODER_KBPS}[statement.constant]
+        return Estimate(*[float(value)] * 3)
+    if not statement.terms:
+        return Estimate(*[float("nan")] * 3)
+    total = np.sum([term.weight * _values(term, played, label) for term in statement.terms], axis=0)
+    if statement.share_of is not None:
+        reference = _values(statement.share_of, played, label).mean()
+        total = total / reference if reference > 0.0 else np.full(len(total), np.nan)
+    return interval([total])
+
+
+def _values(term: Term, played: Played, label: str) -> np.ndarray:
+    return np.array([run[term.metric] for run in played[label, term.kind, term.sender]])
+
+
+OTHER_LINKS: dict[str, tuple[float, float, int]] = {
+    "a link of 1 Mbit/s": (1.0, 80.0, 5), "a round trip of 150 ms": (LOSSY_MBPS, 150.0, 5), "room for 32 packets": (LOSSY_MBPS, 80.0, 32),
+}  # fmt: skip
+"""Mbit/s, round trip in ms, and send queue in packets."""
+
+
+def play_lossy(senders: Mapping[str, System], seeds: Sequence[int]) -> Played:
+    """Play senders on `OTHER_LINKS` at each level of loss."""
+    played = {}
+    for name, (mbps, rtt_ms, send_queue) in OTHER_LINKS.items():
+        trace = constant(mbps * 1e6)
+        for loss in LOSS[1:]:
+            links = [order_link("loss", seed, trace, rtt_ms, send_queue, loss, flows=0) for seed in seeds]
+            for sender, system in senders.items():
+                played[f"{name}, {100 * loss:g} % loss", "", sender] = play_sender(system, links, [trace], 0).metrics
+    return played
+
+
+def experiments(statements: Iterable[SendingStatement], tcp: Played, lossy: Played) -> Iterator[Experiment]:
+    """Yield an experiment per statement about random loss, or about one kind of calls beside TCP flows.
+
+    Args:
+        statements: statements to find a setting for.
+        tcp: calls beside two TCP flows.
+        lossy: result of `play_lossy`.
+    """
+    for statement in statements:
+        kinds = {term.kind for term in statement.terms}
+        if statement.setting == "loss":
+            found = [(WORLD, label, measured(statement, lossy, label)) for label in dict.fromkeys(label for label, _, _ in lossy)]
+            yield first_that_holds(statement, statement.unit, found)
+        elif statement.setting == "tcp" and len(kinds) == 1:
+            others = dict.fromkeys((kind, label) for label, kind, _ in tcp if kind not in kinds)
+            changed = [(f"{kind}, {label}", measured(_with_kind(statement, kind), tcp, label)) for kind, label in others]
+            yield first_that_holds(statement, statement.unit, [(WORLD, name, ours) for name, ours in changed])
+
+
+def _with_kind(statement: SendingStatement, kind: str) -> SendingStatement:
+    return statement.model_copy(update={"terms": tuple(term.model_copy(update={"kind": kind}) for term in statement.terms)})
+
 
 RUNS = 30
 MBPS = (0.5, 1.0, 1.5, 2.0, 3.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.bench.event_simulator import Flow, Link, simulate
+from lab.bench.bottleneck import Flow, Link, simulate
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer, require_limits, start_link
 

@@ -14,10 +14,9 @@ from lab.papers.inverse.assumptions import DECLARED, Assumptions
 from lab.papers.inverse.authors_log import Packets, compared, drawn, fit
 from lab.papers.inverse.experiments import experiments
 from lab.papers.inverse.page import document
-from lab.papers.inverse.readings import count_lost, systems_of
 from lab.papers.inverse.results import OUT_OF_REACH, Inverse, load_inverse
 from lab.papers.inverse.search import climb, evolve, sample
-from lab.papers.inverse.trial import Trial, judged_statements
+from lab.papers.inverse.trial import Trial, count_lost, judged_statements, systems_of
 from lab.papers.inverse.worlds import AssumedRecipe
 from lab.papers.judge import NOT, REPRODUCED
 from lab.papers.reproduce.config import ReproduceConfig

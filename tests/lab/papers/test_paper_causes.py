@@ -6,12 +6,12 @@ from typing import get_args
 
 import pytest
 
-from lab.papers.applications import changes as applications
+from lab.papers.applications import reproduce as applications
 from lab.papers.applications.statements import load_statements as load_applications
 from lab.papers.arithmetic import Arithmetic
 from lab.papers.causes import SHARES, Cause, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
 from lab.papers.judge import CANNOT, REPRODUCED
-from lab.papers.senders import changes as senders
+from lab.papers.senders import reproduce as senders
 from lab.papers.senders.statements import load_statements as load_sending
 from lab.papers.statements import Statement
 from lab.papers.vcroute.statements import LATE_LEARNS, load_arithmetic, load_statements
