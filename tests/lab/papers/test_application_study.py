@@ -11,9 +11,9 @@ from lab.papers.applications.measures import measure
 from lab.papers.applications.reproduce import CALIBRATED, cells_of, page, verdict
 from lab.papers.applications.statements import FILE, ApplicationStatement, Statements, load_statements
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
+from lab.papers.register import DATA
 from lab.papers.verdicts import INPUT, OUTCOME
 from vcgym.network.traces.cards import DataError, canonical_sha256, parse_carded
-from vcgym.network.traces.catalogue import shipped
 
 STATEMENTS = load_statements()
 
@@ -94,7 +94,7 @@ def test_the_file():
     assert sum(one.fitted for one in STATEMENTS) == 32
     for one in STATEMENTS:
         assert bool(one.terms) == (one.rule != "none")
-    text = (shipped() / FILE).read_text()
+    text = (DATA / FILE).read_text()
     with pytest.raises(DataError, match="sha256"):
         parse_carded(Statements, FILE, text.replace("> 85 %", "> 95 %"))
 
@@ -110,7 +110,7 @@ def test_the_file():
     ],
 )
 def test_terms_that_cannot_be_played_are_refused(spoil, words):
-    document = json.loads((shipped() / FILE).read_text())
+    document = json.loads((DATA / FILE).read_text())
     document["statements"] = document["statements"][:1]
     document["statements"][0]["terms"][0].update(spoil)
     document["card"]["sha256"] = canonical_sha256({"statements": document["statements"]})

@@ -9,6 +9,7 @@ from lab.papers.conferences.measures import of_course, play_fixed_point
 from lab.papers.conferences.reproduce import Runs, page, verdict
 from lab.papers.conferences.statements import FILE, Constant, Exact, Nothing, Statements, load_statements
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
+from lab.papers.register import DATA
 from lab.papers.verdicts import INPUT, OUTCOME, VERDICTS
 from vcgym.baselines.conference.celerity import Celerity
 from vcgym.baselines.conference.play import Played, play
@@ -16,7 +17,6 @@ from vcgym.leaderboard.results.files import write
 from vcgym.network.overlay.network import LOGGED
 from vcgym.network.overlay.world import dumbbell_timeline
 from vcgym.network.traces.cards import DataError, canonical_sha256, parse_carded
-from vcgym.network.traces.catalogue import shipped
 
 A, B, C, D = range(4)
 PLANNED = ("optimum", "optimum of three hops", "mutualcast", "simulcast")
@@ -79,7 +79,7 @@ def test_the_course_of_a_timeline_is_judged(tmp_path):
 
 
 def test_a_changed_file_is_rejected():
-    text = (shipped() / FILE).read_text()
+    text = (DATA / FILE).read_text()
     with pytest.raises(DataError, match="sha256"):
         parse_carded(Statements, FILE, text.replace('"240 kbps"', '"250 kbps"'))
 
@@ -93,7 +93,7 @@ def test_a_changed_file_is_rejected():
     ],
 )
 def test_measures_that_do_not_exist_are_refused(spoil, words):
-    document = json.loads((shipped() / FILE).read_text())
+    document = json.loads((DATA / FILE).read_text())
     document["statements"] = document["statements"][:1]
     document["statements"][0]["measure"].update(spoil)
     document["card"]["sha256"] = canonical_sha256({"statements": document["statements"]})

@@ -9,12 +9,12 @@ import pytest
 from lab.papers.applications import statements as applications
 from lab.papers.arithmetic import ARITHMETIC, CONSISTENT, CONTRADICTORY, Arithmetic, arithmetic_rows, arithmetic_table, result
 from lab.papers.conferences import statements as conferences
+from lab.papers.register import DATA
 from lab.papers.senders import statements as senders
 from lab.papers.vcroute import statements as vcroute
 from lab.papers.verdicts import VERDICTS
 from vcgym.leaderboard.results.files import write
 from vcgym.network.traces.cards import DataError, canonical_sha256, parse_carded
-from vcgym.network.traces.catalogue import shipped
 
 PAPERS = (vcroute, senders, conferences, applications)
 ROWS = {row["statement"]: row for paper in PAPERS for row in arithmetic_rows(paper.load_arithmetic())}
@@ -79,7 +79,7 @@ def test_the_printed_errors_of_table_iii_enter_as_printed():
 
 
 def test_a_check_about_nothing_is_refused():
-    document = json.loads((shipped() / senders.FILE).read_text())
+    document = json.loads((DATA / senders.FILE).read_text())
     document["arithmetic"][0]["about"] = ["S1-nothing"]
     with pytest.raises(DataError, match="S1-nothing"):
         parse_carded(senders.Statements, senders.FILE, json.dumps(document))
@@ -89,5 +89,5 @@ def test_a_check_about_nothing_is_refused():
 
 
 def test_checks_belong_to_the_hash():
-    document = json.loads((shipped() / senders.FILE).read_text())
+    document = json.loads((DATA / senders.FILE).read_text())
     assert canonical_sha256({name: document[name] for name in ("statements", "arithmetic")}) == document["card"]["sha256"]

@@ -10,6 +10,7 @@ from scipy import stats
 
 from lab.papers.causes import SHARES
 from lab.papers.judge import CANNOT, NOT, REPRODUCED, WORDS, judge
+from lab.papers.register import DATA
 from lab.papers.reproduce.parts import MEDIAN, MODES, REPLAY_PACKETS, SCALE_PACKETS, packets_of, parts_of, settings_of
 from lab.papers.reproduce.verdicts import shares, verdicts
 from lab.papers.vcroute import statements as p
@@ -21,7 +22,6 @@ from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError, parse_carded
-from vcgym.network.traces.catalogue import shipped
 
 NAN = float("nan")
 STATEMENTS = load_statements()
@@ -106,7 +106,7 @@ def test_a_statement_that_cannot_be_judged_is_refused(change, message):
 
 
 def test_a_changed_number_is_refused():
-    text = (shipped() / FILE).read_text()
+    text = (DATA / FILE).read_text()
     of_the_file = [one for one in parse_carded(Statements, FILE, text).statements if one.reproduced]
     assert len(of_the_file) == len(STATEMENTS) - sum(LATE_LEARNS in one.id for one in STATEMENTS)
     with pytest.raises(DataError, match="sha256"):

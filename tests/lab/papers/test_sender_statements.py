@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
+from lab.papers.register import DATA
 from lab.papers.senders.reproduce import measured, page, verdicts
 from lab.papers.senders.statements import FILE, SendingStatement, Statements, Term, load_statements
 from lab.papers.verdicts import VERDICTS
@@ -13,7 +14,6 @@ from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError, parse_carded
-from vcgym.network.traces.catalogue import shipped
 
 STATEMENTS = load_statements()
 
@@ -61,7 +61,7 @@ def test_every_statement_has_a_verdict_even_without_worlds(tmp_path):
 
 
 def test_a_changed_statement_is_refused():
-    text = (shipped() / FILE).read_text()
+    text = (DATA / FILE).read_text()
     with pytest.raises(DataError, match="sha256"):
         parse_carded(Statements, FILE, text.replace("over 10 %", "over 11 %"))
     document = json.loads(text)
