@@ -1,4 +1,4 @@
-"""How well the worlds fit: ``python -m lab.studies.fit.page`` with VCGYM_DATA set writes lab/notes/fit.md."""
+"""The fit report: ``python -m lab.studies.fit.page`` with VCGYM_DATA set writes lab/notes/fit.md."""
 
 from pathlib import Path
 
