@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lab.studies.listening.listening import Heard, correlation, draw, similarity, speech
+from lab.studies.listening import Heard, correlation, draw, similarity, speech
 from vcgym.live.call.audio import RATE_HZ, encoded, rendered
 
 

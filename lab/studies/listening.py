@@ -1,4 +1,4 @@
-"""Compare R with an objective measure of speech: ``python -m lab.studies.listening.listening`` draws the picture of lab/notes/listening.md.
+"""Compare R with an objective measure of speech: ``python -m lab.studies.listening`` draws the picture of lab/notes/listening.md.
 
 Calls of every stratum carry speech: each packet is 10 ms of Opus, each tick plays what the player of the call played, the decoder conceals
 what is missing, and ViSQOL (Hines et al. 2015; Chinen et al. 2020) compares what was heard with what was said. The score is VNSIM, the
