@@ -3,12 +3,13 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from vcgym.scripts.console import command
-from vcgym.scripts.console.program import VCGYM
+from vcgym.scripts.console import command, moved
+from vcgym.scripts.console.program import VCGYM, main
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
 CONF = Path(command.__file__).parents[2] / "conf"
@@ -78,3 +79,19 @@ def test_a_multirun_writes_under_outputs(tmp_path):
     assert run("data", "-m", "do=list", cwd=tmp_path).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
     assert (tmp_path / "outputs" / "multirun" / "data").is_dir()
+
+
+@pytest.mark.parametrize("words", [["vcgym-bench", "rounds=1"], ["vcgym", "bench"], ["vcgym-bench", "--help"]], ids=" ".join)
+def test_a_command_of_the_laboratory_says_where_it_is_without_a_checkout(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(moved, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "vcgym-bench: now `python -m lab bench` in a checkout of vcgym; this name goes with the next release\n"
+
+
+def test_every_moved_command_is_still_installed():
+    scripts = tomllib.loads((CONF.parent / "pyproject.toml").read_text())["project"]["scripts"]
+    names = {name.removeprefix("vcgym-").replace("-", "_") for name in scripts}
+    assert names == {"vcgym", *VCGYM.modules, *moved.MOVED}
