@@ -88,7 +88,8 @@ def test_a_command_of_the_laboratory_says_where_it_is_without_a_checkout(words, 
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert capsys.readouterr().err == "vcgym-bench: now `python -m lab bench` in a checkout of vcgym; this name goes with the next release\n"
+    said = "vcgym-bench: now `python -m lab bench` in a checkout of vcgym; this name goes with the next release\n"
+    assert capsys.readouterr().err == said
 
 
 def test_every_moved_command_is_still_installed():
