@@ -22,8 +22,8 @@ from vcgym.leaderboard.evaluation.local import env_of, local_agent
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, AnyScenario, Part, Suite, prepare
-from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.courses import draw_courses
+from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.network_course import draw_network_course
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show

@@ -43,7 +43,8 @@ def pointers(path):
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     texts = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
     listed = LISTED.findall(texts[0]) if path.name == "__init__.py" else []
-    return [(name, "") for one in texts for name, _ in FILE.findall(one) if name.endswith(".py")] + [(f"{name}.py", "") for name in listed]
+    modules = [(f"{name}.py", "") for name in listed if not (path.parent / name).is_dir()]
+    return [(name, "") for one in texts for name, _ in FILE.findall(one) if name.endswith(".py")] + modules
 
 
 def target(path, name):
@@ -56,7 +57,7 @@ def test_heads_of_configs_and_lists_of_folders_name_files():
     assert ("paired.py", "") in pointers(HOME / "leaderboard" / "statistics" / "__init__.py")
 
 
-@pytest.mark.parametrize("room", [*ROOMS, "scripts", "conf"])
+@pytest.mark.parametrize("room", [*ROOMS, "scripts", "conf", "lab"])
 def test_each_file_that_a_docstring_or_a_config_names_exists(room):
     paths = [path for suffix in ("py", "yaml") for path in sorted((HOME / room).rglob(f"*.{suffix}"))]
     named = [(path, name, kind, target(path, name)) for path in paths for name, kind in pointers(path)]
