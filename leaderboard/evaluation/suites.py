@@ -26,7 +26,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from vcgym.baselines.controls.control import BOTTLENECK as BOTTLENECK
-from vcgym.baselines.controls.control import CONFERENCE as CONFERENCES
+from vcgym.baselines.controls.control import CONFERENCE as _CONFERENCE
 from vcgym.baselines.controls.control import PATHS as PATHS
 from vcgym.baselines.controls.control import Control, controls_of
 from vcgym.leaderboard.results.call_columns import CALL
@@ -49,6 +49,8 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
+CONFERENCES = _CONFERENCE
+"""Simulation of conferences, and the name of their scenario."""
 MEASURED = "rate-measured"
 FITTED = "fitted"
 """Suite of a scenario file, and the name of its scenario."""

@@ -41,7 +41,7 @@ def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: Syst
     logging = LoggingRouter(system.path, scenario.packets)
     batch = CallBatch(scenario, len(draws), logging, system.playout, location, log=True)
     play_together([batch], draws, threads)
-    played, notes = batch.played(), batch.router_state.notes
+    played, notes = batch.played(), batch.path_state.notes
     sent_us = np.arange(scenario.packets, dtype=np.int64) * played.packet_us
     rows = []
     for s, draw in enumerate(draws):
