@@ -21,7 +21,7 @@ fitted          worlds of a scenario file that you fitted to your own traces
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -49,7 +49,7 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
-CONFERENCES = _CONFERENCE
+CONFERENCES: Final = _CONFERENCE
 """Simulation of conferences, and the name of their scenario."""
 MEASURED = "rate-measured"
 FITTED = "fitted"
