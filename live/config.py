@@ -36,7 +36,7 @@ class WorldConfig(Config):
     """A sampled world; the test split is the leaderboard's.
 
     Attributes:
-        scenario: scenario over paths (docs/scenarios.md).
+        scenario: scenario over paths (docs/worlds.md).
         mode: one of its modes.
         split: split that supplies pair, times and seed.
         seed: seed of the world.

@@ -11,7 +11,7 @@ is not counted, but the quantile is evaluated again. The listing returns on late
 histogram (`update_on_late` False); the published code updates first (True). A bucket's lag is its upper edge, as in NetEQ and the published
 code; the listing literally uses the lower edge (`edge`). Forget factor and start weight are those of the published code, since the paper
 gives none; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings, only
-`update_on_late` was found to change which of the paper's claims hold (docs/truth.md). Left out: emission of packets between arrivals.
+`update_on_late` was found to change which of the paper's claims hold (lab/notes/truth.md). Left out: emission of packets between arrivals.
 
 Algorithm 1, the watermark itself, is the buffer that applies the lag and not part of this rule.
 """
@@ -30,7 +30,7 @@ from vcgym.baselines.receivers.forgetting_histogram import (
     reset_histogram,
 )
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US, NO_JITTER, accumulated_jitter, reset_window
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -171,8 +171,8 @@ def _init(params, state, s, start, key):
 
 @update.register(WMJitter)
 def _update(params, state, s, record):
-    # A probe is not media and never enters the buffer of this lag.
-    if record.kind != PROBE and (record.late == 0 or params.update_on_late):
+    # What is no packet of the call never enters the buffer of this lag.
+    if record.kind == MEDIA and (record.late == 0 or params.update_on_late):
         calculate_lag(params, state[s], record.sent_us, record.arrived_us)
 
 

@@ -1,11 +1,11 @@
-"""Pictures of docs/pictures.md, environments and two calls in full: ``python docs/site/pictures.py`` draws them again."""
+"""Pictures of README and docs/envs.md, environments and two calls in full: ``python docs/site/pictures.py`` draws them again."""
 
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
-from board import kept_board
+from board import in_words, kept_board
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -72,8 +72,8 @@ def leads(board: Board) -> None:
             ends = [[score.value - score.low for _, score in found], [score.high - score.value for _, score in found]]
             axes.errorbar(middle, at, xerr=ends, fmt="o", color=color, capsize=3, label=f"{label}, 95 % interval")
         axes.axvline(100.0, color="black", linestyle=":", label="hindsight, which knows the future")
-        axes.set_yticks(range(len(shown)), [line.standing.system for line in shown])
-        axes.set_xlabel(f"% of the gain of hindsight over {board.published}, best published, in {board.worlds} synthetic worlds")
+        axes.set_yticks(range(len(shown)), [in_words(line.standing.system) for line in shown])
+        axes.set_xlabel(f"% of hindsight's gain over {in_words(board.published)}, {board.worlds} worlds")
 
     _save(drawn, "leads", "lower right")
 

@@ -39,7 +39,7 @@ class CallVectorEnv(PathsVectorEnv):
         interval: packets between decisions, >= 1.
         path: rule that sets the path; None: the agent does.
         playout: rule that sets the lag or target; None: the agent does.
-        uplink: scenario of a bottleneck before the paths, see docs/sending.md; None: packets leave at once.
+        uplink: scenario of a bottleneck before the paths, see docs/worlds.md; None: packets leave at once.
         rate: with an uplink, rule that sets the rate; None: the agent does.
         order: with an uplink, scheduler; None: the agent selects one.
         pacing: with an uplink, transmission opportunities per packet time at the target; 0: spaced by the mean packet size at the target.

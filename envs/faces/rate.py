@@ -50,7 +50,7 @@ class RateVectorEnv(SenderVectorEnv):
     Args:
         num_envs: number of calls played in parallel, >= 1.
         order: rule that sets the order.
-        scenario: name, see docs/sending.md, or any `BottleneckRecipe`.
+        scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         reward: utility or emodel, or parameters of a reward.
         action: continuous, discrete or exact.

@@ -53,7 +53,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         num_envs: number of calls played in parallel, >= 1.
         rate: rule that sets the rate.
         overflow: rule that chooses the packet to drop from a full queue.
-        scenario: name, see docs/sending.md, or any `BottleneckRecipe`.
+        scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         reward: on_time or emodel, or parameters of a reward.

@@ -28,7 +28,7 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.network.worlds.world import WorldDraw
-from vcgym.predictors.study.rows import COLUMNS
+from vcgym.predictors.rows import COLUMNS
 
 ROWS, CARD = "rows.parquet", "card.json"
 _WORLDS_TOGETHER = 32  # worlds in memory at a time, with one call per system each

@@ -59,7 +59,7 @@ RESULTS = results_of(CALL)
 """`results.parquet` of calls over paths."""
 
 HINDSIGHT = "hindsight.parquet"
-"""Shipped rows of the oracle with anchored score 100 on the worlds of quick-v2 (`vcgym.scripts.shipped.hindsight`)."""
+"""Shipped rows of the oracle with anchored score 100 on the worlds of quick-v2 (`lab.shipped.hindsight`)."""
 
 DELAY_CDF = layout_of(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
@@ -170,7 +170,8 @@ def columns_with(names: Iterable[str]) -> Columns:
 
 
 def read_with_oracles(folder: Path) -> pa.Table:
-    """Return the results of the run in `folder`, followed by the oracles of its worlds: of `vcgym-headroom` if it was run, else as shipped.
+    """Return the results of the run in `folder`, followed by the oracles of its worlds, as shipped if `python -m lab headroom`
+    was not run.
 
     Raises:
         FileNotFoundError, ValueError: see `read`, for either file.

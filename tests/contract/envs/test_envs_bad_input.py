@@ -130,7 +130,9 @@ def test_a_seed_that_is_no_integer_in_range_moves_nothing(seed):
     assert not env.has_begun
 
 
-@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Rate-v0", "vcgym/SendOrder-v0"])
+@pytest.mark.parametrize(
+    "env_id", ["vcgym/Relay-v0", *(pytest.param(f"vcgym/{face}-v0", marks=pytest.mark.long) for face in ("Rate", "SendOrder"))]
+)
 def test_nothing_happens_after_close(env_id):
     env = gymnasium.make_vec(env_id, num_envs=2).unwrapped
     env.reset(seed=1)

@@ -252,7 +252,7 @@ def test_the_picture_of_a_queue_shows_what_waits():
 
 
 @pytest.mark.parametrize("observation", ["features", "records"])
-@pytest.mark.parametrize("scenario", ["order", "rate", "calls"])
+@pytest.mark.parametrize("scenario", ["order", "rate", pytest.param("calls", marks=pytest.mark.long)])
 def test_stop_and_go_on(sender_id, scenario, observation):
     arguments = {"num_envs": 3, "observation": observation, "scenario": scenario, "autoreset_mode": AutoresetMode.SAME_STEP}
     arguments |= {} if sender_id == ORDER else {"seconds": 2.5 if scenario == "calls" else 1.5}

@@ -37,6 +37,8 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
 from vcgym.network.kernels import rng
 
+pytestmark = pytest.mark.long  # a rule per background call, inside the loop: each set of rules is another loop to compile
+
 RULES = {"gcc_webrtc": GccWebrtc(), "gcc_draft": GccDraft(), "tfrc": Tfrc(), "nada_xmax": Nada(max_signal_ms=500.0)}
 SIZES = Series(np.array([9000, 700, 2500, 1300, 400, 5200]), 24.0)
 

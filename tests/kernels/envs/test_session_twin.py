@@ -160,6 +160,7 @@ SILENCES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("before", "silent", "receiver"), SILENCES, ids=["nothing ever", "count", "published", "watermark"])
 def test_a_silence_longer_than_the_rings(before, silent, receiver):
     """As behind a relay that is dead for more than 41 s: what was held is let go, what never came is given up, and the call goes on."""
@@ -169,6 +170,7 @@ def test_a_silence_longer_than_the_rings(before, silent, receiver):
     play_given(delays, Direct(), receiver)
 
 
+@pytest.mark.long
 def test_rings_are_run_through_more_than_once():
     delays = np.random.default_rng(9).choice([LOST, 40_000, 41_000, 55_000, 90_000, 90_000, 2_400_000], (SMALL.paths, 9_000))
     play_given(delays.astype(np.int64), RoundRobin(), WMJitter())

@@ -42,6 +42,8 @@ from vcgym.network.playout.receiver import WATERMARK
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
+pytestmark = pytest.mark.long  # each pair of rules is another loop with an uplink to compile
+
 SLOT = 10_000
 ORDERS = (Fifo(), Sbpn(), Sbpn(discard=Discard.WHEN_FULL))
 
@@ -259,8 +261,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, location, feedback
             else:
                 level.learn(seen)
                 receiver.level_us = level.decide(slot * SLOT)
-            if not late:
-                receiver.accept(packet, at_us)
+            receiver.accept(packet, at_us)
             arrivals[packet] = (at_us, late, receiver.level_us, len(arrivals))
             last_media_us = at_us
             if feedback_loss == 0.0 or rng.uniform(losses, packet) >= feedback_loss:

@@ -16,8 +16,8 @@ from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.study.partition import partition
-from vcgym.predictors.study.rows import COLUMNS, read_rows
+from vcgym.predictors.partition import partition
+from vcgym.predictors.rows import COLUMNS, read_rows
 
 PACKETS = 600
 SYSTEMS = {"DRT-WM": System(Direct(), WMJitter())}

@@ -80,6 +80,7 @@ def _row(played, row):
     return arrays | {name: value[row].item() for name, value in played.totals._asdict().items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world[1])
 @pytest.mark.parametrize("kind", ROUTERS, ids=lambda kind: kind.__name__)
 def test_every_router(kind, world):
@@ -89,6 +90,7 @@ def test_every_router(kind, world):
     assert expected.totals.plans_sent.sum() >= expected.totals.path_changes.sum()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("world", WORLDS, ids=lambda world: world[1])
 @pytest.mark.parametrize("kind", RECEIVERS, ids=lambda kind: kind.__name__)
 def test_every_receiver(kind, world):

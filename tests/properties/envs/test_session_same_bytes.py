@@ -70,6 +70,7 @@ def test_an_integer_seed_numbers_the_sessions():
     np.testing.assert_array_equal(env.reset(seed=5)[0], env.reset(seed=[5, 6, 7])[0])
 
 
+@pytest.mark.long
 def test_two_processes(path_env_id):
     expected = str(play(path_env_id, [21, 22], 40, packets=560))
     for _ in range(2):

@@ -185,6 +185,7 @@ def outside(cache_folder, **environment):
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_second_process_finds_the_kernels_and_plain_python_agrees(tmp_path):
     first, (hits, misses) = outside(tmp_path)
     assert (hits, misses) == (0, 2)
