@@ -13,8 +13,9 @@ from vcgym.envs.call.features.sender.remote import observe_remote, remote_featur
 from vcgym.envs.call.features.sender.remote_records import show_remote_feedback
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.paths.feed import clear_commands
-from vcgym.envs.call.sender.batch import PACING, SendingBatch
+from vcgym.envs.call.sender.batch import PACING, PlayedFlow, SendingBatch
 from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
+from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
 from vcgym.envs.call.sender.onto_paths import REMOTE, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
@@ -42,6 +43,11 @@ def _start(uplink, s, start_bps, to_sender_us):
     prepare(uplink, s, to_sender_us)
 
 
+def uplink_seed(seed: int) -> int:
+    """Return the seed of a call's bottleneck; a key of its own, since the seed itself is used for the paths."""
+    return int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO))
+
+
 class UplinkBatch:
     """Senders whose packets continue over the paths of calls.
 
@@ -54,6 +60,8 @@ class UplinkBatch:
         pacing: pacing factor relative to the target; 0: spaced by the mean packet size.
         keeps_order: True if packets keep their order within a path.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
+        log_packets: number of packets of each call kept for `played`.
+        seconds: length of the longest call, for `played`.
     """
 
     def __init__(
@@ -66,6 +74,8 @@ class UplinkBatch:
         pacing: float = PACING,
         keeps_order: bool = True,
         data: str | None = None,
+        log_packets: int = 0,
+        seconds: float = 0.0,
     ) -> None:
         if isinstance(scenario, str):
             one_of("uplink", scenario, SENDING_SCENARIOS)
@@ -77,7 +87,7 @@ class UplinkBatch:
         controllers = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
         self.scenario, self.sets_rate, self.orders = world, rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, *controllers, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls,
+            sessions, *controllers, world.traces, world.flows, world.series, pacing, log_packets, seconds, calls=world.calls,
             rates=rates_of(world), followed_by_paths=True,
         )
         remote = np.zeros(sessions, REMOTE)
@@ -104,8 +114,7 @@ class UplinkBatch:
         self.scenario.draw(split, 0, kind)
 
     def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
-        # A key of its own, since the seed itself is used for the paths.
-        self.links[row] = self.scenario.draw(split, int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO)), kind)
+        self.links[row] = self.scenario.draw(split, uplink_seed(seed), kind)
 
     def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
         link = self.links[row]
@@ -162,3 +171,16 @@ class UplinkBatch:
 
     def kind(self, row: int) -> str:
         return self._kinds[row]
+
+    def played(self, row: int) -> PlayedFlow:
+        """Return a finished call from capture to the end of its paths; needs `log_packets` and `seconds`.
+
+        Raises:
+            OverflowError: the call sent more packets than are kept.
+        """
+        link, log = self.sending.links[row], self.sending.log(row)
+        assert link is not None
+        if len(log) >= self.sending.tables.log.shape[1]:
+            raise OverflowError(f"{link.name}: more than {self.sending.tables.log.shape[1]} packets were sent")
+        log["arrived_us"][log["arrived_us"] == NOT_YET] = LOST
+        return PlayedFlow(link, log, self.sending.totals(), row, self.sending.tables.targets[row], 0.0, False)

@@ -1,0 +1,91 @@
+"""Whole calls on a board: four controls act on the worlds that `vcgym/Call-v0` with an uplink has, and columns are those of all stages."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.systems import load_system
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.stages import AFTER_SENDER, CASES, CONFERENCE, ORDERED, PATHS, SENDER
+from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
+from vcgym.leaderboard.play import play
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.files import columns_with
+from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.results.whole_columns import WHOLE
+from vcgym.leaderboard.swaps import swaps, with_control
+
+TINY = Suite("tiny", "v0", 300, (Part("wonderproxy+rate", "correlated", 2, "validation", stratum="cubic"),), (SENDER, AFTER_SENDER))
+PLAIN, PAPERS = load_system("CALL-PLAIN"), load_system("CALL-PAPERS")
+
+
+def test_columns_are_the_sum_of_the_columns_of_the_stages():
+    found = SUITES["whole-v0"].columns
+    assert set(found.metric) == set(CALL.metric) | set(RATE.metric) | {"taken_share"}
+    assert found.types == WHOLE.types and found.ranked_by == "r" and found.metric["r"] == CALL.metric["r"]
+    assert {name for _, names in (*found.headline, *found.groups) for name in names} <= set(found.metric)
+    assert set(found.details) <= set(found.metric)
+
+
+@pytest.mark.parametrize("stage", [PATHS, SENDER, ORDERED, CASES, CONFERENCE], ids=lambda stage: stage.name)
+def test_the_columns_of_one_stage_are_its_own(stage):
+    suite = TINY._replace(stages=(stage,))
+    assert suite.columns is stage.columns
+    assert columns_with(stage.columns.types).types == stage.columns.types
+
+
+def test_there_are_at_least_200_worlds_held_out():
+    suite = SUITES["whole-v0"]
+    drawn = [(part.split, world) for part, scenario in prepare(suite) for world in suite.play.worlds(part, scenario)]
+    assert len(drawn) >= 200 and {split for split, _ in drawn} == {"test"}
+
+
+def test_a_swap_takes_one_rule_and_a_rate_keeps_its_pacing():
+    slow = PAPERS._replace(pacing=1.0)
+    for control in PLAIN.rules:
+        swapped = with_control(PLAIN, control, slow)
+        assert {name for name, rule in swapped.rules.items() if rule is not PLAIN.rules[name]} == {control}
+        assert swapped.pacing == (1.0 if control == "rate" else PLAIN.pacing) and swapped.is_local
+
+
+@pytest.mark.long
+def test_worlds_and_calls_are_those_of_the_environment_with_an_uplink(tmp_path):
+    """The agent sets only the order, and keeps the first scheduler, which is that of the plain call."""
+    ((part, scenario),) = prepare(TINY)
+    which = TINY.play.worlds(part, scenario)
+    envs = gymnasium.make_vec(
+        "vcgym/Call-v0", num_envs=len(which), scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
+        router=PLAIN.router, receiver=PLAIN.receiver, rate=PLAIN.rate, pacing=PLAIN.pacing, log=True,
+        autoreset_mode=AutoresetMode.DISABLED,
+    )  # fmt: skip
+    for name in {pair for pair, _ in which}:
+        mask = np.array([pair == name for pair, _ in which])
+        options = {"pair": name, "kind": part.stratum, "reset_mask": mask}
+        envs.reset(seed=[seed for _, seed in which], options=options)
+    over = np.zeros(len(which), bool)
+    while not over.all():
+        _, _, ended, cut, _ = envs.step(np.zeros(len(which), np.int64))
+        over |= ended | cut
+    played = next(iter(TINY.play.play([PLAIN], scenario, TINY.play.draw(part, scenario, which), 1)))
+    expected = envs.played()
+    for name in ("path", "arrived_us", "emitted_us", "played_us"):
+        assert np.array_equal(getattr(played.played, name), getattr(expected, name))
+    assert np.array_equal(played.flows[0].totals.on_time, envs.unwrapped.batch.uplink.sending.totals().on_time)
+    envs.close()
+
+
+@pytest.mark.long
+def test_each_of_the_four_controls_decides(tmp_path):
+    swapped = {control: with_control(PLAIN, control, PAPERS) for control in PLAIN.rules}
+    rows = play("CALL-PLAIN", suite=TINY, named=swapped, folder=tmp_path).to_pylist()
+    metrics = {
+        name: [[row[metric] for metric in WHOLE.metric if not metric.startswith("delay_p")] for row in rows if row["system"] == name]
+        for name in ("CALL-PLAIN", *swapped)
+    }
+    assert [name for name in swapped if metrics[name] == metrics["CALL-PLAIN"]] == []
+    assert all(row["taken_share"] > -0.5 and 0.0 <= row["video_on_time"] <= 1.0 for row in rows)
+    headings, lines = swaps("CALL-PLAIN", "CALL-PAPERS", TINY, tmp_path)
+    assert headings[0] == "difference" and [line[0] for line in lines[1:5]] == [f"+ {control}" for control in PLAIN.rules]
+    assert len(lines) == 9 and all(len(line) == len(headings) for line in lines)
