@@ -6,9 +6,10 @@ from vcgym.baselines.rule import Control, require_rule
 from vcgym.envs.call.controllers import Agent, Commanded
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
-from vcgym.envs.call.sender.uplink import UplinkBatch
+from vcgym.envs.call.sender.uplink import LOG_PACKETS, UplinkBatch
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
+from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -63,7 +64,7 @@ class CallVectorEnv(PathsVectorEnv):
         if receiver is not None:
             require_rule("receiver", receiver, Control.LAG, Control.TARGET)
         _require_agent(uplink, router=router, receiver=receiver, rate=rate, order=order)
-        self._uplink = uplink
+        self._uplink, self._logs = uplink, bool(arguments.get("log"))
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
         controls = Controls(path=router is None, lag=receiver is None, at_arrivals=False, interval=interval)
         controllers = Agent(interval) if router is None else router, Commanded() if receiver is None else receiver
@@ -72,7 +73,8 @@ class CallVectorEnv(PathsVectorEnv):
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:
             return NO_UPLINK
-        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **self._sender)
+        kept = {"log_packets": LOG_PACKETS, "seconds": scenario.packets * SLOT_US * 1e-6} if self._logs else {}
+        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **kept, **self._sender)
 
 
 def _require_agent(uplink: Any, **rules: Any) -> None:

@@ -31,7 +31,7 @@ class SuiteStage(NamedTuple):
         name: name of the stage, unique.
         controls: controllers that it has, as in `vcgym.baselines.systems.CONTROLS`.
         columns: columns of its rows, and their display.
-        envs: ids of the environments whose agents play it alone, that of a user's own policy first.
+        envs: ids of the environments whose agents play it, with the stages before it, that of a user's own policy first.
         tuned_apart: True if a rule tuned on another scenario is no reference.
     """
 

@@ -101,8 +101,8 @@ class Suite(NamedTuple):
 
     @property
     def envs(self) -> tuple[str, ...]:
-        """Ids of the environments whose agents play its calls, that of a user's own policy first; none with several stages."""
-        return self.stages[0].envs if len(self.stages) == 1 else ()
+        """Ids of the environments whose agents play its calls, that of a user's own policy first: those of the last stage."""
+        return self.stages[-1].envs
 
 
 PACKETS = 6000

@@ -21,7 +21,6 @@ AFTER_SENDER = CALL._replace(
     published=("CALL-PLAIN", "CALL-PAPERS"),
     anchors=None,
     drawn=("CALL-PLAIN", "CALL-PAPERS", "CALL-LEARNED"),
-    takes_agents=False,
     footnote=f"{CALL.footnote} Video on time, utility and delivered: over bottleneck and path together, from capture to arrival. Taken: "
     "share of what all flows deliver, beyond an equal one.",
 )  # fmt: skip

@@ -31,6 +31,7 @@ from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARI
 
 # One packet per slot: 64 kbit/s of voice, plus the headers of vcgym.network.bottleneck.sources.Audio.
 AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
+LOG_PACKETS = 1 << 16  # packets of a call that `UplinkBatch.played` needs: two minutes at 4 Mbit/s
 
 
 @kernel

@@ -1,4 +1,5 @@
-"""Calls over a shared bottleneck and then paths: systems of router, receiver, rate and scheduler.
+"""Calls over a shared bottleneck and then paths: systems of router, receiver, rate and scheduler,
+and agents of `vcgym/Call-v0` with `uplink`.
 
 A scenario is named PATHS+UPLINK, such as wonderproxy+rate; the stratum of a part is the kind of bottleneck. Strata of the paths are sampled
 with the declared weights. A world is that of `vcgym/Call-v0` with `uplink` and the same seed.
@@ -6,7 +7,9 @@ with the declared weights. A world is that of `vcgym/Call-v0` with `uplink` and 
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.envs.call.sender.uplink import uplink_seed
@@ -14,7 +17,15 @@ from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.links_hash import links_hash
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay, conditions
 from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
-from vcgym.leaderboard.evaluation.rollouts.whole_rollout import WholeRollout, WholeScenario, WholeWorld, play_whole
+from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
+from vcgym.leaderboard.evaluation.rollouts.whole_rollout import (
+    WholeRollout,
+    WholeScenario,
+    WholeWorld,
+    play_whole,
+    play_whole_agent,
+    whole_envs,
+)
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import pair_cdfs
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, metrics
@@ -63,6 +74,15 @@ class WholePlay(Play):
     ) -> Iterator[WholeRollout]:  # fmt: skip
         for system in systems:
             yield play_whole(system, scenario, draws, threads)
+
+    def play_agent(
+        self, agent: PublishedAgent | LocalAgent, policy: Policy, part: Part, scenario: WholeScenario, which: WorldKeys, threads: int
+    ) -> WholeRollout:  # fmt: skip
+        return play_whole_agent(agent, policy, scenario, self.draw(part, scenario, which), threads)
+
+    @unlock_test_split()
+    def envs(self, agent: LocalAgent, part: Part, scenario: WholeScenario) -> Any:
+        return whole_envs(agent, scenario, 1, part.split, observation=agent.own.reads)
 
     def rows(self, part: Part, scenario: WholeScenario, which: WorldKeys, rollout: WholeRollout) -> PlayedRows:
         heard = rows(rollout.played, **conditions(scenario.paths))

@@ -1,22 +1,25 @@
-"""Play a system of four controls on given worlds: a shared bottleneck, then paths. Same worlds, same seeds: paired."""
+"""Play systems of four controls and agents on given worlds: a shared bottleneck, then paths. Same worlds, same seeds: paired."""
 
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
+from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.sender.batch import PlayedFlow
-from vcgym.envs.call.sender.uplink import UplinkBatch
+from vcgym.envs.call.sender.uplink import LOG_PACKETS, UplinkBatch
+from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
+from vcgym.leaderboard.evaluation.rollouts.rollout import call_envs
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
-
-MAX_PACKETS = 1 << 16  # capacity of a call's log
 
 
 class WholeScenario(NamedTuple):
@@ -47,7 +50,7 @@ class WholeRollout(NamedTuple):
         played: audio of each call, packet by packet.
         flows: sender of each call.
         others_bytes: bytes that each other flow of each call's bottleneck delivered.
-        decision_us: time per packet of audio.
+        decision_us: time per packet of audio for rules, per `predict` and call for agents.
         wall_clock_s: time of all calls.
     """
 
@@ -73,7 +76,7 @@ def play_whole(system: System, scenario: WholeScenario, worlds: Sequence[WholeWo
     """
     uplink = UplinkBatch(
         len(worlds), scenario.paths.paths, scenario.uplink, system.rate, system.scheduler, system.pacing or 0.0,
-        keeps_order=scenario.paths.mode == "correlated", log_packets=MAX_PACKETS, seconds=scenario.paths.packets * SLOT_US * 1e-6,
+        keeps_order=scenario.paths.mode == "correlated", log_packets=LOG_PACKETS, seconds=scenario.paths.packets * SLOT_US * 1e-6,
     )  # fmt: skip
     batch = CallBatch(scenario.paths, len(worlds), system.router, system.receiver, log=True, threads=threads, uplink=uplink)
     for row, world in enumerate(worlds):
@@ -82,6 +85,49 @@ def play_whole(system: System, scenario: WholeScenario, worlds: Sequence[WholeWo
     began = time.perf_counter()
     batch.play(np.arange(len(worlds)))
     took_s = time.perf_counter() - began
-    rows = range(len(worlds))
-    flows, others = [uplink.played(row) for row in rows], [uplink.sending.others_bytes(row) for row in rows]
+    flows, others = _senders(uplink, range(len(worlds)))
     return WholeRollout(batch.played(), flows, others, 1e6 * took_s / (len(worlds) * scenario.paths.packets), took_s)
+
+
+def whole_envs(agent: PublishedAgent | LocalAgent, scenario: WholeScenario, num_envs: int, split: str, **others: Any) -> Any:
+    """Return the environments of an agent on worlds of a scenario; a call that is over starts again."""
+    arguments = dict(agent.arguments) | {"uplink": scenario.uplink, "autoreset_mode": AutoresetMode.NEXT_STEP, **others}
+    return call_envs(agent.env, scenario.paths, num_envs, split, **arguments)
+
+
+@unlock_test_split()
+def play_whole_agent(
+    agent: PublishedAgent | LocalAgent, policy: Policy, scenario: WholeScenario, worlds: Sequence[WholeWorld], threads: int = 1
+) -> WholeRollout:  # fmt: skip
+    """Play an agent of `vcgym/Call-v0` with `uplink` on each world of one kind; for the rest see `play_whole`."""
+    envs = whole_envs(agent, scenario, len(worlds), worlds[0].split, threads=threads, observation=policy.reads, log=True)
+    pairs = [world.paths.pair for world in worlds]
+    for pair in sorted(set(pairs)):
+        options = {"pair": pair, "kind": worlds[0].kind, "reset_mask": np.array([other == pair for other in pairs])}
+        observation, _ = envs.reset(seed=[world.seed for world in worlds], options=options)
+    played, flows, others = envs.played(), dict[int, PlayedFlow](), dict[int, list[int]]()
+    began = time.perf_counter()
+
+    def keep(done: NDArray[np.int64]) -> None:
+        _copy_rows(played, envs.played(), done)
+        for row, flow, of_others in zip(done.tolist(), *_senders(envs.unwrapped.uplink, done.tolist()), strict=True):
+            flows[row], others[row] = flow, of_others
+
+    decision_us = play(policy, envs, observation, keep).decision_us
+    envs.close()
+    rows = range(len(worlds))
+    return WholeRollout(played, [flows[row] for row in rows], [others[row] for row in rows], decision_us, time.perf_counter() - began)
+
+
+def _senders(uplink: UplinkBatch, rows: Iterable[int]) -> tuple[list[PlayedFlow], list[list[int]]]:
+    """Return the finished sender of each of `rows`, and the bytes that each other flow delivered."""
+    rows = list(rows)
+    return [uplink.played(row) for row in rows], [uplink.sending.others_bytes(row) for row in rows]
+
+
+def _copy_rows(to: Played, finished: Played, rows: NDArray[np.int64]) -> None:
+    """Copy the finished calls in `rows`."""
+    names = "path", "arrived_us", "emitted_us", "flushed", "played_us", "windows"
+    arrays = [(getattr(to, name), getattr(finished, name)) for name in names]
+    for kept, now in (*arrays, *zip(to.totals, finished.totals, strict=True)):
+        kept[rows] = now[rows]

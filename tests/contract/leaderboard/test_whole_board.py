@@ -7,6 +7,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.systems import load_system
+from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.stages import AFTER_SENDER, CASES, CONFERENCE, ORDERED, PATHS, SENDER
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
@@ -89,3 +90,21 @@ def test_each_of_the_four_controls_decides(tmp_path):
     headings, lines = swaps("CALL-PLAIN", "CALL-PAPERS", TINY, tmp_path)
     assert headings[0] == "difference" and [line[0] for line in lines[1:5]] == [f"+ {control}" for control in PLAIN.rules]
     assert len(lines) == 9 and all(len(line) == len(headings) for line in lines)
+
+
+class FirstScheduler:
+    """Sets only the order, and keeps the scheduler of the plain call."""
+
+    reads, options = "features", {"router": PLAIN.router, "receiver": PLAIN.receiver, "rate": PLAIN.rate, "pacing": PLAIN.pacing}
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        return np.zeros(len(observation), np.int64), state
+
+
+@pytest.mark.long
+def test_an_agent_that_acts_as_the_rules_has_their_rows(tmp_path):
+    agent = local_agent(FirstScheduler(), TINY, prepare(TINY))
+    rows = play("CALL-PLAIN", suite=TINY, named={"same": agent}, folder=tmp_path).to_pylist()
+    of_each = [[[row[name] for name in WHOLE.metric] for row in rows if row["system"] == system] for system in ("CALL-PLAIN", "same")]
+    assert np.array_equal(np.array(of_each[0], object).astype(str), np.array(of_each[1], object).astype(str))
+    assert {row["kind"] for row in rows} == {"rule", "local"}
