@@ -111,8 +111,10 @@ class System:
 
     @property
     def plays(self) -> str:
-        """Type of its simulation: calls over "paths", calls over a "bottleneck" without paths, or a "conference"."""
-        return next((part for part in (CONFERENCE, PATHS) if self.of(part)), BOTTLENECK)
+        """Kind of its calls: over "paths", over a "bottleneck" without paths, "whole" calls over both, or a "conference"."""
+        if self.of(CONFERENCE):
+            return CONFERENCE
+        return BOTTLENECK if not self.of(PATHS) else "whole" if self.of(BOTTLENECK) else PATHS
 
 
 def _control_of(rule: Any) -> Control | None:
@@ -151,7 +153,8 @@ def load_system(name: str) -> System:
     if name not in system_names():
         raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
     if name in _files():
-        return _parsed(f"conf/system/{name}.yaml", _files()[name].read_text(encoding="utf-8"))
+        system = _parsed(f"conf/system/{name}.yaml", _files()[name].read_text(encoding="utf-8"))
+        return system.replace(trained_packets=sum(load_system(one).trained_packets for one in _taken_from(name)))
     if name in tuned_names():
         return build_system(f"data/tuned/{name}.json", _read_tuned(name).system)
     return learned_system(zoo(), name)
@@ -179,8 +182,17 @@ def load_study(name: str) -> dict[str, Any]:
 
 
 def tuning_trials(name: str) -> int:
-    """Return the number of tuning trials of system `name`; 0 for published constants."""
-    return int(load_study(name)["budget"]["trials"]) if name in tuned_names() else 0
+    """Return the number of tuning trials of system `name`, and of those whose rules it takes; 0 for published constants."""
+    if name in tuned_names():
+        return int(load_study(name)["budget"]["trials"])
+    return sum(map(tuning_trials, _taken_from(name)))
+
+
+def _taken_from(name: str) -> list[str]:
+    """Return the names of the systems whose rules a system takes."""
+    written = yaml.safe_load(_files()[name].read_text(encoding="utf-8")) if name in _files() else {}
+    named = [value for value in written.values() if isinstance(value, str)] if isinstance(written, Mapping) else []
+    return list(dict.fromkeys(named))
 
 
 def description(name: str) -> str:
@@ -222,6 +234,15 @@ def _check(system: System) -> None:
         require_rule(name, params, Control(name))
 
 
+def _rule(written: Any, name: str) -> Any:
+    """Return the rule of a control: as a mapping describes it, or that of a system by its name; with the rate comes its pacing."""
+    if isinstance(written, str) and written in system_names():
+        if name not in (rules := load_system(written).rules):
+            raise ValueError(f"{name} = {written!r}: that system has {', '.join(rules)}")
+        return rules[name]
+    return rule_from(written, name)
+
+
 def build_system(file: str, written: Any) -> System:
     """Return the system that a mapping of controls describes; errors name `file`.
 
@@ -234,7 +255,10 @@ def build_system(file: str, written: Any) -> System:
         named = renamed(written, file)
         if unknown := sorted(map(str, named.keys() - {*CONTROLS, "pacing"})):
             raise ValueError(f"unknown keys {unknown}")
-        system = System(**{name: value if name == "pacing" else rule_from(value, name) for name, value in named.items()})
+        system = System(**{name: value if name == "pacing" else _rule(value, name) for name, value in named.items()})
+        rate = named.get("rate")
+        if isinstance(rate, str) and "pacing" not in named:
+            system = system.replace(pacing=load_system(rate).pacing)
         _check(system)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}; allowed: {', '.join(CONTROLS)}, each _target_ and its parameters, and pacing") from error

@@ -3,7 +3,7 @@
 For suites over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. do=add adds
 the submission in `folder`. do=verify recomputes the agents' scores from their actions, and fails if one differs. do=page writes one page
 for all suites with results in the same parent folder. do=fairness lets calls share a bottleneck. do=courses draws systems in the test cases
-of RMCAT, or on the dumbbell if the suite is of conferences.
+of RMCAT, or on the dumbbell if the suite is of conferences. do=swaps says which control explains the difference of two systems.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,6 +33,7 @@ from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
+from vcgym.leaderboard.swaps import swaps
 from vcgym.scripts.console.command import command
 
 
@@ -66,6 +67,9 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         for name, system in systems_of(of, config.systems).items():
             for picture in draw_courses_of(of, name, system, config.folder):
                 console.print(f"Picture: {picture}", soft_wrap=True)
+    elif config.do == "swaps":
+        first, second = systems_of(suite, config.systems)
+        _print_rows(*swaps(first, second, suite, config.folder, config.threads), console)
     else:
         _play(config, suite, console)
 

@@ -8,9 +8,10 @@ from vcgym.baselines.controls.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
-from vcgym.envs.call.sender.uplink import UplinkBatch
+from vcgym.envs.call.sender.uplink import LOG_PACKETS, UplinkBatch
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -63,7 +64,7 @@ class CallVectorEnv(PathsVectorEnv):
     ) -> None:
         rules = {Control.PATH: path, Control.PLAYOUT: playout, Control.RATE: rate, Control.ORDER: order}
         _require_agent(uplink, rules)
-        self._uplink = uplink
+        self._uplink, self._logs = uplink, bool(arguments.get("log"))
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
         setters = {control: in_place_of(control, CENTRAL) if rules[control] is None else rules[control] for control in controls_of(PATHS)}
         controls = tuple(control for control in setters if rules[control] is None)
@@ -72,7 +73,8 @@ class CallVectorEnv(PathsVectorEnv):
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:
             return NO_UPLINK
-        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **self._sender)
+        kept = {"log_packets": LOG_PACKETS, "seconds": scenario.packets * SLOT_US * 1e-6} if self._logs else {}
+        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **kept, **self._sender)
 
 
 def _require_agent(uplink: Any, rules: dict[Control, Any]) -> None:

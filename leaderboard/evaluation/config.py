@@ -22,11 +22,12 @@ class LeaderboardConfig(Config):
         do: run: play the suite; add: add a submission and play its calls; verify: check the agents' scores by replaying their actions;
             page: write one page over all suites with results in the same parent folder; fairness: let calls of each rate rule share a
             bottleneck, or `systems` and `agents` with each rule, CUBIC and their like; courses: draw `systems` over time, in each case of
-            rmcat-v0, or of suite rmcat-v1, or with suite conference-v0 on the dumbbell.
+            rmcat-v0, or of suite rmcat-v1, or with suite conference-v0 on the dumbbell; swaps: say which control explains the difference of
+            two `systems`, by taking one control at a time from the other.
         list: only print the systems that play the suite, with their rules, parameters and sources.
         suite: quick-v2, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
-            rmcat-v0, rmcat-v1; conference-v0; or replay, rate-replay for your own traces, fitted for a scenario file fitted to them. See
-            docs/rank.md.
+            rmcat-v0, rmcat-v1; whole-v0; conference-v0; or replay, rate-replay for your own traces, fitted for a scenario file fitted to
+            them. See docs/rank.md.
         traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
             `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym-data do=fit` wrote.
         packets: with suite=replay or fitted, length of the calls in slots of 10 ms.
@@ -48,7 +49,7 @@ class LeaderboardConfig(Config):
         ray: cluster to play on, regardless of `workers`; no effect on the results.
     """
 
-    do: Literal["run", "add", "verify", "page", "fairness", "courses"] = "run"
+    do: Literal["run", "add", "verify", "page", "fairness", "courses", "swaps"] = "run"
     list: Literal["systems"] | None = None
     suite: str = "quick-v2"
     traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None
@@ -90,6 +91,8 @@ class LeaderboardConfig(Config):
             trains = self.suite == "replay" and self.train is not None
             if self.traces is None or self.suite == FITTED or trains or self.agent or self.agents:
                 raise ValueError("split is 'all'; allowed: with traces=FOLDER, train=null and no agents, which could be of these traces")
+        if self.do == "swaps" and len(self.systems or ()) != 2:
+            raise ValueError(f"systems is {self.systems}; allowed with do=swaps: two names, such as [CALL-PLAIN,CALL-LEARNED]")
         return self
 
     def played_suite(self) -> Suite:

@@ -13,7 +13,7 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
 
 FORMS = ("relative", "discrete", "continuous")
-_CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads", "max_episode_steps", "seconds", "send_queue"}
+_CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads", "max_episode_steps", "seconds", "send_queue", "uplink"}
 
 
 def env_of(suite: Suite) -> str:

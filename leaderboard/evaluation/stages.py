@@ -4,7 +4,7 @@
     PATHS        paths and a receiver: path and playout
     CONFERENCE   several calls whose media share links: trees
 
-ORDERED and CASES are the sender as other suites rank and measure it.
+ORDERED and CASES are the sender as other suites rank and measure it; AFTER_SENDER are paths behind a sender.
 """
 
 from collections.abc import Sequence
@@ -17,11 +17,13 @@ from vcgym.leaderboard.evaluation.plays.bottleneck import BottleneckPlay, CasesP
 from vcgym.leaderboard.evaluation.plays.conferences import ConferencePlay
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.plays.whole import WholePlay
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, ORDER_ENV, RATE_ENV
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns, with_columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE as CONFERENCE_COLUMNS
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
+from vcgym.leaderboard.results.whole_columns import AFTER_SENDER as AFTER_SENDER_COLUMNS
 
 
 class SuiteStage(NamedTuple):
@@ -31,7 +33,7 @@ class SuiteStage(NamedTuple):
         name: name of the stage, unique.
         controls: controls that it has.
         columns: columns of its rows, and their display.
-        envs: ids of the environments whose agents play it alone, that of a user's own policy first.
+        envs: ids of the environments whose agents play it, with the stages before it, that of a user's own policy first.
         tuned_apart: True if a rule tuned on another scenario is no reference.
     """
 
@@ -46,6 +48,7 @@ PATHS = SuiteStage("paths", controls_of(control.PATHS), CALL, (AGENT_ENV,))
 SENDER = SuiteStage("sender", controls_of(control.BOTTLENECK), RATE, (RATE_ENV, ORDER_ENV), tuned_apart=True)
 ORDERED = SENDER._replace(name="ordered", columns=ORDER, envs=(ORDER_ENV, RATE_ENV))
 CASES = SENDER._replace(name="cases", columns=RMCAT, envs=())
+AFTER_SENDER = PATHS._replace(name="paths after a sender", columns=AFTER_SENDER_COLUMNS)
 CONFERENCE = SuiteStage("conference", controls_of(control.CONFERENCE), CONFERENCE_COLUMNS)
 
 _PLAYS: dict[tuple[str, ...], Play] = {
@@ -54,6 +57,7 @@ _PLAYS: dict[tuple[str, ...], Play] = {
     (ORDERED.name,): BottleneckPlay(),
     (CASES.name,): CasesPlay(),
     (CONFERENCE.name,): ConferencePlay(),
+    (SENDER.name, AFTER_SENDER.name): WholePlay(),
 }
 
 
@@ -70,5 +74,5 @@ def play_of(stages: Sequence[SuiteStage]) -> Play:
 
 
 def columns_of_stages(stages: Sequence[SuiteStage]) -> Columns:
-    """Return the sum of the columns of the stages; the first one ranks."""
-    return reduce(with_columns, (stage.columns for stage in stages))
+    """Return the sum of the columns of the stages; the last one, which the listener hears, ranks."""
+    return reduce(with_columns, (stage.columns for stage in reversed(stages)))

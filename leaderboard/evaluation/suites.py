@@ -13,6 +13,7 @@ calls-v0        every kind of `calls`, 30 calls each
 rmcat-v0        every kind of `rmcat`, the test cases of RFC 8867 and RFC 8869, 30 runs each
 rmcat-v1        every kind of `rmcat-extended`, those that rmcat-v0 leaves out, 12 runs each
 conference-v0   every kind of `conference`, 12 worlds each
+whole-v0        calls over a shared bottleneck and relay paths: kinds of `rate` and `calls` before `wonderproxy`, 40 calls each
 rate-v0         every kind of `rate`, and of `rate-measured` if its traces are available, 30 calls each
 replay          your own traces, one per path (`replay_suite`)
 rate-replay     your own capacity traces
@@ -28,7 +29,17 @@ import pyarrow as pa
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.leaderboard.evaluation.part import FITTED, Part
 from vcgym.leaderboard.evaluation.plays.play import Play
-from vcgym.leaderboard.evaluation.stages import CASES, CONFERENCE, ORDERED, PATHS, SENDER, SuiteStage, columns_of_stages, play_of
+from vcgym.leaderboard.evaluation.stages import (
+    AFTER_SENDER,
+    CASES,
+    CONFERENCE,
+    ORDERED,
+    PATHS,
+    SENDER,
+    SuiteStage,
+    columns_of_stages,
+    play_of,
+)
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.files import columns_with
 from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
@@ -49,6 +60,7 @@ MEASURED = "rate-measured"
 
 _FOLDERS = {"leo": LEO, MEASURED: BANDWIDTH}
 """Scenario -> folder of the data root without which it cannot be played."""
+
 
 class Suite(NamedTuple):
     """Parts, ranked by mode, and the stages of their calls.
@@ -81,7 +93,7 @@ class Suite(NamedTuple):
 
     @property
     def play(self) -> Play:
-        """What plays its calls.
+        """Play of its calls.
 
         Raises:
             ValueError: no calls have these stages.
@@ -90,8 +102,8 @@ class Suite(NamedTuple):
 
     @property
     def envs(self) -> tuple[str, ...]:
-        """Ids of the environments whose agents play its calls, that of a user's own policy first; none with several stages."""
-        return self.stages[0].envs if len(self.stages) == 1 else ()
+        """Ids of the environments whose agents play its calls, that of a user's own policy first: those of the last stage."""
+        return self.stages[-1].envs
 
 
 PACKETS = 6000
@@ -130,6 +142,18 @@ _KINDS = {
 
 def _each_kind(*scenarios: str, runs: int = RUNS) -> tuple[Part, ...]:
     return tuple(Part(scenario, BOTTLENECK, runs, stratum=kind) for scenario in scenarios for kind in _KINDS[scenario])
+
+
+_WHOLE = ("CALL-LEARNED", "CALL-PAPERS", "CALL-PLAIN", "CALL-REFERENCE", "CALL-TUNED")
+_WHOLE_SEEDS = 8  # worlds of each of the five pairs, for each kind of bottleneck: 240 in all
+
+
+def _whole(uplink: str, kinds: Sequence[str], first: int) -> tuple[Part, ...]:
+    """Return one part per kind of bottleneck before the paths between measured places; seeds are above those of other suites."""
+    return tuple(
+        Part(f"wonderproxy+{uplink}", "correlated", _WHOLE_SEEDS, stratum=kind, first_seed=(40 + first + number) * _APART)
+        for number, kind in enumerate(kinds)
+    )
 
 
 _VERSIONED = (
@@ -178,6 +202,14 @@ _VERSIONED = (
         0,
         tuple(Part(CONFERENCES, CONFERENCES, CONFERENCE_WORLDS, stratum=kind) for kind in ConferenceScenario.kinds),
         (CONFERENCE,),
+    ),
+    Suite(
+        "whole",
+        "v0",
+        PACKETS,
+        (*_whole("rate", ("steps", "cellular", "cubic", "wifi"), first=0), *_whole("calls", ("gcc", "mixed"), first=4)),
+        (SENDER, AFTER_SENDER),
+        _WHOLE,
     ),
 )
 

@@ -1,8 +1,8 @@
 """Columns of result rows: identity of the call, measured metrics, and their display on a board.
 
-A suite has one `Columns`: `call_columns.CALL` for calls over paths, `sender_columns.RATE` or `ORDER` for calls over a bottleneck. Metrics,
-files, tables and the report page use it. Names follow the project's vocabulary and include units; shares are in 0..1 in files and shown in
-percent.
+The `Columns` of a suite are the sum of those of its stages (`with_columns`): `call_columns.CALL` of paths, `sender_columns.RATE` or `ORDER`
+of a bottleneck. Metrics, files, tables and the report page use them. Names follow the project's vocabulary and include units; shares are in
+0..1 in files and shown in percent.
 """
 
 import math
@@ -165,21 +165,16 @@ class Columns(NamedTuple):
 
 
 def with_columns(first: Columns, second: Columns) -> Columns:
-    """Return the columns of both: those of `first`, which ranks, then those of `second` whose names are new."""
+    """Return the columns of both, shown as those of `first`, which ranks; a metric that both have is that of `first`."""
     new = tuple(column for column in second.metrics if column.name not in first.metric)
     names = {column.name for column in new}
-
-    def only_new(groups: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return tuple((heading, of_group) for heading, of_group in groups if names >= set(of_group))
-
+    groups = [(heading, tuple(name for name in of_group if name in names)) for heading, of_group in second.groups]
     return first._replace(
         identity=first.identity | second.identity,
         conditions=first.conditions | second.conditions,
         metrics=(*first.metrics, *new),
-        headline=(*first.headline, *only_new(second.headline)),
         details=(*first.details, *(name for name in second.details if name in names)),
-        groups=(*first.groups, *only_new(second.groups)),
-        oracles=(*first.oracles, *second.oracles),
+        groups=(*first.groups, *((heading, of_group) for heading, of_group in groups if of_group)),
     )
 
 

@@ -18,6 +18,7 @@ from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
+from vcgym.leaderboard.results.whole_columns import WHOLE
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import shown
@@ -166,7 +167,7 @@ def read_results(path: Path) -> pa.Table:
 def columns_with(names: Iterable[str]) -> Columns:
     """Return the columns of the suites whose mark is among the `names` of a file's columns; without a mark, those of calls over paths."""
     known = set(names)
-    return next((columns for columns in (RMCAT, RATE, CONFERENCE) if columns.mark in known), CALL)
+    return next((columns for columns in (WHOLE, RMCAT, RATE, CONFERENCE) if columns.mark in known), CALL)
 
 
 def read_with_oracles(folder: Path) -> pa.Table:

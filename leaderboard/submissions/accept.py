@@ -54,6 +54,8 @@ def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
         RefusedError: naming the file, what is wrong, and what is allowed.
     """
     submission = read(folder)
+    if not observed:
+        raise RefusedError(folder, "is for a suite without trial calls", "suites of calls over paths or over a bottleneck alone")
     if submission.published.env != env:
         raise RefusedError(folder / CARD, f"describes a model for {submission.published.env}", f"{env}, as the suite has")
     try_submission(folder / submission.card.weights, submission.published.files, observed)

@@ -238,6 +238,19 @@ class SendingBatch(Batch):
                 found.append(PlayedFlow(flow_link, log, totals, index, others.tables.targets[index], flow.starts_s, flow.backwards))
         return found
 
+    def others_bytes(self, row: int) -> list[int]:
+        """Return the bytes that each other flow of one row delivered: a call's as received, another's as it left the queue."""
+        link, others, found = self.links[row], self.tables.others, list[int]()
+        assert link is not None
+        delivered = _totals(others.senders).bytes_delivered if isinstance(others, OtherCalls) else np.zeros((0, 2), np.int64)
+        for f, flow in enumerate(link.flows):
+            of_flow = self.tables.dumbbell.flows.flow[row, f]
+            if isinstance(flow, OtherCall):
+                found.append(int(delivered[row * self.calls + sum(isinstance(one, OtherCall) for one in link.flows[:f])].sum()))
+            else:
+                found.append(int(of_flow["size_bytes"] * (of_flow["sent"] - of_flow["dropped"])))
+        return found
+
     def log_of_other(self, row: int, call: int) -> NDArray[np.void]:
         """Return the same for other call number `call` of one row, in time of the first call.
 

@@ -129,6 +129,8 @@ def _depart(sender, calls, routing, s):
                 if not send(calls, s, packet, path, arrives_us):
                     arrives_us = np.int64(LOST)
             flight.arrived_us[s, index] = arrives_us
+            if departures.next[s] < sender.tables.log.shape[1]:
+                sender.tables.log[s, departures.next[s]].arrived_us = arrives_us
         departures.next[s] += 1
 
 

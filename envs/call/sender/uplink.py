@@ -16,8 +16,9 @@ from vcgym.envs.call.features.sender.remote import observe_remote, remote_featur
 from vcgym.envs.call.features.sender.remote_records import show_remote_feedback
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.paths.feed import clear_commands
-from vcgym.envs.call.sender.batch import PACING, SendingBatch
+from vcgym.envs.call.sender.batch import PACING, PlayedFlow, SendingBatch
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers
+from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
 from vcgym.envs.call.sender.onto_paths import COMMANDED, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
@@ -33,6 +34,7 @@ from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARI
 
 # One packet per slot: 64 kbit/s of voice, plus the headers of vcgym.network.bottleneck.sources.Audio.
 AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
+LOG_PACKETS = 1 << 16  # packets of a call that `UplinkBatch.played` needs: two minutes at 4 Mbit/s
 
 
 @kernel
@@ -43,6 +45,11 @@ def _start(uplink, s, start_bps, to_sender_us):
     remote.answer_rate = remote.answer_order = 0
     uplink.tables.departures.next[s] = uplink.tables.departures.settled[s] = 0
     prepare(uplink, s, to_sender_us)
+
+
+def uplink_seed(seed: int) -> int:
+    """Return the seed of a call's bottleneck; a key of its own, since the seed itself is used for the paths."""
+    return int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO))
 
 
 class UplinkBatch:
@@ -57,6 +64,8 @@ class UplinkBatch:
         pacing: pacing factor relative to the target; 0: spaced by the mean packet size.
         keeps_order: True if packets keep their order within a path.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
+        log_packets: number of packets of each call kept for `played`.
+        seconds: length of the longest call, for `played`.
     """
 
     def __init__(
@@ -69,6 +78,8 @@ class UplinkBatch:
         pacing: float = PACING,
         keeps_order: bool = True,
         data: str | None = None,
+        log_packets: int = 0,
+        seconds: float = 0.0,
     ) -> None:
         if isinstance(scenario, str):
             one_of("uplink", scenario, SENDING_SCENARIOS)
@@ -83,18 +94,9 @@ class UplinkBatch:
         self.controls = tuple(control for control, rule in ((Control.RATE, rate), (Control.ORDER, order)) if rule is None)
         self._sets_rate, self._orders = rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions,
-            rate_setter,
-            order_setter,
-            world.traces,
-            world.flows,
-            world.series,
-            pacing,
-            seconds=0.0,
-            calls=world.calls,
-            rates=rates_of(world),
-            followed_by_paths=True,
-        )
+            sessions, rate_setter, order_setter, world.traces, world.flows, world.series, pacing, log_packets, seconds,
+            calls=world.calls, rates=rates_of(world), followed_by_paths=True,
+        )  # fmt: skip
         remote = np.zeros(sessions, COMMANDED)
         remote["keeps_order"] = keeps_order
         self.senders = self.sending.senders
@@ -119,8 +121,7 @@ class UplinkBatch:
         self.scenario.draw(split, 0, kind)
 
     def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
-        # A key of its own, since the seed itself is used for the paths.
-        self.links[row] = self.scenario.draw(split, int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO)), kind)
+        self.links[row] = self.scenario.draw(split, uplink_seed(seed), kind)
 
     def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None:
         link = self.links[row]
@@ -178,3 +179,16 @@ class UplinkBatch:
 
     def kind(self, row: int) -> str:
         return self._kinds[row]
+
+    def played(self, row: int) -> PlayedFlow:
+        """Return a finished call from capture to the end of its paths; needs `log_packets` and `seconds`.
+
+        Raises:
+            OverflowError: the call sent more packets than are kept.
+        """
+        link, log = self.sending.links[row], self.sending.log(row)
+        assert link is not None
+        if len(log) >= self.sending.tables.log.shape[1]:
+            raise OverflowError(f"{link.name}: more than {self.sending.tables.log.shape[1]} packets were sent")
+        log["arrived_us"][log["arrived_us"] == NOT_YET] = LOST
+        return PlayedFlow(link, log, self.sending.totals(), row, self.sending.tables.targets[row], 0.0, False)

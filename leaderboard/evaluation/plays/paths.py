@@ -76,10 +76,6 @@ class PathsPlay(Play):
         return call_envs(agent.env, scenario, 1, part.split, observation=agent.own.reads, **dict(agent.arguments))
 
     def rows(self, part: Part, scenario: Scenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
-        conditions = {
-            "env": AGENT_ENV, "packets": scenario.packets, "latency_from_rtt": "full" if scenario.share_of_rtt == 1.0 else "half",
-            "clocked_input": "arrival", "delay_impairment": "reduced",
-        }  # fmt: skip
         kept = watched(self.worlds(part, scenario))
         timelines = [
             {"row": s, "path_names": list(scenario.layout.path_names), **timeline(rollout.played, s)}
@@ -87,7 +83,15 @@ class PathsPlay(Play):
             if world in kept
         ]
         delays = pair_cdfs(rollout.played, [pair for pair, _ in which])
-        return PlayedRows(rollout.strata, rows(rollout.played, **conditions), delays, timelines, rollout.actions)
+        return PlayedRows(rollout.strata, rows(rollout.played, **conditions(scenario)), delays, timelines, rollout.actions)
+
+
+def conditions(scenario: Scenario) -> dict[str, Any]:
+    """Return the identity columns that calls over paths have."""
+    return {
+        "env": AGENT_ENV, "packets": scenario.packets, "latency_from_rtt": "full" if scenario.share_of_rtt == 1.0 else "half",
+        "clocked_input": "arrival", "delay_impairment": "reduced",
+    }  # fmt: skip
 
 
 def _logged(agent: PublishedAgent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.rollouts.whole_rollout import WholeScenario
 from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED
 from vcgym.network.scenarios.bottleneck.rate_worlds import SETS
@@ -49,6 +50,11 @@ def _(scenario: SendingScenario, known: dict[str, Card]) -> list[Card]:
     if scenario.name == MEASURED:
         return _set_cards()
     return [card for card in known.values() if scenario.name == "rate" and card.name == GENERATED]
+
+
+@_cards.register
+def _(scenario: WholeScenario, known: dict[str, Card]) -> list[Card]:
+    return [*_cards(scenario.paths, known), *_cards(scenario.uplink, known)]
 
 
 @_cards.register

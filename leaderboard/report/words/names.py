@@ -21,6 +21,9 @@ FAMILIES = {
     "ALLOCATOR": "Celerity with a smooth cut and searched constants", "CELERITY": "Celerity, trees and rates by loss and delay",
     "MUTUALCAST": "Mutualcast, trees through one receiver",
     "SIMULCAST": "a copy to every receiver", "SFU": "a selective forwarding unit",
+    "CALL-PLAIN": "a plain WebRTC call: direct path, NetEQ, GCC, first in, first out", "CALL-PAPERS": "VCRoute, WMJitter, GCC and SBPN",
+    "CALL-TUNED": "VCRoute, WMJitter, GCC and SBPN, tuned", "CALL-REFERENCE": "the best tuned rule of each control",
+    "CALL-LEARNED": "a learned rule for each control",
     "SBPN": "scheduling by priority and expiry, over TFRC", "UNMOD": "TFRC, first in, first out", "FIXED": "a fixed bitrate",
 }  # fmt: skip
 """First code of a name -> what the system routes or sends by."""
@@ -76,7 +79,7 @@ def codes(names: Iterable[str]) -> dict[str, str]:
 
 def meaning(name: str) -> str:
     """Return the meaning of a name, code by code; "" for a system that is not shipped."""
-    return "; ".join(words for code, words in codes([name]).items() if code in re.split(r"[-+]", name))
+    return "; ".join(words for code, words in codes([name]).items() if code in (name, *re.split(r"[-+]", name)))
 
 
 def shown(board: Board, order: Sequence[str]) -> list[str]:

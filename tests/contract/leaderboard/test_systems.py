@@ -9,7 +9,7 @@ import pytest
 
 from vcgym.baselines import systems
 from vcgym.baselines.rule import allocate
-from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, system_names
+from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, system_names, tuning_trials
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.stages import CONFERENCE, PATHS
@@ -28,8 +28,10 @@ HOME = Path(__file__).parents[3]
 def test_every_system_builds(name):
     system = load_system(name)
     controllers = {"paths": {"path", "playout"}, "bottleneck": {"rate", "order"}, "conference": {"trees"}}
+    controllers["whole"] = controllers["paths"] | controllers["bottleneck"]
     assert set(system.rules) == controllers[system.plays]
-    assert (system.pacing is None) == (system.plays != "bottleneck" or system.is_learned)  # a learned rate sets its own
+    if system.plays != "whole":
+        assert (system.pacing is None) == (system.plays != "bottleneck" or system.is_learned)  # a learned rate sets its own
     for controller, params in system.rules.items():
         if controller not in ("order", "trees"):
             assert isinstance(allocate(params, 2, 5), tuple | np.ndarray)
@@ -75,7 +77,9 @@ def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
 @pytest.mark.parametrize("name", SUITES)
 def test_the_stages_decide_how_a_suite_is_played_and_by_what(name):
     plays = dict.fromkeys(("order", "rate", "calls"), "BottleneckPlay") | {"rmcat": "CasesPlay", "conference": "ConferencePlay"}
+    plays["whole"] = "WholePlay"
     controls = {"BottleneckPlay": ("rate", "order"), "CasesPlay": ("rate", "order"), "ConferencePlay": ("trees",)}
+    controls["WholePlay"] = ("path", "playout", "rate", "order")
     suite, expected = SUITES[name], plays.get(name.partition("-")[0], "PathsPlay")
     assert type(suite.play).__name__ == expected
     assert suite.controls == controls.get(expected, ("path", "playout"))
@@ -144,6 +148,18 @@ def test_an_oracle_of_paths_is_never_ranked():
 def test_no_two_systems_have_the_same_rules():
     rules = [repr(load_system(name)) for name in NAMES]
     assert len(rules) == len(set(rules))
+
+
+def test_a_system_takes_rules_of_others_by_name():
+    papers = load_system("CALL-PAPERS")
+    assert papers.pacing == load_system("GCC-WEBRTC").pacing == 2.5
+    assert papers.path == load_system("VCR-WM").path and papers.order == load_system("SBPN2").order
+    assert load_system("CALL-LEARNED").trained_packets == sum(
+        load_system(name).trained_packets for name in ("LEARNED-correlated", "LEARNED-rate", "LEARNED-order")
+    )
+    assert tuning_trials("CALL-TUNED") == sum(map(tuning_trials, ("VCR-WM-tuned", "GCC-WEBRTC-rate-tuned", "SBPN2-order-tuned"))) > 0
+    with pytest.raises(ValueError, match=r"path = 'SBPN2': that system has rate, order; allowed: "):
+        build_system("MINE", {"path": "SBPN2", "playout": "VCR-WM"})
 
 
 def test_an_unknown_system_is_refused():

@@ -36,6 +36,13 @@ def test_an_honest_agent_acts_as_the_one_it_was_made_of(made, agent):
         assert np.array_equal(published.policy().predict(seen)[0], load_agent(made / "plain").predict(seen)[0])
 
 
+def test_a_published_agent_plays_from_the_bytes_of_its_files(agent, monkeypatch):
+    published = take(agent, observed(5)).published
+    monkeypatch.setattr("tempfile.mkdtemp", lambda *args, **kwargs: pytest.fail("it was written to a folder"))
+    monkeypatch.setattr(Path, "write_bytes", lambda *args: pytest.fail("it was written to a folder"))
+    assert published.policy().predict(observations(5))[0].shape == (len(observations(5)), 2)
+
+
 def test_an_honest_model_acts_as_the_runtime_says_one_session_or_many(onnx):
     published = take(onnx, observed(5, 17)).published
     session = onnxruntime.InferenceSession(ONNX / "policy.onnx", providers=["CPUExecutionProvider"])
