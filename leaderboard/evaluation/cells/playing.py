@@ -32,7 +32,7 @@ def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Any
     return _content(cell, scenario, rollout, cost_of(cell.name, judged.policy))
 
 
-def _content(cell: Cell, scenario: Any, rollout: AnyRollout, cost: Mapping[str, int]) -> bytes:
+def _content(cell: Cell, scenario: Any, rollout: AnyRollout, cost: dict[str, int]) -> bytes:
     played = cell.play.rows(cell.share.part, scenario, cell.share.worlds, rollout)
     identity = cell.identity(played.strata)
     rows = [
