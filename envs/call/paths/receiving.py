@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from vcgym.baselines.controls.from_agent import AGENT, REMOTE, level_at, origin_of
+from vcgym.baselines.from_agent import AGENT, REMOTE, level_at, origin_of
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
 from vcgym.baselines.rule import buffer_type, decide, update
 from vcgym.envs.call.counters import count_tick
