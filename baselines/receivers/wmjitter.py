@@ -53,7 +53,7 @@ class Memory(enum.IntEnum):
     WINDOW = 1  # those of the last 2000 ms, equally weighted
 
 
-@rule(Control.LAG)
+@rule(Control.PLAYOUT)
 class WMJitter(NamedTuple):
     """Parameters."""
 

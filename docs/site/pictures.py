@@ -26,9 +26,9 @@ from vcgym.network.scenarios.scenario import Scenario
 FOLDER = Path(__file__).parents[1] / "pictures"
 GREEDY = load_system("GRD+EWMA-tuned")
 RENDERED: dict[str, tuple[Any, int, int]] = {
-    "Relay": (RulePolicy(GREEDY.router), 100, 8),
-    "Playout": (RulePolicy(None, GREEDY.receiver), 330, 3),
-    "Call": (RulePolicy(GREEDY.router, GREEDY.receiver), 45, 5),
+    "Relay": (RulePolicy(GREEDY.path), 100, 8),
+    "Playout": (RulePolicy(GREEDY.playout), 330, 3),
+    "Call": (RulePolicy(GREEDY.path, GREEDY.playout), 45, 5),
     "SendOrder": (OrderPolicy(Fifo()), 700, 3),
 }
 """Policy of each environment, number of decisions before the picture, and seed of the world."""
@@ -82,7 +82,7 @@ def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int
     """Draw one call with each of two systems: the delays of all paths, of the packets, and of the heard audio."""
     scenario = Scenario("wonderproxy", "correlated", BLOCKS * BLOCK_SLOTS)
     draw = scenario.draw("validation", seed, stratum=stratum)
-    batches = batches_together(scenario, [load_system(system)[:2] for system in systems], 1, log=True)
+    batches = batches_together(scenario, [load_system(system).rules for system in systems], 1, log=True)
     play_together(batches, [draw])
     world, blocks = scenario.world(1), []
     world.start(0, draw)

@@ -25,6 +25,6 @@ def paper_evaluation(effort: Effort) -> Iterator[Record]:
     """Yield the seconds of the whole evaluation, with each world sampled once for all systems."""
     scenario = Scenario("wonderproxy", "paper", effort.part(PACKETS))
     draws = every_pair(scenario, 1)
-    batches = batches_together(scenario, [system[:2] for system in PAPER_SYSTEMS], len(draws))
+    batches = batches_together(scenario, [system.rules for system in PAPER_SYSTEMS], len(draws))
     for threads in (1, 2):
         yield duration("paper_evaluation_s", partial(play_together, batches, draws, threads), effort, threads)

@@ -49,7 +49,7 @@ def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> 
     for row, draw in enumerate(draws):
         world.start(row, draw)
     drawn = DrawnWorld(world, rows, -(-scenario.packets // BLOCK_SLOTS))
-    batch = CallBatch(scenario, sessions, pair.router, pair.receiver, threads=threads, world=drawn)
+    batch = CallBatch(scenario, sessions, pair.path, pair.playout, threads=threads, world=drawn)
 
     def run() -> None:
         for row, draw in enumerate(draws):
@@ -69,7 +69,7 @@ def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Record]:
     """
     named = name if mode == "paper" else f"{name}_{mode}"
     pair = SYSTEMS[name] if name in SYSTEMS else _forecasting(NETWORKS[name.removeprefix("vcr_wm_")]())
-    table = getattr(pair.router, "predictor", None)
+    table = getattr(pair.path, "predictor", None)
     if isinstance(table, DelayTable):
         yield Record(f"{named}_largest_error", table.largest_error_ms, "ms", 1, 1, 0.0)
         yield Record(f"{named}_mean_error", table.mean_error_ms, "ms", 1, 1, 0.0)
@@ -80,7 +80,7 @@ def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Record]:
 
 def _forecasting(predictor: Any) -> System:
     vcr_wm = SYSTEMS["vcr_wm_last_value"]
-    return vcr_wm._replace(router=vcr_wm.router._replace(predictor=predictor))
+    return vcr_wm.replace(path=vcr_wm.path._replace(predictor=predictor))
 
 
 def paths(number: int, effort: Effort) -> Iterator[Record]:

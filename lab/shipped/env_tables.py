@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.records import PacketFeedback, Record
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
@@ -23,10 +24,10 @@ from vcgym.envs.call.features.sender.sender import ORDER_FEATURES
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.utility import Utility
-from vcgym.envs.call.sender.controllers import ORDERS
+from vcgym.envs.call.sender.effects import ORDERS
 from vcgym.envs.faces.rate import STEPS
 from vcgym.envs.faces.send_order import SEND_QUEUE
-from vcgym.envs.faces.vector.actions import FORMS, HEADROOMS_US, LEVELS, action_space
+from vcgym.envs.faces.vector.actions import FORMS, HEADROOMS_US, LEVELS, action_space, options_of
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.envs.faces.vector.settings import arguments_of
@@ -41,12 +42,12 @@ from vcgym.network.playout.quality import (
     REDUCED_SLOPE_PER_MS,
 )
 
-# Controls of the agent: path, lag, rate, number of orders.
+_REQUIRED = {part: tuple(control for control in controls_of(part) if CONTROLS[control].required) for part in (PATHS, BOTTLENECK)}
 _CONTROLS = {
-    "path (Relay)": (True, False, False, 0),
-    "lag (Playout)": (False, True, False, 0),
-    "path, lag (Call)": (True, True, False, 0),
-    "path, lag, rate, order (Call with an uplink)": (True, True, True, len(ORDERS)),
+    "Relay": (Control.PATH,),
+    "Playout": (Control.PLAYOUT,),
+    "Call": _REQUIRED[PATHS],
+    "Call with an uplink": (*_REQUIRED[PATHS], *_REQUIRED[BOTTLENECK]),
 }
 _FIELD_MEANING = {
     "packet": "number, from 0 in order of sending",
@@ -142,7 +143,7 @@ def markdown() -> str:
     locations = ((f"`{name}`", _part(1.0 - part), _part(part), _part(1.0 - part)) for name, part in LOCATIONS.items())
     parts = (
         "# Tables of the environments", _INTRODUCTION,
-        "## Arguments and defaults", _arguments(PathsVectorEnv, "controls", "router", "receiver"), _SCENARIOS,
+        "## Arguments and defaults", _arguments(PathsVectorEnv, "setters", "controls", "interval", "at_arrivals"), _SCENARIOS,
         "## Actions", _actions(), _SCALES,
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
@@ -233,10 +234,10 @@ def _arguments(base: type, *set_elsewhere: str) -> str:
 
 def _actions() -> str:
     rows = []
-    for controls, acted in _CONTROLS.items():
+    for env, controls in _CONTROLS.items():
         for form in FORMS:
-            space = re.sub(r"\s+", " ", str(action_space(form, 17, *acted)))
-            rows.append((controls, f"`{form}`", f"`{space}`"))
+            space = re.sub(r"\s+", " ", str(action_space(form, options_of(controls, 17))))
+            rows.append((f"{', '.join(controls)} ({env})", f"`{form}`", f"`{space}`"))
     return _table(("the agent sets", "action", "space with 17 paths"), rows)
 
 

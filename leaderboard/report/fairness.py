@@ -40,14 +40,14 @@ from vcgym.network.scenarios.bottleneck.rmcat import RMCAT_AUDIO, RMCAT_KBPS, RM
 from vcgym.network.traces.plain_file import replace_file
 
 RULES = {
-    "gcc_webrtc": System(rate=GccWebrtc(), scheduler=Fifo(), pacing=PACING),
-    "gcc_draft": System(rate=GccDraft(), scheduler=Fifo(), pacing=PACING),
-    "tfrc": System(rate=Tfrc(), scheduler=Fifo(), pacing=BY_PACKET),
-    "nada": System(rate=Nada(), scheduler=Fifo(), pacing=1.0),
-    "nada_xmax": System(rate=Nada(max_signal_ms=500.0), scheduler=Fifo(), pacing=1.0),
-    "scream_v1": System(rate=ScreamV1(), scheduler=Fifo(), pacing=1.0),
-    "scream_v2": System(rate=ScreamV2(), scheduler=Fifo(), pacing=1.5),
-    "fixed": System(rate=FixedRate(1000.0), scheduler=Fifo(), pacing=PACING),
+    "gcc_webrtc": System(GccWebrtc(), Fifo(), pacing=PACING),
+    "gcc_draft": System(GccDraft(), Fifo(), pacing=PACING),
+    "tfrc": System(Tfrc(), Fifo(), pacing=BY_PACKET),
+    "nada": System(Nada(), Fifo(), pacing=1.0),
+    "nada_xmax": System(Nada(max_signal_ms=500.0), Fifo(), pacing=1.0),
+    "scream_v1": System(ScreamV1(), Fifo(), pacing=1.0),
+    "scream_v2": System(ScreamV2(), Fifo(), pacing=1.5),
+    "fixed": System(FixedRate(1000.0), Fifo(), pacing=PACING),
 }
 FIXED_KBPS = 1000.0
 CUBIC = "cubic"
@@ -132,7 +132,7 @@ def play_pairing(pairing: Pairing, runs: int = RUNS) -> Shares:
     sender, link = pairing.sender, pairing.link
     calls = [flow for flow in link.flows if isinstance(flow, OtherCall)]
     batch = SendingBatch(
-        runs, sender.rate, sender.scheduler, [link.trace], len(link.flows), (), sender.pacing or 0.0, log_packets=1 << 17,
+        runs, sender.rate, sender.order, [link.trace], len(link.flows), (), sender.pacing or 0.0, log_packets=1 << 17,
         seconds=link.seconds, calls=len(calls), same=any(call.rate == SAME for call in calls),
     )  # fmt: skip
     for seed in range(runs):

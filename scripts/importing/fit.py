@@ -107,6 +107,6 @@ def concealed_percent(delay_us: NDArray[np.int64]) -> float:
     scenario = Scenario(partial(_Series, delay_us=delay_us), "replay", packets)
     calls = Calls(scenario, [scenario.draw("train", 0)])
     system = load_system(SYSTEM)
-    totals = calls.play(system.router, system.receiver).totals()
+    totals = calls.play(system.path, system.playout).totals()
     concealed = int(totals.ticks_concealed[0])
     return 100.0 * concealed / (concealed + int(totals.ticks_played[0] + totals.ticks_stretched[0]))

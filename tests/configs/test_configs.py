@@ -93,11 +93,11 @@ def test_every_resolved_env_is_read_back_as_it_was(env):
 
 def test_a_rule_may_be_an_argument():
     rule = "{_target_: vcgym.baselines.receivers.fixed_lag.FixedLag, lag_ms: 90.0}"
-    config = built("train", "env=relay", f"env.options.receiver={rule}").env
-    assert config.options["receiver"] == FixedLag(lag_ms=90.0)
+    config = built("train", "env=relay", f"env.options.playout={rule}").env
+    assert config.options["playout"] == FixedLag(lag_ms=90.0)
     assert EnvConfig.model_validate_json(config.model_dump_json()) == config
     with pytest.raises(ValidationError, match=r"_target_ is 'os\.system'; allowed: a class of vcgym\.baselines"):
-        EnvConfig(id="vcgym/Relay-v0", options={"receiver": {"_target_": "os.system", "command": "true"}})
+        EnvConfig(id="vcgym/Relay-v0", options={"playout": {"_target_": "os.system", "command": "true"}})
 
 
 FORECAST = {

@@ -138,6 +138,6 @@ def _played(about: str, assumed: Assumptions, size: Size, threads: int) -> Mater
     systems, location = systems_of(assumed), location_of(assumed)
     calls = count_lost(play_worlds(scenario, draws, systems, threads, location), assumed.lost)
     forecasts = None
-    if about in _FORECAST and isinstance(systems[SYSTEM].router, VCRoute):
+    if about in _FORECAST and isinstance(systems[SYSTEM].path, VCRoute):
         forecasts = forecast_worlds(scenario, draws, systems[SYSTEM], threads, location)
     return Material(plain(about, packets), calls, forecasts)

@@ -58,7 +58,7 @@ def over_time(title: str, scenario: Scenario, pair: str, systems: dict[str, Syst
     with style():
         figure = _figure(len(systems))
         for axes, (name, system) in zip(figure.subplots(1, len(systems), sharey=True, squeeze=False)[0], systems.items(), strict=True):
-            batch = CallBatch(scenario, 1, system.router, system.receiver, log=True)
+            batch = CallBatch(scenario, 1, system.path, system.playout, log=True)
             batch.start(0, draw)
             batch.play(np.zeros(1, np.int64))
             played = batch.played()

@@ -93,7 +93,7 @@ def _context(rows: Rows, worlds: Worlds, config: ReproduceConfig, systems: Mappi
         "shares": {"as the listing is printed": shares(rows, False), late: shares(rows, True)},
         "inputs": len({row["statement"] for row in rows if row["origin"] == INPUT}), "late_learns": LATE_LEARNS, "late": late,
         "checks": checks, "contradictions": sum(row["verdict"] == CONTRADICTORY for row in checks),
-        "predictor": type(systems[SYSTEM].router.predictor).__name__, "cell": _cell, "accountings": ACCOUNTINGS,
+        "predictor": type(systems[SYSTEM].path.predictor).__name__, "cell": _cell, "accountings": ACCOUNTINGS,
     }  # fmt: skip
 
 
@@ -157,6 +157,7 @@ def _calls(worlds: Worlds, systems: Mapping[str, System]) -> Iterator[tuple[str,
             assert scenario is not None
             short = type(scenario)("wonderproxy", scenario.mode, _CALL_PACKETS, burst=scenario.settings.burst)
             title = f"A call over time, GR to UGA ({mode})"
-            yield f"{title}. In place of Figures 4, 8, 15 and 16, which the text we have does not describe.", over_time(
-                title, short, "GR-UGA", shown_systems
+            yield (
+                f"{title}. In place of Figures 4, 8, 15 and 16, which the text we have does not describe.",
+                over_time(title, short, "GR-UGA", shown_systems),
             )

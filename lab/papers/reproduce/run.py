@@ -92,7 +92,7 @@ def packet_cost_ms(system: System) -> float:
     Measured times vary; the rounded value is stable enough to be compared.
     """
     scenario = Scenario("wonderproxy", "paper", _COST_PACKETS)
-    batch = CallBatch(scenario, 1, system.router, system.receiver)
+    batch = CallBatch(scenario, 1, system.path, system.playout)
     best = math.inf
     for _ in range(3):
         batch.start(0, scenario.draw("train", 0))

@@ -36,21 +36,19 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 """Figures of a pair, from sums over its packets: how many there are, squared errors (ms^2), those within 10 %, delays and their squares."""
 
 
-def forecast_worlds(
-    scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int, location: str = "central"
-) -> pa.Table:
+def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int, location: str = "central") -> pa.Table:
     """Return one row per call: pair, sums for `FIGURES`, minimum and maximum delay, and packets within each of `RELATIVE_ERRORS`."""
-    logging = LoggingRouter(system.router, scenario.packets)
-    batch = CallBatch(scenario, len(draws), logging, system.receiver, location, log=True)
+    logging = LoggingRouter(system.path, scenario.packets)
+    batch = CallBatch(scenario, len(draws), logging, system.playout, location, log=True)
     play_together([batch], draws, threads)
-    played, notes = batch.played(), batch.router_state.notes
+    played, notes = batch.played(), batch.path_state.notes
     sent_us = np.arange(scenario.packets, dtype=np.int64) * played.packet_us
     rows = []
     for s, draw in enumerate(draws):
         which = (notes["transmit_ms"][s] != UNHEARD) & (played.emitted_us[s] >= 0) & ~played.flushed[s]
         inputs = (notes[name][s][which] for name in ("transmit_ms", "lag_ms"))
         target_ms = (played.emitted_us[s] - sent_us)[which] / 1000.0
-        rows.append({"pair": draw.pair, **_sums(predict_each(system.router.predictor, *inputs), target_ms)})
+        rows.append({"pair": draw.pair, **_sums(predict_each(system.path.predictor, *inputs), target_ms)})
     return pa.Table.from_pylist(rows)
 
 

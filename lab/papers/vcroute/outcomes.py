@@ -88,7 +88,7 @@ def play_worlds(
     scenario: Scenario, draws: Sequence[WorldDraw], systems: Mapping[str, System], threads: int, location: str = "central"
 ) -> pa.Table:
     """Play systems, routers at `location`, on sampled worlds; the seed of a row is the world's index in `draws`. See `play`."""
-    batches = batches_together(scenario, [system[:2] for system in systems.values()], len(draws), True, location)
+    batches = batches_together(scenario, [system.rules for system in systems.values()], len(draws), True, location)
     play_together(batches, draws, threads)
     identity = {
         "mode": scenario.mode, "scenario": scenario.name, "split": "all",

@@ -60,7 +60,7 @@ def _play(system: str, router: VCRouteOnline, receiver: NamedTuple, part: Part, 
     policy = RulePolicy(router)
     env: Any = gymnasium.make_vec(
         "vcgym/Relay-v0", num_envs=len(which), scenario=part.scenario, mode=part.mode, split=part.split, packets=packets, interval=1,
-        receiver=receiver, observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED,
+        playout=receiver, observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     for name in dict.fromkeys(pair for pair, _ in which):
         mask = np.array([pair == name for pair, _ in which])

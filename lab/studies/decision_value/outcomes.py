@@ -40,8 +40,8 @@ def play(part: Part, kind: str, seeds: int, packets: int, threads: int) -> pa.Ta
     """
     part, scenario = part._replace(seeds=part.seeds * seeds), Scenario(part.scenario, part.mode, packets)
     draws = draw_worlds(part, scenario)
-    pairs = [(reward.rule(KINDS[kind]), WMJitter()) for reward in REWARDS]
-    batches = batches_together(scenario, pairs, len(draws), log=True)
+    systems = [{"path": reward.rule(KINDS[kind]), "playout": WMJitter()} for reward in REWARDS]
+    batches = batches_together(scenario, systems, len(draws), log=True)
     play_together(batches, draws, threads)
     found: list[dict[str, Any]] = []
     for reward, batch in zip(REWARDS, batches, strict=True):

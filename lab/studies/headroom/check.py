@@ -106,7 +106,7 @@ def compare(
         best = best_ratings(seen, LIMITS)
         for i in range(per_world):
             name = names[(n * per_world + i) % len(names)]
-            batch = CallBatch(scenario, 1, systems[name].router, systems[name].receiver, log=True, world=SeenWorld(seen))
+            batch = CallBatch(scenario, 1, systems[name].path, systems[name].playout, log=True, world=SeenWorld(seen))
             batch.start(0, draw)
             batch.play(np.arange(1))
             r, changes = expected_rating(seen, batch)

@@ -137,9 +137,9 @@ def _limits(world: Drawn) -> list[int]:
 
 def _apart(world: Drawn, seen: Seen, name: str, pair: System, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a system with only ideal routing, and with only ideal playout."""
-    routed = play_script(world.scenario, world.draw, best_path, pair.receiver)
+    routed = play_script(world.scenario, world.draw, best_path, pair.playout)
     yield from rows(routed, **(world.identity | {"system": f"oracle_routing_{name}"}))
-    batch = CallBatch(world.scenario, 1, pair.router, pair.receiver, log=True)
+    batch = CallBatch(world.scenario, 1, pair.path, pair.playout, log=True)
     batch.start(0, world.draw)
     batch.play(np.arange(1))
     path = batch.played().path[0]

@@ -39,7 +39,7 @@ def _played(names: list[str], seed: int) -> dict[str, Any]:
     scenario, policies = Scenario("wonderproxy", "correlated", 100 * SECONDS), [live_policy(name) for name in names]
     draw, simulated = scenario.draw("validation", seed), []
     for policy in policies:
-        acting = policy.at_receiver or policy.at_router
+        acting = policy.at_receiver or policy.at_path
         envs = acting.environment(scenario)
         envs.split = "validation"
         play(acting.policy, envs, envs.reset(seed=seed)[0])

@@ -136,7 +136,7 @@ def _system(values: Any) -> System:
 
 
 def _each_r(scenario: Scenario, system: System, draws: list[WorldDraw]) -> NDArray[np.float64]:
-    batch = CallBatch(scenario, len(draws), system.router, system.receiver)
+    batch = CallBatch(scenario, len(draws), system.path, system.playout)
     for row, draw in enumerate(draws):
         batch.start(row, draw)
     batch.play(np.arange(len(draws)))

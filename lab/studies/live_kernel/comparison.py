@@ -71,7 +71,7 @@ def simulate(chosen: Case, seeds: int) -> list[Measured]:
 
 def _simulated(system: System, link: SharedLink, seeds: int) -> SendingBatch:
     batch = SendingBatch(
-        seeds, system.rate, system.scheduler, [link.trace], len(link.flows), pacing=system.pacing or 0.0, log_packets=1 << 16,
+        seeds, system.rate, system.order, [link.trace], len(link.flows), pacing=system.pacing or 0.0, log_packets=1 << 16,
         seconds=link.seconds,
     )  # fmt: skip
     for seed in range(seeds):

@@ -46,7 +46,7 @@ class MediaSender:
 
     def __init__(self, udp: socket.socket, system: System, link: SharedLink) -> None:
         self._udp, self._pacing, self._link = udp, system.pacing or 0.0, link
-        self._rate, self._order = RatePolicy(system.rate), OrderPolicy(system.scheduler)
+        self._rate, self._order = RatePolicy(system.rate), OrderPolicy(system.order)
         start, self._min_bps, self._max_bps = (1000.0 * kbps for kbps in link.rates_kbps)
         self._target_bps, self._history = start, np.array([[[start, self._min_bps, self._max_bps]]])
         self._audio_us, self._video_us = (0 if source is not None else NEVER_US for source in (link.audio, link.video))

@@ -33,7 +33,7 @@ def case_of(first: str, second: str, mbps: float, queue_ms: float) -> Case:
         probe = case(load_system("FIXED"), mbps * 1e6, queue_ms, (first.lower(), second.lower()), SECONDS, FROM_S)
         return probe._replace(link=probe.link._replace(audio=Audio(100, 20.0), video=None))
     made = case(load_system(first), mbps * 1e6, queue_ms, (second.lower(),), SECONDS, FROM_S)
-    return made._replace(system=made.system._replace(rate=FixedRate(500.0 * mbps))) if first == "FIXED" else made
+    return made._replace(system=made.system.replace(rate=FixedRate(500.0 * mbps))) if first == "FIXED" else made
 
 
 def measures(runs: list[Measured], alike: bool) -> NDArray[np.float64]:

@@ -42,7 +42,7 @@ def sender_cell_of(system):
 
 
 def search_of_a_rule():
-    space = {"receiver.lag_ms": Domain(low=10.0, high=100.0)}
+    space = {"playout.lag_ms": Domain(low=10.0, high=100.0)}
     task = CallTask(4, 4, 100, "table1", "paper")
     return asked_for(tuning, tuning.tune_system, "it", PAIR, space, task, tuning.Search(4, 0, 1), Path())
 
@@ -63,7 +63,7 @@ USERS = {
         {"baselines.routers.via", "leaderboard.evaluation.rollouts.sender_rollout"},
     ),
     "sender": (
-        lambda: sender_cell_of(System(rate=GccWebrtc(), scheduler=Fifo(), pacing=2.5)),
+        lambda: sender_cell_of(System(GccWebrtc(), Fifo(), pacing=2.5)),
         {"leaderboard.evaluation.rollouts.sender_rollout", "leaderboard.evaluation.cells.sender_cells", "baselines.rate.gcc.kalman",
          "network.bottleneck.queue"},
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.cells.call_cells"},
@@ -123,7 +123,7 @@ from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 part, scenario = Part("rate", BOTTLENECK, 1, stratum="cubic"), SendingScenario("rate")
-sender = System(rate=FixedRate(), scheduler=Fifo(), pacing=2.5)
+sender = System(FixedRate(), Fifo(), pacing=2.5)
 cell, *_ = cells.plan(Suite("tiny", "v0", 0, (part,), RATE), [(part, scenario)], {"it": sender})
 list(sender_cells.play_sender_cells({cell.file: cell}, scenario, 1))
 roots = sender_cells.__name__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.schedulers.fifo"

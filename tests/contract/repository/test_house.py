@@ -23,9 +23,9 @@ ROOMS = sorted({folder.parent.name for folder in HOME.glob("*/__init__.py")} - {
 BUILDINGS = [*ROOMS, LAB]
 BIN = Path(sys.executable).parent
 SHARED_NAMES = {
-    "Arrivals", "BadHours", "Best", "Budgeted", "Calls", "Case", "Cell", "Change", "Comparison", "Constant", "Course", "Decided",
+    "Arrivals", "BadHours", "Best", "Budgeted", "Calls", "Case", "Cell", "Change", "Comparison", "Constant", "Course",
     "Fitted", "Forecast", "Found", "Heard", "Kind", "Layout", "Line", "Linear", "Link", "Mark", "Measured", "Network", "Nothing",
-    "Part", "Played", "Player", "Point", "Profile", "PublishedAgent", "Queue", "Rate", "Record", "Relay", "Rows", "Run", "Sample",
+    "Part", "Played", "Player", "Point", "Profile", "Queue", "Rate", "Record", "Relay", "Rows", "Run", "Sample",
     "Scale", "Sender", "Server", "Shares", "Source", "Table", "Tables", "Term", "Trees", "Value",
 }  # fmt: skip
 """Public class names of two or more modules; the list may only become shorter."""

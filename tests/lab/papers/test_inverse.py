@@ -108,7 +108,7 @@ def test_readings_change_the_systems_they_name():
     plain = systems_of(Assumptions())
     assert list(plain) == ["DRT-BF", "DRT-WM", "VIA-BF", "VIA-WM", "VCR-BF", "VCR-WM"]
     late = systems_of(Assumptions(late_teaches=True))
-    assert late["DRT-WM"].receiver.update_on_late
+    assert late["DRT-WM"].playout.update_on_late
     assert late["DRT-BF"] == plain["DRT-BF"]
     for field in ("topk", "reward", "sample"):
         for value in DECLARED[field].values[1:]:

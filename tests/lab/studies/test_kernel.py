@@ -15,7 +15,7 @@ pytestmark = pytest.mark.namespaces
 
 
 def test_cubic_and_a_call_share_the_kernel_s_queue_as_the_simulator_s():
-    chosen = case(System(rate=FixedRate(1500.0), scheduler=Fifo(), pacing=2.5), 3e6, 60.0, ("cubic",), 6.0, 1.0)
+    chosen = case(System(FixedRate(1500.0), Fifo(), pacing=2.5), 3e6, 60.0, ("cubic",), 6.0, 1.0)
     before = os.readlink("/proc/thread-self/ns/net"), sorted(os.listdir("/sys/class/net")), len(os.listdir("/proc/self/fd"))
     real, model = play(chosen), simulate(chosen, 8)
     assert real.bps == pytest.approx(np.mean([one.bps for one in model], axis=0), rel=0.1)

@@ -15,7 +15,7 @@ SECONDS = 6.0
 
 
 def simulated(system, link):
-    batch = SendingBatch(1, system.rate, system.scheduler, [link.trace], pacing=system.pacing, log_packets=1 << 14, seconds=SECONDS)
+    batch = SendingBatch(1, system.rate, system.order, [link.trace], pacing=system.pacing, log_packets=1 << 14, seconds=SECONDS)
     batch.start(0, link)
     batch.play(np.arange(1))
     return batch.log(0)
