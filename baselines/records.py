@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 
-MEDIA, PROBE = 0, 1
+MEDIA, PROBE, COPY, REPAIR = 0, 1, 2, 3
+"""Kinds of what arrives: a packet of the call, a probe, a further arrival of a packet that has arrived, a repair packet.
+
+Only MEDIA is a packet of the call, and each packet is MEDIA once, at its first arrival. The others are news of their path and no more.
+"""
 
 NOT_ARRIVED = -1
 
@@ -34,7 +38,7 @@ class RateLimits(NamedTuple):
 class Record(NamedTuple):
     """Arrived packet, reported to a router or a receiver."""
 
-    kind: int  # MEDIA or PROBE
+    kind: int  # MEDIA, PROBE, COPY or REPAIR
     packet: int  # index of the packet; for a probe its send slot
     path: int
     sent_us: int

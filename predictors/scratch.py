@@ -6,7 +6,8 @@ A kernel allocates nothing (`vcgym.network.kernels.jit`), and numba has no stack
 from typing import Any
 
 import numpy as np
-from numba.core import cgutils, types
+from numba import types
+from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import make_array, populate_array
 from numpy.typing import NDArray

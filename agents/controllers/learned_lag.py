@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vcgym.agents.controllers.arrival_features import ARRIVALS, UNIT_MS, WIDTH, forget_arrivals, take_arrival
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.receivers.playout_delay import followed_ms
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import microseconds
@@ -86,7 +86,7 @@ def _init(params, state, s, start, key):
 
 @update.register(LearnedLag)
 def _update(params, state, s, record):
-    if record.kind == PROBE:
+    if record.kind != MEDIA:
         return
     seen = state.seen[s]
     passed_ms = (record.arrived_us - seen.arrived_us) / 1000.0

@@ -19,7 +19,7 @@ from vcgym.agents.controllers.learned_lag import START_LAG_MS, LearnedLag
 from vcgym.agents.exported.graph import Graph, Value, merged, where
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US
 from vcgym.baselines.receivers.playout_delay import JUMP_MS, PACE
-from vcgym.baselines.records import PROBE, Record
+from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.slots import SLOT_US, microseconds
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
@@ -50,7 +50,7 @@ def lag_graph(params: LearnedLag) -> bytes:
     state = {name: graph.input(name, *kind) for name, kind in FIELDS.items()}
     state = merged(begins, _started(graph, history), state)
     arrival = {name: record[i] for i, name in enumerate(Record._fields)}
-    state = merged(~arrival["kind"].is_equal(PROBE), _arrived(params, state, arrival, history), state)
+    state = merged(arrival["kind"].is_equal(MEDIA), _arrived(params, state, arrival, history), state)
     graph.output("lag_us", state["own.lag_us"])
     for name, value in state.items():
         graph.output(f"next.{name}", value, FIELDS[name][1])

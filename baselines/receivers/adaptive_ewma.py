@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
@@ -60,7 +60,7 @@ def _init(params, state, s, start, key):
 
 @update.register(AdaptiveEwma)
 def _update(params, state, s, record):
-    if record.kind == PROBE:
+    if record.kind != MEDIA:
         return
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
     jitter_us = accumulated_jitter(state.window[s], record.sent_us, record.arrived_us)

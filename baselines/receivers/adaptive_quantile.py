@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -69,7 +69,7 @@ def _init(params, state, s, start, key):
 
 @update.register(AdaptiveQuantile)
 def _update(params, state, s, record):
-    if record.kind == PROBE:
+    if record.kind != MEDIA:
         return
     jitter_us = accumulated_jitter(state.jitter[s], record.sent_us, record.arrived_us)
     excess_ms = 0 if jitter_us == NO_JITTER else min(-(-jitter_us // 1000), MAX_MS)

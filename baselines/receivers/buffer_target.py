@@ -12,7 +12,7 @@ count buffer inserts first, so that the steady-state wait equals the target).
 from typing import NamedTuple
 
 from vcgym.baselines.receivers.wmjitter import Edge, Memory, allocate_lag, calculate_lag, reset_lag
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
@@ -48,7 +48,7 @@ def _init(params, state, s, start, key):
 
 @update.register(NetEqTarget)
 def _update(params, state, s, record):
-    if record.kind != PROBE:
+    if record.kind == MEDIA:
         calculate_lag(params, state[s], record.sent_us, record.arrived_us)
 
 

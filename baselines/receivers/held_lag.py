@@ -23,7 +23,7 @@ import numpy as np
 
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, buffer_type, decide, init, require_rule, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
@@ -85,7 +85,7 @@ def _init(params, state, s, start, key):
 @update.register(HeldLag)
 def _update(params, state, s, record):
     update(params.lag, state.lag, s, record)
-    if record.kind == PROBE:
+    if record.kind != MEDIA:
         return
     hold = state.hold[s]
     delay_us = record.arrived_us - record.sent_us

@@ -30,7 +30,7 @@ from vcgym.baselines.receivers.forgetting_histogram import (
     reset_histogram,
 )
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US, NO_JITTER, accumulated_jitter, reset_window
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -171,8 +171,8 @@ def _init(params, state, s, start, key):
 
 @update.register(WMJitter)
 def _update(params, state, s, record):
-    # A probe is not media and never enters the buffer of this lag.
-    if record.kind != PROBE and (record.late == 0 or params.update_on_late):
+    # What is no packet of the call never enters the buffer of this lag.
+    if record.kind == MEDIA and (record.late == 0 or params.update_on_late):
         calculate_lag(params, state[s], record.sent_us, record.arrived_us)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from vcgym.baselines.receivers.jitter_window import reset_window
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 
 
@@ -50,7 +50,7 @@ def _init(params, state, s, start, key):
 @update.register(WMJitterReset)
 def _update(params, state, s, record):
     stay = state.stay[s]
-    if record.kind != PROBE and record.sent_us > stay.newest_us:
+    if record.kind == MEDIA and record.sent_us > stay.newest_us:
         stay.newest_us = record.sent_us
         if record.path != stay.path:
             stay.path = record.path

@@ -23,7 +23,7 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.playout.in_flight import SLOTS, clear_in_flight
+from vcgym.network.playout.in_flight import NODES, SLOTS, clear_in_flight
 from vcgym.network.playout.player import allocate_player, start_player
 from vcgym.network.playout.receiver import START_LEVEL_US, start_receiver
 from vcgym.network.playout.slot_window import clear_slot_window
@@ -130,7 +130,7 @@ class Batch(Together):
         if worst == RING_FULL:
             raise OverflowError(
                 f"session {int(rows[why == RING_FULL][0])}: more data is in flight than the rings hold "
-                f"({SLOTS} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
+                f"({NODES} packets, {RECORDS} records, {COMMANDS_UNDER_WAY} commands)"
             )
         return rows[why == BLOCK]
 

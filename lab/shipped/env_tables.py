@@ -65,7 +65,7 @@ _ITEM_MEANING = {
     "frame": "number of the frame",
 }
 _RECORD_MEANING = {
-    "kind": "0 media, 1 probe",
+    "kind": "0 media, 1 probe, 2 copy of a packet that has arrived, 3 repair packet",
     "packet": "number of the packet; for a probe, its send slot",
     "path": "path of the packet",
     "sent_us": "send time",

@@ -17,8 +17,8 @@ import numpy as np
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together
 from vcgym.network.kernels.compiling.announcement import announce_compiling
-from vcgym.network.kernels.compiling.sources import cache_home, code_hash
-from vcgym.network.kernels.jit import modules_of
+from vcgym.network.kernels.compiling.shortcuts import CUTS
+from vcgym.network.kernels.compiling.sources import cache_home, code_hash, modules_of
 from vcgym.network.scenarios.scenario import Scenario
 
 FEWEST = 4  # minimum systems per process, whose start takes two seconds
@@ -34,6 +34,8 @@ def compile_ahead(systems: Iterable[System], processes: int) -> None:
         systems: systems of calls over paths.
         processes: number of processes besides this one; 1: nothing is compiled ahead.
     """
+    if not CUTS:  # nothing would be kept for this process
+        return
     missing = {mark: system for system in systems if not (mark := _mark(system)).exists()}
     if processes < 2 or len(missing) < FEWEST:
         return

@@ -132,8 +132,8 @@ class Listening:
 
 @kernel
 def _push(calls, packet, kind, path, arrived_us):
-    """Put a packet (kind 0) or a probe (kind 1) sent in slot `packet` in flight; return False if its delay is beyond the calendar."""
-    return push(calls[0].in_flight, packet, kind * SLOTS + (packet & (SLOTS - 1)), path, arrived_us - packet * SLOT_US)
+    """Put a packet or a probe, by `kind`, sent in slot `packet` in flight; return False if its delay is beyond the calendar."""
+    return push(calls[0].in_flight, packet, kind, path, arrived_us - packet * SLOT_US)
 
 
 @kernel

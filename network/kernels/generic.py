@@ -26,7 +26,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 from numba.core.errors import TypingError
 from numba.extending import overload
 
-from vcgym.network.kernels.compiling.lean_compiler import OPTIONS
+from vcgym.network.kernels.compiling.shortcuts import options_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -92,8 +92,7 @@ def generic(*, abstract: bool = False, allocates: bool = False, inlined: bool = 
         def choose(*types: Any) -> Callable[..., Any] | None:
             return versions.get(_class_of(types[0]), default)
 
-        options = {"_nrt": allocates, "forceinline": inlined, **OPTIONS}
-        overload(dispatch, strict=False, jit_options=options)(choose)
+        overload(dispatch, strict=False, jit_options=options_of(allocates, inlined))(choose)
         made = cast(Any, dispatch)
         made.register, made.versions = register, MappingProxyType(versions)
         return cast(Generic[P, R], made)
@@ -111,7 +110,7 @@ def class_constant(of_class: Callable[[type], C]) -> Callable[[Any], C]:
     def constant_of(params: Any) -> C:
         return of_class(type(params))
 
-    @overload(constant_of, strict=False, jit_options=OPTIONS)
+    @overload(constant_of, strict=False, jit_options=options_of(allocates=True, inlined=False))
     def choose(params: Any) -> Callable[[Any], C]:
         try:
             constant = of_class(_class_of(params))

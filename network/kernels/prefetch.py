@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from numba.core import cgutils, config, types
+from numba import config, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 _READ, _KEEP, _DATA = 0, 3, 1  # arguments of llvm.prefetch

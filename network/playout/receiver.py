@@ -11,6 +11,8 @@ Published count buffer (the code published with that paper): first emit the smal
 steady-state wait is the target plus one packet, rounded down to whole packets. Nothing is discarded on arrival. A packet emitted behind a
 newer one is stale: it occupies a position in the queue and an emission, but counts as missed.
 
+A packet may arrive more than once, as copies. Each arrival is the first, a duplicate, or late; a duplicate changes nothing.
+
 The `event` accounting is done here: a packet is counted when it is emitted, or as missed when the watermark (or the last emitted packet)
 passes it.
 """
@@ -22,11 +24,13 @@ from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 
 WATERMARK, COUNT, PUBLISHED = 0, 1, 2
+FIRST, DUPLICATE, LATE = 0, 1, 2  # what an arrival is: taken in; of a packet that has arrived before; discarded
 START_LEVEL_US = 80_000  # NetEQ's start delay (libwebrtc delay_manager), used before the first arrival
 NEVER = -1
 _BEGINNING_US = -(1 << 60)
 _MASK = SLOTS - 1
-_AWAITED, _HELD, _OUT = 0, 1, 2
+# Standing of a packet. It has arrived from _HELD on. To pass an awaited or held packet is to add 1.
+_AWAITED, _GIVEN_UP, _HELD, _OUT = 0, 1, 2, 3
 
 RECEIVER = np.dtype(
     [
@@ -67,6 +71,12 @@ def is_late(receiver, packet, mechanism):
 
 
 @kernel
+def has_arrived(receiver, packet):
+    """Return True if this packet, the same or a copy, has arrived before; it was sent at most 41 s ago."""
+    return receiver.standing[packet & _MASK] >= _HELD
+
+
+@kernel
 def packets_held(target_us, packet_us):
     """Return the number of packets that a count buffer holds before it emits one: the target in packets, rounded up, plus one."""
     return -(-target_us // packet_us) + 1
@@ -88,7 +98,7 @@ def _pass_packet(receiver, log, s, now_us):
     packet = receiver.passed
     standing = receiver.standing[packet & _MASK]
     is_held = 1 if standing == _HELD else 0
-    receiver.standing[packet & _MASK] = _OUT
+    receiver.standing[packet & _MASK] = standing | 1
     receiver.held -= is_held
     receiver.emitted += is_held
     receiver.delay_us_sum += (now_us - packet * SLOT_US) * is_held
@@ -127,26 +137,35 @@ def _emit_smallest(receiver, log, s, now_us):
 
 @kernel
 def accept(receiver, log, s, packet, now_us, level_us, mechanism):
-    """Process an arriving packet that is not late: insert it, move the watermark, emit the packets that are due.
+    """Process an arrival: insert the packet, move the watermark, emit the packets that are due.
 
     Args:
-        receiver: RECEIVER record.
-        log: records with a field emitted_us, (sessions, packets), or (sessions, 0) for no log.
-        s: row of the log.
-        packet: packet number; it was sent at ``packet * SLOT_US``.
-        now_us: current time.
-        level_us: lag or target in force from now on, >= 0.
-        mechanism: WATERMARK, COUNT or PUBLISHED.
+        receiver: record of RECEIVER, updated unless the arrival is a duplicate.
+        log: records with a field emitted_us, (sessions, packets), or (sessions, 0) for no log; row `s` is updated.
+        s: int64, row of the log.
+        packet: int64, packet number; it was sent at ``packet * SLOT_US``, at most 41 s ago.
+        now_us: int64, current time.
+        level_us: int64, lag or target in force from now on, at least 0.
+        mechanism: int64, WATERMARK, COUNT or PUBLISHED.
+
+    Returns:
+        FIRST, DUPLICATE or LATE.
     """
+    if has_arrived(receiver, packet):
+        return DUPLICATE
+    if is_late(receiver, packet, mechanism):
+        receiver.standing[packet & _MASK] = _OUT
+        return LATE
     if mechanism == PUBLISHED:
         # The published code emits before it inserts, so the new packet does not count.
         while receiver.held * SLOT_US > level_us:
             _emit_smallest(receiver, log, s, now_us)
         # Newer packets have been emitted, but it still takes a place in the queue and an emission.
         if packet < receiver.passed:
+            receiver.standing[packet & _MASK] = _OUT
             receiver.stale += 1
             receiver.held += 1
-            return
+            return FIRST
     receiver.standing[packet & _MASK] = _HELD
     receiver.held += 1
     if mechanism == WATERMARK:
@@ -160,6 +179,7 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
         size = packets_held(level_us, SLOT_US)
         while receiver.held >= size:
             _emit_smallest(receiver, log, s, now_us)
+    return FIRST
 
 
 @kernel

@@ -9,14 +9,14 @@ import pytest
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.player import Packet, Twin
 from vcgym.baselines import rule
-from vcgym.baselines.records import MEDIA, PROBE, RateLimits, Record, path_history
+from vcgym.baselines.records import COPY, MEDIA, PROBE, RateLimits, Record, path_history
 from vcgym.baselines.rule import buffer_type
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.player import CONCEALED, FAST, PLAYED, SILENT, STRETCHED
 from vcgym.network.playout.quality import CONCEALED_PRICE, LOSS_PRICE, R_DEFAULT, delay_impairment_reduced
-from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
+from vcgym.network.playout.receiver import COUNT, DUPLICATE, FIRST, LATE, PUBLISHED, WATERMARK
 
 SLOT = 10_000
 
@@ -61,7 +61,7 @@ class Receiver:
     def __init__(self, mechanism):
         self.mechanism = mechanism
         self.queue, self.watermark_us, self.newest_out, self.level_us = [], None, -1, 80_000
-        self.emitted = {}
+        self.emitted, self.arrived = {}, set()
 
     def is_late(self, packet):
         if self.mechanism == COUNT:
@@ -69,6 +69,16 @@ class Receiver:
         return self.mechanism == WATERMARK and self.watermark_us is not None and packet * SLOT < self.watermark_us
 
     def accept(self, packet, now_us):
+        """Take a packet or a copy of it: FIRST, DUPLICATE, which changes nothing, or LATE."""
+        if packet in self.arrived:
+            return DUPLICATE
+        self.arrived.add(packet)
+        if self.is_late(packet):
+            return LATE
+        self._insert(packet, now_us)
+        return FIRST
+
+    def _insert(self, packet, now_us):
         while self.mechanism == PUBLISHED and len(self.queue) * SLOT > self.level_us:
             self._emit(min(self.queue), now_us)
         self.queue.append(packet)
@@ -100,7 +110,7 @@ class Receiver:
         return {packet for packet in self.queue if packet > self.newest_out}
 
 
-def twin(delays, packets, history, seed, probes, location, feedback_loss, route, level):
+def twin(delays, packets, history, seed, probes, location, feedback_loss, route, level, copies=0):
     """One call, step by step.
 
     Args:
@@ -113,6 +123,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
         feedback_loss: share of media records lost on the way to the location.
         route: a rule, or a list of (path, level or None), one per decision of 10 packets.
         level: a rule, or None if `route` contains the level.
+        copies: of each packet, one on each of as many further paths, counted on from the packet's own.
     """
     control_us = round(history[0, 1] * 1000.0)
     to_sender = Commands(0, round(control_us * location))
@@ -121,7 +132,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
     receiver = Receiver(WATERMARK if level is None else buffer_type(level.params))
     feed, wire, sent, used, arrivals = [], [], 0, {}, {}
     log = {"path": [], "arrived_us": [], "probes_sent": 0}
-    losses = np.uint64(rng.stream_key(np.uint64(seed), 0, rng.FEEDBACK))
+    losses = {kind: np.uint64(rng.stream_key(np.uint64(seed), kind, rng.FEEDBACK)) for kind in (MEDIA, COPY)}
     last_media_us, slot = 0, 0
     while True:
         now_us = slot * SLOT
@@ -130,6 +141,10 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
             if kind == PROBE:
                 feed.append(Record(PROBE, packet, path, packet * SLOT, at_us, at_us + feedback_us, receiver.level_us, 0))
                 continue
+            if packet in receiver.arrived:
+                if feedback_loss == 0.0 or rng.uniform(losses[COPY], packet) >= feedback_loss:
+                    feed.append(Record(COPY, packet, path, packet * SLOT, at_us, at_us + feedback_us, receiver.level_us, 0))
+                continue
             late = receiver.is_late(packet)
             seen = Record(MEDIA, packet, path, packet * SLOT, at_us, at_us, receiver.level_us, int(late))
             if level is None:
@@ -137,11 +152,10 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
             else:
                 level.learn(seen)
                 receiver.level_us = level.decide(slot * SLOT)
-            if not late:
-                receiver.accept(packet, at_us)
+            assert receiver.accept(packet, at_us) == (LATE if late else FIRST)
             arrivals[packet] = (at_us, late, receiver.level_us, len(arrivals))
             last_media_us = at_us
-            if feedback_loss == 0.0 or rng.uniform(losses, packet) >= feedback_loss:
+            if feedback_loss == 0.0 or rng.uniform(losses[MEDIA], packet) >= feedback_loss:
                 feed.append(seen._replace(known_us=at_us + feedback_us))
         if slot >= packets and not wire:
             break
@@ -165,6 +179,10 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
             if delay != LOST:
                 heapq.heappush(wire, (now_us + delay, sent, MEDIA, slot, path))
                 sent += 1
+            for other in (np.arange(path + 1, path + 1 + copies) % len(delays)).tolist():
+                if delays[other, slot] != LOST:
+                    heapq.heappush(wire, (now_us + int(delays[other, slot]), sent, COPY, slot, other))
+                    sent += 1
             for idle in range(len(delays)) if probes else ():
                 if slot % probes == idle * probes // len(delays) and slot - used.get(idle, -(1 << 40)) >= probes:
                     log["probes_sent"] += 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from vcgym.baselines.receivers.neteq.delay import DelayState, allocate_delay, packet_arrived, reset_delay
 from vcgym.baselines.receivers.neteq.history import WINDOW_MS
-from vcgym.baselines.records import PROBE
+from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
@@ -71,7 +71,7 @@ def _init(params, state, s, start, key):
 
 @update.register(NetEQ)
 def _update(params, state, s, record):
-    if record.kind != PROBE:
+    if record.kind == MEDIA:
         packet_arrived(params, state, s, record.sent_us, record.arrived_us // 1000, microseconds(params.packet_ms), 1000)
 
 

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from vcgym.baselines.controls.from_agent import AGENT, REMOTE, level_at, origin_of
-from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
 from vcgym.baselines.rule import buffer_type, decide, update
 from vcgym.envs.call.counters import count_tick
 from vcgym.envs.call.paths.feed import RECORDS, append, in_force
@@ -13,8 +13,8 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout import player as players
-from vcgym.network.playout.in_flight import SLOTS, pop, sort_bucket
-from vcgym.network.playout.receiver import accept, flush, is_late
+from vcgym.network.playout.in_flight import arrival_us, pop, sort_bucket
+from vcgym.network.playout.receiver import FIRST, accept, flush, has_arrived, is_late
 from vcgym.network.playout.slot_window import smallest_delay_us
 
 
@@ -36,32 +36,36 @@ def _asks_agent(stage):
 
 
 @kernel
-def _slot_of(call, node):
-    """Return the slot in which a node was sent: the latest slot with that ring index."""
-    return call.slot - ((call.slot - node) & (SLOTS - 1))
+def _record_of(call, node, kind, late):
+    """Return the record of a node that arrives, for the receiver's rule."""
+    number, at_us = int(node.number), arrival_us(node)
+    return Record(kind, number, int(node.path), number * SLOT_US, at_us, at_us, call.receiver.level_us, late)
 
 
 @kernel
 def record_in_hand(call, receiver):
     """Return the record of the media packet that has just arrived at the receiver."""
-    node = call.waiting_node
-    packet = _slot_of(call, node)
-    arrived_us = call.in_flight.arrival_us[node]
-    late = 1 if is_late(call.receiver, packet, buffer_type(receiver)) else 0
-    path = int(call.in_flight.path[node])
-    return Record(MEDIA, packet, path, packet * SLOT_US, arrived_us, arrived_us, call.receiver.level_us, late)
+    node = call.in_flight.nodes[call.waiting_node]
+    return _record_of(call, node, MEDIA, 1 if is_late(call.receiver, int(node.number), buffer_type(receiver)) else 0)
 
 
 @kernel
-def _tell(call, record):
-    """Append a record to the feed; return False if it is full.
+def _tell(sender, call, s, seen):
+    """Append a record to the feed, if it is not lost on the way; return False if the feed is full.
 
     After the last packet there are no decisions. The last observation shows at most half a ring of records that arrive then, seconds late;
     further ones are not needed.
     """
+    sent_us, lost = seen.sent_us, call.feedback_loss
+    if seen.kind != PROBE:
+        # A copy has a draw of its own.
+        if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, seen.kind, rng.FEEDBACK), seen.packet) < lost:
+            return True
+        # The record contains the time at which the packet went onto its path.
+        sent_us = sent_onto_path_us(sender, s, seen)
     if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
         return True
-    return append(call.feed, record)
+    return append(call.feed, Record(seen.kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late))
 
 
 @kernel
@@ -69,37 +73,29 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
     """Give the current packet to receiver and player, and its record to the feed if `is_told`; return False if the feed is full."""
     call.receiver.level_us = level_us
     call.receiver.last_arrival_us = seen.arrived_us
-    if seen.late == 0:
-        accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver))
+    if accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver)) == FIRST:
         players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
     fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
     players.set_target(tables.player, s, seen.arrived_us, level_us, fastest_us)
-    if not is_told:
-        return True
-    lost = call.feedback_loss
-    if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, 0, rng.FEEDBACK), seen.packet) < lost:
-        return True
-    # The record contains the time at which the packet went onto its path.
-    sent_us = sent_onto_path_us(sender, s, seen)
-    return _tell(call, Record(seen.kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late))
+    return not is_told or _tell(sender, call, s, seen)
 
 
 @kernel
 def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
     """Process all arrivals up to now; return DECIDE if an agent at the receiver must decide first."""
     while True:
-        node = pop(call.in_flight, call.slot)
-        if node < 0:
+        index = pop(call.in_flight, call.slot)
+        if index < 0:
             return RUNNING
-        # A probe is no media: it only gives a record.
-        if node >= SLOTS:
-            slot = _slot_of(call, node)
-            at_us = call.in_flight.arrival_us[node]
-            path = int(call.in_flight.path[node])
-            if not _tell(call, Record(PROBE, slot, path, slot * SLOT_US, at_us, at_us, call.receiver.level_us, 0)):
+        node = call.in_flight.nodes[index]
+        is_packet = node.kind != PROBE and node.kind != REPAIR
+        # What brings no packet of the call only gives a record, as news of its path.
+        if not is_packet or has_arrived(call.receiver, int(node.number)):
+            kind = COPY if is_packet else int(node.kind)
+            if is_told and not _tell(sender, call, s, _record_of(call, node, kind, 0)):
                 return RING_FULL
             continue
-        call.waiting_node = node
+        call.waiting_node = index
         if origin_of(receiver) == AGENT:
             return DECIDE
         seen = record_in_hand(call, receiver)

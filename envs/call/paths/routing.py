@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vcgym.baselines.controls.from_agent import AGENT, RULE, origin_of
+from vcgym.baselines.records import MEDIA, PROBE
 from vcgym.baselines.rule import decide, learns, reveal_delay, update
 from vcgym.envs.call.counters import count_sent
 from vcgym.envs.call.paths.feed import command, in_force, read_next, unread
@@ -25,7 +26,7 @@ from vcgym.envs.call.stages import (
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.playout import player as players
-from vcgym.network.playout.in_flight import SLOTS, push
+from vcgym.network.playout.in_flight import push
 from vcgym.network.playout.receiver import expect
 from vcgym.network.playout.slot_window import expect_slot
 
@@ -108,7 +109,7 @@ def send(calls, s, packet, path, arrives_us):
         False, and the packet is lost, if it would arrive beyond the calendar.
     """
     call = calls.rows[s]
-    fits = arrives_us == LOST or push(call.in_flight, packet, packet & (SLOTS - 1), path, arrives_us - packet * SLOT_US)
+    fits = arrives_us == LOST or push(call.in_flight, packet, MEDIA, path, arrives_us - packet * SLOT_US)
     count_sent(call.counters, calls.tables.log, s, packet, path, arrives_us if fits else LOST)
     return fits
 
@@ -139,7 +140,7 @@ def _probe(calls, s, path, is_told):
         call.counters.probes_sent += 1
         delay = delay_on(calls, s, probed)
         if is_told and delay != LOST:
-            return push(call.in_flight, packet, SLOTS + (packet & (SLOTS - 1)), probed, delay)
+            return push(call.in_flight, packet, PROBE, probed, delay)
     return True
 
 

@@ -10,13 +10,15 @@ import json
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import get_ident
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from numba import types
 
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib"))
 
@@ -60,6 +62,15 @@ def cache_home() -> Path:
     """Return the cache folder, which may be deleted at any time: NUMBA_CACHE_DIR, else vcgym in the user's cache folder."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "vcgym"
+
+
+def modules_of(kind: Any) -> Iterator[str]:
+    """Yield the modules of all classes in a numba type, or in a tuple of types."""
+    if hasattr(kind, "instance_class"):
+        yield kind.instance_class.__module__
+    for part in vars(kind).values() if isinstance(kind, types.Type) else kind:
+        if isinstance(part, types.Type | tuple):
+            yield from modules_of(part)
 
 
 @cache

@@ -139,6 +139,27 @@ def test_no_further_public_class_has_the_name_of_another() -> None:
     assert SHARED_NAMES - shared == set(), "unique now: take them from the list"
 
 
+def test_private_names_of_numba_stand_behind_the_shortcuts() -> None:
+    """numba documents these modules for extensions; the others may change with any release."""
+    public = "numba", "numba.extending", "numba.core.cgutils", "numba.core.errors", "numba.np.arrayobj"
+    found = {
+        path.relative_to(HOME).as_posix()
+        for room in ROOMS
+        for path in (HOME / room).rglob("*.py")
+        for name in imported(ast.parse(path.read_text(encoding="utf-8")))
+        if name.startswith("numba.") and name not in public and name.rpartition(".")[0] not in public
+    }
+    assert found == {f"network/kernels/compiling/{name}.py" for name in ("disk_cache", "lean_compiler")}
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Dotted names of what a module imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            yield from (f"{above}{alias.name}" for alias in node.names)
+
+
 def public_kernels(tree: ast.Module) -> Iterator[ast.FunctionDef]:
     """Compiled functions for other modules; a registered version of a generic function has that one's description."""
     for node in tree.body:

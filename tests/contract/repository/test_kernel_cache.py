@@ -130,6 +130,21 @@ def test_a_cache_that_cannot_be_kept_is_named_once(house):
     assert house.said.count(f"compiled code in {house.cache / 'kernels'} ") == 1 and "Not a directory; work goes on" in house.said
 
 
+def test_numbas_own_compiler_gives_the_same_and_keeps_nothing(house):
+    before, _ = house.ask()
+    house.variables |= {"NUMBA_CACHE_DIR": str(house.folder / "unused"), "VCGYM_COMPILER": "numba"}
+    assert house.ask() == (before, 0) and house.said == ""
+    assert not list((house.folder / "unused" / "kernels").glob("*"))
+
+
+def test_another_version_of_numba_is_named_once_and_gives_the_same(house):
+    before, _ = house.ask()
+    (house.folder / "sitecustomize.py").write_text("import numba\nnumba.__version__ = '9.1.0'\n")
+    house.variables["NUMBA_CACHE_DIR"] = str(house.folder / "unused")
+    assert house.ask() == (before, 0)
+    assert house.said.startswith("vcgym: numba 9.1.0: kernels are compiled anew") and house.said.count("\n") == 1
+
+
 def test_every_version_stands_where_the_cache_looks():
     """A caller is compiled anew if the module of a class, or one that the caller imports, has changed: no version may stand elsewhere."""
     rooms = tuple(f"vcgym.{room}." for room in ROOMS)

@@ -261,8 +261,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, location, feedback
             else:
                 level.learn(seen)
                 receiver.level_us = level.decide(slot * SLOT)
-            if not late:
-                receiver.accept(packet, at_us)
+            receiver.accept(packet, at_us)
             arrivals[packet] = (at_us, late, receiver.level_us, len(arrivals))
             last_media_us = at_us
             if feedback_loss == 0.0 or rng.uniform(losses, packet) >= feedback_loss:

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.playout.in_flight import IN_FLIGHT, SLOTS, clear_in_flight, pop, push, sort_bucket
+from vcgym.network.playout.in_flight import IN_FLIGHT, NODES, SLOTS, arrival_us, clear_in_flight, pop, push, sort_bucket
 from vcgym.network.playout.slot_window import SLOT_WINDOW, WINDOW_SLOTS, clear_slot_window, expect_slot, smallest_delay_us
 
-# Per slot: (delay of the media packet, delay of the probe), 0 for none sent. Ties, the bucket's border and the calendar's end are likely.
+# Per slot: delays of a packet, a probe and two copies, 0 for none sent. Ties, the bucket's border and the calendar's end are likely.
 delays = st.one_of(st.sampled_from([0, 1, 9_999, 10_000, 10_001, 20_000, 30_000, 300_000]), st.integers(0, 400_000))
-calls = st.lists(st.tuples(delays, delays), min_size=1, max_size=80)
+calls = st.lists(st.tuples(delays, delays, delays, delays), min_size=1, max_size=80)
 
 
 def fresh_in_flight():
@@ -29,33 +29,44 @@ def test_nodes_come_in_order_of_arrival_and_of_sending(sent, first_slot):
     for slot in range(first_slot, first_slot + len(sent) + 50):
         sort_bucket(in_flight, slot)
         while heap and heap[0][0] <= slot * SLOT_US:
-            arrival_us, _, node = heapq.heappop(heap)
-            found = pop(in_flight, slot)
-            assert (found, in_flight.arrival_us[found], in_flight.path[found]) == (node, arrival_us, node % 7)
+            at_us, _, kind, number = heapq.heappop(heap)
+            found = in_flight.nodes[pop(in_flight, slot)]
+            assert (arrival_us(found), found.number, found.kind, found.path) == (at_us, number, kind, (number + kind) % 7)
         assert pop(in_flight, slot) == -1
         assert in_flight.count == len(heap)
         for kind, delay_us in enumerate(sent[slot - first_slot] if slot - first_slot < len(sent) else ()):
             if delay_us > 0:
-                node = kind * SLOTS + slot % SLOTS
-                assert push(in_flight, slot, node, node % 7, delay_us)
-                heapq.heappush(heap, (slot * SLOT_US + delay_us, sendings, node))
+                assert push(in_flight, slot, kind, (slot + kind) % 7, delay_us)
+                heapq.heappush(heap, (slot * SLOT_US + delay_us, sendings, kind, slot))
                 sendings += 1
     assert not heap
 
 
 def test_what_would_arrive_beyond_the_calendar_is_not_sent():
     in_flight = fresh_in_flight()
-    assert not push(in_flight, 5, 5, 0, SLOTS * SLOT_US)
+    assert not push(in_flight, 5, 0, 0, SLOTS * SLOT_US)
     assert in_flight.count == 0
-    assert push(in_flight, 5, 5, 0, (SLOTS - 1) * SLOT_US)
+    assert push(in_flight, 5, 0, 0, (SLOTS - 1) * SLOT_US)
 
 
 def test_thousands_released_at_once_come_as_they_were_sent():
     in_flight = fresh_in_flight()
     for slot in range(3000):
-        assert push(in_flight, slot, slot, 0, 30_000_000 - slot * SLOT_US)
+        assert push(in_flight, slot, 0, 0, 30_000_000 - slot * SLOT_US)
     sort_bucket(in_flight, 3000)
-    assert [pop(in_flight, 3000) for _ in range(3001)] == [*range(3000), -1]
+    assert [in_flight.nodes[pop(in_flight, 3000)].number for _ in range(3000)] == [*range(3000)]
+    assert pop(in_flight, 3000) == -1
+
+
+def test_a_packet_is_sent_while_a_node_is_free_and_late_in_a_long_call():
+    in_flight = fresh_in_flight()
+    slot = 100_000_000  # eleven days
+    assert all(push(in_flight, slot, 0, 0, 10_000) for _ in range(NODES))
+    assert not push(in_flight, slot, 0, 0, 10_000)
+    assert in_flight.count == NODES
+    sort_bucket(in_flight, slot + 1)
+    assert arrival_us(in_flight.nodes[pop(in_flight, slot + 1)]) == (slot + 1) * SLOT_US
+    assert push(in_flight, slot + 1, 0, 0, 10_000) and not push(in_flight, slot + 1, 0, 0, 10_000)
 
 
 def fresh_window():

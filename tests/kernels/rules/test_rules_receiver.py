@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.receivers.bf_published import PublishedBuffer
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.receivers.held_lag import HeldLag
+from vcgym.baselines.receivers.neteq.neteq import NetEQ
 from vcgym.baselines.receivers.wmjitter import Memory, WMJitter
 from vcgym.baselines.receivers.wmjitter_reset import WMJitterReset
-from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
+from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
@@ -327,13 +331,21 @@ def test_a_late_packet_teaches_only_where_it_is_said_to():
     assert published.level_us[21] == 200_000  # the late one waits in the histogram for the next in-order packet
 
 
-def test_probes_do_not_teach_receivers():
-    for params in (WMJitter(), NetEqTarget()):
-        state = allocate(params, 1, 1)
-        init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
-        for k in range(5):
-            update(params, state, 0, Record(PROBE, k, 0, 10_000 * k, 30_000 * k, 60_000 * k, 80_000, 0))
-        assert decide(params, state, 0, 0) == 80_000
+@pytest.mark.parametrize("kind", [PROBE, COPY, REPAIR])
+@pytest.mark.parametrize(
+    "params", [WMJitter(), NetEqTarget(), NetEQ(), AdaptiveEwma(), AdaptiveQuantile(), WMJitterReset(), HeldLag(WMJitter())], ids=str
+)
+def test_receivers_learn_from_packets_of_the_call_alone(params, kind):
+    draws, history = np.random.default_rng(3), path_history(np.full((2, 3), 50.0))
+    alone, other = allocate(params, 1, 2), allocate(params, 1, 2)
+    for state in (alone, other):
+        init(params, state, 0, history, np.uint64(0))
+    for k in range(80):
+        packet = Record(MEDIA, k, k // 40, 10_000 * k, 10_000 * k + int(draws.integers(20_000, 90_000)), 0, 80_000, 0)
+        update(params, alone, 0, packet)
+        update(params, other, 0, packet)
+        update(params, other, 0, packet._replace(kind=kind, path=1 - k // 40, arrived_us=packet.arrived_us + 200_000))
+        assert decide(params, other, 0, 10_000 * k) == decide(params, alone, 0, 10_000 * k)
 
 
 def two_paths(at, slower_us):
