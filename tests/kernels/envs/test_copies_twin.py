@@ -69,7 +69,7 @@ def test_a_call_with_copies(rules, mode, further, feedback_loss):
     batch.start(0, draw)
     batch.play(np.array([0]))
     delays, history = world_of(recipe, draw, packets)
-    inside = (Inside(rule, history, batch.key(0, role)) for rule, role in zip(rules, ("router", "receiver"), strict=True))
+    inside = (Inside(rule, history, batch.key(0, role)) for rule, role in zip(rules, ("path", "playout"), strict=True))
     expected = twin(delays, packets, history, draw.seed, 100, LOCATIONS["central"], feedback_loss, *inside, copies=further)
     assert_equal(batch.played(), 0, expected)
     assert expected["ticks_concealed"] < expected["ticks_played"]
