@@ -7,7 +7,7 @@ INSTALLED := .venv/.installed
 # Tests of a file stay with one worker, so that two workers do not compile the same kernels.
 TESTS := "tests/configs tests/golden tests/contract/envs" \
 	"tests/contract/agents tests/contract/conference tests/contract/leaderboard tests/contract/repository tests/contract/submissions" \
-	tests/kernels "tests/properties tests/end_to_end"
+	tests/kernels "tests/properties tests/end_to_end" tests/lab
 
 .PHONY: install leaderboard predictor test docs campaign bench truth reproduce ui clean
 
@@ -40,31 +40,30 @@ campaign: install
 # Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
 predictor: install
 	$(BIN)/vcgym-predictor-data
-	$(BIN)/vcgym-train-predictor 'methods=[dnn]' 'holdouts=[random]' 'seeds=[0]' '~sets.paper-like' '~sets.cloud-like' '~sets.correlated' \
-		'~sets.replay' study=predictor-shipped folder=outputs/predictor/shipped
+	$(BIN)/vcgym-train-predictor study=predictor-shipped folder=outputs/predictor/shipped
 	cmp outputs/predictor/shipped/predictor/predictor.safetensors data/predictor/predictor.safetensors
 
 bench: install
-	$(BIN)/vcgym-bench
+	$(BIN)/python -m lab bench
 
 ui: install
 	mkdir -p outputs
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///outputs/mlflow.db
 
-# Writes docs/truth.md: which claims of the paper hold, in which world. A few minutes on two cores; VCGYM_DATA adds the measured worlds.
+# Writes lab/notes/truth.md: which claims of the paper hold, in which world. A few minutes on two cores; VCGYM_DATA adds the measured worlds.
 truth: install
-	$(BIN)/vcgym-truth folder=docs
+	$(BIN)/python -m lab truth folder=lab/notes
 
 # Every published number of the paper beside ours: verdicts and page under outputs/reproduce. FULL=true plays calls as long as the paper's.
 # SEARCH=true looks for the worlds and readings in which the numbers would hold: half an hour of one core, resumable.
 reproduce: install
 ifdef SEARCH
-	$(BIN)/vcgym-reproduce search=$(SEARCH)
+	$(BIN)/python -m lab reproduce search=$(SEARCH)
 else
-	$(BIN)/vcgym-reproduce full=$(or $(FULL),false)
-	$(BIN)/vcgym-reproduce paper=senders folder=outputs/reproduce
-	$(BIN)/vcgym-reproduce paper=applications folder=outputs/reproduce
-	$(BIN)/vcgym-reproduce paper=conferences folder=outputs/reproduce
+	$(BIN)/python -m lab reproduce full=$(or $(FULL),false)
+	$(BIN)/python -m lab reproduce paper=senders folder=outputs/reproduce
+	$(BIN)/python -m lab reproduce paper=applications folder=outputs/reproduce
+	$(BIN)/python -m lab reproduce paper=conferences folder=outputs/reproduce
 endif
 
 # Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.

@@ -1,40 +1,49 @@
 """A rule as a policy: the same `predict` as a learned agent, with records as observations."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.records import read_record
-from vcgym.baselines.rule import allocate, decide, for_kernels, is_oracle, start, update
+from vcgym.baselines.rule import allocate, decide, for_kernels, start, update
+from vcgym.baselines.systems import System
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
 
 class RulePolicy:
-    """Controller of the path, of the receiver's lag, or of both, by published rules.
+    """Controller of controls over paths, of one or of several, by published rules.
 
     The rules' memory is in the state passed in and out, never in the policy, so one policy can act in any number of calls.
 
     Attributes:
         reads: "records", the observation that a rollout must build.
-        action: "exact": a path index, a lag in microseconds, or both, not discretised.
+        action: "exact": for each control a path index, or a lag in microseconds, not discretised.
+        rules: the rules, in the order of the table of controls.
 
     Args:
-        params_router: parameters of a router, or None if this policy does not set the path.
-        params_receiver: parameters of a receiver rule, or None if it does not set the lag.
+        rules: one rule of each control that this policy sets.
+        former: rules by the arguments of the last release.
     """
 
     reads = "records"
     action = "exact"
 
-    def __init__(self, params_router: Any = None, params_receiver: Any = None) -> None:
-        self.rules = tuple(params for params in (params_router, params_receiver) if params is not None)
-        if not self.rules:
-            raise ValueError("RulePolicy: params_router and params_receiver are both None; allowed is at least one rule")
-        for params in self.rules:
-            if is_oracle(params):
-                raise ValueError(f"RulePolicy: {params!r} is an oracle; allowed are rules that use observations only")
+    def __init__(self, *rules: Any, **former: Any) -> None:
+        if unknown := former.keys() - {"params_router", "params_receiver"}:
+            raise TypeError(f"RulePolicy has no argument {sorted(unknown)}; allowed are rules")
+        if former or None in rules:
+            warnings.warn("RulePolicy: give the rules alone, as RulePolicy(Via(), WMJitter())", FutureWarning, stacklevel=2)
+        system = System(*(rule for rule in (*rules, *former.values()) if rule is not None))
+        if not system.chosen or system.of(PATHS) != system.rules:
+            found, allowed = ", ".join(system.rules) or "no control", ", ".join(controls_of(PATHS))
+            raise ValueError(f"RulePolicy has rules of {found}: allowed are {allowed}")
+        if system.is_oracle:
+            raise ValueError(f"RulePolicy: {system.chosen} has an oracle; allowed are rules that use observations only")
+        self.rules = system.chosen
 
     def predict(
         self,
@@ -53,7 +62,8 @@ class RulePolicy:
             deterministic: ignored; draws are a function of the key and the slot.
 
         Returns:
-            Actions, int64: (S,) path index, (S,) lag in us, or (S, 2) both; and the state, one entry per rule, as returned by `allocate`.
+            Actions, int64: (S,) of one control, path index or lag in us, or (S, controls) of several; and the state, one entry per rule,
+            as returned by `allocate`.
 
         Raises:
             ValueError: `count` exceeds the rows of `records`.

@@ -16,14 +16,16 @@ A scheduler has no state and two other functions (`vcgym.baselines.schedulers.sc
 
 An oracle also receives what no location can know. It runs only inside calls, is named Oracle..., and is never ranked:
 
-    reveal_delay(params, state, s, path, delay_us)          for a router, as each packet leaves
+    reveal_delay(params, state, s, path, delay_us)          for a path rule, as each packet leaves
     see_capacity(params, state, s, capacity, now_us)        for a rate rule, before each `decide`
 """
 
 import enum
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from vcgym.baselines.controls.control import Control as Control
 from vcgym.baselines.records import path_history
 from vcgym.network.kernels.generic import class_constant, generic
 from vcgym.network.kernels.jit import allocating_kernel
@@ -36,66 +38,42 @@ Rule = TypeVar("Rule", bound=type)
 _RULES: list[type] = []  # every class with the decorator `rule`
 
 
-class Control(enum.StrEnum):
-    """Quantity that a rule sets."""
-
-    PATH = "path"
-    LAG = "lag"  # distance of the watermark behind the newest packet
-    TARGET = "target"  # target delay of a count buffer
-    RATE = "rate"
-    ORDER = "order"
-    TREES = "trees"  # trees of all sessions of a conference, with their rates
-
-
-class Decided(enum.IntEnum):
-    """Origin of a decision: the rule inside the loop, an agent outside it, or a remote agent that sends commands."""
-
-    INSIDE = 0
-    OUTSIDE = 1
-    COMMANDED = 2
-
-
-INSIDE, OUTSIDE, COMMANDED = map(int, Decided)  # the values of `decided` inside kernels
-
-
 class Facts(NamedTuple):
-    """Properties of a rule class, as stated in its decorator `rule`."""
+    """Properties of a rule class, as stated in its decorator `rule`; `control` is None for the placeholder of an agent."""
 
-    control: Control
+    control: Control | None
     learns: bool
     oracle: bool
     buffer: int
-    decided: Decided
     learned: bool
 
 
+_FORMER_BUFFERS = {Control.LAG: WATERMARK, Control.TARGET: COUNT}
+
+
 def rule(
-    control: Control,
-    *,
-    learns: bool = True,
-    oracle: bool = False,
-    buffer: int | None = None,
-    decided: Decided = Decided.INSIDE,
-    learned: bool = False,
+    control: Control | str | None, *, learns: bool = True, oracle: bool = False, buffer: int = WATERMARK, learned: bool = False
 ) -> Callable[[Rule], Rule]:
     """Return a decorator that makes a class of parameters a rule.
 
     Args:
-        control: quantity that its decisions set.
+        control: quantity that its decisions set; None: that of its place, for the placeholder of an agent.
         learns: True if its `update` needs records.
         oracle: True if it receives what no location can know.
-        buffer: buffer type of a receiver (`vcgym.network.playout.receiver`): WATERMARK for a lag; COUNT or PUBLISHED for a target,
-            COUNT by default.
-        decided: origin of its decisions; not INSIDE only for placeholders of agents.
+        buffer: for playout the buffer type (`vcgym.network.playout.receiver`): WATERMARK: it decides lags; COUNT or PUBLISHED: targets.
         learned: True for a learned rule, whose parameters are trained weights.
     """
-    chosen_buffer = buffer if buffer is not None else COUNT if control is Control.TARGET else WATERMARK
-    if chosen_buffer not in ((COUNT, PUBLISHED) if control is Control.TARGET else (WATERMARK,)):
-        raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for a target COUNT or PUBLISHED")
+    if control in _FORMER_BUFFERS:
+        buffer = _FORMER_BUFFERS[control] if buffer == WATERMARK else buffer
+        warnings.warn(f"rule(Control.{str(control).upper()}): write rule(Control.PLAYOUT, buffer={buffer})", FutureWarning, stacklevel=2)
+        control = Control.PLAYOUT
+    if buffer not in ((WATERMARK, COUNT, PUBLISHED) if control is Control.PLAYOUT else (WATERMARK,)):
+        raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for playout also COUNT or PUBLISHED")
+    of = None if control is None else Control(control)
 
     def state(cls: Rule) -> Rule:
         _RULES.append(cls)
-        cls.facts = Facts(control, learns, oracle, chosen_buffer, decided, learned)  # type: ignore[attr-defined]
+        cls.facts = Facts(of, learns, oracle, buffer, learned)  # type: ignore[attr-defined]
         return cls
 
     return state
@@ -113,31 +91,29 @@ def facts_of(cls: type) -> Facts:
     return found
 
 
-def require_rule(name: str, params: Any, *controls: Control, stand_ins: bool = False) -> None:
-    """Check that `params` is a rule for one of the controls.
+def require_rule(name: str, params: Any, control: Control) -> None:
+    """Check that `params` is a rule for the control.
 
     Args:
         name: name of the argument, for errors.
         params: value to check.
-        controls: allowed controls.
-        stand_ins: allow placeholders of agents too.
+        control: what it must control.
 
     Raises:
         TypeError: a parameter is of a wrong type.
         ValueError: `params` is not such a rule, or a parameter is out of range; the message names argument, value and known rules.
     """
     facts = getattr(type(params), "facts", None)
-    if not isinstance(facts, Facts) or facts.control not in controls or not (stand_ins or facts.decided is Decided.INSIDE):
-        known = ", ".join(cls.__name__ for cls in rules_of(*controls))
-        raise ValueError(f"{name} = {params!r}: allowed are rules that control {' or '.join(controls)}, as {known}")
+    if not isinstance(facts, Facts) or facts.control is not control:
+        known = ", ".join(cls.__name__ for cls in rules_of(control))
+        raise ValueError(f"{name} = {params!r}: allowed are rules that control {control}, as {known}")
     if type(params) in allocate.versions:
         allocate(params, 1, 1)
 
 
-def rules_of(*controls: Control) -> list[type]:
-    """Return the imported rule classes for some controls, by name, without placeholders of agents."""
-    found = [cls for cls in _RULES if facts_of(cls).control in controls and facts_of(cls).decided is Decided.INSIDE]
-    return sorted(found, key=lambda cls: cls.__name__)
+def rules_of(control: Control) -> list[type]:
+    """Return the imported rule classes for a control, by name."""
+    return sorted((cls for cls in _RULES if facts_of(cls).control is control), key=lambda cls: cls.__name__)
 
 
 def is_oracle(params: Any) -> bool:
@@ -151,8 +127,13 @@ def is_learned(params: Any) -> bool:
 
 
 learns = class_constant(lambda cls: facts_of(cls).learns)
-buffer_type = class_constant(lambda cls: facts_of(cls).buffer)  # WATERMARK, COUNT or PUBLISHED
-decided = class_constant(lambda cls: int(facts_of(cls).decided))
+_buffer_of_class = class_constant(lambda cls: facts_of(cls).buffer)
+
+
+@generic(inlined=True)
+def buffer_type(params: Any) -> int:
+    """Return the buffer type of a receiver: WATERMARK, COUNT or PUBLISHED; for a rule a constant inside kernels."""
+    return _buffer_of_class(params)
 
 
 @generic(abstract=True)
@@ -288,7 +269,7 @@ def for_kernels(params: Any) -> Any:
 
 @allocating_kernel
 def start_row(params, state, s, history, key):
-    """Start one row of a router or a receiver.
+    """Start one row of a rule for path or playout.
 
     Args:
         params: parameters of the rule.
@@ -302,7 +283,7 @@ def start_row(params, state, s, history, key):
 
 @allocating_kernel
 def start(params, state, starts, history, key):
-    """Start the selected rows of a router or a receiver.
+    """Start the selected rows of a rule for path or playout.
 
     Args:
         params: parameters of the rule.

@@ -8,16 +8,19 @@ A file in conf/system lists the rules with their parameters and is a row of the 
 import functools
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from vcgym.baselines.configured import rule_from
-from vcgym.baselines.rule import Control, is_learned, is_oracle, require_rule
+from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, FORMER, PATHS, Control, controls_of
+from vcgym.baselines.controls.former import renamed
+from vcgym.baselines.rule import facts_of, is_learned, is_oracle, require_rule
 from vcgym.baselines.zoo import read_learned, zoo, zoo_names
 from vcgym.network.traces.cards import Carded, load_carded
 
@@ -26,60 +29,94 @@ TUNED = "-tuned"
 ORACLE = "oracle_"
 """Prefix of the names of systems that receive what no location can know."""
 
-CONTROLS: dict[str, tuple[Control, ...]] = {
-    "router": (Control.PATH,),
-    "receiver": (Control.LAG, Control.TARGET),
-    "rate": (Control.RATE,),
-    "scheduler": (Control.ORDER,),
-    "allocator": (Control.TREES,),
-}
-"""Controllers of a system and their allowed controls."""
-
 _CITED = re.compile(r"arXiv \d{4}\.\d{5}|RFC \d+|draft-[\w-]*\d|libwebrtc|(?:SIGCOMM|INFOCOM|JAIR|NeurIPS|WWW|ICML)(?: \d+,)? \d{4}")
 
 
-class System(NamedTuple):
-    """The rule of each control of a call; None for a control that the call lacks.
+@dataclass(frozen=True, init=False)
+class System:
+    """The rule of each control of a call: `System(Via(), WMJitter())`; a control that it lacks has none.
+
+    The rule of a control is an attribute too, None if there is none: `system.path`.
 
     Attributes:
-        router: chooses the path of each packet, at the central location.
-        receiver: chooses the playout lag or target, at the receiver.
-        rate: chooses the target bitrate, at the sender.
-        scheduler: chooses the packet that leaves next, at the sender.
-        allocator: chooses the trees of all sessions of a conference and their rates.
+        chosen: the rules, in the order of the table of controls.
         pacing: pacing factor, the rate of transmission opportunities relative to the target bitrate; 0: spaced by the mean packet size.
         trained_packets: packets played in training; 0 for rules that are not learned.
         is_local: True for a user's own system, which no file of vcgym names.
+
+    Args:
+        rules: rules, each with the control of its class.
+        pacing, trained_packets, is_local: the attributes.
+        named: rules by control; None: the system lacks the control.
+
+    Raises:
+        TypeError: a value is no rule.
+        ValueError: two rules have one control, or a rule has another control than its name.
     """
 
-    router: Any = None
-    receiver: Any = None
-    rate: Any = None
-    scheduler: Any = None
-    allocator: Any = None
-    pacing: float | None = None
-    trained_packets: int = 0
-    is_local: bool = False
+    chosen: tuple[Any, ...]
+    pacing: float | None
+    trained_packets: int
+    is_local: bool
+
+    def __init__(
+        self, *rules: Any, pacing: float | None = None, trained_packets: int = 0, is_local: bool = False, **named: Any
+    ) -> None:  # fmt: skip
+        given = [(control, rule) for control, rule in renamed(named, "System").items() if rule is not None]
+        given += [(str(_control_of(rule)), rule) for rule in rules]
+        for control, rule in given:
+            if control not in CONTROLS or _control_of(rule) != control:
+                raise ValueError(f"{control} = {rule!r}: allowed are rules of that control, one of {', '.join(CONTROLS)}")
+        if len(found := dict(given)) < len(given):
+            raise ValueError(f"System has {', '.join(control for control, _ in given)}: allowed is one rule of each control")
+        chosen = tuple(found[control] for control in CONTROLS if control in found)
+        self.__dict__.update(chosen=chosen, pacing=pacing, trained_packets=trained_packets, is_local=is_local)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the rule of a control."""
+        if name not in CONTROLS and name not in FORMER:
+            raise AttributeError(f"a system has no {name!r}; its controls are {', '.join(CONTROLS)}")
+        return self.rules.get(next(iter(renamed({name: None}, "System"))))
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The rules of the system, by the name of their controller."""
-        return {name: value for name, value in self._asdict().items() if name in CONTROLS and value is not None}
+        """The rules of the system by control."""
+        return {str(_control_of(rule)): rule for rule in self.chosen}
+
+    def fits(self, controls: Iterable[Control]) -> bool:
+        """Return True if it sets these controls alone, and each that a call must have."""
+        required = {control for control in controls if CONTROLS[control].required}
+        return required <= self.rules.keys() <= set(controls)
+
+    def of(self, part: str) -> dict[str, Any]:
+        """Return the rules of the controls of one part of a simulation."""
+        return {control: rule for control, rule in self.rules.items() if CONTROLS[Control(control)].part == part}
+
+    def replace(self, **changes: Any) -> "System":
+        """Return a copy with other rules, by control, or other attributes; None: without the control."""
+        others = {"pacing": self.pacing, "trained_packets": self.trained_packets, "is_local": self.is_local}
+        return System(**{**self.rules, **others, **renamed(changes, "System")})
+
+    _replace = replace  # its name in the last release
 
     @property
     def is_oracle(self) -> bool:
         """True if a rule receives what no location can know; such a system is never ranked."""
-        return any(is_oracle(params) for params in self.rules.values())
+        return any(map(is_oracle, self.chosen))
 
     @property
     def is_learned(self) -> bool:
         """True if a rule is learned."""
-        return any(is_learned(params) for params in self.rules.values())
+        return any(map(is_learned, self.chosen))
 
     @property
     def plays(self) -> str:
         """Type of its simulation: calls over "paths", calls over a "bottleneck" without paths, or a "conference"."""
-        return "conference" if self.allocator is not None else "bottleneck" if self.router is None else "paths"
+        return next((part for part in (CONFERENCE, PATHS) if self.of(part)), BOTTLENECK)
+
+
+def _control_of(rule: Any) -> Control | None:
+    return facts_of(type(rule)).control
 
 
 class Tuned(Carded):
@@ -109,7 +146,7 @@ def load_system(name: str) -> System:
     """Return a system.
 
     Raises:
-        ValueError: the system does not exist, or its file names a controller, rule or parameter that does not exist.
+        ValueError: the system does not exist, or its file names a control, rule or parameter that does not exist.
     """
     if name not in system_names():
         raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
@@ -124,11 +161,11 @@ def learned_system(folder: Path, name: str) -> System:
     """Return the learned system `name` in a folder (`vcgym.baselines.zoo`).
 
     Raises:
-        ValueError: a file is missing or malformed, or names a controller, rule or parameter that does not exist.
+        ValueError: a file is missing or malformed, or names a control, rule or parameter that does not exist.
     """
     found = read_learned(folder, name)
     system = build_system(str(folder / f"{name}.json"), found.rules)
-    return system._replace(trained_packets=int(found.file.study["budget"]["packets"]))
+    return system.replace(trained_packets=int(found.file.study["budget"]["packets"]))
 
 
 def load_systems(names: list[str]) -> dict[str, System]:
@@ -177,24 +214,27 @@ def _parsed(file: str, text: str) -> System:
 
 
 def _check(system: System) -> None:
-    if (system.router is None) != (system.receiver is None) or (system.rate is None) != (system.scheduler is None):
-        raise ValueError("router and receiver must be given together, and so must rate and scheduler")
+    for part in dict.fromkeys(row.part for row in CONTROLS.values()):
+        needed = [control for control in controls_of(part) if CONTROLS[control].required]
+        if system.of(part) and not system.rules.keys() >= set(needed):
+            raise ValueError(f"{' and '.join(needed)} must be given together")
     for name, params in system.rules.items():
-        require_rule(name, params, *CONTROLS[name])
+        require_rule(name, params, Control(name))
 
 
 def build_system(file: str, written: Any) -> System:
-    """Return the system that a mapping of controllers describes; errors name `file`.
+    """Return the system that a mapping of controls describes; errors name `file`.
 
     Raises:
-        ValueError: a controller, rule or parameter does not exist.
+        ValueError: a control, rule or parameter does not exist.
     """
     try:
         if not isinstance(written, Mapping) or not written:
-            raise ValueError(f"{written!r} names no controller")
-        if unknown := sorted(map(str, written.keys() - {*CONTROLS, "pacing"})):
+            raise ValueError(f"{written!r} names no control")
+        named = renamed(written, file)
+        if unknown := sorted(map(str, named.keys() - {*CONTROLS, "pacing"})):
             raise ValueError(f"unknown keys {unknown}")
-        system = System(**{name: value if name == "pacing" else rule_from(value, name) for name, value in written.items()})
+        system = System(**{name: value if name == "pacing" else rule_from(value, name) for name, value in named.items()})
         _check(system)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}; allowed: {', '.join(CONTROLS)}, each _target_ and its parameters, and pacing") from error

@@ -1,7 +1,7 @@
 """Learned systems as files: weights, and a card that documents their training.
 
-    NAME.json          card, study, and the rules of each controller, without their arrays
-    NAME.safetensors   the arrays, each by controller and parameter, such as router.prices
+    NAME.json          card, study, and the rule of each control, without its arrays
+    NAME.safetensors   the arrays, each by control and parameter, such as path.prices
 
 The shipped systems are in data/zoo; `vcgym-train` writes such a pair of files for each seed.
 """
@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from vcgym.baselines.configured import mapping_of
+from vcgym.baselines.controls.control import FORMER
 from vcgym.network.traces.cards import Carded, DataError, canonical_sha256, parse_carded
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
 
@@ -74,13 +75,18 @@ def read_learned(folder: Path, name: str) -> LearnedSystem:
         tensors = load(content)
     except SafetensorError as error:
         raise DataError(str(weights), "content", str(error), "tensors of safetensors") from error
-    rules = {controller: dict(rule) for controller, rule in found.system.items()}
+    rules = {_control(word): dict(rule) for word, rule in found.system.items()}
     for key, tensor in tensors.items():
-        controller, _, parameter = key.partition(".")
-        if controller not in rules or parameter in rules[controller]:
-            raise DataError(str(weights), "tensor", key, f"arrays of {', '.join(sorted(rules))}, each by controller and parameter")
-        rules[controller][parameter] = tensor
+        word, _, parameter = key.partition(".")
+        if (control := _control(word)) not in rules or parameter in rules[control]:
+            raise DataError(str(weights), "tensor", key, f"arrays of {', '.join(sorted(rules))}, each by control and parameter")
+        rules[control][parameter] = tensor
     return LearnedSystem(found, rules)
+
+
+def _control(word: str) -> str:
+    """Return the control of a word in a file; files of earlier releases have former words."""
+    return str(FORMER.get(word, word))
 
 
 def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mapping[str, Any], description: str, source: str) -> None:
@@ -89,21 +95,21 @@ def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mappi
     Args:
         folder: folder of the two files; the card is written last.
         name: name of the system.
-        rules: parameters of each controller's rule, by the name of the controller.
+        rules: parameters of the rule of each control, by control.
         study: see `LearnedFile`.
         description: one sentence for the card.
         source: training data of the weights.
     """
     arrays = {
-        f"{controller}.{field}": np.ascontiguousarray(value)
-        for controller, params in rules.items()
+        f"{control}.{field}": np.ascontiguousarray(value)
+        for control, params in rules.items()
         for field, value in params._asdict().items()
         if isinstance(value, np.ndarray)
     }
     weights = save(arrays)
     plain = {
-        controller: {key: value for key, value in mapping_of(params).items() if f"{controller}.{key}" not in arrays}
-        for controller, params in rules.items()
+        control: {key: value for key, value in mapping_of(params).items() if f"{control}.{key}" not in arrays}
+        for control, params in rules.items()
     }
     body = {"study": dict(study), "system": plain, "weights_sha256": hashlib.sha256(weights).hexdigest()}
     card = {

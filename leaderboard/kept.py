@@ -11,6 +11,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from io import BytesIO
 from pathlib import Path
@@ -110,6 +111,8 @@ def described(value: Any) -> str:
         return f"array {layout} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
     if isinstance(value, tuple | list):
         return f"{_named(type(value))}({', '.join(map(described, value))})"
+    if is_dataclass(value) and not isinstance(value, type):
+        return f"{_named(type(value))}({', '.join(described(getattr(value, field.name)) for field in fields(value))})"
     if isinstance(value, Mapping):
         items = sorted(f"{described(key)}: {described(one)}" for key, one in value.items())
         return f"{{{', '.join(items)}}}"
@@ -135,6 +138,8 @@ def _modules(value: Any) -> Iterator[str]:
         yield from plugin_modules(tuple(sys.path)).get(value, ())
     if isinstance(value, tuple | list):
         parts: Any = value
+    elif is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, field.name) for field in fields(value)]
     else:
         parts = [*value.keys(), *value.values()] if isinstance(value, Mapping) else ()
     for part in parts:

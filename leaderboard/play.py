@@ -87,7 +87,7 @@ def play(
         DataError: measured data are broken, or differ from those on which the suite is frozen.
     """
     players: dict[str, Participant] = {name: load_system(name) for name in systems}
-    players |= {name: one._replace(is_local=True) if isinstance(one, System) else one for name, one in (named or {}).items()}
+    players |= {name: one.replace(is_local=True) if isinstance(one, System) else one for name, one in (named or {}).items()}
     if not players:
         raise ValueError("systems is empty; allowed: at least one name or one system of your own")
     suite = _known(suite)

@@ -36,13 +36,13 @@ class WorldConfig(Config):
     """A sampled world; the test split is the leaderboard's.
 
     Attributes:
-        scenario: scenario over paths (docs/scenarios.md).
+        scenario: scenario over paths (docs/worlds.md).
         mode: one of its modes.
         split: split that supplies pair, times and seed.
         seed: seed of the world.
         stratum: stratum of the world; None: sampled.
         traces: scenario replay only: folder of traces.
-        location: location of the router.
+        location: location of the rule for the path.
     """
 
     scenario: str = "wonderproxy"
@@ -85,7 +85,7 @@ class CallConfig(Config):
 
     Attributes:
         do: play: all parties, relays and emulator on this machine; send, control, receive: one party of the session in `session`.
-        policy: system whose router and receiver control the call (`vcgym-leaderboard list=systems`), or folder of a trained seed.
+        policy: system of path and playout that controls the call (`vcgym-leaderboard list=systems`), or folder of a trained seed.
         world: world to play with do=play.
         seconds: length with do=play.
         session: session file.

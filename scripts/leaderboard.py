@@ -22,8 +22,8 @@ from vcgym.leaderboard.evaluation.local import env_of, local_agent
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import SUITES, AnyScenario, Part, Suite, prepare
-from vcgym.leaderboard.papers.senders.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.courses import draw_courses
+from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.network_course import draw_network_course
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
@@ -53,7 +53,7 @@ def main(config: LeaderboardConfig) -> int:
 def _run(config: LeaderboardConfig, console: Console) -> None:
     suite = config.played_suite()
     if config.list:
-        _print_rows(("system", "controller", "rule", "source"), system_rows(systems_of(suite, config.systems)), console)
+        _print_rows(("system", "control", "rule", "source"), system_rows(systems_of(suite, config.systems)), console)
     elif config.do == "page":
         home = config.folder.parent
         publish_together(sorted(path.parent for path in home.glob("*/results.parquet")), home / "report.html")
@@ -115,7 +115,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
 def _own(named: str, options: dict[str, Any] | None, suite: Suite, parts: list[tuple[Part, AnyScenario]]) -> Participant:
     """Return the user's own policy or system `named`, as a participant of the suite."""
     acts = BandwidthModel(named) if named.endswith(".onnx") else load_own(named)
-    return acts._replace(is_local=True) if isinstance(acts, System) else local_agent(acts, suite, parts, options)
+    return acts.replace(is_local=True) if isinstance(acts, System) else local_agent(acts, suite, parts, options)
 
 
 def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:

@@ -1,20 +1,21 @@
-"""vcgym-train-predictor: fit every method of forecasting to the rows, rank them, register the network. See conf/train_predictor.yaml."""
+"""vcgym-train-predictor: train the delay predictor of VCRoute on rows, publish and register it. See conf/train_predictor.yaml."""
 
 from rich.console import Console
 
+from vcgym.agents.tracking.progress import progress
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
-from vcgym.leaderboard.forecasts.study import PUBLISHED, run_study
-from vcgym.leaderboard.forecasts.table import print_ranks
+from vcgym.leaderboard.forecasts.train import PUBLISHED, train_predictor
 from vcgym.scripts.console.command import command
 
 
 @command("train_predictor", TrainPredictorConfig)
 def main(config: TrainPredictorConfig) -> None:
-    """Fit and rank the methods."""
-    console = Console() if Console().is_terminal else Console(width=120)
-    print_ranks(run_study(config), console)
-    if config.champion is not None:
-        console.print(f"Published: {config.folder / PUBLISHED}", soft_wrap=True)
+    """Train the network and print its scores."""
+    with progress("epochs", config.network.epochs) as on_progress:
+        found = train_predictor(config, on_progress)
+    console = Console()
+    console.print(", ".join(f"{name} {value:.4g}" for name, value in found.items()), highlight=False, soft_wrap=True)
+    console.print(f"Published: {config.folder / PUBLISHED}", soft_wrap=True)
 
 
 if __name__ == "__main__":

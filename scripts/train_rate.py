@@ -22,7 +22,7 @@ def main(config: RateConfig) -> None:
     for seed in config.seeds:
         make = partial(search_weights, config, seed)
         weights, study = kept_document(config.folder / "searched", (config.decisive(), config.data.root is not None, seed), make)
-        rules = {"rate": LearnedRate(np.array(weights)), "scheduler": Fifo()}
+        rules = {"rate": LearnedRate(np.array(weights)), "order": Fifo()}
         home = config.folder / f"seed-{seed}"
         home.mkdir(parents=True, exist_ok=True)
         save_learned(home, LEARNED, rules, study, f"A learned rate, seed {seed}", "vcgym-train-rate on training splits")

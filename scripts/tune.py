@@ -41,9 +41,9 @@ def main(config: TuneConfig) -> None:
 def _rules(config: PairsConfig, one: PairModeConfig) -> Rules:
     """Return the routers and receivers to be paired, by their short names."""
     return Rules(
-        {router_name(name): load_system(name).router for name in config.routers},
-        {receiver_name(name): load_system(name).receiver for name in config.receivers},
-        System(load_system(one.router).router, load_system(one.receiver).receiver),
+        {router_name(name): load_system(name).path for name in config.routers},
+        {receiver_name(name): load_system(name).playout for name in config.receivers},
+        System(load_system(one.router).path, load_system(one.receiver).playout),
     )
 
 

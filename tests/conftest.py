@@ -51,7 +51,7 @@ def faces(env_id):
 def short(env_id):
     """Arguments of a call of 15 decisions or more."""
     face = faces(env_id)
-    return {"packets": 15 * max(face.controls.interval, 10)} if isinstance(face, PathsVectorEnv) else {"seconds": 1.5}
+    return {"packets": 15 * max(face.interval, 10)} if isinstance(face, PathsVectorEnv) else {"seconds": 1.5}
 
 
 @pytest.fixture
@@ -60,14 +60,14 @@ def shortest(env_id):
     face = faces(env_id)
     if not isinstance(face, PathsVectorEnv):
         return {"seconds": 0.2 if hasattr(face, "action_masks") else 0.6}
-    return {"packets": 12 if face.controls.at_arrivals else 6 * face.controls.interval, "scenario": "table1"}
+    return {"packets": 12 if face.at_arrivals else 6 * face.interval, "scenario": "table1"}
 
 
 @pytest.fixture
 def decides_on_time(env_id):
     """True if the decisions of an environment are equally far apart, so that calls of one length end together."""
     face = faces(env_id)
-    return isinstance(face, PathsVectorEnv) and not face.controls.at_arrivals
+    return isinstance(face, PathsVectorEnv) and not face.at_arrivals
 
 
 @pytest.fixture(params=[name for name in ENV_IDS if issubclass(load_env_creator(gymnasium.spec(name).vector_entry_point), PathsVectorEnv)])

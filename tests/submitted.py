@@ -55,10 +55,10 @@ def write_recurrent(folder, changed=lambda graph, h: h, **fields):
 
     after = (0.1 * times(call.apply("Asinh"), 12, 8) + 0.9 * h).apply("Tanh")
     arms_after = 0.5 * arms + times(paths.apply("Asinh"), 9, 2).apply("Tanh")
-    if card["onnx"].get("router") is None:
+    if card["onnx"].get("path") is None:
         flat = graph.node("Reshape", "float32", times(arms_after, 2, 1), graph.constant([1, -1]))
         graph.output("path_scores", flat, (1, "P"))
-    if card["onnx"].get("receiver") is None:
+    if card["onnx"].get("playout") is None:
         graph.output("level_scores", times(after, 8, 32), (1, 32))
     graph.output("next_h", changed(graph, after), (1, 8))
     graph.output("next_arms", arms_after, (1, "P", 2))

@@ -27,7 +27,7 @@ from vcgym.network.kernels.slots import microseconds
 START_LAG_MS = 80.0  # NetEQ's start delay
 
 
-@rule(Control.LAG, learned=True)
+@rule(Control.PLAYOUT, learned=True)
 class LearnedLag(NamedTuple):
     """Parameters: float32 weights; the last row of each layer is its bias."""
 

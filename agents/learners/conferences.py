@@ -93,7 +93,7 @@ def train_allocator(config: AllocatorConfig, on_progress: Callable[[int, str], N
     study = {"config": config.decisive(), "seed": config.seed, "budget": budget, "validation": {"utility": utility, "r": r}}
     source = f"vcgym-train-allocator on the training split of conferences {', '.join(config.kinds)}; packets are slots of 10 ms"
     description = f"Celerity with a smooth cut, damped steps and learned constants, shared by all links and sessions, seed {config.seed}"
-    save_learned(config.folder, LEARNED, {"allocator": learned}, study, description, source)
+    save_learned(config.folder, LEARNED, {"trees": learned}, study, description, source)
     return {f"{name} {what}": value for what, found in (("utility", utility), ("R", r)) for name, value in found.items()}
 
 

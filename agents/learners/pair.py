@@ -44,8 +44,8 @@ Log = Callable[[dict[str, float], int], None]
 class Pair(NamedTuple):
     """A router and a receiver that run inside the loop."""
 
-    router: LearnedRouter
-    receiver: LearnedLag
+    path: LearnedRouter
+    playout: LearnedLag
 
 
 def scenarios_of(config: PairConfig) -> list[Scenario]:
@@ -80,7 +80,7 @@ class Turns:
         self.packets_played = 0
         torch.manual_seed(seed)
         self.net = LagNet(config.hidden)
-        self.prices = START if config.start is None else load_system(config.start).router.prices
+        self.prices = START if config.start is None else load_system(config.start).path.prices
 
     @property
     def pair(self) -> Pair:

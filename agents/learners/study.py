@@ -85,7 +85,7 @@ def _log_pair(run: Run, home: Path, validation_r: float) -> None:
 def _references(config: PairConfig) -> dict[str, System]:
     found = {name: load_system(name) for name in config.references}
     if senders := [name for name, system in found.items() if system.plays != "paths"]:
-        raise ValueError(f"references has {senders}; allowed: systems with router and receiver")
+        raise ValueError(f"references has {senders}; allowed: systems with path and playout")
     return found
 
 
@@ -99,7 +99,7 @@ def _train(config: PairConfig, seed: int, home: Path, references: Mapping[str, S
 
         turns = Turns(config, seed, home, on_metrics)
         for name, system in references.items():
-            lines[name] = turns.validation_r(system.router, system.receiver)
+            lines[name] = turns.validation_r(system.path, system.playout)
         _publish(home, START, turns, {"start": turns.validation_r(*turns.pair)} | lines)
         found = turns.play()
         _publish(home, LEARNED, turns, found | lines | turns.validation_by_kind(*turns.pair))

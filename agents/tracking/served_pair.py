@@ -31,8 +31,8 @@ class ServedPair(PythonModel):
         if ((taken < 0) | (taken >= paths)).any():
             raise ValueError(f"records have paths {taken.min()} to {taken.max()}; allowed: 0 to {paths - 1}, the rows of history")
         return {
-            "path": _decisions(self.system.router, history, records, "known_us"),
-            "lag_us": _decisions(self.system.receiver, history, records, "arrived_us"),
+            "path": _decisions(self.system.path, history, records, "known_us"),
+            "lag_us": _decisions(self.system.playout, history, records, "arrived_us"),
         }
 
 

@@ -26,7 +26,7 @@ from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
 
-@rule(Control.LAG)
+@rule(Control.PLAYOUT)
 class AdaptiveEwma(NamedTuple):
     """Parameters."""
 

@@ -25,7 +25,7 @@ from vcgym.network.kernels.slots import microseconds
 MAX_MS = 2000
 
 
-@rule(Control.LAG)
+@rule(Control.PLAYOUT)
 class AdaptiveQuantile(NamedTuple):
     """Parameters."""
 

@@ -11,7 +11,7 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.playout.receiver import PUBLISHED
 
 
-@rule(Control.TARGET, buffer=PUBLISHED)
+@rule(Control.PLAYOUT, buffer=PUBLISHED)
 class PublishedBuffer(NamedTuple):
     """Parameters."""
 

@@ -16,9 +16,10 @@ from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
+from vcgym.network.playout.receiver import COUNT
 
 
-@rule(Control.TARGET)
+@rule(Control.PLAYOUT, buffer=COUNT)
 class NetEqTarget(NamedTuple):
     """Parameters."""
 

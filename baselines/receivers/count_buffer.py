@@ -5,9 +5,10 @@ from typing import NamedTuple
 from vcgym.baselines.rule import Control, allocate, decide, init, rule
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
+from vcgym.network.playout.receiver import COUNT
 
 
-@rule(Control.TARGET, learns=False)
+@rule(Control.PLAYOUT, buffer=COUNT, learns=False)
 class CountTarget(NamedTuple):
     """Parameters."""
 

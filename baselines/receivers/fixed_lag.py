@@ -7,7 +7,7 @@ from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
 
-@rule(Control.LAG, learns=False)
+@rule(Control.PLAYOUT, learns=False)
 class FixedLag(NamedTuple):
     """Parameters."""
 

@@ -24,12 +24,13 @@ import numpy as np
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, require_rule, rule, update
+from vcgym.baselines.rule import Control, allocate, buffer_type, decide, init, require_rule, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
+from vcgym.network.playout.receiver import WATERMARK
 
 
-@rule(Control.LAG)
+@rule(Control.PLAYOUT)
 class HeldLag(NamedTuple):
     """Parameters; `lag` is any lag rule."""
 
@@ -64,7 +65,9 @@ class HeldLagState(NamedTuple):
 
 @allocate.register(HeldLag)
 def _allocate(params, sessions, paths):
-    require_rule("lag", params.lag, Control.LAG)
+    require_rule("lag", params.lag, Control.PLAYOUT)
+    if buffer_type(params.lag) != WATERMARK:
+        raise ValueError(f"lag = {params.lag!r}: allowed are rules that decide a lag, not the target of a count buffer")
     require_within(params, hold_ms=(0.0, 1e4), margin_ms=(0.0, 1e4))
     return HeldLagState(allocate(params.lag, sessions, paths), np.zeros(sessions, HOLD).view(np.recarray))
 

@@ -11,7 +11,7 @@ is not counted, but the quantile is evaluated again. The listing returns on late
 histogram (`update_on_late` False); the published code updates first (True). A bucket's lag is its upper edge, as in NetEQ and the published
 code; the listing literally uses the lower edge (`edge`). Forget factor and start weight are those of the published code, since the paper
 gives none; its words "according to jtHistory" can also mean a histogram of the window alone (`memory`). Of these readings, only
-`update_on_late` was found to change which of the paper's claims hold (docs/truth.md). Left out: emission of packets between arrivals.
+`update_on_late` was found to change which of the paper's claims hold (lab/notes/truth.md). Left out: emission of packets between arrivals.
 
 Algorithm 1, the watermark itself, is the buffer that applies the lag and not part of this rule.
 """
@@ -53,7 +53,7 @@ class Memory(enum.IntEnum):
     WINDOW = 1  # those of the last 2000 ms, equally weighted
 
 
-@rule(Control.LAG)
+@rule(Control.PLAYOUT)
 class WMJitter(NamedTuple):
     """Parameters."""
 

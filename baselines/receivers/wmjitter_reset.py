@@ -18,7 +18,7 @@ from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 
 
-@rule(Control.LAG)
+@rule(Control.PLAYOUT)
 class WMJitterReset(NamedTuple):
     """Parameters."""
 

@@ -4,6 +4,7 @@
 world of mode correlated. ``python docs/site/board.py outputs/leaderboard/quick-v2`` keeps the rows of that run first.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from vcgym.leaderboard.report.board import Board, board_of
-from vcgym.leaderboard.report.table import few_table
-from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.board import Board, Line, board_of
+from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.report.words.headline import change, headline
+from vcgym.leaderboard.report.words.names import few
 from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.columns import format_value
 from vcgym.leaderboard.results.files import read_with_oracles
 
 HOME = Path(__file__).parents[2]
@@ -25,6 +29,14 @@ STEPS = {"r": 1e-4, "mouth_to_ear_mean_ms": 1e-2, "concealed_share": 1e-6}
 COLUMNS = CALL._replace(
     metrics=tuple(CALL.metric[name] for name in STEPS), headline=(), details=(), groups=(), fronts=(), curves=(), bands=None
 )
+RESULTS = "lab/notes/results.md"
+BEST_ROWS = 8  # of README's table, before the last system
+WORDS = {
+    "LEARNED": "learned pair", "VIA": "Via", "VCR": "VCRoute", "GRD": "greedy", "LIN": "LinUCB", "DRT": "direct path",
+    "BEST": "best history", "RND": "random", "DTS": "Thompson, discounted", "SWTS": "Thompson, window",
+    "BF": "count buffer", "WM": "WMJitter", "EWMA": "EWMA", "EWMAH": "EWMA, held",
+}  # fmt: skip
+"""Code of a rule in the name of a system -> word in README's table."""
 BEGIN, END = "<!-- docs/site/board.py writes from here -->\n", "<!-- to here -->\n"
 
 
@@ -50,9 +62,33 @@ def kept_board() -> Board:
 
 
 def blocks(board: Board) -> dict[str, str]:
-    """Return what is written into each page: the table with the sentences, or the sentences alone."""
+    """Return what is written into each page: the short table, or the sentences of the report."""
     said = "\n>\n".join(f"> {sentence}" for sentence in (*headline(board), board.notes[-1])) + "\n"
-    return {"README.md": f"{few_table(board)}\n{said}", "docs/results.md": said}
+    return {"README.md": short_table(board), RESULTS: said}
+
+
+def short_table(board: Board) -> str:
+    """Return README's table: the best system of the first families, and the last one."""
+    assert board.bar.system
+    shown = few(board)
+    shown = [*shown[:BEST_ROWS], *shown[BEST_ROWS:][-1:]]
+    above = [f"above {in_words(name)}" for name in (board.published, board.bar.system)]
+    return markdown_table(["system", "R", *above, "% of attainable", "rank"], (_cells(board, line) for line in shown))
+
+
+def in_words(name: str) -> str:
+    """Return the name of a system in words: `greedy / EWMA, tuned`; the name itself if a rule of it has no word."""
+    rules = re.split(r"[-+]", name.removesuffix("-tuned").removesuffix("-correlated"))
+    if not set(rules) <= set(WORDS):
+        return name
+    return " / ".join(WORDS[rule] for rule in rules) + (", tuned" if name.endswith("-tuned") else "")
+
+
+def _cells(board: Board, line: Line) -> list[str]:
+    value = format_value(board.columns.primary, line.estimate(board.columns.primary).value)
+    above = [change(board, difference) for difference in (line.value.to_published, line.value.to_bar) if difference]
+    score = format_score(line.value.score) if line.value.score else ""
+    return [in_words(line.standing.system), value, *above, score, line.rank]
 
 
 def main() -> None:

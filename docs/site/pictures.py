@@ -1,11 +1,11 @@
-"""Pictures of docs/pictures.md, environments and two calls in full: ``python docs/site/pictures.py`` draws them again."""
+"""Pictures of README and docs/envs.md, environments and two calls in full: ``python docs/site/pictures.py`` draws them again."""
 
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
-from board import kept_board
+from board import in_words, kept_board
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -26,9 +26,9 @@ from vcgym.network.scenarios.scenario import Scenario
 FOLDER = Path(__file__).parents[1] / "pictures"
 GREEDY = load_system("GRD+EWMA-tuned")
 RENDERED: dict[str, tuple[Any, int, int]] = {
-    "Relay": (RulePolicy(GREEDY.router), 100, 8),
-    "Playout": (RulePolicy(None, GREEDY.receiver), 330, 3),
-    "Call": (RulePolicy(GREEDY.router, GREEDY.receiver), 45, 5),
+    "Relay": (RulePolicy(GREEDY.path), 100, 8),
+    "Playout": (RulePolicy(GREEDY.playout), 330, 3),
+    "Call": (RulePolicy(GREEDY.path, GREEDY.playout), 45, 5),
     "SendOrder": (OrderPolicy(Fifo()), 700, 3),
 }
 """Policy of each environment, number of decisions before the picture, and seed of the world."""
@@ -72,8 +72,8 @@ def leads(board: Board) -> None:
             ends = [[score.value - score.low for _, score in found], [score.high - score.value for _, score in found]]
             axes.errorbar(middle, at, xerr=ends, fmt="o", color=color, capsize=3, label=f"{label}, 95 % interval")
         axes.axvline(100.0, color="black", linestyle=":", label="hindsight, which knows the future")
-        axes.set_yticks(range(len(shown)), [line.standing.system for line in shown])
-        axes.set_xlabel(f"% of the gain of hindsight over {board.published}, best published, in {board.worlds} synthetic worlds")
+        axes.set_yticks(range(len(shown)), [in_words(line.standing.system) for line in shown])
+        axes.set_xlabel(f"% of hindsight's gain over {in_words(board.published)}, {board.worlds} worlds")
 
     _save(drawn, "leads", "lower right")
 
@@ -82,7 +82,7 @@ def call(name: str, title: str, stratum: str, systems: dict[str, str], seed: int
     """Draw one call with each of two systems: the delays of all paths, of the packets, and of the heard audio."""
     scenario = Scenario("wonderproxy", "correlated", BLOCKS * BLOCK_SLOTS)
     draw = scenario.draw("validation", seed, stratum=stratum)
-    batches = batches_together(scenario, [load_system(system)[:2] for system in systems], 1, log=True)
+    batches = batches_together(scenario, [load_system(system).rules for system in systems], 1, log=True)
     play_together(batches, [draw])
     world, blocks = scenario.world(1), []
     world.start(0, draw)

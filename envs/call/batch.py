@@ -1,12 +1,14 @@
 """A batch of calls: worlds, sessions and controllers, stepped together."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.rule import allocate, for_kernels, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.loop import play
@@ -161,26 +163,26 @@ class CallBatch(Batch):
     Args:
         scenario: source of the worlds.
         sessions: number of calls played in parallel, >= 1.
-        router: parameters of a router rule, or `vcgym.envs.call.controllers.Agent`.
-        receiver: parameters of a receiver rule, `Agent` or `CountAgent` (which decide at each arrival), or `Commanded`.
-        location: location of the router: sender, central or receiver. Let c be the mean delay of the direct path in the history. Feedback
-            takes the part of c between the receiver and that location, a command to the sender takes the rest, a command to the receiver as
-            long as feedback.
-        feedback_loss: share of media records that never reach the router's location, 0 <= share < 1; probe replies are not lost.
+        path: parameters of a rule for the path, or the placeholder of an agent (`vcgym.baselines.controls.from_agent`).
+        playout: parameters of a rule for playout, or the placeholder of an agent at the receiver or of a remote one.
+        location: location of the path's controller: sender, central or receiver. Let c be the mean delay of the direct path in the
+            history. Feedback takes the part of c between the receiver and that location, a command to the sender takes the rest, a
+            command to the receiver as long as feedback.
+        feedback_loss: share of media records that never reach that location, 0 <= share < 1; probe replies are not lost.
         probe_rate: probes per second on each idle path, >= 0; at most one probe leaves per slot, so many paths are probed less often.
         log: keep per-packet outcomes for `played`.
         threads: number of threads.
         world: world with `sessions` rows, sampled beforehand or shared with other batches; None: the batch makes its own.
         uplink: sender stages before the paths.
-        interval: slots between decisions of an agent at the router's location; None: the router's interval.
+        interval: slots between decisions of an agent at the path's location.
     """
 
     def __init__(
         self,
         scenario: Scenario,
         sessions: int,
-        router: NamedTuple,
-        receiver: NamedTuple,
+        path: NamedTuple,
+        playout: NamedTuple,
         location: str = "central",
         feedback_loss: float = 0.0,
         probe_rate: float = 1.0,
@@ -188,7 +190,7 @@ class CallBatch(Batch):
         threads: int = 1,
         world: World | None = None,
         uplink: SenderStages = NO_UPLINK,
-        interval: int | None = None,
+        interval: int = 1,
     ) -> None:
         one_of("location", location, tuple(LOCATIONS))
         super().__init__(sessions, threads)
@@ -197,11 +199,11 @@ class CallBatch(Batch):
         if not 0.0 <= feedback_loss < 1.0:
             raise ValueError(f"feedback_loss = {feedback_loss}: allowed is 0 <= share < 1")
         self.scenario = scenario
-        self.router, self.receiver, self.location = for_kernels(router), for_kernels(receiver), LOCATIONS[location]
+        self.path, self.playout, self.location = for_kernels(path), for_kernels(playout), LOCATIONS[location]
         self.world = scenario.world(sessions) if world is None else world
         self.packets = scenario.packets
         self.calls = np.zeros(sessions, CALL)
-        self.calls["interval"] = getattr(router, "interval", 1) if interval is None else interval
+        self.calls["interval"] = interval
         self.calls["feedback_loss"] = feedback_loss
         # Enough windows for a call that ends 30 s late.
         windows = (self.packets + 3000) // WINDOW_TICKS + 1
@@ -214,8 +216,8 @@ class CallBatch(Batch):
             probe_schedule(scenario.paths, probe_rate),
         )
         self.uplink = uplink
-        self.router_state = allocate(router, sessions, scenario.paths)
-        self.receiver_state = allocate(receiver, sessions, scenario.paths)
+        self.path_state = allocate(path, sessions, scenario.paths)
+        self.playout_state = allocate(playout, sessions, scenario.paths)
         self.history = np.zeros((sessions, scenario.paths, 3))
         self.draws: list[WorldDraw | None] = [None] * sessions
 
@@ -229,20 +231,25 @@ class CallBatch(Batch):
         self.uplink.start(row, self.packets, control_us, to_sender_us, float(self.calls["feedback_loss"][row]))
         seed = np.uint64(draw.seed)
         _restart(self.calls, self.tables, row, seed, self.packets, from_receiver_us, to_sender_us, from_receiver_us)
-        start_row(self.router, self.router_state, row, self.history[row], self.key(row, "router"))
-        start_row(self.receiver, self.receiver_state, row, self.history[row], self.key(row, "receiver"))
+        start_row(self.path, self.path_state, row, self.history[row], self.key(row, Control.PATH))
+        start_row(self.playout, self.playout_state, row, self.history[row], self.key(row, Control.PLAYOUT))
 
-    def key(self, row: int, controller: str) -> np.uint64:
-        """Return the random key of `controller`, "router" or "receiver", independent of the world's keys."""
+    def answer(self, decided: Mapping[Control, NDArray[Any]]) -> None:
+        """Pass decisions of an agent on: paths, and lags, targets or headrooms in microseconds, (sessions,) each."""
+        for control in decided.keys() & set(ANSWER.names or ()):
+            self.tables.answers[control] = decided[control]
+
+    def key(self, row: int, control: Control) -> np.uint64:
+        """Return the random key of a control's rule, independent of the world's keys."""
         draw = self.draws[row]
         assert draw is not None
-        return np.uint64(rng.stream_key(np.uint64(draw.seed), ("router", "receiver").index(controller), rng.POLICY))
+        return np.uint64(rng.stream_key(np.uint64(draw.seed), list(CONTROLS).index(control), rng.POLICY))
 
     @property
     def stages(self) -> Stages:
         """Stages for the loop."""
         calls = Calls(self.calls, self.tables, self.world.loaded)
-        routing, receiving = Routing(self.router, self.router_state), Receiving(self.receiver, self.receiver_state)
+        routing, receiving = Routing(self.path, self.path_state), Receiving(self.playout, self.playout_state)
         return Stages(self.why, self.uplink.inside, calls, routing, receiving)
 
     def load(self, rows: NDArray[np.int64]) -> None:

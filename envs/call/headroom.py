@@ -1,4 +1,4 @@
-"""Placeholders for an agent that sets the headroom: the playout delay above the newest packet's delay.
+"""Effect of an agent's decisions for playout: a headroom, the playout delay above the newest packet's delay.
 
 A lag is relative to the minimum delay of the last 2 s, which the agent may not know; a headroom is relative to arrivals. At each arrival
 
@@ -9,41 +9,33 @@ A lag is relative to the minimum delay of the last 2 s, which the agent may not 
 The receiver does the conversion, so a command stays valid if the delay changes while it is in flight.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from vcgym.baselines.controls.from_agent import FromAgent, level_at
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.receivers.playout_delay import followed_ms
-from vcgym.baselines.rule import INSIDE, Control, Decided, allocate, decide, decided, init, rule
-from vcgym.envs.call.controllers import Commanded, LagAgent, level_at
+from vcgym.baselines.rule import allocate, init
 from vcgym.network.kernels.slots import microseconds
+from vcgym.network.playout.receiver import WATERMARK
 
 
-@rule(Control.LAG, learns=False, decided=Decided.OUTSIDE)
-class HeadroomAgent(NamedTuple):
-    """Agent that chooses the headroom, at each arrival."""
+class Headroom(NamedTuple):
+    """Effect: a decision is the headroom."""
 
 
-@rule(Control.LAG, learns=False, decided=Decided.COMMANDED)
-class CommandedHeadroom(NamedTuple):
-    """Remote agent whose commands, sent with the router's decisions, set the headroom."""
-
-
-_IN_HEADROOM: dict[type, NamedTuple] = {LagAgent: HeadroomAgent(), Commanded: CommandedHeadroom()}
-
-
-def in_headroom(receiver: NamedTuple) -> NamedTuple:
-    """Return the headroom placeholder for a lag placeholder; return a rule unchanged.
+def in_headroom(receiver: Any) -> Any:
+    """Return the placeholder of an agent that sets a headroom for one that sets a lag; return a rule unchanged.
 
     Raises:
         ValueError: a placeholder for an agent that sets the target of a count buffer.
     """
-    if decided(receiver) == INSIDE:
+    if not isinstance(receiver, FromAgent):
         return receiver
-    if type(receiver) not in _IN_HEADROOM:
+    if receiver.buffer != WATERMARK:
         raise ValueError("action = 'relative': allowed with mechanism watermark alone, a headroom is turned into a lag")
-    return _IN_HEADROOM[type(receiver)]
+    return receiver._replace(effect=Headroom())
 
 
 PACED = np.dtype(
@@ -61,12 +53,12 @@ PACED = np.dtype(
 )
 
 
-@allocate.register(HeadroomAgent, CommandedHeadroom)
+@allocate.register(Headroom)
 def _allocate(params, sessions, paths):
     return np.zeros(sessions, PACED).view(np.recarray)
 
 
-@init.register(HeadroomAgent, CommandedHeadroom)
+@init.register(Headroom)
 def _init(params, state, s, start, key):
     paced = state[s]
     reset_window(paced.window)
@@ -75,12 +67,7 @@ def _init(params, state, s, start, key):
     paced.delay_ms = paced.target_ms = paced.playout_ms = 0.0
 
 
-@decide.register(HeadroomAgent, CommandedHeadroom)
-def _decide(params, state, s, now_us):
-    return 0
-
-
-@level_at.register(HeadroomAgent, CommandedHeadroom)
+@level_at.register(Headroom)
 def _level_at(params, state, s, record, decided_us):
     paced = state[s]
     delay_us = record.arrived_us - record.sent_us

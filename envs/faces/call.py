@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from vcgym.baselines.rule import Control, require_rule
-from vcgym.envs.call.controllers import Agent, Commanded
+from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATHS, Control, controls_of
+from vcgym.baselines.controls.former import takes_former_words
+from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
+from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -35,9 +37,9 @@ class CallVectorEnv(PathsVectorEnv):
     Args:
         num_envs: number of calls played in parallel, >= 1.
         interval: packets between decisions, >= 1.
-        router: rule that sets the path; None: the agent does.
-        receiver: rule that sets the lag; None: the agent does.
-        uplink: scenario of a bottleneck before the paths, see docs/sending.md; None: packets leave at once.
+        path: rule that sets the path; None: the agent does.
+        playout: rule that sets the lag or target; None: the agent does.
+        uplink: scenario of a bottleneck before the paths, see docs/worlds.md; None: packets leave at once.
         rate: with an uplink, rule that sets the rate; None: the agent does.
         order: with an uplink, scheduler; None: the agent selects one.
         pacing: with an uplink, transmission opportunities per packet time at the target; 0: spaced by the mean packet size at the target.
@@ -46,28 +48,26 @@ class CallVectorEnv(PathsVectorEnv):
 
     reset_options = ("pair", "stratum", "kind")
 
+    @takes_former_words
     def __init__(
         self,
         num_envs: int = 1,
         interval: int = 10,
-        router: Any = None,
-        receiver: Any = None,
+        path: Any = None,
+        playout: Any = None,
         uplink: str | BottleneckRecipe | None = None,
         rate: Any = None,
         order: Any = None,
         pacing: float = PACING,
         **arguments: Any,
     ) -> None:
-        if router is not None:
-            require_rule("router", router, Control.PATH)
-        if receiver is not None:
-            require_rule("receiver", receiver, Control.LAG, Control.TARGET)
-        _require_agent(uplink, router=router, receiver=receiver, rate=rate, order=order)
+        rules = {Control.PATH: path, Control.PLAYOUT: playout, Control.RATE: rate, Control.ORDER: order}
+        _require_agent(uplink, rules)
         self._uplink = uplink
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
-        controls = Controls(path=router is None, lag=receiver is None, at_arrivals=False, interval=interval)
-        controllers = Agent(interval) if router is None else router, Commanded() if receiver is None else receiver
-        super().__init__(num_envs, controls, *controllers, **arguments)
+        setters = {control: in_place_of(control, CENTRAL) if rules[control] is None else rules[control] for control in controls_of(PATHS)}
+        controls = tuple(control for control in setters if rules[control] is None)
+        super().__init__(num_envs, setters, controls, interval, **arguments)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:
@@ -75,15 +75,16 @@ class CallVectorEnv(PathsVectorEnv):
         return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **self._sender)
 
 
-def _require_agent(uplink: Any, **rules: Any) -> None:
-    """Reject rules for controls that the call lacks, and calls without a control for the agent."""
-    if uplink is None:
-        for control in ("rate", "order"):
-            if rules[control] is not None:
-                raise ValueError(f"{control} = {rules.pop(control)!r}: allowed is None without an uplink")
-        rules = {control: rule for control, rule in rules.items() if control in ("router", "receiver")}
-    if all(rule is not None for rule in rules.values()):
-        raise ValueError(f"{', '.join(rules)} are all set by rules: allowed is at least one None, set by the agent")
+def _require_agent(uplink: Any, rules: dict[Control, Any]) -> None:
+    """Reject values that are no rules, rules for controls that the call lacks, and calls without a control for the agent."""
+    for control, rule in rules.items():
+        if rule is not None and CONTROLS[control].part == BOTTLENECK and uplink is None:
+            raise ValueError(f"{control} = {rule!r}: allowed is None without an uplink")
+        if rule is not None:
+            require_rule(control, rule, control)
+    there = [control for control in rules if uplink is not None or CONTROLS[control].part == PATHS]
+    if all(rules[control] is not None for control in there):
+        raise ValueError(f"{', '.join(there)} are all set by rules: allowed is at least one None, set by the agent")
 
 
 class CallEnv(ScalarEnv):

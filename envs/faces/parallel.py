@@ -8,13 +8,14 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
-from vcgym.envs.call.controllers import Agent
+from vcgym.baselines.controls.control import CENTRAL, Control
+from vcgym.baselines.controls.from_agent import in_place_of
 from vcgym.envs.call.paths.state import awaits_level
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.playout import MECHANISMS
-from vcgym.envs.faces.vector.actions import action_space
+from vcgym.envs.faces.vector.actions import action_space, options_of
 from vcgym.envs.faces.vector.observer import Observer
-from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
+from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.envs.faces.vector.settings import CallAgentSettings, grouped
 from vcgym.network.kernels.ranges import one_of
 
@@ -45,7 +46,8 @@ class ParallelCall(ParallelEnv[str, Any, Any]):
         self.agents: list[str] = []
         form, paths = self.native.action_form, self.native.batch.scenario.paths
         self.observation_spaces = {ROUTER: self.native.single_observation_space, RECEIVER: self.native.receiver_space}
-        self.action_spaces = {ROUTER: action_space(form, paths, True, False), RECEIVER: action_space(form, paths, False, True)}
+        controlled = {ROUTER: Control.PATH, RECEIVER: Control.PLAYOUT}
+        self.action_spaces = {agent: action_space(form, options_of([control], paths)) for agent, control in controlled.items()}
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an agent's observations."""
@@ -101,8 +103,8 @@ class _TwoAgents(PathsVectorEnv):
     """
 
     def __init__(self, interval: int, mechanism: str, **arguments: Any) -> None:
-        controls = Controls(path=True, lag=True, at_arrivals=False, interval=interval)
-        super().__init__(1, controls, Agent(interval), MECHANISMS[mechanism], AutoresetMode.DISABLED, **arguments)
+        setters = {Control.PATH: in_place_of(Control.PATH, CENTRAL), Control.PLAYOUT: MECHANISMS[mechanism]}
+        super().__init__(1, setters, tuple(setters), interval, autoreset_mode=AutoresetMode.DISABLED, **arguments)
         agent = next(group for group in grouped(type(self), arguments) if isinstance(group, CallAgentSettings))
         self.receiver = Observer(self.batch, agent, at_arrivals=True)
         parts = spaces.Dict(self.receiver.records()) if agent.observation == "records" else self.receiver.layout.space

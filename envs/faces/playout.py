@@ -2,15 +2,19 @@
 
 from typing import Any, NamedTuple
 
+from vcgym.baselines.controls.control import RECEIVER, Control
+from vcgym.baselines.controls.former import takes_former_words
+from vcgym.baselines.controls.from_agent import in_place_of
 from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.rule import Control, require_rule
-from vcgym.envs.call.controllers import CountAgent, LagAgent, PublishedAgent
+from vcgym.baselines.rule import require_rule
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
+from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
-ROUTER = Direct()
-MECHANISMS: dict[str, NamedTuple] = {"watermark": LagAgent(), "count": CountAgent(), "published": PublishedAgent()}
+PATH = Direct()
+BUFFERS = {"watermark": WATERMARK, "count": COUNT, "published": PUBLISHED}
+MECHANISMS = {name: in_place_of(Control.PLAYOUT, RECEIVER, buffer=buffer) for name, buffer in BUFFERS.items()}
 
 
 class PlayoutVectorEnv(PathsVectorEnv):
@@ -25,19 +29,21 @@ class PlayoutVectorEnv(PathsVectorEnv):
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
         packet lost or late; or a reward object.
     End of episode: truncation after the last arrival; in that step the queue is flushed and the player plays to the end.
-    Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is controlled by `router`, by default Direct.
+    Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is controlled by `path`, by default Direct.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
-        router: rule that sets the path.
+        path: rule that sets the path.
         mechanism: watermark: the agent sets its lag; count or published: the agent sets the target of our or of the published count buffer.
         arguments: those of every environment over paths, docs/envs.md.
     """
 
-    def __init__(self, num_envs: int = 1, router: NamedTuple = ROUTER, mechanism: str = "watermark", **arguments: Any) -> None:
+    @takes_former_words
+    def __init__(self, num_envs: int = 1, path: NamedTuple = PATH, mechanism: str = "watermark", **arguments: Any) -> None:
         one_of("mechanism", mechanism, tuple(MECHANISMS))
-        require_rule("router", router, Control.PATH)
-        super().__init__(num_envs, Controls(path=False, lag=True, at_arrivals=True), router, MECHANISMS[mechanism], **arguments)
+        require_rule("path", path, Control.PATH)
+        setters = {Control.PATH: path, Control.PLAYOUT: MECHANISMS[mechanism]}
+        super().__init__(num_envs, setters, (Control.PLAYOUT,), at_arrivals=True, **arguments)
 
 
 class PlayoutEnv(ScalarEnv):

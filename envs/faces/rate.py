@@ -6,7 +6,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import NEVER_US, Control, require_rule
+from vcgym.baselines.controls.control import SENDER, Control
+from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.rule import NEVER_US, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
 from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
@@ -15,7 +17,7 @@ from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_sender
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.batch import PACING
-from vcgym.envs.call.sender.controllers import RateAgent
+from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.kernels.ranges import one_of
@@ -48,7 +50,7 @@ class RateVectorEnv(SenderVectorEnv):
     Args:
         num_envs: number of calls played in parallel, >= 1.
         order: rule that sets the order.
-        scenario: name, see docs/sending.md, or any `BottleneckRecipe`.
+        scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         reward: utility or emodel, or parameters of a reward.
         action: continuous, discrete or exact.
@@ -73,7 +75,8 @@ class RateVectorEnv(SenderVectorEnv):
         require_rule("order", order, Control.ORDER)
         one_of("features", features, FEATURES)
         self.features = features
-        super().__init__(num_envs, RateAgent(), order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
+        agent = in_place_of(Control.RATE, SENDER, effect=Requests())
+        super().__init__(num_envs, agent, order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
         self._told = np.zeros(num_envs, np.int64)
         self._smallest_us = np.full(num_envs, -1, np.int64)
 

@@ -2,13 +2,15 @@
 
 from typing import Any, NamedTuple
 
+from vcgym.baselines.controls.control import CENTRAL, Control
+from vcgym.baselines.controls.former import takes_former_words
+from vcgym.baselines.controls.from_agent import in_place_of
 from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.rule import Control, require_rule
-from vcgym.envs.call.controllers import Agent
+from vcgym.baselines.rule import require_rule
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
+from vcgym.envs.faces.vector.paths import PathsVectorEnv
 
-RECEIVER = WMJitter()
+PLAYOUT = WMJitter()
 
 
 class RelayVectorEnv(PathsVectorEnv):
@@ -22,19 +24,20 @@ class RelayVectorEnv(PathsVectorEnv):
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
         packet lost or late; or a reward object.
     End of episode: truncation at the end of the call (6,000 packets, 600 steps); packets in flight are counted in the last step.
-    Source: the routing half of VCRoute (arXiv 2310.05054); `receiver` controls the lag, by default WMJitter of the same paper.
+    Source: the routing half of VCRoute (arXiv 2310.05054); `playout` controls the lag, by default WMJitter of the same paper.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
-        receiver: rule that sets the lag.
+        playout: rule that sets the lag or target.
         interval: packets between decisions, >= 1.
         arguments: those of every environment over paths, docs/envs.md.
     """
 
-    def __init__(self, num_envs: int = 1, receiver: NamedTuple = RECEIVER, interval: int = 10, **arguments: Any) -> None:
-        require_rule("receiver", receiver, Control.LAG, Control.TARGET)
-        controls = Controls(path=True, lag=False, at_arrivals=False, interval=interval)
-        super().__init__(num_envs, controls, Agent(interval), receiver, **arguments)
+    @takes_former_words
+    def __init__(self, num_envs: int = 1, playout: NamedTuple = PLAYOUT, interval: int = 10, **arguments: Any) -> None:
+        require_rule("playout", playout, Control.PLAYOUT)
+        setters = {Control.PATH: in_place_of(Control.PATH, CENTRAL), Control.PLAYOUT: playout}
+        super().__init__(num_envs, setters, (Control.PATH,), interval, **arguments)
 
 
 class RelayEnv(ScalarEnv):

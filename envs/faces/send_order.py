@@ -7,8 +7,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import SENDER, Control
+from vcgym.baselines.controls.from_agent import in_place_of
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.rule import Control, require_rule
+from vcgym.baselines.rule import require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_queues
@@ -17,7 +19,7 @@ from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.sender.batch import BY_PACKET
-from vcgym.envs.call.sender.controllers import OrderAgent
+from vcgym.envs.call.sender.effects import PacketChoice
 from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
@@ -51,7 +53,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         num_envs: number of calls played in parallel, >= 1.
         rate: rule that sets the rate.
         overflow: rule that chooses the packet to drop from a full queue.
-        scenario: name, see docs/sending.md, or any `BottleneckRecipe`.
+        scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         reward: on_time or emodel, or parameters of a reward.
@@ -79,8 +81,9 @@ class SendOrderVectorEnv(SenderVectorEnv):
         require_rule("overflow", overflow, Control.ORDER)
         one_of("empty_slot", empty_slot, EMPTY_SLOT)
         self.empty_slot = empty_slot
+        agent = in_place_of(Control.ORDER, SENDER, effect=PacketChoice(overflow))
         super().__init__(
-            num_envs, rate, OrderAgent(overflow), scenario=scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
+            num_envs, rate, agent, scenario=scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
         )  # fmt: skip
 
     @cached_property

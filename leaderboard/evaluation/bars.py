@@ -2,7 +2,7 @@
 
 The validation worlds of a suite are sampled like its own, but from pairs, times and seeds of the validation split. Every tuned system plays
 them, and the best by the ranked metric is the bar; test worlds have no influence. `data/bars.json` stores the bars and the figures that
-decided them (`python -m vcgym.scripts.shipped.bars`).
+decided them (`python -m lab.shipped.bars`).
 """
 
 from functools import cache

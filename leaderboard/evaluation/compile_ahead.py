@@ -59,7 +59,7 @@ def _start(share: list[tuple[Path, System]]) -> subprocess.Popen[bytes]:
 
 def _mark(system: System) -> Path:
     """Return the file that marks the loop of a system as compiled."""
-    kind = numba.typeof((system.router, system.receiver))
+    kind = numba.typeof(system.chosen)
     code = code_hash(frozenset([batches_together.__module__, *modules_of(kind)]))
     return cache_home() / "compiled" / hashlib.sha256(f"{code} {kind}".encode()).hexdigest()[:32]
 
@@ -69,7 +69,7 @@ def _compile(share: list[tuple[Path, System]]) -> None:
     draw = scenario.draw("train", 0)
     history = np.ones((scenario.paths, 3))  # given, so that no world is sampled
     for mark, system in share:
-        (batch,) = batches_together(scenario, [(system.router, system.receiver)], 1, log=True)
+        (batch,) = batches_together(scenario, [system.rules], 1, log=True)
         batch.start(0, draw, history)
         batch.play_loaded(np.zeros(0, np.int64))
         mark.parent.mkdir(parents=True, exist_ok=True)

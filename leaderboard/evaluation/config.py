@@ -25,8 +25,8 @@ class LeaderboardConfig(Config):
         list: only print the systems that play the suite, with their rules, parameters and sources.
         suite: quick-v2, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
             rmcat-v0, rmcat-v1; conference-v0; or replay, rate-replay for your own traces, fitted for a scenario file fitted to them. See
-            docs/statistics.md.
-        traces: only with these three suites: a folder or files of traces, see docs/scenarios.md; of capacity traces, see
+            docs/rank.md.
+        traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
             `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym-data do=fit` wrote.
         packets: with suite=replay or fitted, length of the calls in slots of 10 ms.
         split: with traces of replay or rate-replay: test, the part on which nothing is trained; or all, for boards without training.

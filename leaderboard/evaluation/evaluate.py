@@ -67,7 +67,7 @@ def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: st
 
 def _systems_of_calls(pieces: list[dict[str, Cell]]) -> list[System]:
     systems = (cell.system for piece in pieces for cell in piece.values())
-    return [system for system in systems if isinstance(system, System) and system.router is not None]
+    return [system for system in systems if isinstance(system, System) and system.path is not None]
 
 
 def _pieces(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:

@@ -91,7 +91,7 @@ def _envs(agent: LocalAgent, part: Part, scenario: AnyScenario) -> Any:
     if isinstance(scenario, Scenario):
         return call_envs(agent.env, scenario, 1, part.split, observation=agent.own.reads, **dict(agent.arguments))
     if isinstance(scenario, ConferenceScenario):
-        raise ValueError(f"agent is to play {scenario.name}; allowed on conferences: systems with an allocator")
+        raise ValueError(f"agent is to play {scenario.name}; allowed on conferences: systems with trees")
     return sender_envs(agent, scenario, 1, part.split)
 
 

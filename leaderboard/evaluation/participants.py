@@ -55,7 +55,7 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
     whole = not chosen or chosen == [EVERY]
     found = load_systems([name for name in system_names() if _is_shown(name, suite)] if whole else chosen)
     if whole:
-        return {name: system for name, system in found.items() if set(system.rules) == set(suite.controls)}
+        return {name: system for name, system in found.items() if system.fits(suite.controls)}
     require_controls(suite, found)
     return found
 
@@ -83,7 +83,7 @@ def all_participants(
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
     others: dict[str, Participant] = {**systems, **agents}
     if not suite.columns.takes_agents and (own := sorted(agents)):
-        raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with an allocator")
+        raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with trees")
     require_controls(suite, others)
     if train is None:
         return others
@@ -95,7 +95,7 @@ def all_participants(
 
 def table_errors(systems: Mapping[str, System]) -> list[str]:
     """Return a note for each system that forecasts with a table, which is not exact."""
-    tables = {name: table for name, one in systems.items() if isinstance(table := getattr(one.router, "predictor", None), DelayTable)}
+    tables = {name: table for name, one in systems.items() if isinstance(table := getattr(one.path, "predictor", None), DelayTable)}
     return [
         f"{name} forecasts by a table, within {table.largest_error_ms:.2f} ms of its network, {table.mean_error_ms:.3f} ms on average"
         for name, table in tables.items()

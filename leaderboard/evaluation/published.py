@@ -87,12 +87,12 @@ def require_controls(suite: Suite, participants: Mapping[str, Participant]) -> N
     """Refuse systems that lack a control of the suite's calls, or have one that its calls lack and that would not be played.
 
     Raises:
-        ValueError: naming each such system, its controllers and those of the suite.
+        ValueError: naming each such system, its controls and those of the suite.
     """
     systems = {name: one for name, one in participants.items() if isinstance(one, System)}
-    others = {name: ", ".join(one.rules) for name, one in sorted(systems.items()) if set(one.rules) != set(suite.controls)}
+    others = {name: ", ".join(one.rules) for name, one in sorted(systems.items()) if not one.fits(suite.controls)}
     if others:
-        found = "; ".join(f"{name} has {controllers or 'none'}" for name, controllers in others.items())
+        found = "; ".join(f"{name} has {controls or 'none'}" for name, controls in others.items())
         raise ValueError(
             f"systems has {list(others)}, which suite {suite.name}-{suite.version} cannot play: {found}; "
             f"allowed: systems with {' and '.join(suite.controls)} alone"
@@ -100,13 +100,13 @@ def require_controls(suite: Suite, participants: Mapping[str, Participant]) -> N
 
 
 def is_beside(name: str) -> bool:
-    """Return True if the router or receiver of a system may play together with an agent that sets one control."""
+    """Return True if a rule of a system may play together with an agent that lacks its control."""
     return name in system_names() and load_system(name).plays == "paths" and not load_system(name).is_oracle
 
 
-def held_by(controller: str, name: str) -> tuple[tuple[str, Any], ...]:
-    """Return the arguments of Call that take `controller`, "router" or "receiver", from a system; the agent sets the other control."""
-    return ((controller, getattr(load_system(name), controller)),)
+def held_by(control: str, name: str) -> tuple[tuple[str, Any], ...]:
+    """Return the arguments of Call that take the rule of a control from a system; the agent sets the others."""
+    return ((control, load_system(name).rules[control]),)
 
 
 def env_class(env_id: str) -> Any:

@@ -21,10 +21,14 @@ fitted          worlds of a scenario file that you fitted to your own traces
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from vcgym.baselines.controls.control import BOTTLENECK as BOTTLENECK
+from vcgym.baselines.controls.control import CONFERENCE as _CONFERENCE
+from vcgym.baselines.controls.control import PATHS as PATHS
+from vcgym.baselines.controls.control import Control, controls_of
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
@@ -45,14 +49,8 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
-PATHS = "paths"
-"""Simulation of calls over paths."""
-BOTTLENECK = "bottleneck"
-"""Simulation of calls over a bottleneck and no paths."""
-CONFERENCES = "conference"
+CONFERENCES: Final = _CONFERENCE
 """Simulation of conferences, and the name of their scenario."""
-_CONTROLS = {PATHS: ("router", "receiver"), BOTTLENECK: ("rate", "scheduler"), CONFERENCES: ("allocator",)}
-"""Simulation -> controllers that its calls have, as in `vcgym.baselines.systems.CONTROLS`."""
 MEASURED = "rate-measured"
 FITTED = "fitted"
 """Suite of a scenario file, and the name of its scenario."""
@@ -122,9 +120,9 @@ class Suite(NamedTuple):
         return tuple(dict.fromkeys(part.scenario for part in self.parts))
 
     @property
-    def controls(self) -> tuple[str, ...]:
-        """Controllers that its calls have; all parts have the same simulation."""
-        return _CONTROLS[self.parts[0].simulation]
+    def controls(self) -> tuple[Control, ...]:
+        """Controls that its calls have; all parts have the same simulation."""
+        return controls_of(self.parts[0].simulation)
 
 
 PACKETS = 6000

@@ -28,7 +28,7 @@ from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.network.worlds.world import WorldDraw
-from vcgym.predictors.study.rows import COLUMNS
+from vcgym.predictors.rows import COLUMNS
 
 ROWS, CARD = "rows.parquet", "card.json"
 _WORLDS_TOGETHER = 32  # worlds in memory at a time, with one call per system each
@@ -91,20 +91,16 @@ def draw_worlds(scenario: Scenario, part: DataPart, split: str) -> list[PlayedWo
 
 def _play(scenario: Scenario, worlds: list[PlayedWorld], systems: Mapping[str, System], each: int, threads: int) -> list[pa.Table]:
     """Return the rows of each call of each system, one table per call."""
-    noted = [(LoggingRouter(pair.router, scenario.packets), pair.receiver) for pair in systems.values()]
+    noted = [{"path": LoggingRouter(pair.path, scenario.packets), "playout": pair.playout} for pair in systems.values()]
     batches = batches_together(scenario, noted, len(worlds), log=True)
     play_together(batches, [world.draw for world in worlds], threads)
-    return [
-        call_rows(scenario, batch, row, world, each)
-        for batch in batches
-        for row, world in enumerate(worlds)
-    ]
+    return [call_rows(scenario, batch, row, world, each) for batch in batches for row, world in enumerate(worlds)]
 
 
 def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld, each: int) -> pa.Table:
     """Return at most `each` rows of one finished call with a `LoggingRouter`."""
-    assert isinstance(batch.router, LoggingRouter)
-    log, notes = batch.tables.log[row], batch.router_state.notes[row]
+    assert isinstance(batch.path, LoggingRouter)
+    log, notes = batch.tables.log[row], batch.path_state.notes[row]
     usable = (notes["transmit_ms"] != UNHEARD) & (log["emitted_us"] >= 0) & ~log["flushed"]
     packets = np.flatnonzero(usable)
     packets = packets[np.unique(np.linspace(0, len(packets) - 1, min(each, len(packets))).astype(np.int64))]
@@ -115,8 +111,8 @@ def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld
         "split": world.split,
         "stratum": world.draw.stratum,
         "seed": world.seed,
-        "router": type(batch.router.router).__name__,
-        "receiver": type(batch.receiver).__name__,
+        "router": type(batch.path.router).__name__,
+        "receiver": type(batch.playout).__name__,
         "session": 0,
     }
     varying = {name: notes[name][packets] for name in notes.dtype.names}

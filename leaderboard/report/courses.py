@@ -27,7 +27,7 @@ def draw_courses(name: str, system: System, folder: Path, of: str = "rmcat") -> 
 
     Args:
         name: name of the system, for title and file.
-        system: system with a rate rule and a scheduler.
+        system: system with rules for rate and order.
         folder: folder for the picture.
         of: scenario of the cases.
 

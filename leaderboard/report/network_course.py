@@ -23,14 +23,14 @@ def draw_network_course(name: str, system: System, folder: Path) -> Path:
 
     Args:
         name: name of the system, for title and file.
-        system: system with an allocator.
+        system: system with a rule for trees.
         folder: folder for the picture.
 
     Returns:
         The path of the picture.
     """
     world = dumbbell_timeline()
-    played = play(world, system.allocator)
+    played = play(world, system.trees)
     seconds, links = len(played.kbps), [link.name for link in world.topology.links]
     figure = Figure(figsize=(8.6, 9.0), layout="constrained")
     figure.suptitle(f"{name} on the dumbbell: largest tree of each session, and load of each link")

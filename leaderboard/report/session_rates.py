@@ -23,14 +23,14 @@ def draw_session_rates(name: str, system: System, folder: Path) -> Path:
 
     Args:
         name: name of the system, for title and file.
-        system: system with an allocator.
+        system: system with a rule for trees.
         folder: folder for the picture.
 
     Returns:
         The path of the picture.
     """
     world = dumbbell_timeline()
-    played, optima = play(world, system.allocator), np.array(optima_kbps(world))
+    played, optima = play(world, system.trees), np.array(optima_kbps(world))
     seconds = len(played.kbps)
     starts_s = np.arange(0, seconds, _WINDOW_S)
     rates_kbps = played.window_kbps(0, _WINDOW_S)

@@ -9,11 +9,11 @@ from vcgym.baselines.systems import System, description, sources
 
 
 def system_rows(systems: Mapping[str, System]) -> Iterator[list[str]]:
-    """Yield rows of name, controller, rule and source: one row with a system's description, then one row per rule."""
+    """Yield rows of name, control, rule and source: one row with a system's description, then one row per rule."""
     for name, system in systems.items():
         yield [name, "", description(name), ", ".join(sources(system))]
-        for controller, rule in system.rules.items():
-            yield ["", controller, format_rule(rule), ""]
+        for control, rule in system.rules.items():
+            yield ["", control, format_rule(rule), ""]
 
 
 def format_rule(params: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from vcgym.baselines.controls.control import LOGGED
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
@@ -58,7 +59,7 @@ RESULTS = results_of(CALL)
 """`results.parquet` of calls over paths."""
 
 HINDSIGHT = "hindsight.parquet"
-"""Shipped rows of the oracle with anchored score 100 on the worlds of quick-v2 (`vcgym.scripts.shipped.hindsight`)."""
+"""Shipped rows of the oracle with anchored score 100 on the worlds of quick-v2 (`lab.shipped.hindsight`)."""
 
 DELAY_CDF = layout_of(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
@@ -76,12 +77,13 @@ TIMELINE = layout_of(
 
 ACTIONS = layout_of(
     {name: CALL.types[name] for name in ("system", "suite", "suite_version", *WORLD, "card", "env", "packets")}
-    | {"path": "int64s", "level": "int64s", "rule": "string"},
+    | dict.fromkeys(LOGGED, "int64s")
+    | {"rule": "string"},
     (*WORLD, "system"),
 )
-"""`actions.parquet`: what each agent decided, decision by decision: index of the path and of the level.
+"""`actions.parquet`: what each agent decided, decision by decision: an index for each control.
 
-An agent of one control has no list of the other; `rule` is the system whose rule set that one."""
+A control that the agent did not set has an empty list; `rule` is the system whose rule set it."""
 
 TIMING = layout_of(
     {"system": "string", "mode": "string", "decision_us": "float64", "wall_clock_s": "float64", "hardware": "string"},
@@ -168,7 +170,8 @@ def columns_with(names: Iterable[str]) -> Columns:
 
 
 def read_with_oracles(folder: Path) -> pa.Table:
-    """Return the results of the run in `folder`, followed by the oracles of its worlds: of `vcgym-headroom` if it was run, else as shipped.
+    """Return the results of the run in `folder`, followed by the oracles of its worlds, as shipped if `python -m lab headroom`
+    was not run.
 
     Raises:
         FileNotFoundError, ValueError: see `read`, for either file.

@@ -8,7 +8,7 @@
     detectable      the smallest difference that the worlds can detect
     coverage        how often such intervals contain the truth, by simulation; printed beside the intervals
 
-docs/statistics.md explains each number.
+docs/rank.md explains each number.
 """
 
 from vcgym.leaderboard.statistics.paired import Paired, pair_worlds, worlds_compared

@@ -46,7 +46,7 @@ def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
     """Read, check and try a submission.
 
     Args:
-        folder: folder of the submission, see docs/submissions.md.
+        folder: folder of the submission, see docs/submit.md.
         observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
         env: id of the environment in which agents play the suite.
 

@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from vcgym.agents.networks.observation import ObservedPart, network_for
 from vcgym.agents.published.export import AgentCard
 from vcgym.agents.published.spaces import describe
+from vcgym.baselines.controls.control import Control
+from vcgym.baselines.controls.former import renamed
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.observe import call_layout
 from vcgym.envs.call.features.path import PATH_FEATURES
@@ -34,7 +36,7 @@ class OnnxCard(BaseModel):
         call_features: names of the features of the call, in the order of the model's input.
         levels: number of scored levels.
         steps: transitions in training.
-        router, receiver: a system whose rule sets that control; at most one of them, and the model then scores only the other control.
+        path, playout: a system whose rule sets that control; at most one of them, and the model then scores only the other control.
         state: shape of each state tensor within a call, with "paths" for the number of paths.
     """
 
@@ -45,14 +47,24 @@ class OnnxCard(BaseModel):
     call_features: list[str]
     levels: int
     steps: Annotated[int, Field(ge=0)]
-    router: str | None = None
-    receiver: str | None = None
+    path: str | None = None
+    playout: str | None = None
     state: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")], list[int | Literal["paths"]]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_former_words(cls, written: Any) -> Any:
+        return renamed(written, "onnx") if isinstance(written, dict) else written
+
+    @property
+    def rules(self) -> dict[Control, str]:
+        """Systems whose rules set controls that the model does not."""
+        return {control: name for control in OUTPUTS if (name := getattr(self, control)) is not None}
 
     @property
     def interface(self) -> Interface:
         """Inputs and outputs of the model."""
-        scores = tuple(name for name, rule in zip(OUTPUTS, (self.router, self.receiver), strict=True) if rule is None)
+        scores = tuple(output for control, output in OUTPUTS.items() if control not in self.rules)
         return Interface(scores, {name: tuple(shape) for name, shape in self.state.items()})
 
 
@@ -143,11 +155,12 @@ def _refuse_other_model(path: Path, card: OnnxCard) -> None:
     _refuse_other(path, "onnx.path_features", card.path_features, [feature.name for feature in PATH_FEATURES])
     _refuse_other(path, "onnx.call_features", card.call_features, [feature.name for feature in CALL_FEATURES])
     _refuse_other(path, "onnx.levels", card.levels, LEVELS)
-    if card.router is not None and card.receiver is not None:
-        raise RefusedError(path, f"onnx.router is {shown(card.router)} and onnx.receiver {shown(card.receiver)}", "at most one of them")
-    for field, name in (("router", card.router), ("receiver", card.receiver)):
-        if name is not None and not is_beside(name):
-            raise RefusedError(path, f"onnx.{field} is {shown(name)}", "a system with router and receiver, as DRT-WM, and no oracle")
+    if len(card.rules) == len(OUTPUTS):
+        given = " and ".join(f"onnx.{control} is {shown(name)}" for control, name in card.rules.items())
+        raise RefusedError(path, given, "at least one control that the model sets")
+    for control, name in card.rules.items():
+        if not is_beside(name):
+            raise RefusedError(path, f"onnx.{control} is {shown(name)}", "a system with path and playout, as DRT-WM, and no oracle")
     _refuse_state(path, card)
 
 
@@ -156,8 +169,8 @@ def _refuse_state(path: Path, card: OnnxCard) -> None:
         raise RefusedError(path, f"onnx.state has {len(card.state)} tensors", f"at most {MAX_STATE_TENSORS}")
     numbers = 0
     for name, shape in card.state.items():
-        if name in (*INPUTS, *OUTPUTS) or name.startswith(NEXT):
-            allowed = f"names other than {', '.join((*INPUTS, *OUTPUTS))}, not beginning with {NEXT!r}"
+        if name in (*INPUTS, *OUTPUTS.values()) or name.startswith(NEXT):
+            allowed = f"names other than {', '.join((*INPUTS, *OUTPUTS.values()))}, not beginning with {NEXT!r}"
             raise RefusedError(path, f"onnx.state has {name!r}", allowed)
         if not 1 <= len(shape) <= MAX_STATE_AXES or min(1 if length == PATHS else int(length) for length in shape) < 1:
             raise RefusedError(path, f"onnx.state.{name} is {shown(shape)}", f"1 to {MAX_STATE_AXES} lengths of at least 1, or 'paths'")

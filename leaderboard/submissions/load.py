@@ -93,9 +93,8 @@ def read(folder: Path) -> Submission:
     published = PublishedAgent(load, tuple(sorted(files.items())))
     if card.bandwidth is not None:
         published = published._replace(env=RATE_ENV, arguments=tuple(sorted(BandwidthModel.options.items())))
-    for controller in ("router", "receiver"):
-        if name := getattr(card.onnx, controller, None):
-            published = published._replace(arguments=held_by(controller, name), rule=name)
+    for control, name in (card.onnx.rules if card.onnx else {}).items():
+        published = published._replace(arguments=held_by(control, name), rule=name)
     return Submission(card, _policy(card, files[card.weights], folder), published)
 
 

@@ -12,9 +12,12 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.baselines.controls.control import LOGGED
+from vcgym.envs.faces.vector.actions import action_counts
 
-INPUTS, OUTPUTS = ("paths", "call"), ("path_scores", "level_scores")
+INPUTS = ("paths", "call")
+OUTPUTS = {control: f"{column}_scores" for column, control in LOGGED.items()}
+"""Control -> output with the scores of its decisions."""
 NEXT = "next_"  # prefix of the output state
 PATHS = "paths"  # in a shape: the number of paths
 
@@ -81,7 +84,7 @@ def decide(
     Raises:
         ValueError: an output has a wrong shape or a non-finite value.
     """
-    shapes = {"path_scores": (1, len(paths)), "level_scores": (1, LEVELS)}
+    shapes = {OUTPUTS[control]: (1, count) for control, count in action_counts(OUTPUTS, len(paths)).items()}
     wanted = {name: shapes[name] for name in interface.scores} | {f"{NEXT}{name}": value.shape for name, value in state.items()}
     given = session.run(list(wanted), {"paths": paths[None], "call": call[None], **state})
     for (name, shape), value in zip(wanted.items(), given, strict=True):

@@ -10,7 +10,8 @@ import numpy as np
 
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.baselines.controls.control import LOGGED
+from vcgym.envs.faces.vector.actions import action_counts
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, held_by, is_beside
 from vcgym.leaderboard.evaluation.rollouts.actions import Replayed
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
@@ -111,9 +112,9 @@ def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]])
         row = log[names[number]]
         by_controls.setdefault((row["rule"], _acted(row)), []).append(number)
     for (rule, acted), numbers in by_controls.items():
-        logged = [[log[names[number]][control] for control in acted] for number in numbers]
+        logged = [[log[names[number]][column] for column in acted] for number in numbers]
         policy = Replayed(np.array(logged, np.int64).transpose(0, 2, 1))
-        arguments = dict(held_by("router" if acted == ("level",) else "receiver", rule)) if rule else {}
+        arguments = {name: value for column, control in LOGGED.items() if column not in acted for name, value in held_by(control, rule)}
         played = play_policy(
             policy, AGENT_ENV, scenario, part.split, [which[number] for number in numbers], 1, part.stratum, **arguments
         ).played  # fmt: skip
@@ -122,8 +123,8 @@ def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]])
 
 
 def _acted(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the controls that an agent set; an agent that set both or neither names no rule."""
-    return tuple(control for control in ("path", "level") if row[control] or not row["rule"])
+    """Return the columns of the controls that an agent set; without a rule it set all."""
+    return tuple(column for column in LOGGED if row[column] or not row["rule"])
 
 
 @unlock_test_split()
@@ -138,10 +139,12 @@ def _fault(row: dict[str, Any] | None, scenario: Scenario) -> str:
     if row["env"] != AGENT_ENV or row["card"] != scenario.layout.card:
         return f"made in {row['env']} on data {row['card'][:12]}; here they are {AGENT_ENV} and {scenario.layout.card[:12]}"
     decisions = -(-scenario.packets // env_defaults(AGENT_ENV)["interval"])
-    if row["rule"] and (not is_beside(row["rule"]) or len(_acted(row)) != 1):
+    if row["rule"] and (not is_beside(row["rule"]) or len(_acted(row)) in (0, len(LOGGED))):
         return f"rule of the log is {shown(row['rule'])} beside {_acted(row)}; allowed: a system over paths, beside one control"
-    for name, largest in (("path", scenario.paths - 1), ("level", LEVELS - 1)):
-        if name in _acted(row) and (len(row[name]) != decisions or not 0 <= min(row[name]) <= max(row[name]) <= largest):
+    counts = action_counts(LOGGED.values(), scenario.paths)
+    for name in _acted(row):
+        largest = counts[LOGGED[name]] - 1
+        if len(row[name]) != decisions or not 0 <= min(row[name]) <= max(row[name]) <= largest:
             return f"{name} of the log is not {decisions} integers from 0 to {largest}"
     return ""
 

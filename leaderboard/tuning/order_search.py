@@ -80,7 +80,7 @@ class OrderWorlds:
 
     def scores(self, rules: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
         """Return, for each scheduler, the score of each world of a generation, at most 1."""
-        floor = self._config.video_floor * video_share(self.play(load_system(FLOOR_RULE).scheduler, chunk))
+        floor = self._config.video_floor * video_share(self.play(load_system(FLOOR_RULE).order, chunk))
         played = [self.play(rule, chunk) for rule in rules]
         return [earned_share(totals) - PRICE * np.maximum(floor - video_share(totals), 0.0) for totals in played]
 
@@ -89,7 +89,7 @@ class OrderWorlds:
         per_kind, first = self._config.worlds, self._first + chunk
         seeds = range(first * per_kind, (first + 1) * per_kind)
         links = [self._scenario.draw("train", seed, kind) for kind in self._scenario.kinds for seed in seeds]
-        batch = started_batch(System(rate=Tfrc(), scheduler=scheduler), links, self._scenario.traces, self._scenario.flows)
+        batch = started_batch(System(Tfrc(), scheduler), links, self._scenario.traces, self._scenario.flows)
         batch.play(np.arange(len(links)))
         return batch.totals()
 
@@ -114,11 +114,11 @@ def train_order(config: OrderConfig, seed: int, on_generation: Callable[[int, fl
         np.zeros(NUMBERS), np.ones(NUMBERS), worlds, config.trials, config.population, config.search_step, seed, told,
         lambda trials, gain, _: on_generation(trials, gain), LearnedOrder,
     )  # fmt: skip
-    learned = System(rate=Tfrc(), scheduler=LearnedOrder(weights))
+    learned = System(Tfrc(), LearnedOrder(weights))
     task = SenderTask(0, config.validation_worlds, SCENARIO)
     found = task.scores(learned, "validation")
     validation = {name: compared(task.metric, of_rule, found) for name, of_rule in _rules(task).items()}
-    packets = config.population * sum(int(worlds.play(learned.scheduler, chunk).created.sum()) for chunk in range(len(worlds)))
+    packets = config.population * sum(int(worlds.play(learned.order, chunk).created.sum()) for chunk in range(len(worlds)))
     kinds = len(SendingScenario(SCENARIO).kinds)
     budget = {"packets": packets, "trials": config.generations * config.population, "worlds": config.generations * config.worlds * kinds}
     study = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": validation}

@@ -100,7 +100,7 @@ class RateWorlds:
 
     def scores(self, weights: NDArray[np.float64], links: Sequence[SharedLink]) -> Scores:
         """Return the score of weights in each world."""
-        system, found, packets = System(rate=LearnedRate(weights), scheduler=Fifo()), np.zeros(len(links)), 0
+        system, found, packets = System(LearnedRate(weights), Fifo()), np.zeros(len(links)), 0
         for rows in _alike(links):
             group = [links[row] for row in rows]
             traces = {id(trace): trace for link in group for trace in (link.trace, *([link.reverse.trace] if link.reverse else []))}

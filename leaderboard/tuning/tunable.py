@@ -13,7 +13,7 @@ Spaces = Mapping[str, Mapping[str, Domain]]
 
 
 def space_of(system: System, spaces: Spaces) -> dict[str, Domain]:
-    """Return the domain of each parameter of the system, by names such as `receiver.quantile`."""
+    """Return the domain of each parameter of the system, by names such as `playout.quantile`."""
     return {
         f"{where}.{name}": domain for where, rule in rules_within(system) for name, domain in spaces.get(target(rule), {}).items()
     }  # fmt: skip
@@ -29,7 +29,7 @@ def start_of(system: System, spaces: Spaces, known: Mapping[str, Any]) -> Values
 
 
 def rules_within(system: System) -> Iterator[tuple[str, Any]]:
-    """Yield the rules of a system and their nested rules, with names such as `receiver.lag`."""
+    """Yield the rules of a system and their nested rules, with names such as `playout.lag`."""
     waiting = list(system.rules.items())
     for where, rule in waiting:
         yield where, rule
@@ -38,19 +38,20 @@ def rules_within(system: System) -> Iterator[tuple[str, Any]]:
 
 
 def with_values(params: Any, values: Mapping[str, float | int]) -> Any:
-    """Return `params` with the named values; numbers are rounded to four significant digits, as in files.
+    """Return a rule or a system with the named values; numbers are rounded to four significant digits, as in files.
 
     Raises:
         ValueError: a parameter does not exist.
     """
     for name, value in values.items():
         field, _, rest = name.partition(".")
-        if field not in params._fields:
-            raise ValueError(f"{type(params).__name__} has no parameter {field!r}; allowed: {', '.join(params._fields)}")
+        fields, replaced = ((*params.rules, "pacing"), params.replace) if isinstance(params, System) else (params._fields, params._replace)
+        if field not in fields:
+            raise ValueError(f"{type(params).__name__} has no parameter {field!r}; allowed: {', '.join(fields)}")
         before = getattr(params, field)
         is_choice = isinstance(before, bool | enum.IntEnum)
         after = with_values(before, {rest: value}) if rest else type(before)(value) if is_choice else short(value)
-        params = params._replace(**{field: after})
+        params = replaced(**{field: after})
     return params
 
 

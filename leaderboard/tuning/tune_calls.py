@@ -45,7 +45,7 @@ class CallTask(NamedTuple):
     def scores(self, system: System, split: str) -> NDArray[np.float64]:
         """Return (worlds,) R of each call; 0 for a call that played nothing."""
         worlds = self.worlds if split == "train" else self.validation_worlds
-        return _calls(self.scenario, self.mode, self.packets, self.traces, split, worlds).scores(system.router, system.receiver)
+        return _calls(self.scenario, self.mode, self.packets, self.traces, split, worlds).scores(system.path, system.playout)
 
     def spent(self, trials: int) -> dict[str, Any]:
         """Return the cost of `trials` trials."""

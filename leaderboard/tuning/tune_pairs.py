@@ -114,10 +114,10 @@ def tune_pairs(
 
 def _alone(rules: Rules, spaces: Spaces, known: Mapping[str, Any]) -> dict[str, Candidate]:
     """Return each router with the reference's receiver and each receiver with its router; only values of that rule are searched."""
-    router, receiver = rules.reference.router, rules.reference.receiver
+    router, receiver = rules.reference.path, rules.reference.playout
     systems = [
-        *((name, "router.", System(rule, receiver)) for name, rule in rules.routers.items()),
-        *((name, "receiver.", System(router, rule)) for name, rule in rules.receivers.items()),
+        *((name, "path.", System(rule, receiver)) for name, rule in rules.routers.items()),
+        *((name, "playout.", System(router, rule)) for name, rule in rules.receivers.items()),
     ]
     found = {}
     for name, of_rule, system in systems:

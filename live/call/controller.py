@@ -74,7 +74,7 @@ class Controller:
                     yield from self._plan(now_us)
 
     def _start(self) -> None:
-        self._deciding = Deciding(self._session, self._policy.at_router)
+        self._deciding = Deciding(self._session, self._policy.at_path)
         self._path, self._level_us = self._deciding.decide()
 
     def wake(self, now_us: int) -> Iterable[Sent]:

@@ -6,8 +6,8 @@ into the feed to the router's location with its measured delay. So observations 
 
 import numpy as np
 
+from vcgym.baselines.controls.from_agent import REMOTE, origin_of
 from vcgym.baselines.records import Record
-from vcgym.baselines.rule import COMMANDED, decided
 from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.paths.feed import append
 from vcgym.live.call.actor import Actor
@@ -32,7 +32,7 @@ class Deciding:
 
     def __init__(self, session: Session, acting: Acting) -> None:
         envs = acting.environment(outside(session, session.packets))
-        self._actor, self._batch, self._interval, self.slot = Actor(session, acting.policy, envs), envs.batch, envs.controls.interval, 0
+        self._actor, self._batch, self._interval, self.slot = Actor(session, acting.policy, envs), envs.batch, envs.interval, 0
         self._batch.advance(_ROW)
 
     def learn(self, record: Record) -> None:
@@ -51,7 +51,7 @@ class Deciding:
         self._batch.advance(_ROW)
         self.slot += 1
         call = self._batch.calls[0]
-        has_level = decided(self._batch.receiver) == COMMANDED
+        has_level = origin_of(self._batch.playout) == REMOTE
         return int(call["to_sender"]["latest"]), int(call["to_receiver"]["latest"]) if has_level else None
 
 

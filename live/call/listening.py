@@ -7,9 +7,10 @@ for value.
 
 import numpy as np
 
+from vcgym.baselines.controls.control import CENTRAL, Control
+from vcgym.baselines.controls.from_agent import in_place_of
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.envs.call.controllers import Agent
 from vcgym.envs.call.counters import Totals
 from vcgym.envs.call.paths.feed import RECORDS, command
 from vcgym.envs.call.paths.state import ARRIVALS, LEVEL
@@ -42,12 +43,13 @@ class Listening:
     def __init__(self, session: Session, policy: LivePolicy) -> None:
         self._packets, self.slot = session.packets, 0
         scenario = outside(session, session.packets + DRAIN_SLOTS)
-        if agent := policy.at_receiver:  # with a placeholder as router the loop stops once in each slot, and at each arrival
-            envs = agent.environment(scenario, router=Agent(), location="receiver", feedback_loss=0.0, probe_rate=0.0, log=True)
+        path = in_place_of(Control.PATH, CENTRAL)
+        if agent := policy.at_receiver:  # with a placeholder for the path the loop stops once in each slot, and at each arrival
+            envs = agent.environment(scenario, path=path, location="receiver", feedback_loss=0.0, probe_rate=0.0, log=True)
             self._act, self._batch = Actor(session, agent.policy, envs).act, envs.batch
         else:
-            receiver = policy.at_router.environment(scenario).receiver_params
-            self._batch = CallBatch(scenario, 1, Agent(), receiver, location="receiver", probe_rate=0.0, log=True)
+            playout = policy.at_path.environment(scenario).setters[Control.PLAYOUT]
+            self._batch = CallBatch(scenario, 1, path, playout, location="receiver", probe_rate=0.0, log=True)
             self._batch.start(0, draw_of(session), session.known)
         self._batch.tables.player.clock[0].units = session.packets
         _push(self._batch.calls, 0, 0, 0, 1 << 40)  # compiles; so late a packet is ignored
@@ -73,7 +75,7 @@ class Listening:
 
     def command(self, level_us: int, at_us: int) -> None:
         """Put a level in force from `at_us` after the start of slot 0 on; a receiver's rule ignores it."""
-        self._batch.tables.answers["level_us"] = level_us  # the loop sends it again in each slot, which changes nothing
+        self._batch.tables.answers[Control.PLAYOUT] = level_us  # the loop sends it again in each slot, which changes nothing
         _command(self._batch.calls, level_us, at_us)
 
     def play_slot(self) -> list[Record]:

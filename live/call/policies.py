@@ -11,13 +11,14 @@ from pydantic import ValidationError
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import load_agent
+from vcgym.baselines.controls.control import PATHS, Control, controls_of
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.systems import System, learned_system, load_system, system_names
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK
 from vcgym.envs.faces.playout import MECHANISMS
-from vcgym.envs.faces.vector.paths import Controls, PathsVectorEnv
+from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, one_line
@@ -41,11 +42,11 @@ class LivePolicy(NamedTuple):
     """Policy that controls a live call.
 
     Attributes:
-        at_router: decides at the router's location.
-        at_receiver: decides at each arrival at the receiver; None: the receiver in the environment of `at_router` does.
+        at_path: decides at the location of the path's control.
+        at_receiver: decides at each arrival at the receiver; None: the setter of playout in the environment of `at_path` does.
     """
 
-    at_router: Acting
+    at_path: Acting
     at_receiver: Acting | None = None
 
 
@@ -64,19 +65,19 @@ def live_policy(named: str) -> LivePolicy:
 
 
 def of_system(system: System) -> LivePolicy:
-    """Return the policy of a system: its router decides in each slot, and its receiver is in the call.
+    """Return the policy of a system: its rule for the path decides in each slot, and its rule for playout is in the call.
 
     Raises:
-        ValueError: it has no router and receiver, or a rate controller or scheduler too.
+        ValueError: it lacks one of them, or has a rule for another control.
     """
-    if system.plays != "paths" or system.rate is not None:
-        raise ValueError(f"policy controls {', '.join(system.rules)}; allowed: router and receiver")
-    return LivePolicy(_of_router(system.router, system.receiver))
+    if not system.fits(controls_of(PATHS)):
+        raise ValueError(f"policy controls {', '.join(system.rules)}; allowed: {' and '.join(controls_of(PATHS))}")
+    return LivePolicy(_of_path(**system.rules))
 
 
-def _of_router(router: Any, receiver: Any) -> Acting:
-    options = {"receiver": receiver, "interval": 1, "observation": "records", "action": "exact"}
-    return Acting(RulePolicy(router), partial(_environment, CALL, options))
+def _of_path(path: Any, playout: Any) -> Acting:
+    options = {"playout": playout, "interval": 1, "observation": "records", "action": "exact"}
+    return Acting(RulePolicy(path), partial(_environment, CALL, options))
 
 
 def _of_agent(folder: Path) -> LivePolicy:
@@ -88,20 +89,20 @@ def _of_agent(folder: Path) -> LivePolicy:
     agent = load_agent(folder / "agent", env.id)
     if env.id != PLAYOUT:
         return LivePolicy(Acting(agent, partial(_environment, env.id, env.options)))
-    router = _of_router(env.options["router"], WMJitter())  # any receiver: no packet arrives in the router's environment
-    return LivePolicy(router, Acting(agent, partial(_playout, env.options)))
+    at_path = _of_path(env.options["path"], WMJitter())  # any rule for playout: no packet arrives in its environment
+    return LivePolicy(at_path, Acting(agent, partial(_playout, env.options)))
 
 
 def _playout(options: dict[str, Any], scenario: Scenario, **replaced: Any) -> PathsVectorEnv:
-    """Return the environment of Playout, whose router may be an agent's placeholder."""
+    """Return the environment of Playout, whose path may have an agent's placeholder."""
     given = options | {"scenario": scenario} | replaced
-    router, receiver = given.pop("router"), MECHANISMS[given.pop("mechanism")]
-    return PathsVectorEnv(1, Controls(path=False, lag=True, at_arrivals=True), router, receiver, **given)
+    setters = {Control.PATH: given.pop("path"), Control.PLAYOUT: MECHANISMS[given.pop("mechanism")]}
+    return PathsVectorEnv(1, setters, (Control.PLAYOUT,), at_arrivals=True, **given)
 
 
 def _environment(env_id: str, options: dict[str, Any], scenario: Scenario) -> PathsVectorEnv:
     envs = gymnasium.make_vec(env_id, num_envs=1, **options | {"scenario": scenario}).unwrapped
-    if not isinstance(envs, PathsVectorEnv) or envs.controls.at_arrivals or envs.uplink is not NO_UPLINK:
-        allowed = f"{PLAYOUT}, or one that sets path or lag at the router's location, without an uplink"
+    if not isinstance(envs, PathsVectorEnv) or envs.at_arrivals or envs.uplink is not NO_UPLINK:
+        allowed = f"{PLAYOUT}, or one that sets path or playout at the path's location, without an uplink"
         raise ValueError(f"policy acts in {env_id}; allowed: {allowed}")
     return envs

@@ -10,7 +10,7 @@
     leo              replay of five measured satellite series under the data root
     FILE.json        worlds of the laws that `vcgym-data do=fit` found in measured traces, one per path
 
-Each is one file of `vcgym.network.scenarios`; docs/scenarios.md lists what is measured, declared and assumed. Splits are by pair, by seed
+Each is one file of `vcgym.network.scenarios`; docs/worlds.md lists what is measured, declared and assumed. Splits are by pair, by seed
 and, for series, by time. Only the leaderboard may use worlds of the test split (`vcgym.network.scenarios.splits`).
 """
 

@@ -1,6 +1,6 @@
 """Bad hours and losses of links in a correlated world.
 
-During a bad hour a link has congestion bursts (declared, see docs/scenarios.md): on for 3-10 s (uniform), off for 13 s on average
+During a bad hour a link has congestion bursts (declared, see docs/worlds.md): on for 3-10 s (uniform), off for 13 s on average
 (exponential); level lognormal, by default with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s per s; fast variation of
 +-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off, independent between slots.
 

@@ -1,7 +1,7 @@
 """Common code of all console commands, and the only module that imports hydra.
 
-A command is a function of a typed config. Hydra composes conf/NAME.yaml and the overrides, the config is checked, and the function is
-called once. The schemas are the resolved defaults of the configs, so YAML lists only differences and every key can be overridden.
+A command is a function of a typed config. Hydra composes the program's NAME.yaml and the overrides, the config is checked, and the function
+is called once. The schemas are the resolved defaults of the configs, so YAML lists only differences and every key can be overridden.
 
 An expected failure - a bad file, a value out of range, a full disk - ends the command with one line on stderr and status 1.
 VCGYM_TRACEBACK=1 shows its traceback instead. SIGINT, SIGTERM and SIGHUP end it with one line and status 128 + the signal's number.
@@ -32,32 +32,34 @@ from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.network.traces.refusal import MAX_LINE, faults, one_line
-from vcgym.scripts.console.program import COMMANDS
+from vcgym.scripts.console.program import VCGYM, Program
 from vcgym.scripts.console.usage import keys_of
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 EXPECTED = (OSError, ValueError, ArithmeticError, MemoryError, RecursionError, HydraException, OmegaConfBaseException)
 """Failures that a command reports in one line; any other is a defect and shows its traceback."""
-_CONF = "pkg://vcgym.conf"
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TRACEBACK = "VCGYM_TRACEBACK"
 _RETRY_S = 0.01
 
 
-def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig], int | None]], Callable[[], None]]:
-    """Return a decorator that turns a function into the console command vcgym-NAME.
+def command(
+    name: str, kind: type[AnyConfig], program: Program = VCGYM
+) -> Callable[[Callable[[AnyConfig], int | None]], Callable[[], None]]:
+    """Return a decorator that turns a function into a command of a program.
 
     Args:
-        name: name of the YAML in conf and of the log file.
+        name: name of the YAML in the program's configs and of the log file.
         kind: class of the config that the YAML describes and the function takes. The function returns a status; None: 0.
+        program: program of the command.
     """
 
     def decorate(function: Callable[[AnyConfig], int | None]) -> Callable[[], None]:
-        title = f"vcgym-{name.replace('_', '-')}"
+        title = program.title(name)
 
         def task(composed: DictConfig) -> None:
-            with _failing_in_one_line(title, name), _leaving_nothing(Path(HydraConfig.get().runtime.output_dir), name):
+            with _failing_in_one_line(name, program), _leaving_nothing(Path(HydraConfig.get().runtime.output_dir), name):
                 if status := function(build(composed, kind)):
                     sys.exit(status)
 
@@ -66,8 +68,8 @@ def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig],
             os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise its errors and print nothing
             if {"-m", "--multirun"} & set(sys.argv) and not any(word.startswith("hydra.sweep.dir=") for word in sys.argv):
                 sys.argv.append(f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}")
-            with _ending_on_signals(title), _failing_in_one_line(title, name):
-                hydra.main(version_base="1.3", config_path=_CONF, config_name=name)(task)()
+            with _ending_on_signals(title), _failing_in_one_line(name, program):
+                hydra.main(version_base="1.3", config_path=f"pkg://{program.conf}", config_name=name)(task)()
 
         task.__module__ = name  # hydra uses it as the name of the log
         main.__module__, main.__doc__ = function.__module__, function.__doc__
@@ -77,7 +79,7 @@ def command(name: str, kind: type[AnyConfig]) -> Callable[[Callable[[AnyConfig],
 
 
 @contextmanager
-def _failing_in_one_line(title: str, name: str) -> Iterator[None]:
+def _failing_in_one_line(name: str, program: Program) -> Iterator[None]:
     """End the command with one line on an expected failure, unless tracebacks are enabled."""
     try:
         yield
@@ -85,8 +87,8 @@ def _failing_in_one_line(title: str, name: str) -> Iterator[None]:
         if os.environ.get(_TRACEBACK) == "1":
             raise
         text = _text(error) or type(error).__name__
-        hint = _meant(text, keys_of(name, COMMANDS[name]))
-        sys.exit(f"{title}: {one_line(text, MAX_LINE - len(hint))}{hint}")
+        hint = _meant(text, keys_of(name, program.modules[name], program.conf))
+        sys.exit(f"{program.title(name)}: {one_line(text, MAX_LINE - len(hint))}{hint}")
 
 
 @contextmanager
@@ -151,8 +153,6 @@ def _text(error: BaseException) -> str:
     if choice := re.search(r"Could not find '(\w+)/([^']*)'\s+Available options in '\w+':\s+(.*?)\s+Config search", str(error), re.DOTALL):
         allowed = ", ".join(name for name in choice[3].split() if not name.endswith("_schema"))
         return f"{choice[1]} is {choice[2]!r}; allowed: {allowed}"
-    if missing := re.match(r"Missing mandatory value: (\S+)", str(error)):
-        return f"{missing[1]} is not given; allowed: a value, {missing[1]}=..."
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
         return f"{unknown[1]} is no key of this command; --help lists those that are"
     return str(error)
@@ -185,6 +185,9 @@ def register() -> None:
 
 def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
     """Check the config composed by hydra and return it as a `kind`."""
+    if missing := sorted(OmegaConf.missing_keys(composed)):
+        verb = "is" if len(missing) == 1 else "are"
+        raise ValueError(f"{', '.join(missing)} {verb} not given; type {' '.join(f'{key}=...' for key in missing)}")
     config = instantiate(composed, _convert_="all")
     if not isinstance(config, kind):
         raise ValueError(f"_target_ is {type(config).__name__}; allowed: {kind.__name__}")

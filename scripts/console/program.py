@@ -5,48 +5,88 @@ A command is imported only when it runs, so `--help` and `--version` are fast.
 
 import importlib
 import sys
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
+from vcgym.scripts.console.moved import MOVED, run_moved
 from vcgym.scripts.console.usage import summary, usage
 
-COMMANDS = {
-    **{name: name for name in ("leaderboard", "train", "train_pair", "train_rate", "train_order", "evaluate", "sweep", "tune")},
-    **{name: name for name in ("data", "headroom", "bench")},
-    **{name: f"papers.{name}" for name in ("reproduce", "truth", "decision_value")},
-    **{name: name for name in ("train_allocator", "train_predictor", "predictor_data", "oracle_check")},
-    **{name: f"live.{name}" for name in ("call", "relay", "emulate", "measure")},
-}
-"""Module of each command, by its name in conf."""
+
+class Program(NamedTuple):
+    """A program of several commands.
+
+    Attributes:
+        name: what a user types.
+        prefix: what stands before the name of a command in titles of help and of errors.
+        conf: package of the YAML files, one for each command.
+        modules: dotted name of the module of each command, by the name of its YAML; its function `main` is run.
+    """
+
+    name: str
+    prefix: str
+    conf: str
+    modules: Mapping[str, str]
+
+    def title(self, command: str) -> str:
+        """Return the full name of a command."""
+        return f"{self.prefix}{command.replace('_', '-')}"
+
+    def main(self) -> None:
+        """Run the command named by the first argument, or say what there is."""
+        if sys.argv[1:] in ([], ["--help"], ["-h"]):
+            sys.stdout.write(self._listed())
+        elif sys.argv[1:] == ["--version"]:
+            _print_version()
+        else:
+            self.run(sys.argv.pop(1).replace("-", "_"))
+
+    def run(self, command: str) -> None:
+        """Run a command with the arguments that are left, or say how to use it."""
+        if command not in self.modules:
+            close = "".join(f"; did you mean {name.replace('_', '-')}?" for name in get_close_matches(command, self.modules, 1))
+            sys.exit(f"{self.name}: command is {command!r}; allowed: {', '.join(self.modules).replace('_', '-')}{close}")
+        if {"--help", "-h"} & set(sys.argv[1:]):
+            sys.stdout.write(usage(command, self.modules[command], self.conf, self.title(command)))
+        elif "--version" in sys.argv[1:]:
+            _print_version()
+        else:
+            sys.argv[0] = self.title(command)
+            importlib.import_module(self.modules[command]).main()
+
+    def _listed(self) -> str:
+        lines = "\n".join(f"  {name.replace('_', '-'):16} {summary(module)}" for name, module in self.modules.items())
+        short = "" if self.prefix == f"{self.name} " else f", or {self.prefix}COMMAND"
+        return f"{self.name} COMMAND key=value ...{short}. {self.name} COMMAND --help says what it does and lists its keys.\n\n{lines}\n"
+
+
+VCGYM = Program(
+    "vcgym",
+    "vcgym-",
+    "vcgym.conf",
+    {name: f"vcgym.scripts.{name}" for name in ("leaderboard", "train", "train_pair", "train_rate", "train_order", "train_allocator")}
+    | {name: f"vcgym.scripts.{name}" for name in ("train_predictor", "predictor_data", "evaluate", "sweep", "tune", "data")}
+    | {name: f"vcgym.scripts.live.{name}" for name in ("call", "relay", "emulate", "measure")},
+)
 
 
 def main() -> None:
     """Run the command named by the program's own name or else by its first argument."""
     called = Path(sys.argv[0]).name.removeprefix("vcgym-").replace("-", "_")
-    if called not in COMMANDS:
-        if sys.argv[1:] in ([], ["--help"], ["-h"]):
-            sys.stdout.write(_listed())
-            return
-        if sys.argv[1:] == ["--version"]:
-            sys.stdout.write(f"vcgym {version('vcgym')}\n")
-            return
-        called = sys.argv.pop(1).replace("-", "_")
-        if called not in COMMANDS:
-            close = "".join(f"; did you mean {name.replace('_', '-')}?" for name in get_close_matches(called, COMMANDS, 1))
-            sys.exit(f"vcgym: command is {called!r}; allowed: {', '.join(COMMANDS).replace('_', '-')}{close}")
-    if {"--help", "-h"} & set(sys.argv[1:]):
-        sys.stdout.write(usage(called, COMMANDS[called]))
-    elif "--version" in sys.argv[1:]:
-        sys.stdout.write(f"vcgym {version('vcgym')}\n")
+    if called in VCGYM.modules:
+        VCGYM.run(called)
+    elif called in MOVED:
+        run_moved(called, sys.argv[1:])
+    elif sys.argv[1:] and sys.argv[1].replace("-", "_") in MOVED:
+        run_moved(sys.argv[1].replace("-", "_"), sys.argv[2:])
     else:
-        sys.argv[0] = f"vcgym-{called.replace('_', '-')}"
-        importlib.import_module(f"vcgym.scripts.{COMMANDS[called]}").main()
+        VCGYM.main()
 
 
-def _listed() -> str:
-    lines = "\n".join(f"  {name.replace('_', '-'):16} {summary(module)}" for name, module in COMMANDS.items())
-    return f"vcgym COMMAND key=value ..., or vcgym-COMMAND. vcgym COMMAND --help says what it does and lists its keys.\n\n{lines}\n"
+def _print_version() -> None:
+    sys.stdout.write(f"vcgym {version('vcgym')}\n")
 
 
 if __name__ == "__main__":

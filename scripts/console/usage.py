@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 _HOME = Path(__file__).parents[2]
+_FIRST_PARTY = ("vcgym.", "lab.")
 _WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "value"}
 _WORDS |= {"AbsolutePath": "path", "Path": "path"}
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
@@ -21,29 +22,30 @@ _FEW = 13  # maximum number of keys of a nested config that are listed with the 
 
 def summary(module: str) -> str:
     """Return the purpose of a command in one sentence."""
-    return _doc(_tree(f"vcgym.scripts.{module}")).partition(":")[2].split("\n")[0].split(". ")[0].strip().rstrip(".,;:")
+    return _doc(_tree(module)).partition(":")[2].split("\n")[0].split(". ")[0].strip().rstrip(".,;:")
 
 
-def usage(name: str, module: str) -> str:
+def usage(name: str, module: str, conf: str, title: str) -> str:
     """Return the help of a command.
 
     Args:
-        name: name of its YAML in conf.
-        module: module of the command within vcgym.scripts.
+        name: name of its YAML.
+        module: dotted name of the module of the command.
+        conf: package of the YAML.
+        title: what a user types.
     """
-    tree = _tree(f"vcgym.scripts.{module}")
+    tree, folder = _tree(module), _place(conf)
     kind = next(node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "command").args[1]
-    yaml_keys = yaml.safe_load((_HOME / "conf" / f"{name}.yaml").read_text(encoding="utf-8"))
-    title = f"vcgym-{name.replace('_', '-')}"
-    keys = [_entry(*key) for key in _keys(_class(f"vcgym.scripts.{module}", ast.unparse(kind)), yaml_keys)]
-    groups = [_entry(*group) for group in _groups(yaml_keys)]
+    yaml_keys = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+    keys = [_entry(*key) for key in _keys(_class(module, ast.unparse(kind)), yaml_keys)]
+    groups = [_entry(*group) for group in _groups(yaml_keys, folder)]
     parts = [_doc(tree), f"  {title} key=value ...", "Keys:\n" + "\n".join(keys), *(["Choices:\n" + "\n".join(groups)] if groups else [])]
     return "\n\n".join(parts) + f"\n\n{title} -m key=1,2 runs once for each value. --cfg job prints the config as it is composed.\n"
 
 
-def keys_of(name: str, module: str) -> list[str]:
+def keys_of(name: str, module: str, conf: str) -> list[str]:
     """Return the names of the keys that `usage` lists."""
-    return re.findall(r"^  ([\w.]+)=", usage(name, module), re.MULTILINE)
+    return re.findall(r"^  ([\w.]+)=", usage(name, module, conf, ""), re.MULTILINE)
 
 
 def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
@@ -51,19 +53,22 @@ def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
     return "\n".join([head, *textwrap.wrap(meaning, 110, initial_indent="      ", subsequent_indent="      ")])
 
 
-def _groups(yaml_keys: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+def _groups(yaml_keys: dict[str, Any], folder: Path) -> Iterator[tuple[str, str, str, str]]:
     """Yield the config groups of a command."""
     for default in yaml_keys.get("defaults", []):
         if not isinstance(default, dict) or next(iter(default)).startswith("override"):
             continue
         ((group, choice),) = default.items()
-        names = sorted(path.stem for path in (_HOME / "conf" / group.partition("@")[0]).glob("*.yaml"))
+        names = sorted(path.stem for path in (folder / group.partition("@")[0]).glob("*.yaml"))
         yield group, ", ".join(names), str(choice or "null"), ""
 
 
 def _keys(found: tuple[ast.Module, ast.ClassDef], yaml_keys: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
     """Yield name, allowed values, default and meaning of each key of a config."""
     tree, node = found
+    for base in node.bases:
+        if isinstance(base, ast.Name) and (above := _config(tree, base)):
+            yield from _keys(above, yaml_keys, prefix)
     meanings = dict(re.findall(r"^    (\w+): (.+?)(?=^    \w+: |\Z|^\w)", _doc(node) + "\n", re.MULTILINE | re.DOTALL))
     for field in node.body:
         if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name) or "ClassVar" in ast.unparse(field.annotation):
@@ -124,9 +129,8 @@ def _config(tree: ast.Module, node: ast.Name) -> tuple[ast.Module, ast.ClassDef]
             return tree, one
         if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == node.id and isinstance(one.value, ast.BinOp):
             return _config(tree, ast.Name(ast.unparse(one.value).split(" | ")[0]))  # for a union of configs, the default
-        if isinstance(one, ast.ImportFrom) and one.module and one.module.startswith("vcgym.") and node.id in (n.name for n in one.names):
-            module_tree = _tree(one.module)
-            return _config(module_tree, node)
+        if isinstance(one, ast.ImportFrom) and (one.module or "").startswith(_FIRST_PARTY) and node.id in (n.name for n in one.names):
+            return _config(_tree(str(one.module)), node)
     return None
 
 
@@ -137,8 +141,12 @@ def _class(module: str, name: str) -> tuple[ast.Module, ast.ClassDef]:
 
 
 def _tree(module: str) -> ast.Module:
-    path = _HOME.joinpath(*module.split(".")[1:])
-    return ast.parse(path.with_suffix(".py").read_text(encoding="utf-8"))
+    return ast.parse(_place(module).with_suffix(".py").read_text(encoding="utf-8"))
+
+
+def _place(name: str) -> Path:
+    """Return the path of a module or package, which is not imported; vcgym is a namespace without a folder of its own."""
+    return _HOME.joinpath(*name.removeprefix("vcgym.").split("."))
 
 
 def _doc(node: ast.Module | ast.ClassDef) -> str:

@@ -43,7 +43,7 @@ class DataCommand(Config):
             traces, as scenario replay takes them: a folder of traces, one per path, or a folder of such folders, one per pair.
         output: new file to write, `*.csv.gz` for a series, or the folder for those of a folder; with do=make a folder; with do=fit a
             scenario file, `*.json`, or None: only print what is measured and drawn.
-        set: name of the set to download (`do=list` prints it) or to make, see docs/data.md.
+        set: name of the set to download (`do=list` prints it) or to make, see docs/worlds.md.
         source: with do=make, folder with a copy of the set's source.
     """
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from vcgym.agents.learners.calls import Calls
 from vcgym.baselines.systems import load_system
+from vcgym.network.fitting.agreement import TOLERANCES, Agreement, compare, draw, held
 from vcgym.network.fitting.traces import JitterPath, Observed, fit_path, observed, scenario_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.paths.replay import pair_files
@@ -18,7 +19,6 @@ from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError, canonical_sha256
 from vcgym.network.traces.trace_file import ENDING, read_trace, refuse_existing, write_new
-from vcgym.network.validation.agreement import TOLERANCES, Agreement, compare, draw, held
 from vcgym.network.worlds.replay import ReplayWorld
 from vcgym.network.worlds.world import HISTORY_BLOCKS, World
 
@@ -107,6 +107,6 @@ def concealed_percent(delay_us: NDArray[np.int64]) -> float:
     scenario = Scenario(partial(_Series, delay_us=delay_us), "replay", packets)
     calls = Calls(scenario, [scenario.draw("train", 0)])
     system = load_system(SYSTEM)
-    totals = calls.play(system.router, system.receiver).totals()
+    totals = calls.play(system.path, system.playout).totals()
     concealed = int(totals.ticks_concealed[0])
     return 100.0 * concealed / (concealed + int(totals.ticks_played[0] + totals.ticks_stretched[0]))

@@ -22,8 +22,8 @@ from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import MAX_DELAY_US
 from vcgym.network.traces.trace_file import csv_content, refuse_existing, write_with_card
+from vcgym.scripts.importing.capacity_sample import write_cellular
 from vcgym.scripts.importing.throughput_cuts import cut_traces
-from vcgym.scripts.shipped.capacity_sample import write_cellular
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 

@@ -13,7 +13,7 @@ RUNS = {"small": 1, "medium": 3, "full": 10}  # of each kind of work
 
 def run(scale, folder):
     """Yield a case for each kind of work and run."""
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
     work = {
         "sweep": lambda home, address: pieces.sweep(home, f"ray.address={address}", "concurrent=2"),
         "leaderboard": lambda home, address: pieces.leaderboard(home, f"ray.address={address}"),

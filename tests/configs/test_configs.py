@@ -21,13 +21,8 @@ from vcgym.agents.evaluation.environments import make_envs
 from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.envs.call.features.forecast import Forecast
-from vcgym.leaderboard.bench.config import BenchConfig
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
-from vcgym.leaderboard.headroom.config import HeadroomConfig, OracleCheckConfig
-from vcgym.leaderboard.papers.decision_value.config import DecisionValueConfig
-from vcgym.leaderboard.papers.reproduce.config import ReproduceConfig
-from vcgym.leaderboard.papers.truth.config import TruthConfig
 from vcgym.leaderboard.tuning.order_search import OrderConfig
 from vcgym.leaderboard.tuning.rate_search import RateConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
@@ -46,16 +41,10 @@ KINDS = {
     "evaluate": EvaluateConfig,
     "sweep": SweepConfig,
     "leaderboard": LeaderboardConfig,
-    "bench": BenchConfig,
     "data": DataCommand,
-    "truth": TruthConfig,
-    "headroom": HeadroomConfig,
-    "oracle_check": OracleCheckConfig,
     "tune": TuneConfig,
-    "decision_value": DecisionValueConfig,
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
-    "reproduce": ReproduceConfig,
     "call": CallConfig,
     "relay": RelayConfig,
     "emulate": EmulateConfig,
@@ -104,11 +93,11 @@ def test_every_resolved_env_is_read_back_as_it_was(env):
 
 def test_a_rule_may_be_an_argument():
     rule = "{_target_: vcgym.baselines.receivers.fixed_lag.FixedLag, lag_ms: 90.0}"
-    config = built("train", "env=relay", f"env.options.receiver={rule}").env
-    assert config.options["receiver"] == FixedLag(lag_ms=90.0)
+    config = built("train", "env=relay", f"env.options.playout={rule}").env
+    assert config.options["playout"] == FixedLag(lag_ms=90.0)
     assert EnvConfig.model_validate_json(config.model_dump_json()) == config
     with pytest.raises(ValidationError, match=r"_target_ is 'os\.system'; allowed: a class of vcgym\.baselines"):
-        EnvConfig(id="vcgym/Relay-v0", options={"receiver": {"_target_": "os.system", "command": "true"}})
+        EnvConfig(id="vcgym/Relay-v0", options={"playout": {"_target_": "os.system", "command": "true"}})
 
 
 FORECAST = {
@@ -144,33 +133,6 @@ def test_every_algorithm_builds(algorithm):
     again = TrainConfig.model_validate_json(config.model_dump_json())
     assert again == config and type(again.algorithm) is type(config.algorithm)
     assert again.digest() == config.digest()
-
-
-@pytest.mark.parametrize("method", sorted(path.stem for path in (CONF / "predictor").glob("*.yaml")))
-def test_every_method_of_forecasting_builds(method):
-    chosen = built("train_predictor", f"methods=[{method}]", "champion=null").methods
-    assert chosen == {method: built("train_predictor").methods[method]}
-
-
-def test_a_method_of_forecasting_may_be_spelt_out():
-    chosen = built("train_predictor", "methods={wide: {kind: lstm, length: 20}}", "champion=null").methods
-    assert chosen["wide"].kind == "lstm" and chosen["wide"].length == 20
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("methods=[guess]", r"methods has \['guess'\]; allowed: boosting, .*dnn"),
-        ("methods={x: {kind: dnn, loss: l1}}", "loss"),
-        ("methods={x: {kind: dnn, epochs: 0}}", "epochs"),
-        ("methods=[linear]", "champion is 'dnn/both/random/0'; allowed: null"),
-        ("champion=linear/both/random/0", "allowed: a method of kind dnn"),
-        ("holdouts=[week]", "'random', 'time' or 'pair'"),
-    ],
-)
-def test_a_bad_study_of_forecasts_is_refused(override, message):
-    with pytest.raises(InstantiationException, match=message):
-        built("train_predictor", override)
 
 
 def test_yaml_means_what_python_means():

@@ -34,10 +34,10 @@ def test_a_rule_is_read_back_with_its_types(rule, complete):
 
 
 def test_choices_go_by_name_or_number_and_rules_within_by_their_parameters():
-    named = rule_from({"_target_": VCROUTE, "sample": "mean", "topk": {"choice": "best_five", "refresh_s": 2}}, "router")
+    named = rule_from({"_target_": VCROUTE, "sample": "mean", "topk": {"choice": "best_five", "refresh_s": 2}}, "path")
     assert named == VCRoute(sample=Sample.MEAN, topk=TopK(Choice.BEST_FIVE, 2.0))
     assert isinstance(named.topk.refresh_s, float)
-    numbered = rule_from({"_target_": WMJITTER, "memory": 1, "update_on_late": 1}, "receiver")
+    numbered = rule_from({"_target_": WMJITTER, "memory": 1, "update_on_late": 1}, "playout")
     assert numbered.memory is Memory.WINDOW
     assert numbered.update_on_late is True
 
@@ -45,25 +45,25 @@ def test_choices_go_by_name_or_number_and_rules_within_by_their_parameters():
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("wmjitter", "receiver = 'wmjitter': allowed are mappings"),
-        ({"quantile": 0.5}, "receiver = .*: allowed are mappings"),
+        ("wmjitter", "playout = 'wmjitter': allowed are mappings"),
+        ({"quantile": 0.5}, "playout = .*: allowed are mappings"),
         ({"_target_": "os.system", "command": "true"}, "_target_ is 'os.system'; allowed: a class of vcgym.baselines"),
         ({"_target_": "vcgym.predictors.published.load_network"}, "not a class of parameters"),
         ({"_target_": WMJITTER.replace("WMJitter", "WMFlutter")}, "WMFlutter'?, which is not there"),
         ({"_target_": WMJITTER, "quantil": 0.5}, "WMJitter has no parameter 'quantil'; allowed: bucket_ms, quantile"),
-        ({"_target_": WMJITTER, "quantile": "high"}, "receiver.quantile is 'high'; allowed is a value of float"),
-        ({"_target_": WMJITTER, "start_weight": 1.5}, "receiver.start_weight is 1.5; allowed is a value of int"),
-        ({"_target_": WMJITTER, "update_on_late": 2}, "receiver.update_on_late is 2; allowed is a value of bool"),
-        ({"_target_": WMJITTER, "edge": "middle"}, "receiver.edge is 'middle'; allowed: lower, upper"),
-        ({"_target_": WMJITTER, "edge": True}, "receiver.edge is True; allowed: lower, upper"),
-        ({"_target_": VCROUTE, "topk": {"choices": 1}}, "receiver.topk: TopK has no parameter 'choices'; allowed: choice, refresh_s"),
+        ({"_target_": WMJITTER, "quantile": "high"}, "playout.quantile is 'high'; allowed is a value of float"),
+        ({"_target_": WMJITTER, "start_weight": 1.5}, "playout.start_weight is 1.5; allowed is a value of int"),
+        ({"_target_": WMJITTER, "update_on_late": 2}, "playout.update_on_late is 2; allowed is a value of bool"),
+        ({"_target_": WMJITTER, "edge": "middle"}, "playout.edge is 'middle'; allowed: lower, upper"),
+        ({"_target_": WMJITTER, "edge": True}, "playout.edge is True; allowed: lower, upper"),
+        ({"_target_": VCROUTE, "topk": {"choices": 1}}, "playout.topk: TopK has no parameter 'choices'; allowed: choice, refresh_s"),
         ({"_target_": "vcgym.baselines.receivers.fixed_lag.FixedLag"}, "FixedLag lacks its parameter 'lag_ms'"),
     ],
     ids=str,
 )
 def test_what_is_no_rule_is_refused_in_one_line(written, message):
     with pytest.raises(ValueError, match=message) as refused:
-        rule_from(written, "receiver")
+        rule_from(written, "playout")
     assert "\n" not in str(refused.value)
 
 
@@ -71,4 +71,4 @@ def test_what_is_no_rule_is_refused_in_one_line(written, message):
 def test_a_plug_in_goes_by_the_name_of_its_entry_point_or_by_its_class(monkeypatch, of):
     offered = EntryPoint("my_rule", f"{RULES[0].__module__}:WMJitter", of)
     monkeypatch.setattr(configured, "plugins_of", lambda group: [offered] if group == of else [])
-    assert rule_from({"_target_": "my_rule", "quantile": 0.5}, "receiver") == WMJitter(quantile=0.5)
+    assert rule_from({"_target_": "my_rule", "quantile": 0.5}, "playout") == WMJitter(quantile=0.5)

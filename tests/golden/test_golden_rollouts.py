@@ -85,7 +85,10 @@ def rollout(env_id, arguments, options):
     return {"steps": step, "observed": observed, "earned": earned} | more | outcomes
 
 
-@pytest.mark.parametrize("case", CASES)
+COMPILES_MUCH = tuple(case for case in CASES if case.endswith("calls/mixed"))  # all rules of background calls
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.long] * (case in COMPILES_MUCH)) for case in CASES])
 def test_rollouts_match_golden(case, monkeypatch):
     monkeypatch.setattr(leo, "measured", lambda data: (series(), "arithmetic"))
     expected = json.loads(GOLDEN.read_text())[case]

@@ -2,9 +2,9 @@
 
 from typing import Any, NamedTuple
 
+from vcgym.baselines.controls.from_agent import AGENT, REMOTE, level_at, origin_of
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
-from vcgym.baselines.rule import COMMANDED, OUTSIDE, buffer_type, decide, decided, update
-from vcgym.envs.call.controllers import level_at
+from vcgym.baselines.rule import buffer_type, decide, update
 from vcgym.envs.call.counters import count_tick
 from vcgym.envs.call.paths.feed import RECORDS, append, in_force
 from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, FINISHED, LEVEL
@@ -22,7 +22,7 @@ class Receiving(NamedTuple):
     """Receiver's half of a batch of calls.
 
     Attributes:
-        receiver: parameters of the receiver's rule, or a controller of `vcgym.envs.call.controllers`.
+        receiver: parameters of the receiver's rule, or `FromAgent`.
         state: its state.
     """
 
@@ -32,7 +32,7 @@ class Receiving(NamedTuple):
 
 @asks_agent.register(Receiving)
 def _asks_agent(stage):
-    return decided(stage.receiver) == COMMANDED
+    return origin_of(stage.receiver) == REMOTE
 
 
 @kernel
@@ -96,10 +96,10 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
                 return RING_FULL
             continue
         call.waiting_node = node
-        if decided(receiver) == OUTSIDE:
+        if origin_of(receiver) == AGENT:
             return DECIDE
         seen = record_in_hand(call, receiver)
-        if decided(receiver) == COMMANDED:
+        if origin_of(receiver) == REMOTE:
             level_us = level_at(receiver, receiver_state, s, seen, in_force(call.to_receiver, seen.arrived_us))
         else:
             update(receiver, receiver_state, s, seen)
@@ -138,9 +138,9 @@ def _arrive(receiving, calls, sender, s, roles):
         return BLOCK
     if call.phase == ARRIVALS:
         sort_bucket(call.in_flight, call.slot)
-    elif decided(receiver) == OUTSIDE and call.phase == LEVEL:
+    elif origin_of(receiver) == AGENT and call.phase == LEVEL:
         seen = record_in_hand(call, receiver)
-        level_us = level_at(receiver, receiving.state, s, seen, tables.answers[s].level_us)
+        level_us = level_at(receiver, receiving.state, s, seen, tables.answers[s].playout)
         if not _take_in(receiver, sender, tables, call, s, seen, level_us, roles.is_told):
             return RING_FULL
         call.phase = ARRIVALS

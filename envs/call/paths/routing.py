@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vcgym.baselines.controls.from_agent import AGENT, RULE, origin_of
 from vcgym.baselines.records import MEDIA, PROBE
-from vcgym.baselines.rule import INSIDE, OUTSIDE, decide, decided, learns, reveal_delay, update
+from vcgym.baselines.rule import decide, learns, reveal_delay, update
 from vcgym.envs.call.counters import count_sent
 from vcgym.envs.call.paths.feed import command, in_force, read_next, unread
 from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS
@@ -34,7 +35,7 @@ class Routing(NamedTuple):
     """Router's half of a batch of calls.
 
     Attributes:
-        router: parameters of the router's rule, or a controller of `vcgym.envs.call.controllers`.
+        router: parameters of the router's rule, or `FromAgent`.
         state: its state.
     """
 
@@ -44,7 +45,7 @@ class Routing(NamedTuple):
 
 @asks_agent.register(Routing)
 def _asks_agent(stage):
-    return decided(stage.router) == OUTSIDE
+    return origin_of(stage.router) == AGENT
 
 
 @reads_feed.register(Routing)
@@ -81,7 +82,7 @@ def _route(routing, call, s, now_us, is_shared):
 def _pass_answer_on(answers, sender, call, s, now_us, sets_level, sets_path):
     """Send the remote agent's decisions: to the sender and, if it sets them, level and path."""
     answer = answers[s]
-    if sets_level and command(call.to_receiver, answer.level_us, now_us) < 0:
+    if sets_level and command(call.to_receiver, answer.playout, now_us) < 0:
         return False
     return pass_on(sender, s, now_us) and (not sets_path or _publish(call, answer.path, now_us))
 
@@ -150,11 +151,11 @@ def _depart(routing, calls, sender, s, roles):
         return RUNNING
     now_us = call.slot * SLOT_US
     if roles.is_asked and call.phase == ANSWERED:
-        sets_path = decided(routing.router) != INSIDE
+        sets_path = origin_of(routing.router) != RULE
         if not _pass_answer_on(calls.tables.answers, sender, call, s, now_us, roles.sets_level, sets_path):
             return RING_FULL
         call.phase = ARRIVALS
-    if decided(routing.router) == INSIDE and not _route(routing, call, s, now_us, roles.is_asked):
+    if origin_of(routing.router) == RULE and not _route(routing, call, s, now_us, roles.is_asked):
         return RING_FULL
     path = in_force(call.to_sender, now_us)
     reveal(sender, calls, routing, s, path)

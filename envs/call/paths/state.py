@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import CONTROLS, PATHS, controls_of
 from vcgym.envs.call.counters import COUNTERS
 from vcgym.envs.call.paths.feed import COMMANDS, FEED
 from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
@@ -43,13 +44,12 @@ CALL = np.dtype(
             ("receiver", RECEIVER),
             ("window", SLOT_WINDOW),  # delays for the player's target
             ("feed", FEED),  # to the router's location
-            ("to_sender", COMMANDS),
-            ("to_receiver", COMMANDS),
+            *((CONTROLS[control].ring, COMMANDS) for control in controls_of(PATHS)),
             ("counters", COUNTERS),
         ],
     )
 )
-ANSWER = np.dtype((np.record, [("path", "i8"), ("level_us", "i8")]))
+ANSWER = np.dtype((np.record, [(str(control), "i8") for control in controls_of(PATHS)]))
 
 # Offsets of the memory that a slot touches (prefetching.py).
 BEGINNINGS = beginnings(CALL)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.from_agent import FromAgent
 from vcgym.baselines.rule import Control, allocate, for_kernels, is_oracle, require_rule
 from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
@@ -67,8 +68,8 @@ class SendingBatch(Batch):
 
     Args:
         sessions: number of sessions, >= 1.
-        rate: a rate rule, or `RateAgent`.
-        order: a scheduler, or `OrderAgent`.
+        rate: a rate rule, or `FromAgent`.
+        order: a scheduler, or `FromAgent`.
         traces: every trace that a world may have.
         flows: maximum number of other flows in a call's world.
         series: every series of frame sizes that a world may have.
@@ -105,7 +106,8 @@ class SendingBatch(Batch):
         second: bool = False,
         followed_by_paths: bool = False,
     ) -> None:
-        require_rule("order", order, Control.ORDER, stand_ins=True)
+        if not isinstance(order, FromAgent):
+            require_rule("order", order, Control.ORDER)
         super().__init__(sessions, threads)
         for name, value, low, high in (("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)):
             if not low <= value <= high:

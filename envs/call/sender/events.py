@@ -27,13 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.from_agent import AGENT, REMOTE, origin_of
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderStatus
 from vcgym.baselines.rule import (
-    COMMANDED,
     NEVER_US,
-    OUTSIDE,
     decide,
-    decided,
     pacing,
     report_every_us,
     see_capacity,
@@ -173,7 +171,7 @@ def _report(sender, tables, s, rate, rate_state):
         sent_us, size = flight.sent_us[s, index], flight.size_bytes[s, index]
         marked = int(flight.marked[s, index] if arrived else 0)
         feedback = PacketFeedback(packet, _of_one(sender, size), sent_us, int(arrived_us if arrived else NOT_ARRIVED), now_us, marked)
-        if decided(rate) != OUTSIDE:
+        if origin_of(rate) != AGENT:
             update(rate, rate_state, s, feedback)
         on_feedback(sender.stats, feedback)
         sender.reported_bytes += size
@@ -319,21 +317,21 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         _send_report(sender, tables, s, rate, rate_state)
     elif is_back:
         if _report(sender, tables, s, rate, rate_state):
-            if decided(rate) == OUTSIDE:
+            if origin_of(rate) == AGENT:
                 sender.phase = _RATE_ANSWERED
                 return DECIDE
             # A remote agent's rate comes with its commands, not with reports.
-            if decided(rate) != COMMANDED:
+            if origin_of(rate) != REMOTE:
                 _ask(sender, tables, s, rate, rate_state)
     elif wake_us(rate, rate_state, s) <= at_us:
-        if decided(rate) == OUTSIDE:
+        if origin_of(rate) == AGENT:
             sender.phase = _RATE_ANSWERED
             return DECIDE
         _ask(sender, tables, s, rate, rate_state)
     elif audio_us(sender) <= at_us or video_us(sender) <= at_us:
         capture_due(sender, tables, order, s)
     # No other event is due, so this is a transmission opportunity.
-    elif decided(order) == OUTSIDE:
+    elif origin_of(order) == AGENT:
         sender.phase = _ORDER_ANSWERED
         return DECIDE
     else:
@@ -353,7 +351,7 @@ def play_sender(sender, tables, s, rate, rate_state, order):
         rate_state: its state; row `s` is updated.
         order: parameters of the scheduler, or a controller.
     """
-    if sender.phase == _SET_UP and decided(rate) == OUTSIDE:
+    if sender.phase == _SET_UP and origin_of(rate) == AGENT:
         sender.phase = _RATE_ANSWERED
         return DECIDE
     if sender.phase == _RATE_ANSWERED:
@@ -386,7 +384,7 @@ class Sender(NamedTuple):
     Attributes:
         senders: (sessions,) of SENDER.
         tables: arrays whose size depends on the batch.
-        rate: parameters of a rate rule, or a controller of `vcgym.envs.call.sender.controllers`.
+        rate: parameters of a rate rule, or `FromAgent`.
         rate_state: state of the rate rule.
         order: parameters of a scheduler, or a controller.
     """

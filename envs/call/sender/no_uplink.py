@@ -1,11 +1,13 @@
 """Interface of the stages before the paths, and the null object for calls whose packets leave at once."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import Control
 from vcgym.envs.call.features.layout import Part
 from vcgym.envs.call.paths.routing import NoSender
 from vcgym.envs.call.sender.state import SENDER
@@ -17,16 +19,14 @@ class SenderStages(Protocol):
 
     Attributes:
         inside: the stage for compiled loops.
-        sets_rate: True if the agent sets the rate.
-        orders: number of schedulers among which the agent chooses; 0: it does not.
+        controls: controls of the agent.
         part: part added to an observation of features, or None.
         arguments: arguments that a saved state must match.
         senders: (sessions,) of SENDER; empty without an uplink.
     """
 
     inside: Any
-    sets_rate: bool
-    orders: int
+    controls: tuple[Control, ...]
     part: Part | None
     arguments: tuple[Any, ...]
     senders: NDArray[Any]
@@ -52,7 +52,7 @@ class SenderStages(Protocol):
             report_loss: share of lost reports.
         """
 
-    def answer(self, rate: NDArray[np.float64], is_position: bool, order: NDArray[np.int64]) -> None:
+    def answer(self, decided: Mapping[Control, NDArray[Any]], is_position: bool) -> None:
         """Pass decisions on: rates in bit/s, or as positions on the log scale of targets, 0 to 1; and indices of schedulers."""
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
@@ -82,8 +82,7 @@ class NoUplink:
     """Absence of stages before the paths: packets leave at once."""
 
     inside: NamedTuple = NoSender()
-    sets_rate = False
-    orders = 0
+    controls: tuple[Control, ...] = ()
     part: Part | None = None
     arguments: tuple[Any, ...] = ()
     senders: NDArray[Any] = np.zeros(0, SENDER)
@@ -96,7 +95,7 @@ class NoUplink:
 
     def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None: ...
 
-    def answer(self, rate: NDArray[np.float64], is_position: bool, order: NDArray[np.int64]) -> None: ...
+    def answer(self, decided: Mapping[Control, NDArray[Any]], is_position: bool) -> None: ...
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None: ...
 

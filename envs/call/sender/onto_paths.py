@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import COMMANDED, decided, reveal_delay
+from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, controls_of
+from vcgym.baselines.controls.from_agent import REMOTE, origin_of
+from vcgym.baselines.rule import reveal_delay
 from vcgym.envs.call.features.sender.sender import write_sender
 from vcgym.envs.call.paths.feed import COMMANDS, command, in_force
 from vcgym.envs.call.paths.routing import delay_on, send
@@ -30,14 +32,12 @@ from vcgym.network.playout.in_flight import SLOTS
 
 STATUSES = 512  # sender features in flight to the location, one per decision; a power of two
 
-REMOTE = np.dtype(
+COMMANDED = np.dtype(
     (
         np.record,
         [
-            ("rate", COMMANDS),  # bit/s
-            ("order", COMMANDS),
-            ("answer_bps", "i8"),  # decision of the agent; 0: no change
-            ("answer_order", "i8"),
+            *((CONTROLS[control].ring, COMMANDS) for control in controls_of(BOTTLENECK)),  # rate in bit/s
+            *((f"answer_{control}", "i8") for control in controls_of(BOTTLENECK)),  # decisions of the agent; rate 0: no change
             ("status_slots", "i8"),  # delay of the sender's features in slots
             ("keeps_order", "i8"),  # 1: packets keep their order within a path
         ],
@@ -48,7 +48,7 @@ REMOTE = np.dtype(
 class Uplink(NamedTuple):
     """Sender before the paths of a call; first axis of arrays: session."""
 
-    remote: NDArray  # (sessions,) of REMOTE
+    remote: NDArray  # (sessions,) of COMMANDED
     senders: NDArray  # (sessions,) of SENDER
     tables: Tables
     rate: Any
@@ -61,17 +61,17 @@ class Uplink(NamedTuple):
 
 @asks_agent.register(Uplink)
 def _asks_agent(stage):
-    return decided(stage.rate) == COMMANDED or decided(stage.order) == COMMANDED
+    return origin_of(stage.rate) == REMOTE or origin_of(stage.order) == REMOTE
 
 
 @pass_on.register(Uplink)
 def _pass_on(sender, s, now_us):
     remote = sender.remote[s]
-    if decided(sender.rate) == COMMANDED:
-        bps = remote.answer_bps if remote.answer_bps > 0 else remote.rate.latest
+    if origin_of(sender.rate) == REMOTE:
+        bps = remote.answer_rate if remote.answer_rate > 0 else remote.rate.latest
         if command(remote.rate, bps, now_us) < 0:
             return False
-    return decided(sender.order) != COMMANDED or command(remote.order, remote.answer_order, now_us) >= 0
+    return origin_of(sender.order) != REMOTE or command(remote.order, remote.answer_order, now_us) >= 0
 
 
 @is_draining.register(Uplink)
@@ -96,9 +96,9 @@ def _leave(sender, calls, routing, s):
     if call.slot >= call.packets and not is_draining(sender, s, call.slot, call.packets):
         return RUNNING
     now_us = call.slot * SLOT_US
-    if decided(sender.rate) == COMMANDED:
+    if origin_of(sender.rate) == REMOTE:
         set_target(row, in_force(remote.rate, now_us))
-    if decided(sender.order) == COMMANDED:
+    if origin_of(sender.order) == REMOTE:
         row.queue.governs = in_force(remote.order, now_us)
     row.until_us = now_us + SLOT_US
     play_sender(row, sender.tables, s, sender.rate, sender.rate_state, sender.order)

@@ -1,12 +1,15 @@
 """The senders of a batch of calls before the paths: send queue, pacer and a shared bottleneck."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import Control, require_rule
+from vcgym.baselines.controls.control import CENTRAL, Control
+from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import Part
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS
 from vcgym.envs.call.features.sender.remote import observe_remote, remote_features
@@ -14,8 +17,8 @@ from vcgym.envs.call.features.sender.remote_records import show_remote_feedback
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.paths.feed import clear_commands
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
-from vcgym.envs.call.sender.controllers import ORDERS, OrderCommanded, RateCommanded
-from vcgym.envs.call.sender.onto_paths import REMOTE, STATUSES, Uplink, prepare
+from vcgym.envs.call.sender.effects import ORDERS, Schedulers
+from vcgym.envs.call.sender.onto_paths import COMMANDED, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -37,7 +40,7 @@ def _start(uplink, s, start_bps, to_sender_us):
     remote = uplink.remote[s]
     clear_commands(remote.rate, start_bps, to_sender_us)
     clear_commands(remote.order, 0, to_sender_us)
-    remote.answer_bps = remote.answer_order = 0
+    remote.answer_rate = remote.answer_order = 0
     uplink.tables.departures.next[s] = uplink.tables.departures.settled[s] = 0
     prepare(uplink, s, to_sender_us)
 
@@ -74,13 +77,25 @@ class UplinkBatch:
             require_rule("rate", rate, Control.RATE)
         if order is not None:
             require_rule("order", order, Control.ORDER)
-        controllers = RateCommanded() if rate is None else rate, OrderCommanded() if order is None else order
-        self.scenario, self.sets_rate, self.orders = world, rate is None, len(ORDERS) if order is None else 0
+        rate_setter = in_place_of(Control.RATE, CENTRAL) if rate is None else rate
+        order_setter = in_place_of(Control.ORDER, CENTRAL, effect=Schedulers()) if order is None else order
+        self.scenario = world
+        self.controls = tuple(control for control, rule in ((Control.RATE, rate), (Control.ORDER, order)) if rule is None)
+        self._sets_rate, self._orders = rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, *controllers, world.traces, world.flows, world.series, pacing, seconds=0.0, calls=world.calls,
-            rates=rates_of(world), followed_by_paths=True,
+            sessions,
+            rate_setter,
+            order_setter,
+            world.traces,
+            world.flows,
+            world.series,
+            pacing,
+            seconds=0.0,
+            calls=world.calls,
+            rates=rates_of(world),
+            followed_by_paths=True,
         )
-        remote = np.zeros(sessions, REMOTE)
+        remote = np.zeros(sessions, COMMANDED)
         remote["keeps_order"] = keeps_order
         self.senders = self.sending.senders
         self.inside: Uplink = Uplink(
@@ -94,7 +109,7 @@ class UplinkBatch:
             np.zeros((sessions, SLOTS), np.int64),
             np.zeros((sessions, STATUSES, RATE_WIDTH), np.float32),
         )
-        self.part: Part | None = Part("sender", remote_features(self.sets_rate, self.orders > 0))
+        self.part: Part | None = Part("sender", remote_features(self._sets_rate, self._orders > 0))
         self.arguments = (world.name, data_hash(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
         self._kinds = [""] * sessions
@@ -126,15 +141,16 @@ class UplinkBatch:
         self._kinds[row] = link.name
         self._told[row] = 0
 
-    def answer(self, rate: NDArray[np.float64], is_position: bool, order: NDArray[np.int64]) -> None:
-        senders = self.sending.senders
-        if is_position:
-            rate = senders["min_bps"] * (senders["max_bps"] / senders["min_bps"]) ** rate
-        self.inside.remote["answer_bps"] = np.rint(rate)
-        self.inside.remote["answer_order"] = order
+    def answer(self, decided: Mapping[Control, NDArray[Any]], is_position: bool) -> None:
+        for control in self.controls:
+            value = decided[control]
+            if control is Control.RATE and is_position:
+                senders = self.sending.senders
+                value = np.rint(senders["min_bps"] * (senders["max_bps"] / senders["min_bps"]) ** value)
+            self.inside.remote[f"answer_{control}"] = value
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
-        observe_remote(self.inside, calls, rows, self.sets_rate, self.orders, out)
+        observe_remote(self.inside, calls, rows, self._sets_rate, self._orders, out)
 
     def records(self) -> dict[str, spaces.Space[Any]]:
         return {

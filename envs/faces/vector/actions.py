@@ -1,97 +1,108 @@
-"""Actions: path, lag, rate and order, in this order, without the controls that the agent does not have.
+"""Actions: one column per control of the agent, in the order of the table of controls (`vcgym.baselines.controls.control`).
 
-The lag (for a count buffer: the target) is on a log scale from 10 ms to 1 s: x in [0, 1] is ``10 ms * 100 ** x``. The rate is on a log
-scale from the call's minimum target to its maximum. Forms:
+A control is a choice among options (path, order) or a quantity on a log scale (playout, rate). Forms:
 
-    discrete    path: 0..paths-1. Lag and rate: a in 0..31, x = a / 31. Order: its index
-    continuous  path and order: a score in [-1, 1] each, the largest wins (ties: the lowest index). Lag and rate: x = (value + 1) / 2
-    exact       path and order: index. Lag: whole microseconds, 0 to 30 s. Rate: bit/s, 0: unchanged. Decisions of rules, not discretised
-    relative    path: 0 stays, 1 takes the other path with the smallest expected delay (`vcgym.envs.call.features.relative`). Lag: a
-                headroom above the newest delay (`vcgym.envs.call.headroom`), 5 ms * 32 ** (a / 7). Rate and order as in discrete
+    discrete    choice: 0..options-1. Quantity: a in 0..31, its position x = a / 31
+    continuous  choice: a score in [-1, 1] per option, the largest wins (ties: the lowest index). Quantity: x = (value + 1) / 2
+    exact       choice: index. Quantity: whole number in the unit of rules (us, bit/s; rate 0: unchanged), not discretised
+    relative    path: 0 stays, 1 takes the other path with the smallest expected delay (`vcgym.envs.call.features.relative`). Playout: a
+                headroom above the newest delay (`vcgym.envs.call.headroom`), 5 ms * 32 ** (a / 7). Others as in discrete
+
+A position x in 0..1 stands for ``low * (high / low) ** x``; for playout the ends are 10 ms and 1 s, for the rate those of the call.
 """
 
-from typing import Any, NamedTuple
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import CONTROLS, Control, LogScale, OneOf
 from vcgym.envs.call.features.relative import slot_count
-from vcgym.envs.call.features.scales import LAG_RATIO_LOG, MIN_LAG_US
 
 LEVELS = 32
-EXACT_MAX_US = 30_000_000  # well below the capacity of the receiver's queue (41 s)
-EXACT_MAX_BPS = 1_000_000_000
 FORMS = ("discrete", "continuous", "exact", "relative")
-HEADROOMS_US = np.rint(5000.0 * 32.0 ** (np.arange(8) / 7)).astype(np.int64)  # 5 to 160 ms
+
+Options = Mapping[Control, int]
+"""Control of the agent -> number of its options; 1 for a quantity."""
+Decisions = dict[Control, NDArray[Any]]
+"""Control -> (sessions,) decisions: index of an option; a quantity in the unit of rules, or if its scale is the call's, its position."""
 
 
-def _lag_us(x: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.rint(MIN_LAG_US * np.exp(LAG_RATIO_LOG * np.clip(x, 0.0, 1.0))).astype(np.int64)
+def options_of(controls: Iterable[Control], paths: int) -> Options:
+    """Return the number of options of each control of an agent, in the order of the table."""
+    chosen = [(control, CONTROLS[control].decision) for control in sorted(controls, key=list(CONTROLS).index)]
+    return {control: (len(of.names) or paths) if isinstance(of, OneOf) else 1 for control, of in chosen}
 
 
-_LAGS_US = _lag_us(np.arange(LEVELS) / (LEVELS - 1))
+def _scale(control: Control) -> LogScale | None:
+    """Return the scale of a quantity; None for a choice."""
+    found = CONTROLS[control].decision
+    return found if isinstance(found, LogScale) else None
 
 
-def action_space(
-    form: str, paths: int, with_path: bool, with_lag: bool, with_rate: bool = False, orders: int = 0
-) -> spaces.Space[Any]:  # fmt: skip
-    """Return the action space of one session; `with_...`: controls of the agent; `orders`: number of schedulers it chooses among."""
+def action_counts(controls: Iterable[Control], paths: int, form: str = "discrete") -> dict[Control, int]:
+    """Return the number of actions of each control of an agent in form discrete or relative."""
+    return {control: _count(form, control, options) for control, options in options_of(controls, paths).items()}
+
+
+def _count(form: str, control: Control, options: int) -> int:
+    if scale := _scale(control):
+        return len(scale.relative) if form == "relative" and scale.relative else LEVELS
+    return slot_count(options) if form == "relative" and control is Control.PATH else options
+
+
+HEADROOMS_US = np.array(getattr(_scale(Control.PLAYOUT), "relative", ()))
+
+
+def action_space(form: str, options: Options) -> spaces.Space[Any]:
+    """Return the action space of one session."""
     if form == "continuous":
-        return spaces.Box(-1.0, 1.0, (paths * with_path + with_lag + with_rate + orders,), np.float32)
-    choices, lags = (slot_count(paths), len(HEADROOMS_US)) if form == "relative" else (paths, LEVELS)
-    sizes = {"path": choices * with_path, "lag": lags * with_lag, "rate": LEVELS * with_rate, "order": orders}
-    sizes = {control: size for control, size in sizes.items() if size}
-    if form == "exact" and not sizes.keys() <= {"path", "order"}:
-        high = np.array([{"lag": EXACT_MAX_US, "rate": EXACT_MAX_BPS}.get(control, size - 1) for control, size in sizes.items()])
+        return spaces.Box(-1.0, 1.0, (sum(options.values()),), np.float32)
+    if form == "exact" and any(map(_scale, options)):
+        high = np.array([scale.exact_max if (scale := _scale(control)) else count - 1 for control, count in options.items()])
         return spaces.Box(np.zeros_like(high), high, dtype=np.int64) if len(high) > 1 else spaces.Box(0, int(high[0]), (), np.int64)
-    if len(sizes) == 1:
-        return spaces.Discrete(next(iter(sizes.values())))
-    return spaces.MultiDiscrete(list(sizes.values()))
+    sizes = [_count(form, control, count) for control, count in options.items()]
+    return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
 
 
-class Decided(NamedTuple):
-    """Decoded actions, (sessions,) each; zeros for controls that the agent does not have."""
-
-    path: NDArray[np.int64]
-    lag_us: NDArray[np.int64]
-    rate: NDArray[np.float64]  # position on the log scale of targets, 0 to 1; in exact form bit/s
-    order: NDArray[np.int64]
-
-
-def decode(
-    form: str, paths: int, action: NDArray[Any], with_path: bool, with_lag: bool, with_rate: bool = False, orders: int = 0,
-    slots: NDArray[np.int64] | None = None,
-) -> Decided:  # fmt: skip
+def decode(form: str, options: Options, action: NDArray[Any], slots: NDArray[np.int64] | None = None) -> Decisions:
     """Decode batched actions.
 
     Args:
         form: one of FORMS.
-        paths: number of paths.
+        options: see `Options`.
         action: (sessions, ...) of the batched action space.
-        with_path: True if the agent sets the path.
-        with_lag: True if the agent sets the lag.
-        with_rate: True if the agent sets the rate.
-        orders: number of schedulers among which the agent chooses; 0: it does not.
         slots: (sessions, slots), for form relative: the path in each slot.
     """
-    none = np.zeros(len(action), np.int64)
     columns = action.reshape(len(action), -1)
     if form == "continuous":
-        after_path = paths * with_path
-        after_rate = after_path + with_lag + with_rate
-        positions = (columns[:, after_path:after_rate].astype(np.float64) + 1.0) / 2.0
-        return Decided(
-            np.argmax(columns[:, :paths], axis=1) if with_path else none,
-            _lag_us(positions[:, 0]) if with_lag else none,
-            positions[:, -1] if with_rate else none.astype(np.float64),
-            np.argmax(columns[:, after_rate:], axis=1) if orders else none,
-        )
-    next_column = iter(columns.astype(np.int64).T)
-    path, lag, rate, order = (next(next_column) if one else none for one in (with_path, with_lag, with_rate, orders))
-    if form == "exact":
-        return Decided(path, lag, rate.astype(np.float64), order)
-    if slots is not None:
-        path = slots[np.arange(len(slots)), path] if with_path else none
-        return Decided(path, HEADROOMS_US[lag] if with_lag else none, rate / (LEVELS - 1), order)
-    return Decided(path, _LAGS_US[lag] if with_lag else none, rate / (LEVELS - 1), order)
+        parts = np.split(columns, np.cumsum(list(options.values()))[:-1], axis=1)
+        return {control: _of_scores(control, scores) for control, scores in zip(options, parts, strict=True)}
+    decided = dict(zip(options, columns.astype(np.int64).T, strict=True))
+    return decided if form == "exact" else {control: _of_index(control, index, slots) for control, index in decided.items()}
+
+
+def _of_scores(control: Control, scores: NDArray[Any]) -> NDArray[Any]:
+    if scale := _scale(control):
+        return _on(scale, (scores[:, 0].astype(np.float64) + 1.0) / 2.0)
+    return np.argmax(scores, axis=1)
+
+
+def _of_index(control: Control, index: NDArray[np.int64], slots: NDArray[np.int64] | None) -> NDArray[Any]:
+    if scale := _scale(control):
+        return np.array(scale.relative)[index] if slots is not None and scale.relative else _levels(scale)[index]
+    return slots[np.arange(len(slots)), index] if slots is not None and control is Control.PATH else index
+
+
+@functools.cache
+def _levels(scale: LogScale) -> NDArray[Any]:
+    return _on(scale, np.arange(LEVELS) / (LEVELS - 1))
+
+
+def _on(scale: LogScale, x: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the quantities at positions on a scale; on a scale of the call, the positions."""
+    return np.rint(scale.low * np.exp(math.log(scale.high / scale.low) * np.clip(x, 0.0, 1.0))).astype(np.int64) if scale.low else x

@@ -1,4 +1,4 @@
-"""Observations of one agent in a batch of calls over paths, at the router's location or at the receiver: features, or records."""
+"""Observations of one agent in a batch of calls over paths, at the path's location or at the receiver: features, or records."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import Control
 from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.features.added import CALL, PATHS, Added, NoFeatures, chain, features_of
@@ -85,10 +86,10 @@ class Observer:
             return
         shown["history"][rows] = batch.history[rows]
         shown["slot"][rows] = batch.calls["slot"][rows]
-        shown["key"][rows] = [batch.key(row, "receiver" if self.at_arrivals else "router") for row in rows]
+        shown["key"][rows] = [batch.key(row, Control.PLAYOUT if self.at_arrivals else Control.PATH) for row in rows]
         shown["records"][rows] = 0
         if self.at_arrivals:
-            show_arrival(batch.calls, rows, batch.receiver, shown["records"], shown["count"])
+            show_arrival(batch.calls, rows, batch.playout, shown["records"], shown["count"])
         elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
             raise OverflowError(f"more than {RECORDS_SHOWN} records have arrived since the last decision: use a smaller interval")
         batch.uplink.show(batch.calls, rows, shown)
@@ -98,7 +99,7 @@ class Observer:
         paths, call = shown.get("paths" if slots is None else "slots", self._no_paths), shown["call"]
         of_paths, of_call = (paths, call) if slots is None else (slots.paths, slots.call)
         if self.at_arrivals:
-            observe_arrival(batch.calls, rows, self._features, batch.receiver, self._compiled, of_paths, of_call)
+            observe_arrival(batch.calls, rows, self._features, batch.playout, self._compiled, of_paths, of_call)
         else:
             observe_feed(batch.calls, rows, self._features, batch.history, self._compiled, of_paths, of_call)
         if slots is not None:

@@ -1,12 +1,14 @@
 """The native vector environment of calls over paths, with or without an uplink; base of Relay, Playout and Call."""
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import Control
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.features.added import fingerprint
 from vcgym.envs.call.features.records import RECORDS_SHOWN
@@ -18,7 +20,7 @@ from vcgym.envs.call.rewards.rating import Rating
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.faces.render import draw_paths
-from vcgym.envs.faces.vector.actions import FORMS, action_space, decode
+from vcgym.envs.faces.vector.actions import FORMS, action_space, decode, options_of
 from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.observer import Observer
@@ -30,23 +32,20 @@ from vcgym.network.scenarios.scenario import Scenario
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
 
 
-class Controls(NamedTuple):
-    """Controls behind the sender that the agent sets, and its decision points. The uplink has its own."""
-
-    path: bool
-    lag: bool
-    at_arrivals: bool
-    interval: int = 1  # packets between decisions; ignored at arrivals
-
-
 class PathsVectorEnv(EpisodeVectorEnv):
     """A batch of calls with some controls set by the agent; each environment's docstring specifies observation, action and reward.
 
+    Attributes:
+        controls: controls of the agent, with those of the uplink.
+        interval: packets between its decisions; ignored at arrivals.
+        at_arrivals: True for an agent at the receiver, which decides at each arrival.
+
     Args:
         num_envs: number of calls played in parallel, >= 1.
-        controls: controls of the agent.
-        router: controller of the path: `vcgym.envs.call.controllers.Agent`, or parameters of a rule.
-        receiver: controller of the lag: one of `vcgym.envs.call.controllers`, or parameters of a rule.
+        setters: for each control behind the sender the parameters of a rule, or the placeholder of an agent.
+        controls: those of `setters` that the agent sets.
+        interval: packets between decisions, >= 1.
+        at_arrivals: True for an agent at the receiver.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
@@ -60,38 +59,40 @@ class PathsVectorEnv(EpisodeVectorEnv):
     def __init__(
         self,
         num_envs: int,
-        controls: Controls,
-        router: NamedTuple,
-        receiver: NamedTuple,
+        setters: Mapping[Control, Any],
+        controls: tuple[Control, ...],
+        interval: int = 1,
+        at_arrivals: bool = False,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
         **arguments: Any,
     ) -> None:
-        require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(controls.interval, 1, RECORDS_SHOWN // 2))
+        require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, RECORDS_SHOWN // 2))
         settings, at, agent = grouped(type(self), arguments)
         one_of("action", agent.action, FORMS)
         world = settings.make()
-        self.controls, self.split, self.action_form = controls, settings.split, agent.action
+        self.interval, self.at_arrivals, self.split, self.action_form = interval, at_arrivals, settings.split, agent.action
         self.uplink = self._make_uplink(num_envs, world)
         location = at.location, at.feedback_loss, at.probe_rate
-        if agent.action == "relative":
-            receiver = in_headroom(receiver)
-        self.receiver_params = receiver
+        self.setters = {**setters, Control.PLAYOUT: in_headroom(setters[Control.PLAYOUT])} if agent.action == "relative" else setters
+        by_control = {str(control): setter for control, setter in self.setters.items()}
         self.batch = CallBatch(
-            world, num_envs, router, receiver, *location, agent.log, agent.threads, uplink=self.uplink, interval=controls.interval
+            world, num_envs, location=at.location, feedback_loss=at.feedback_loss, probe_rate=at.probe_rate, log=agent.log,
+            threads=agent.threads, uplink=self.uplink, interval=interval, **by_control,
         )  # fmt: skip
-        self.observer = Observer(self.batch, agent, controls.at_arrivals)
+        self.observer = Observer(self.batch, agent, at_arrivals)
         self.slots = self.observer.slots
         chosen = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         # Includes the data.
         decisive = (
-            router, receiver, world.name, world.mode, settings.split, world.packets, chosen, agent.observation, agent.action, *location,
-            settings.burst, float(settings.tau_ms), agent.log, world.layout.card, fingerprint(self.observer.added), controls.interval,
+            *self.setters.values(), world.name, world.mode, settings.split, world.packets, chosen, agent.observation, agent.action,
+            *location, settings.burst, float(settings.tau_ms), agent.log, world.layout.card, fingerprint(self.observer.added), interval,
             *self.uplink.arguments,
         )  # fmt: skip
-        self._acted = controls.path, controls.lag, self.uplink.sets_rate, self.uplink.orders
-        acted = action_space(agent.action, world.paths, *self._acted)
+        self._acted = options_of((*controls, *self.uplink.controls), world.paths)
+        self.controls = tuple(self._acted)
+        acted = action_space(agent.action, self._acted)
         reward = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen
         accounts = Accounts(self.batch.calls, self.uplink.senders)
         observed = self.observer.layout, agent.observation, self.observer.records()
@@ -104,7 +105,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     @property
     def chosen_from(self) -> str | None:
         """Return the part of an observation whose items are the agent's choices; None if a rule chooses the path."""
-        return ("paths" if self.slots is None else "slots") if self.controls.path else None
+        return ("paths" if self.slots is None else "slots") if Control.PATH in self.controls else None
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
         self.uplink.refuse(self.split, kind)
@@ -120,9 +121,9 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         order = None if self.slots is None else self.slots.order
-        answer = decode(self.action_form, self.batch.scenario.paths, actions, *self._acted, order)
-        self.batch.tables.answers["path"], self.batch.tables.answers["level_us"] = answer.path, answer.lag_us
-        self.uplink.answer(answer.rate, self.action_form != "exact", answer.order)
+        decided = decode(self.action_form, self._acted, actions, order)
+        self.batch.answer(decided)
+        self.uplink.answer(decided, self.action_form != "exact")
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         self.observer.write(rows, shown)

@@ -27,8 +27,8 @@ class SenderVectorEnv(EpisodeVectorEnv):
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
-        rate: controller of the rate: `RateAgent`, or parameters of a rule.
-        order: controller of the order: `OrderAgent`, or parameters of a rule.
+        rate: controller of the rate: the placeholder of an agent, or parameters of a rule.
+        order: controller of the order: the placeholder of an agent, or parameters of a rule.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.

@@ -104,10 +104,10 @@ class BottleneckSettings:
 
 @dataclass(frozen=True)
 class LocationSettings:
-    """Location of the router's controller, and its feedback.
+    """Location of the path's controller, and its feedback.
 
     Attributes:
-        location: location of the router's controller: sender, central or receiver.
+        location: location of the path's controller: sender, central or receiver.
         feedback_loss: share of lost feedback, 0 <= share < 1.
         probe_rate: probes per second on each idle path, >= 0.
     """

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import LOGGED
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, content, verdict
 from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
@@ -46,10 +47,10 @@ def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Sce
 
 
 def _logged(agent: PublishedAgent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:
-    """Return the log of each session: the agent's decisions, and the system whose rule set the other control."""
-    columns = [name for name, controller in (("path", "router"), ("level", "receiver")) if controller not in dict(agent.arguments)]
-    both: dict[str, Any] = {"path": [], "level": [], "rule": agent.rule}
-    return [both | dict(zip(columns, of_session.T.tolist(), strict=True)) for of_session in actions]
+    """Return the log of each session: the agent's decisions, and the system whose rule set another control."""
+    columns = [column for column, control in LOGGED.items() if control not in dict(agent.arguments)]
+    none: dict[str, Any] = {column: [] for column in LOGGED} | {"rule": agent.rule}
+    return [none | dict(zip(columns, of_session.T.tolist(), strict=True)) for of_session in actions]
 
 
 def _content(cell: Cell, scenario: Scenario, rollout: Rollout, cost: Mapping[str, int], actions: list[Any]) -> bytes:

@@ -57,7 +57,7 @@ def play_conferences(
     measured, delays, took_s, decisions = [], [], 0.0, 0.0
     for world, best in zip(worlds, optima, strict=True):
         began = time.perf_counter()
-        played = play(world, system.allocator, MAX_ARRIVALS)
+        played = play(world, system.trees, MAX_ARRIVALS)
         took_s += time.perf_counter() - began
         decisions += len(world.topology.parties) * world.seconds / REPORT_S
         heard = ratings(played.log, played.emitted, world.seconds)

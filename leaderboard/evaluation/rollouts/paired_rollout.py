@@ -1,7 +1,7 @@
 """Several systems on the same worlds, each sampled once: fill a block, let every system play it, fill the next block."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,11 +15,11 @@ from vcgym.network.worlds.world import WorldDraw
 
 
 def batches_together(
-    scenario: Scenario, pairs: Sequence[tuple[Any, Any]], sessions: int, log: bool = False, location: str = "central"
+    scenario: Scenario, systems: Sequence[Mapping[str, Any]], sessions: int, log: bool = False, location: str = "central"
 ) -> list[CallBatch]:
-    """Return one batch of calls per pair of rules (router, receiver), all sharing one world."""
+    """Return one batch of calls per system, its rules by control, all sharing one world."""
     world = scenario.world(sessions)
-    return [CallBatch(scenario, sessions, router, receiver, location, log=log, world=world) for router, receiver in pairs]
+    return [CallBatch(scenario, sessions, location=location, log=log, world=world, **rules) for rules in systems]
 
 
 @unlock_test_split()

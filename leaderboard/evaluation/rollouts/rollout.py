@@ -41,7 +41,7 @@ def play_rules_together(
     if not systems:
         return
     draws = _drawn(scenario, split, worlds, stratum)
-    batches = batches_together(scenario, [system[:2] for system in systems], len(draws), log=True)
+    batches = batches_together(scenario, [system.rules for system in systems], len(draws), log=True)
     took_s = play_together(batches, draws, threads)
     strata, packets = [draw.stratum for draw in draws], len(draws) * scenario.packets
     for batch, batch_s in zip(batches, took_s.tolist(), strict=True):

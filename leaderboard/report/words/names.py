@@ -34,7 +34,7 @@ VARIANTS = {
 """First code of a variant -> what is other than in its family."""
 
 PARTS = {
-    "WM": "receiver WMJitter", "WML": "WMJitter, taught by late packets too", "WMR": "WMJitter, begun anew at a path change",
+    "WM": "playout by WMJitter", "WML": "WMJitter, taught by late packets too", "WMR": "WMJitter, begun anew at a path change",
     "WMH": "WMJitter, held after a change to a faster path", "BF": "count buffer with a NetEQ-like target", "BFP": "published count buffer",
     "NEQ": "NetEQ's delay manager", "FIX": "a fixed lag of 60 ms", "CNT": "a fixed count buffer", "EWMA": "average delay plus deviations",
     "EWMAH": "EWMA, held after a change to a faster path", "QTL": "quantile of recent delays",

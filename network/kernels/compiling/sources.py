@@ -29,7 +29,8 @@ def _read_rooms() -> dict[str, bytes]:
     for room in sorted(house.glob("*/__init__.py")):
         for path in room.parent.rglob("*.py"):
             parts = path.relative_to(house).with_suffix("").parts
-            found[".".join(("vcgym", *(parts[:-1] if parts[-1] == "__init__" else parts)))] = path.read_bytes()
+            above = () if parts[0] == "lab" else ("vcgym",)  # the laboratory is a package of its own
+            found[".".join((*above, *(parts[:-1] if parts[-1] == "__init__" else parts)))] = path.read_bytes()
     return found
 
 

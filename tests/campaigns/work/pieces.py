@@ -64,8 +64,8 @@ def leaderboard(folder, *overrides):
 
 def headroom(folder):
     """Play oracles on the worlds of a suite."""
+    from lab.studies.headroom.run import worlds, write_headroom
     from vcgym.baselines.systems import load_systems
-    from vcgym.leaderboard.headroom.run import worlds, write_headroom
     from vcgym.leaderboard.results import files as results
 
     if not (folder / "run" / "leaderboard.md").exists():
@@ -76,21 +76,18 @@ def headroom(folder):
 
 
 def predictor(folder):
-    """Build rows and fit two methods on them."""
+    """Build rows and train the network on them."""
     from vcgym.baselines.systems import load_systems
-    from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, RowSet, TrainPredictorConfig
+    from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, TrainPredictorConfig
     from vcgym.leaderboard.forecasts.data import build
-    from vcgym.leaderboard.forecasts.study import run_study
-    from vcgym.predictors.study.dnn import Dnn
-    from vcgym.predictors.study.simple import Linear
+    from vcgym.leaderboard.forecasts.train import train_predictor
+    from vcgym.predictors.dnn import Dnn
 
     parts = [DataPart(scenario="table1", mode="paper", seeds=1)]
     given = PredictorDataConfig(parts=parts, splits=["train"], packets=500, rows=1500, threads=1, folder=folder / "rows")
     build(given, load_systems(("DRT-WM", "VIA-WM")), _quiet)
-    methods = {"dnn": Dnn(epochs=3, batch_size=64), "linear": Linear()}
-    sets = {"both": RowSet(worlds=["*/paper"])}
-    rows, study = folder / "rows" / "rows.parquet", folder / "study"
-    run_study(TrainPredictorConfig(methods=methods, sets=sets, holdouts=["random"], seeds=[0, 1], rows=rows, folder=study, resume=True))
+    network, rows = Dnn(epochs=3, batch_size=64), folder / "rows" / "rows.parquet"
+    train_predictor(TrainPredictorConfig(network=network, rows=rows, folder=folder / "network", resume=True), _quiet)
 
 
 WORK = {one.__name__: one for one in (training, sweep, tuning, pair, leaderboard, headroom, predictor)}
@@ -101,7 +98,7 @@ FINAL = {
     "pair": ("pair/seed-0/learned*", "pair/seed-0/*.safetensors", "pair/seed-0/*.jsonl"),
     "leaderboard": ("run/results.parquet", "run/cdf.parquet", "run/leaderboard.md", "run/*.html"),
     "headroom": ("run/[!t]*.parquet", "run/*.md", "run/*.html"),  # all but timing.parquet
-    "predictor": ("rows/rows.parquet", "study/predictor/*", "study/tables/*"),
+    "predictor": ("rows/rows.parquet", "network/predictor/*"),
 }
 """Files of each work that are its results."""
 

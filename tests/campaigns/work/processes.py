@@ -16,7 +16,7 @@ TESTS = Path(__file__).parents[2]
 def start(name, folder, output=subprocess.DEVNULL, cwd=None, **environment):
     """Start a piece of work in `folder`, tracked in `cwd` or there."""
     folder.mkdir(parents=True, exist_ok=True)
-    variables = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")])}
     variables.pop("MLFLOW_TRACKING_URI", None)
     command = [sys.executable, "-m", "campaigns.work.pieces", name, str(folder)]
     return subprocess.Popen(command, cwd=cwd or folder, env=variables | environment, stdout=output, stderr=output, start_new_session=True)

@@ -1,4 +1,4 @@
-"""docs/libraries.md: every block runs, and every algorithm trains on exactly the environments that the table allows."""
+"""Python blocks of README and docs run, and every algorithm trains on exactly the environments that the table of docs/train.md allows."""
 
 import re
 from pathlib import Path
@@ -11,8 +11,14 @@ from pettingzoo.test import parallel_api_test
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite
 
-PAGE = (Path(__file__).parents[3] / "docs" / "libraries.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+HOME = Path(__file__).parents[3]
+TRAIN, OFFLINE = "docs/train.md", "lab/notes/libraries.md"
+BLOCK = re.compile(r"^```python\n(.+?)^```", re.MULTILINE | re.DOTALL)
+PAGES = {
+    page: (HOME / page).read_text(encoding="utf-8") for page in ("README.md", "docs/envs.md", "docs/worlds.md", "docs/rules.md", TRAIN)
+}
+PAGES[OFFLINE] = (HOME / OFFLINE).read_text(encoding="utf-8").partition("## Minari")[2].partition("\n## ")[0]
+TABLE = re.search(r"^\| algorithm \|(?:.+\n)+", PAGES[TRAIN], re.MULTILINE)[0]
 TINY = Suite("tiny", "v0", 200, (Part("table1", "correlated", 1),))
 SMALLER = {"100_000": "8", "2_000": "8", "1024": "4", "64": "2", "(100)": "(4)"}
 LENGTHS = {"Rate": {"seconds": 1.5}, "SendOrder": {"seconds": 1.5}}
@@ -30,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def table():
     """Yield algorithm, environment, form of the action, and True if the table admits them."""
-    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("|"))
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in TABLE.splitlines())
     for names, *cells in rows:
         for column, cell in zip(head[1:], cells, strict=True):
             for envs, forms in (part.split(": ") for part in column.split("; ")):
@@ -59,12 +65,15 @@ def test_an_algorithm_trains_where_the_table_admits_it(algorithm, env, form, adm
         made(algorithm, env, form).learn(16)
 
 
-def test_every_block_runs_after_the_others(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_of_a_page_runs_after_the_others(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     monkeypatch.setitem(SUITES, "quick-v2", TINY)
-    run = {}
-    for block in BLOCKS:
+    blocks, run = BLOCK.findall(PAGES[page]), {}
+    assert blocks
+    for block in blocks:
         exec(re.sub("|".join(map(re.escape, SMALLER)), lambda found: SMALLER[found[0]], block), run)
-    assert "correlated Estimate(value=" in capsys.readouterr().out
-    parallel_api_test(run["calls"], num_cycles=20)
+    if page == TRAIN:
+        assert "correlated Estimate(value=" in capsys.readouterr().out
+        parallel_api_test(run["calls"], num_cycles=20)

@@ -84,12 +84,12 @@ def test_too_large_weights_are_refused_before_they_are_read_as_tensors(folder):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda tensors: tensors.update({"receiver.third": np.zeros(2)}), "has no parameter 'third'"),
-        (lambda tensors: tensors.pop("receiver.last"), "lacks its parameter 'last'"),
-        (lambda tensors: tensors.update({"sender.last": np.zeros(2)}), "tensor is 'sender.last'; allowed: arrays of receiver, router"),
-        (lambda tensors: tensors.update({"receiver.last": tensors["receiver.last"][:-1]}), "weights have shapes"),
-        (lambda tensors: tensors.update({"receiver.first": np.array(1.0)}), "weights have shapes"),
-        (lambda tensors: tensors.update({"router.prices": tensors["router.prices"] * np.nan}), "finite numbers"),
+        (lambda tensors: tensors.update({"playout.third": np.zeros(2)}), "has no parameter 'third'"),
+        (lambda tensors: tensors.pop("playout.last"), "lacks its parameter 'last'"),
+        (lambda tensors: tensors.update({"sender.last": np.zeros(2)}), "tensor is 'sender.last'; allowed: arrays of path, playout"),
+        (lambda tensors: tensors.update({"playout.last": tensors["playout.last"][:-1]}), "weights have shapes"),
+        (lambda tensors: tensors.update({"playout.first": np.array(1.0)}), "weights have shapes"),
+        (lambda tensors: tensors.update({"path.prices": tensors["path.prices"] * np.nan}), "finite numbers"),
     ],
 )
 def test_wrong_tensors_are_refused(folder, change, said):
@@ -99,14 +99,14 @@ def test_wrong_tensors_are_refused(folder, change, said):
 
 
 def test_another_class_is_refused(folder):
-    change_card(folder, lambda body: body["system"]["router"].update(_target_="os.system"))
+    change_card(folder, lambda body: body["system"]["path"].update(_target_="os.system"))
     with pytest.raises(ValueError, match=r"_target_ is 'os\.system'; allowed"):
         learned_system(folder, "mine")
 
 
 def test_an_array_may_stand_in_yaml_as_numbers():
-    prices = load_system("LEARNED").router.prices.tolist()
+    prices = load_system("LEARNED").path.prices.tolist()
     target = "vcgym.agents.controllers.learned_router.LearnedRouter"
-    assert rule_from({"_target_": target, "prices": prices}, "router").prices.tolist() == prices
-    with pytest.raises(ValueError, match=r"router\.prices is .* allowed is an array of float64"):
-        rule_from({"_target_": target, "prices": "cheap"}, "router")
+    assert rule_from({"_target_": target, "prices": prices}, "path").prices.tolist() == prices
+    with pytest.raises(ValueError, match=r"path\.prices is .* allowed is an array of float64"):
+        rule_from({"_target_": target, "prices": "cheap"}, "path")

@@ -7,9 +7,9 @@ from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.controls.from_agent import FromAgent
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
-from vcgym.envs.call.controllers import Agent
 from vcgym.network.traces.cards import DataError
 
 REFUSED = [
@@ -58,13 +58,13 @@ def test_interval(path_env_id, interval):
 @pytest.mark.parametrize(
     ("path_env_id", "arguments", "message"),
     [
-        ("vcgym/Relay-v0", {"receiver": Direct()}, r"receiver = Direct\(\): allowed are rules that control lag or target"),
+        ("vcgym/Relay-v0", {"playout": Direct()}, r"playout = Direct\(\): allowed are rules that control playout"),
         ("vcgym/Call-v0", {"uplink": "rat"}, "uplink = 'rat': allowed are order, rate, calls"),
         ("vcgym/Call-v0", {"scenario": "leo", "mode": "replay", "data": "/gone"}, r"data folder: data \(/gone\) is '/gone'"),
-        ("vcgym/Relay-v0", {"receiver": "wmjitter"}, "receiver = 'wmjitter': allowed are rules that control lag or target"),
-        ("vcgym/Relay-v0", {"receiver": Agent()}, r"receiver = Agent\(interval=1\): allowed are rules that control lag or target"),
-        ("vcgym/Playout-v0", {"router": WMJitter()}, r"router = WMJitter\(.*\): allowed are rules that control path"),
-        ("vcgym/Playout-v0", {"router": None}, "router = None: allowed are rules that control path"),
+        ("vcgym/Relay-v0", {"playout": "wmjitter"}, "playout = 'wmjitter': allowed are rules that control playout"),
+        ("vcgym/Relay-v0", {"playout": FromAgent()}, r"playout = FromAgent\(.*\): allowed are rules that control playout"),
+        ("vcgym/Playout-v0", {"path": WMJitter()}, r"path = WMJitter\(.*\): allowed are rules that control path"),
+        ("vcgym/Playout-v0", {"path": None}, "path = None: allowed are rules that control path"),
         ("vcgym/Playout-v0", {"mechanism": "heap"}, "mechanism = 'heap': allowed are watermark, count"),
     ],
 )
@@ -130,7 +130,9 @@ def test_a_seed_that_is_no_integer_in_range_moves_nothing(seed):
     assert not env.has_begun
 
 
-@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Rate-v0", "vcgym/SendOrder-v0"])
+@pytest.mark.parametrize(
+    "env_id", ["vcgym/Relay-v0", *(pytest.param(f"vcgym/{face}-v0", marks=pytest.mark.long) for face in ("Rate", "SendOrder"))]
+)
 def test_nothing_happens_after_close(env_id):
     env = gymnasium.make_vec(env_id, num_envs=2).unwrapped
     env.reset(seed=1)

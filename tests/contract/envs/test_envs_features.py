@@ -76,8 +76,7 @@ def test_features_equal_their_twin(path_env_id, mode, feedback_loss):
     features, _ = shown.reset(seed=3)
     observation, _ = told.reset(seed=3)
     draws, records, over = np.random.default_rng(0), [], False
-    controls = shown.native.controls
-    path, level_us, at_receiver = 0, START_LEVEL_US, controls.at_arrivals
+    path, level_us, at_receiver = 0, START_LEVEL_US, shown.native.at_arrivals
     while not over:
         records += [Record(*map(int, row)) for row in observation["records"][: observation["count"]]]
         slot, history = int(observation["slot"]), observation["history"]
@@ -95,8 +94,8 @@ def test_features_equal_their_twin(path_env_id, mode, feedback_loss):
         expected += of_call(media, now_us, min(slot / 300, 1.0), level_us)
         np.testing.assert_allclose(features, np.array(expected, np.float32), rtol=1e-5, atol=1e-6)
         path, level = int(draws.integers(len(history))), int(draws.integers(0, 1_200_000))
-        action = np.array([value for value, is_set in ((path, controls.path), (level, controls.lag)) if is_set])
-        level_us = level if controls.lag else START_LEVEL_US
+        action = np.array([value for control, value in (("path", path), ("playout", level)) if control in shown.native.controls])
+        level_us = level if "playout" in shown.native.controls else START_LEVEL_US
         action = action if action.size > 1 else action[0]
         features, _, _, over, _ = shown.step(action)
         observation, *_ = told.step(action)

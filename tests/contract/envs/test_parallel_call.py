@@ -51,14 +51,14 @@ def acting(policy):
     return act
 
 
-@pytest.mark.parametrize("name", ["LEARNED", "GRD+EWMAH-tuned"])
+@pytest.mark.parametrize("name", [pytest.param("LEARNED", marks=pytest.mark.long), "GRD+EWMAH-tuned"])
 def test_a_pair_plays_as_inside_the_loop(name):
-    router, receiver = load_system(name)[:2]
+    router, receiver = load_system(name).chosen
     inside = CallBatch(Scenario("wonderproxy", "paper", PACKETS), 1, router, receiver, log=True)
     inside.start(0, inside.scenario.draw("train", SEED))
     inside.play(np.arange(1))
     env = ParallelCall(interval=1, observation="records", action="exact", log=True, **WORLD)
-    steps, infos = played(env, {"router": acting(RulePolicy(router)), "receiver": acting(RulePolicy(None, receiver))})
+    steps, infos = played(env, {"router": acting(RulePolicy(router)), "receiver": acting(RulePolicy(receiver))})
     for field in ("path", "arrived_us", "emitted_us", "played_us", "windows"):
         np.testing.assert_array_equal(getattr(env.native.played(), field), getattr(inside.played(), field))
     for found, expected in zip(env.native.played().totals, inside.totals(), strict=True):
@@ -71,8 +71,8 @@ def test_each_agent_sees_what_it_sees_alone(observation):
     env = ParallelCall(observation=observation, action="exact", **WORLD)
     steps, infos = played(env, {"router": lambda shown: 0, "receiver": lambda shown: LAG_US})
     for agent, alone, action in (
-        ("router", gymnasium.make("vcgym/Relay-v0", receiver=FixedLag(LAG_US / 1000), observation=observation, action="exact", **WORLD), 0),
-        ("receiver", gymnasium.make("vcgym/Playout-v0", router=Direct(), observation=observation, action="exact", **WORLD), LAG_US),
+        ("router", gymnasium.make("vcgym/Relay-v0", playout=FixedLag(LAG_US / 1000), observation=observation, action="exact", **WORLD), 0),
+        ("receiver", gymnasium.make("vcgym/Playout-v0", path=Direct(), observation=observation, action="exact", **WORLD), LAG_US),
     ):
         assert env.observation_space(agent) == alone.observation_space
         assert env.action_space(agent) == alone.action_space

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.controls.from_agent import FromAgent
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
@@ -21,7 +22,6 @@ from vcgym.baselines.records import PacketFeedback
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
-from vcgym.envs.call.sender.controllers import OrderAgent, RateAgent
 from vcgym.envs.faces.rate import STEPS
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError
@@ -75,12 +75,12 @@ def test_arguments(sender_id, arguments, message):
         (ORDER, {"overflow": FixedRate()}, r"overflow = FixedRate\(.*\): allowed are rules that control order, as Fifo"),
         (ORDER, {"overflow": Sbpn}, "overflow = .*: allowed are rules that control order, as Fifo"),
         (RATE, {"order": "fifo"}, "order = 'fifo': allowed are .*Fifo"),
-        (RATE, {"order": OrderAgent()}, r"order = OrderAgent\(.*\): allowed are rules that control order, as Fifo"),
+        (RATE, {"order": FromAgent()}, r"order = FromAgent\(.*\): allowed are rules that control order, as Fifo"),
         (RATE, {"reward": "on_time"}, "reward = 'on_time': allowed are utility, emodel"),
         (ORDER, {"reward": "utility"}, "reward = 'utility': allowed are on_time, emodel"),
         (ORDER, {"rate": Fifo()}, r"rate = Fifo\(\): allowed are rules that control rate, as .*FixedRate, GccDraft, GccWebrtc, .*Tfrc"),
         (ORDER, {"rate": WMJitter()}, r"rate = WMJitter\(.*\): allowed are "),
-        (ORDER, {"rate": RateAgent()}, r"rate = RateAgent\(\): allowed are "),
+        (ORDER, {"rate": FromAgent()}, r"rate = FromAgent\(.*\): allowed are "),
         (ORDER, {"overflow": "reject"}, "overflow = 'reject': allowed are .*Fifo"),
         (ORDER, {"empty_slot": "oldest"}, "empty_slot = 'oldest': allowed are newest, refuse"),
     ],
@@ -252,7 +252,7 @@ def test_the_picture_of_a_queue_shows_what_waits():
 
 
 @pytest.mark.parametrize("observation", ["features", "records"])
-@pytest.mark.parametrize("scenario", ["order", "rate", "calls"])
+@pytest.mark.parametrize("scenario", ["order", "rate", pytest.param("calls", marks=pytest.mark.long)])
 def test_stop_and_go_on(sender_id, scenario, observation):
     arguments = {"num_envs": 3, "observation": observation, "scenario": scenario, "autoreset_mode": AutoresetMode.SAME_STEP}
     arguments |= {} if sender_id == ORDER else {"seconds": 2.5 if scenario == "calls" else 1.5}

@@ -37,14 +37,14 @@ def shares(monkeypatch, tmp_path):
 
 def test_every_kind_is_compiled_once_and_the_first_before_the_others(shares):
     systems = [load_system(name) for name in NAMES]
-    slower = systems[0]._replace(receiver=systems[0].receiver._replace(start_lag_ms=90.0))
+    slower = systems[0].replace(playout=systems[0].playout._replace(start_lag_ms=90.0))
     ahead.compile_ahead([*systems, slower], 2)
     assert shares[1] is None, "the first system beside the worlds"
     first, *others = (share for share in shares if share is not None)
-    assert [system.router for system in first] == [systems[0].router]
+    assert [system.path for system in first] == [systems[0].path]
     assert [len(share) for share in others] == [2, 2]
-    kinds = [(type(one.router), type(one.receiver)) for share in (first, *others) for one in share]
-    assert sorted(map(str, kinds)) == sorted(str((type(one.router), type(one.receiver))) for one in systems)
+    kinds = [(type(one.path), type(one.playout)) for share in (first, *others) for one in share]
+    assert sorted(map(str, kinds)) == sorted(str((type(one.path), type(one.playout))) for one in systems)
 
 
 def test_what_was_compiled_before_is_left_out(shares):

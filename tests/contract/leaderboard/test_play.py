@@ -28,8 +28,8 @@ def test_a_name_and_a_system_of_ones_own_play_the_same_worlds(tmp_path):
 
 def test_a_system_with_four_controls_is_refused_before_anything_is_played(tmp_path):
     four = System(Direct(), FixedLag(60.0), FixedRate(500.0), Fifo(), pacing=2.5)
-    for suite, allowed in ((CALLS, "router and receiver"), (SENDERS, "rate and scheduler")):
-        with pytest.raises(ValueError, match=f"mine has router, receiver, rate, scheduler; allowed: systems with {allowed} alone"):
+    for suite, allowed in ((CALLS, "path and playout"), (SENDERS, "rate and order")):
+        with pytest.raises(ValueError, match=f"mine has path, playout, rate, order; allowed: systems with {allowed} alone"):
             play(suite=suite, named={"mine": four}, folder=tmp_path)
     assert not (tmp_path / "cells").exists()
 
@@ -37,12 +37,12 @@ def test_a_system_with_four_controls_is_refused_before_anything_is_played(tmp_pa
 def test_the_origin_of_a_system_decides_its_kind():
     shipped = load_system("DRT-WM")
     assert kind_of("DRT-WM", shipped) == "rule"
-    assert kind_of("DRT-WM", shipped._replace(is_local=True)) == "local"  # the same rules, given by the user
+    assert kind_of("DRT-WM", shipped.replace(is_local=True)) == "local"  # the same rules, given by the user
     assert not any(load_system(name).is_local for name in system_names())
 
 
 def test_senders_play_by_the_same_function(tmp_path):
-    mine = System(rate=FixedRate(500.0), scheduler=Fifo(), pacing=2.5)
+    mine = System(FixedRate(500.0), Fifo(), pacing=2.5)
     rows = play("FIXED", suite=SENDERS, named={"half": mine}, folder=tmp_path).to_pylist()
     kbps = {row["system"]: row["throughput_kbps"] for row in rows}
     assert kbps["half"] == pytest.approx(0.5 * kbps["FIXED"], rel=0.1)

@@ -15,10 +15,10 @@ from vcgym.leaderboard.evaluation.participants import all_participants, systems_
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, Part, Suite
 from vcgym.leaderboard.report.system_list import system_rows
 
-ROUTER = "router:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
-RECEIVER = "receiver:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n"
+PATH = "path:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
+PLAYOUT = "playout:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n"
 RATE = "rate:\n  _target_: vcgym.baselines.rate.fixed_rate.FixedRate\n"
-SCHEDULER = "scheduler:\n  _target_: vcgym.baselines.schedulers.fifo.Fifo\n"
+ORDER = "order:\n  _target_: vcgym.baselines.schedulers.fifo.Fifo\n"
 NAMES = system_names()
 HOME = Path(__file__).parents[3]
 
@@ -26,11 +26,11 @@ HOME = Path(__file__).parents[3]
 @pytest.mark.parametrize("name", NAMES)
 def test_every_system_builds(name):
     system = load_system(name)
-    controllers = {"paths": {"router", "receiver"}, "bottleneck": {"rate", "scheduler"}, "conference": {"allocator"}}
+    controllers = {"paths": {"path", "playout"}, "bottleneck": {"rate", "order"}, "conference": {"trees"}}
     assert set(system.rules) == controllers[system.plays]
     assert (system.pacing is None) == (system.plays != "bottleneck" or system.is_learned)  # a learned rate sets its own
     for controller, params in system.rules.items():
-        if controller not in ("scheduler", "allocator"):
+        if controller not in ("order", "trees"):
             assert isinstance(allocate(params, 2, 5), tuple | np.ndarray)
     assert system.is_oracle == name.startswith(ORACLE)
 
@@ -47,7 +47,7 @@ def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_the_commands_that_are_said_to_rank_a_new_system_rank_it(page, tmp_path, monkeypatch):
-    (tmp_path / "MY-WM.yaml").write_text(ROUTER + RECEIVER, encoding="utf-8")
+    (tmp_path / "MY-WM.yaml").write_text(PATH + PLAYOUT, encoding="utf-8")
     known = systems._files()
     monkeypatch.setattr(systems, "_files", lambda: known | {"MY-WM": tmp_path / "MY-WM.yaml"})
     promised = re.findall(r"`([^`]+)` (?:now |then )?ranks it", (HOME / page).read_text(encoding="utf-8"))
@@ -78,7 +78,7 @@ def test_the_scenario_alone_decides_what_a_part_simulates(name):
     for part in SUITES[name].parts:
         assert part.simulation == part._replace(mode="paper").simulation == expected
         assert (part.mode == expected) == (expected != "paths")  # column of the frozen rows
-    controls = {"paths": ("router", "receiver"), "bottleneck": ("rate", "scheduler"), "conference": ("allocator",)}
+    controls = {"paths": ("path", "playout"), "bottleneck": ("rate", "order"), "conference": ("trees",)}
     assert SUITES[name].controls == controls[expected]
 
 
@@ -91,7 +91,7 @@ def test_suites_of_your_own_traces_are_played_by_tuned_rules():
 
 
 def test_a_system_of_other_controls_is_refused():
-    with pytest.raises(ValueError, match=r"systems has \['DRT-WM'\], which suite rate-v0 cannot play: .* rate and scheduler alone"):
+    with pytest.raises(ValueError, match=r"systems has \['DRT-WM'\], which suite rate-v0 cannot play: .* rate and order alone"):
         systems_of(SUITES["rate-v0"], ["DRT-WM", "UNMOD"])
     with pytest.raises(ValueError, match=r"systems has \['UNMOD'\], which suite first-v1 cannot play"):
         systems_of(SUITES["first"], ["DRT-WM", "UNMOD"])
@@ -99,14 +99,12 @@ def test_a_system_of_other_controls_is_refused():
         all_participants(SUITES["rate-v0"], {}, None, {"MINE": load_system("DRT-WM")})
 
 
-FOUR = load_system("VCR-WM")._replace(rate=load_system("FIXED").rate, scheduler=load_system("FIXED").scheduler)
+FOUR = load_system("VCR-WM").replace(**load_system("FIXED").rules)
 
 
-@pytest.mark.parametrize(
-    ("suite", "allowed"), [("first", "router and receiver"), ("rate-v0", "rate and scheduler"), ("conference-v0", "allocator")]
-)
+@pytest.mark.parametrize(("suite", "allowed"), [("first", "path and playout"), ("rate-v0", "rate and order"), ("conference-v0", "trees")])
 def test_a_system_with_more_controls_than_the_calls_is_refused(suite, allowed):
-    said = rf"\['MINE'\], which suite {suite}.* MINE has router, receiver, rate, scheduler; allowed: systems with {allowed} alone"
+    said = rf"\['MINE'\], which suite {suite}.* MINE has path, playout, rate, order; allowed: systems with {allowed} alone"
     with pytest.raises(ValueError, match=said):
         all_participants(SUITES[suite], {"MINE": FOUR}, None, {})
     if suite != "conference-v0":
@@ -117,15 +115,15 @@ def test_a_system_with_more_controls_than_the_calls_is_refused(suite, allowed):
 
 
 def test_a_system_that_lacks_a_control_of_the_calls_is_refused():
-    with pytest.raises(ValueError, match="HALF has router; allowed: systems with router and receiver alone"):
-        all_participants(SUITES["first"], {}, None, {"HALF": FOUR._replace(receiver=None, rate=None, scheduler=None)})
+    with pytest.raises(ValueError, match="HALF has path; allowed: systems with path and playout alone"):
+        all_participants(SUITES["first"], {}, None, {"HALF": FOUR.replace(playout=None, rate=None, order=None)})
 
 
 def test_a_shipped_system_with_more_controls_than_the_calls_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "FOUR.yaml").write_text(ROUTER + RECEIVER + RATE + SCHEDULER, encoding="utf-8")
+    (tmp_path / "FOUR.yaml").write_text(PATH + PLAYOUT + RATE + ORDER, encoding="utf-8")
     known = systems._files()
     monkeypatch.setattr(systems, "_files", lambda: known | {"FOUR": tmp_path / "FOUR.yaml"})
-    with pytest.raises(ValueError, match="FOUR has router, receiver, rate, scheduler"):
+    with pytest.raises(ValueError, match="FOUR has path, playout, rate, order"):
         systems_of(SUITES["first"], ["DRT-WM", "FOUR"])
     assert "FOUR" not in systems_of(SUITES["first"], ["all"]) and "FOUR" not in systems_of(SUITES["rate-v0"], ["all"])
 
@@ -136,7 +134,7 @@ def test_an_oracle_of_paths_is_never_ranked():
 
 
 def test_no_two_systems_have_the_same_rules():
-    rules = [tuple(map(repr, load_system(name))) for name in NAMES]
+    rules = [repr(load_system(name)) for name in NAMES]
     assert len(rules) == len(set(rules))
 
 
@@ -162,35 +160,35 @@ def test_systems_cite_their_sources(name, cited):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (ROUTER + RECEIVER + "relay: 3\n", "relay"),
-        (ROUTER, "receiver"),
-        (RATE, "scheduler"),
-        (ROUTER + RECEIVER + "  lagg_ms: 3.0\n", "lagg_ms"),
-        (ROUTER + RECEIVER + "  bucket_ms: -1.0\n", "bucket_ms"),
-        (ROUTER + RECEIVER.replace("WMJitter", "WMFlutter"), "WMFlutter"),
-        (ROUTER + RECEIVER.replace("wmjitter", "flutter"), "flutter"),
-        (RECEIVER.replace("receiver:", "router:") + ROUTER.replace("router:", "receiver:"), r"router = WMJitter\("),
-        (ROUTER + ROUTER.replace("router:", "receiver:"), r"receiver = Direct\(\)"),
-        (ROUTER + "receiver: wmjitter\n", "receiver = 'wmjitter'"),
-        (RATE.replace("rate:", "scheduler:") + RATE, "FixedRate"),
-        (RATE + SCHEDULER.replace("Fifo", "Lifo"), "Lifo"),
-        ("- router\n- receiver\n", "names no controller"),
-        ("", "names no controller"),
+        (PATH + PLAYOUT + "relay: 3\n", "relay"),
+        (PATH, "playout"),
+        (RATE, "order"),
+        (PATH + PLAYOUT + "  lagg_ms: 3.0\n", "lagg_ms"),
+        (PATH + PLAYOUT + "  bucket_ms: -1.0\n", "bucket_ms"),
+        (PATH + PLAYOUT.replace("WMJitter", "WMFlutter"), "WMFlutter"),
+        (PATH + PLAYOUT.replace("wmjitter", "flutter"), "flutter"),
+        (PLAYOUT.replace("playout:", "path:") + PATH.replace("path:", "playout:"), r"path = WMJitter\("),
+        (PATH + PATH.replace("path:", "playout:"), r"playout = Direct\(\)"),
+        (PATH + "playout: wmjitter\n", "playout = 'wmjitter'"),
+        (RATE.replace("rate:", "order:") + RATE, "FixedRate"),
+        (RATE + ORDER.replace("Fifo", "Lifo"), "Lifo"),
+        ("- path\n- playout\n", "names no control"),
+        ("", "names no control"),
     ],
     ids=[
-        "unknown key", "missing receiver", "missing scheduler", "unknown parameter", "parameter out of range", "unknown class",
-        "unknown module", "swapped", "two routers", "a name", "two rates", "unknown scheduler", "a list", "empty",
+        "unknown key", "missing playout", "missing order", "unknown parameter", "parameter out of range", "unknown class",
+        "unknown module", "swapped", "two paths", "a name", "two rates", "unknown scheduler", "a list", "empty",
     ],
 )  # fmt: skip
 def test_a_bad_file_is_refused(tmp_path, monkeypatch, text, message):
     (tmp_path / "BAD.yaml").write_text(text, encoding="utf-8")
     monkeypatch.setattr(systems, "_files", lambda: {"BAD": tmp_path / "BAD.yaml"})
-    with pytest.raises(ValueError, match=rf"(?s)^conf/system/BAD\.yaml: .*{message}.*; allowed: router, receiver, rate, scheduler"):
+    with pytest.raises(ValueError, match=rf"(?s)^conf/system/BAD\.yaml: .*{message}.*; allowed: path, playout, rate, order"):
         load_system("BAD")
 
 
 def test_a_file_that_is_no_yaml_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "BAD.yaml").write_text(ROUTER + "receiver: [\n", encoding="utf-8")
+    (tmp_path / "BAD.yaml").write_text(PATH + "playout: [\n", encoding="utf-8")
     monkeypatch.setattr(systems, "_files", lambda: {"BAD": tmp_path / "BAD.yaml"})
     with pytest.raises(ValueError, match=r"^conf/system/BAD\.yaml is not valid YAML: [^\n]*$"):
         load_system("BAD")
@@ -198,6 +196,6 @@ def test_a_file_that_is_no_yaml_is_refused(tmp_path, monkeypatch):
 
 def test_a_mapping_is_a_system():
     written = {"rate": {"_target_": "vcgym.baselines.rate.fixed_rate.FixedRate", "rate_kbps": 500.0},
-               "scheduler": {"_target_": "vcgym.baselines.schedulers.fifo.Fifo"}, "pacing": 1.0}  # fmt: skip
+               "order": {"_target_": "vcgym.baselines.schedulers.fifo.Fifo"}, "pacing": 1.0}  # fmt: skip
     system = build_system("here", written)
-    assert (system.rate.rate_kbps, system.pacing, system.router) == (500.0, 1.0, None)
+    assert (system.rate.rate_kbps, system.pacing, system.path) == (500.0, 1.0, None)

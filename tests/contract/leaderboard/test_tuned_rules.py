@@ -30,8 +30,8 @@ ALONE = [name for name in STUDIES if "+" not in name]
 
 def pairs_of(config):
     """Every pair that is tuned, with its published values."""
-    routers = {router_name(name): SYSTEMS[name].router for name in config.pairs.routers}
-    receivers = {receiver_name(name): SYSTEMS[name].receiver for name in config.pairs.receivers}
+    routers = {router_name(name): SYSTEMS[name].path for name in config.pairs.routers}
+    receivers = {receiver_name(name): SYSTEMS[name].playout for name in config.pairs.receivers}
     return {pair_name(one, other): System(router, receiver) for one, router in routers.items() for other, receiver in receivers.items()}
 
 
@@ -80,7 +80,7 @@ def test_both_ends_of_each_range_are_allowed(name):
             changed = with_values(system, {parameter: value})
             assert values_of(changed, [parameter]) == {parameter: pytest.approx(value, rel=5e-4)}
             assert build_system("changed", as_data(changed)) == changed
-            assert all(allocate(rule, 1, 5) is not None for name, rule in changed.rules.items() if name != "scheduler")
+            assert all(allocate(rule, 1, 5) is not None for name, rule in changed.rules.items() if name != "order")
 
 
 def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_each_system(config):
@@ -179,7 +179,7 @@ def test_a_domain_that_says_nothing_is_refused(said):
 
 def test_a_parameter_that_no_rule_has_is_refused():
     with pytest.raises(ValueError, match=r"FixedLag has no parameter 'lagg_ms'; allowed: lag_ms"):
-        with_values(SYSTEMS["DRT-FIX"], {"receiver.lagg_ms": 1.0})
+        with_values(SYSTEMS["DRT-FIX"], {"playout.lagg_ms": 1.0})
 
 
 def test_draws_stay_within_their_domain():

@@ -1,4 +1,4 @@
-"""docs/architecture.md, docs/glossary.md, docstrings and the comments of conf name only existing things."""
+"""CONTRIBUTING.md, docs/concepts.md, docstrings and the comments of conf name only existing things."""
 
 import ast
 import re
@@ -8,8 +8,9 @@ import pytest
 
 HOME = Path(__file__).parents[3]
 PLACE = re.compile(r"`([a-z_0-9/]+\.py):(\w+)`")
-PLACES = sorted({found for page in ("architecture", "glossary") for found in PLACE.findall((HOME / "docs" / f"{page}.md").read_text())})
-ROWS = re.findall(r"^\| ([a-z_ ,]+) \| .+ \| `[^|]+` \|$", (HOME / "docs" / "glossary.md").read_text(), re.MULTILINE)
+CONCEPTS = "docs/concepts.md"
+PLACES = sorted({found for page in ("CONTRIBUTING.md", CONCEPTS) for found in PLACE.findall((HOME / page).read_text())})
+ROWS = re.findall(r"^\| ([a-z_ ,]+) \| .+ \| `[^|]+` \|$", (HOME / CONCEPTS).read_text(), re.MULTILINE)
 TERMS = [term.strip() for row in ROWS if row != "term" for term in row.split(",")]
 ROOMS = ("network", "predictors", "baselines", "envs", "agents", "live", "leaderboard")
 
@@ -42,7 +43,8 @@ def pointers(path):
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     texts = [ast.get_docstring(node) or "" for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
     listed = LISTED.findall(texts[0]) if path.name == "__init__.py" else []
-    return [(name, "") for one in texts for name, _ in FILE.findall(one) if name.endswith(".py")] + [(f"{name}.py", "") for name in listed]
+    modules = [(f"{name}.py", "") for name in listed if not (path.parent / name).is_dir()]
+    return [(name, "") for one in texts for name, _ in FILE.findall(one) if name.endswith(".py")] + modules
 
 
 def target(path, name):
@@ -55,7 +57,7 @@ def test_heads_of_configs_and_lists_of_folders_name_files():
     assert ("paired.py", "") in pointers(HOME / "leaderboard" / "statistics" / "__init__.py")
 
 
-@pytest.mark.parametrize("room", [*ROOMS, "scripts", "conf"])
+@pytest.mark.parametrize("room", [*ROOMS, "scripts", "conf", "lab"])
 def test_each_file_that_a_docstring_or_a_config_names_exists(room):
     paths = [path for suffix in ("py", "yaml") for path in sorted((HOME / room).rglob(f"*.{suffix}"))]
     named = [(path, name, kind, target(path, name)) for path in paths for name, kind in pointers(path)]
@@ -67,4 +69,4 @@ def test_each_file_that_a_docstring_or_a_config_names_exists(room):
 
 def test_readme_points_to_both_pages():
     readme = (HOME / "README.md").read_text()
-    assert "docs/architecture.md" in readme and "docs/glossary.md" in readme
+    assert "(CONTRIBUTING.md)" in readme and f"({CONCEPTS})" in readme

@@ -18,12 +18,14 @@ from packaging.requirements import Requirement
 
 HOME = Path(__file__).parents[3]
 CONFIG = tomllib.loads((HOME / "pyproject.toml").read_text())
-ROOMS = sorted(folder.parent.name for folder in HOME.glob("*/__init__.py"))
+LAB = "lab"
+ROOMS = sorted({folder.parent.name for folder in HOME.glob("*/__init__.py")} - {LAB})
+BUILDINGS = [*ROOMS, LAB]
 BIN = Path(sys.executable).parent
 SHARED_NAMES = {
-    "Arrivals", "BadHours", "Best", "Budgeted", "Calls", "Case", "Cell", "Change", "Comparison", "Constant", "Course", "Decided",
+    "Arrivals", "BadHours", "Best", "Budgeted", "Calls", "Case", "Cell", "Change", "Comparison", "Constant", "Course",
     "Fitted", "Forecast", "Found", "Heard", "Kind", "Layout", "Line", "Linear", "Link", "Mark", "Measured", "Network", "Nothing",
-    "Part", "Played", "Player", "Point", "Profile", "PublishedAgent", "Queue", "Rate", "Record", "Relay", "Rows", "Run", "Sample",
+    "Part", "Played", "Player", "Point", "Profile", "Queue", "Rate", "Record", "Relay", "Rows", "Run", "Sample",
     "Scale", "Sender", "Server", "Shares", "Source", "Table", "Tables", "Term", "Trees", "Value",
 }  # fmt: skip
 """Public class names of two or more modules; the list may only become shorter."""
@@ -31,8 +33,8 @@ CLAUSES = {"What", "Whether", "How", "Who", "Which", "Of", "As", "Where", "When"
 
 
 def copy_of_the_house(to: Path) -> Path:
-    """The rooms, their links and the settings, without anything produced."""
-    for room in ROOMS:
+    """The rooms, the laboratory, their links and the settings, without anything produced."""
+    for room in BUILDINGS:
         shutil.copytree(HOME / room, to / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(HOME / ".typings", to / ".typings", symlinks=True)
     for name in ("pyproject.toml", "LICENSE", CONFIG["project"].get("readme", "LICENSE")):
@@ -48,7 +50,7 @@ def test_every_list_of_rooms_names_the_folders() -> None:
     packages = CONFIG["tool"]["setuptools"]["packages"]
     assert sorted(name.removeprefix("vcgym.") for name in packages if name.count(".") == 1) == ROOMS
     assert sorted(CONFIG["tool"]["setuptools"]["package-dir"]) == [f"vcgym.{room}" for room in ROOMS]
-    assert sorted(CONFIG["tool"]["importlinter"]["root_packages"]) == [f"vcgym.{room}" for room in ROOMS]
+    assert sorted(CONFIG["tool"]["importlinter"]["root_packages"]) == [LAB, *(f"vcgym.{room}" for room in ROOMS)]
     assert sorted(link.name for link in (HOME / ".typings" / "vcgym").iterdir()) == ROOMS
 
 
@@ -57,6 +59,10 @@ def test_links_for_type_checkers_are_relative_and_lead_to_the_room(room: str) ->
     link = HOME / ".typings" / "vcgym" / room
     assert not link.readlink().is_absolute()
     assert link.resolve() == (HOME / room).resolve()
+
+
+def test_the_link_of_the_laboratory_leads_there() -> None:
+    assert (HOME / ".typings" / LAB).readlink() == Path("..", LAB)
 
 
 def test_the_namespace_has_no_init() -> None:
@@ -80,7 +86,9 @@ def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
     built = run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "wheel", ".", cwd=house)
     assert built.returncode == 0, built.stderr
     (wheel,) = (house / "wheel").glob("vcgym-*.whl")
-    held = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("vcgym/")}
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0].partition("-")[0] for name in names} == {"vcgym"}  # nothing of the laboratory
+    held = {name for name in names if name.startswith("vcgym/")}
     files = {f"vcgym/{path.relative_to(HOME).as_posix()}" for room in ROOMS for path in (HOME / room).rglob("*") if path.is_file()}
     assert held == {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
 
@@ -95,6 +103,10 @@ def test_a_planted_forbidden_import_is_reported(tmp_path: Path, python_path: Cal
     assert report.returncode == 1
     assert "vcgym.network.planted -> torch" in report.stdout
     assert "vcgym.network.planted -> vcgym.agents" in report.stdout
+    (house / "network" / "planted.py").write_text("import lab.papers.judge\n")
+    report = run(*command, cwd=house, PYTHONPATH=python_path(house / ".typings"))
+    assert report.returncode == 1
+    assert "vcgym.network.planted -> lab.papers.judge" in report.stdout
 
 
 def test_a_planted_type_error_is_reported(tmp_path: Path, python_path: Callable[[Path], str]) -> None:
@@ -105,7 +117,7 @@ def test_a_planted_type_error_is_reported(tmp_path: Path, python_path: Callable[
     assert "network/planted.py:2: error: Incompatible return value type" in report.stdout
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room not in ("conf", "data")])
+@pytest.mark.parametrize("room", [room for room in BUILDINGS if room not in ("conf", "data")])
 def test_docstrings_begin_with_a_verb_or_a_noun(room: str) -> None:
     """The linter's D401 checks only functions, and accepts clauses."""
     kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -120,7 +132,7 @@ def test_docstrings_begin_with_a_verb_or_a_noun(room: str) -> None:
 
 def test_no_further_public_class_has_the_name_of_another() -> None:
     """Rules are selected by class, so two classes of one name in one traceback mislead."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for room in ROOMS for path in (HOME / room).rglob("*.py")]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for room in BUILDINGS for path in (HOME / room).rglob("*.py")]
     names = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_")
     shared = {name for name, count in names.items() if count > 1}
     assert shared - SHARED_NAMES == set(), "new"
@@ -166,7 +178,7 @@ def described(docstring: str) -> list[str]:
 def test_public_kernels_with_four_arguments_describe_each() -> None:
     kernels = {
         f"{path.relative_to(HOME)}: {kernel.name}": kernel
-        for room in ROOMS
+        for room in BUILDINGS
         for path in sorted((HOME / room).rglob("*.py"))
         for kernel in public_kernels(ast.parse(path.read_text(encoding="utf-8")))
         if len(kernel.args.args) >= 4

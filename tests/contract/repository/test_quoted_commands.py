@@ -7,19 +7,20 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from hydra import compose, initialize_config_module
+from hydra import compose, initialize_config_dir, initialize_config_module
 
 from vcgym.scripts.console.command import register
 
 HOME = Path(__file__).parents[3]
-PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").glob("*.md")))
+PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md")))
 TEXT = "\n".join(page.read_text(encoding="utf-8").replace("\\\n", " ") for page in PAGES)
 START = r"(?:^ *(?:\$ )?|`)(?:\.venv/bin/)?"
 NAMES = {"vcgym-delay-predictor"}  # of a registered model
 FOUND = {(name, rest.strip()) for name, rest in re.findall(START + r"(vcgym-[a-z-]+)((?: [^`\n]*)?)", TEXT, re.MULTILINE)}
 COMMANDS = sorted((name, rest) for name, rest in FOUND if name not in NAMES)
 TARGETS = sorted(set(re.findall(r"(?:^ *|`)make ([a-z-]+)(?=$|`|  | [A-Z])", TEXT, re.MULTILINE)))
-MODULES = sorted(set(re.findall(r"python -m (vcgym[\w.]+)", TEXT)))
+MODULES = sorted(set(re.findall(r"python -m ((?:vcgym|lab)\.[\w.]+)", TEXT)))
+LAB = sorted({(name, rest.strip()) for name, rest in re.findall(r"python -m lab ([a-z-]+)((?: [^`\n]*)?)", TEXT)})
 
 
 def overrides(rest):
@@ -33,7 +34,7 @@ def overrides(rest):
 
 
 def test_there_is_something_to_check():
-    assert len(COMMANDS) > 40 and len(TARGETS) > 5 and MODULES
+    assert len(COMMANDS) > 40 and len(TARGETS) > 5 and MODULES and LAB
 
 
 @pytest.mark.parametrize(("name", "rest"), COMMANDS, ids=lambda text: text[:60])
@@ -44,6 +45,12 @@ def test_command_takes_its_arguments(name, rest):
         compose(name.removeprefix("vcgym-").replace("-", "_"), overrides(rest))  # raises for an unknown key or choice
 
 
+@pytest.mark.parametrize(("name", "rest"), LAB, ids=lambda text: text[:60])
+def test_command_of_the_laboratory_takes_its_arguments(name, rest):
+    with initialize_config_dir(str(HOME / "lab" / "conf"), version_base="1.3"):
+        compose(name.replace("-", "_"), overrides(rest))
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_target_is_in_the_makefile(target):
     assert re.search(rf"^{target}:", (HOME / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -51,4 +58,7 @@ def test_target_is_in_the_makefile(target):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_module_can_be_run(module):
-    assert importlib.util.find_spec(module)
+    if module.startswith("lab."):
+        assert HOME.joinpath(*module.split(".")).with_suffix(".py").is_file()
+    else:
+        assert importlib.util.find_spec(module)

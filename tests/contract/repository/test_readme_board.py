@@ -1,4 +1,4 @@
-"""README and docs/results.md say of `make leaderboard` what the report makes of its kept rows, digit for digit."""
+"""README and lab/notes/results.md say of `make leaderboard` what the report makes of its kept rows, digit for digit."""
 
 import importlib.util
 import re
@@ -11,6 +11,7 @@ from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.results.columns import format_value
 
 HOME = Path(__file__).parents[3]
+RESULTS = "lab/notes/results.md"
 SPEC = importlib.util.spec_from_file_location("board_of_the_pages", HOME / "docs" / "site" / "board.py")
 pages = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(pages)
@@ -32,9 +33,16 @@ def read(name):
 
 def test_the_table_and_the_sentences_are_those_of_the_report(board):
     written = pages.blocks(board)
-    assert set(written) == {"README.md", "docs/results.md"}
+    assert set(written) == {"README.md", RESULTS}
     for name, block in written.items():
         assert f"{pages.BEGIN}\n{block}\n{pages.END}" in read(name), f"{name}: run python docs/site/board.py"
+
+
+def test_the_short_table_has_the_references_and_the_last_system_in_words(board):
+    rows = [row.split(" | ")[0].removeprefix("| ") for row in pages.short_table(board).splitlines()[2:]]
+    expected = [board.lines[0].standing.system, board.published, board.bar.system, "PPO", board.lines[-1].standing.system]
+    assert len(rows) <= 10 and {pages.in_words(name) for name in expected} <= set(rows)
+    assert pages.in_words("GRD+EWMA-tuned") == "greedy / EWMA, tuned" and pages.in_words("MY-WM") == "MY-WM"
 
 
 def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table(board, lines):
@@ -59,7 +67,7 @@ def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table
 
 
 def test_the_table_of_all_systems_in_the_results_is_that_of_the_kept_rows(board):
-    section = read("docs/results.md").partition("## Suite quick-v2, mode correlated")[2].partition("\n## ")[0]
+    section = read(RESULTS).partition("## Suite quick-v2, mode correlated")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ((?:tied )?[-\d]+ \| \S+ \| \w+ \| [\d.]+ \[[\d.]+, [\d.]+\]) \|", section, re.MULTILINE)
     primary = board.columns.primary
     ends = [tuple(format_value(primary, end) for end in line.estimate(primary)) for line in board.lines]

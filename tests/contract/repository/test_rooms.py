@@ -1,4 +1,4 @@
-"""docs/rooms.md shows the imports within each room; they have no cycles.
+"""lab/notes/rooms.md shows the imports within each room; they have no cycles.
 
 ``python tests/contract/repository/test_rooms.py`` regenerates the page.
 """
@@ -10,7 +10,7 @@ import grimp
 import pytest
 
 ROOMS = ("network", "predictors", "baselines", "envs", "agents", "live", "leaderboard", "scripts")
-PAGE = Path(__file__).parents[3] / "docs" / "rooms.md"
+PAGE = Path(__file__).parents[3] / "lab" / "notes" / "rooms.md"
 HEAD = """# Rooms
 
 An arrow points from the importing part to the imported part. Imports run one way within a room too, so there are no cycles. Parts without
@@ -75,7 +75,7 @@ def test_no_two_modules_import_each_other(graph):
 
 
 def test_the_page_is_of_this_code(graph):
-    assert PAGE.read_text(encoding="utf-8") == page(graph), "python tests/contract/repository/test_rooms.py writes docs/rooms.md anew"
+    assert PAGE.read_text(encoding="utf-8") == page(graph), "python tests/contract/repository/test_rooms.py writes lab/notes/rooms.md anew"
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def test_it_remembers_within_a_call_and_forgets_at_the_next(tmp_path):
 
 
 def test_a_model_of_one_control_has_one_action_beside_the_rule_that_its_card_names(tmp_path):
-    for field, left in (("router", 1), ("receiver", 0)):
+    for field, left in (("path", 1), ("playout", 0)):
         folder = write_recurrent(tmp_path / field, **{field: "GRD-WM"})
         taken = take(folder, observed(5))
         actions, _ = taken.published.policy().predict(observations(5))
@@ -60,10 +60,10 @@ def test_a_model_of_one_control_has_one_action_beside_the_rule_that_its_card_nam
         ("state", {"next_h": [8]}, ["card.json: onnx.state has 'next_h'"]),
         ("state", {"../h": [8]}, ["card.json: onnx.state"]),
         ("state", {f"h{n}": [1] for n in range(17)}, ["card.json: onnx.state has 17 tensors; allowed: at most 16"]),
-        ("router", "GRD-WM", ["policy.onnx: a trial call failed: ValueError: inputs and outputs"]),
-        ("router", "oracle_joint_6", ["card.json: onnx.router is 'oracle_joint_6'; allowed: a system with router and receiver"]),
-        ("receiver", "GCC-DRAFT", ["card.json: onnx.receiver is 'GCC-DRAFT'; allowed: a system with router and receiver"]),
-        ("receiver", "../../etc", ["card.json: onnx.receiver is '../../etc'"]),
+        ("path", "GRD-WM", ["policy.onnx: a trial call failed: ValueError: inputs and outputs"]),
+        ("path", "oracle_joint_6", ["card.json: onnx.path is 'oracle_joint_6'; allowed: a system with path and playout"]),
+        ("playout", "GCC-DRAFT", ["card.json: onnx.playout is 'GCC-DRAFT'; allowed: a system with path and playout"]),
+        ("playout", "../../etc", ["card.json: onnx.playout is '../../etc'"]),
     ],
 )
 def test_a_card_that_lies_about_state_or_rule_is_refused(tmp_path, place, value, words):
@@ -73,8 +73,8 @@ def test_a_card_that_lies_about_state_or_rule_is_refused(tmp_path, place, value,
 
 
 def test_both_controls_by_rules_leave_nothing_to_submit(tmp_path):
-    folder = write_recurrent(tmp_path / "recurrent", router="DRT-WM", receiver="GRD-WM")
-    refused(folder, "onnx.router is 'DRT-WM' and onnx.receiver 'GRD-WM'; allowed: at most one of them")
+    folder = write_recurrent(tmp_path / "recurrent", path="DRT-WM", playout="GRD-WM")
+    refused(folder, "onnx.path is 'DRT-WM' and onnx.playout is 'GRD-WM'; allowed: at least one control that the model sets")
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,10 @@ from vcgym.agents.published.export import publish
 from vcgym.leaderboard.results import files as results
 from vcgym.live.protocol.session import Session
 from vcgym.network.traces.refusal import MAX_LINE, one_line
+from vcgym.scripts.console.moved import MOVED
 
-COMMANDS = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
+SCRIPTS = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
+COMMANDS = {name: at for name, at in SCRIPTS.items() if name.removeprefix("vcgym-").replace("-", "_") not in MOVED}
 CALL = EnvConfig(options={"packets": 60})
 
 
@@ -135,7 +137,6 @@ READS = [
     ("vcgym-leaderboard", f"{BOARD}/actions.parquet", ["do=verify", f"folder={BOARD}"]),
     ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=verify", f"folder={BOARD}"]),
     ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=page", f"folder={BOARD}"]),
-    ("vcgym-headroom", f"{BOARD}/results.parquet", [f"results={BOARD}"]),
     ("vcgym-train-predictor", f"{BOARD}/results.parquet", [f"rows={BOARD}/results.parquet"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),

@@ -3,12 +3,13 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from vcgym.scripts.console import command
-from vcgym.scripts.console.program import COMMANDS
+from vcgym.scripts.console import command, moved
+from vcgym.scripts.console.program import VCGYM, main
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
 CONF = Path(command.__file__).parents[2] / "conf"
@@ -27,25 +28,29 @@ def run(*words, cwd):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
+def help_of(name):
+    return usage(name, VCGYM.modules[name], VCGYM.conf, VCGYM.title(name))
+
+
 def test_every_command_has_a_module_a_config_and_a_sentence():
-    assert set(COMMANDS) == {path.stem for path in CONF.glob("*.yaml")}
-    assert all(len(summary(module)) > 10 for module in COMMANDS.values())
+    assert set(VCGYM.modules) == {path.stem for path in CONF.glob("*.yaml")}
+    assert all(len(summary(module)) > 10 for module in VCGYM.modules.values())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", VCGYM.modules)
 def test_help_lists_the_keys_of_the_command(name):
-    found, text = keys_of(name, COMMANDS[name]), usage(name, COMMANDS[name])
+    found, text = keys_of(name, VCGYM.modules[name], VCGYM.conf), help_of(name)
     assert found and len(found) == len(set(found)) and "hydra" not in text
     keys = text.partition("Choices:")[0]
     assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
 
 
 def test_help_says_type_range_default_and_meaning():
-    text = usage("leaderboard", "leaderboard")
+    text = help_of("leaderboard")
     assert "  threads=2  [integer at least 1, at most 256]\n      threads that share the calls" in text
     assert "  do=run  [run, add, verify, page, fairness, courses]" in text and "  ray.address=null  [text or null]" in text
-    assert "  env=call  [call, call_cloud," in usage("train", "train")
-    assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in usage("train", "train")
+    assert "  env=call  [call, call_cloud," in help_of("train")
+    assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in help_of("train")
 
 
 @pytest.mark.parametrize(("words", "said"), SAID)
@@ -74,3 +79,20 @@ def test_a_multirun_writes_under_outputs(tmp_path):
     assert run("data", "-m", "do=list", cwd=tmp_path).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
     assert (tmp_path / "outputs" / "multirun" / "data").is_dir()
+
+
+@pytest.mark.parametrize("words", [["vcgym-bench", "rounds=1"], ["vcgym", "bench"], ["vcgym-bench", "--help"]], ids=" ".join)
+def test_a_command_of_the_laboratory_says_where_it_is_without_a_checkout(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(moved, "_CHECKOUT", tmp_path)
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = "vcgym-bench: now `python -m lab bench` in a checkout of vcgym; this name goes with the next release\n"
+    assert capsys.readouterr().err == said
+
+
+def test_every_moved_command_is_still_installed():
+    scripts = tomllib.loads((CONF.parent / "pyproject.toml").read_text())["project"]["scripts"]
+    names = {name.removeprefix("vcgym-").replace("-", "_") for name in scripts}
+    assert names == {"vcgym", *VCGYM.modules, *moved.MOVED}

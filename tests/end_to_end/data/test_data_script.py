@@ -162,7 +162,10 @@ PING = ["do=import", "format=ping", f"file={shipped()}/sample_ping.txt"]
 REFUSED = {
     "nothing to import": (["do=import"], "do=import needs format and file and output"),
     "unknown format": ([*PING[:1], "format=pcap"], "format is 'pcap'; allowed: csv, mahimahi, ping"),
-    "a field left out": (["do=import", "format=csv", *PING[2:], "output=a.csv.gz"], "format.time_column is not given; allowed: a value"),
+    "a field left out": (
+        ["do=import", "format=csv", "format.round_trip=true", "format.delay_unit=ms", *PING[2:], "output=a.csv.gz"],
+        "format.delay_column, format.time_column, format.time_unit are not given; type format.delay_column=... format.time_column=... form",
+    ),
     "a file that is not there": ([*PING[:2], "file=gone.txt", "output=a.csv.gz"], "gone.txt: file is 'No such file or directory'"),
     "another ending": ([*PING, "output=a.txt"], "a.txt: name of the file is 'a.txt'; allowed: a name ending in .csv.gz"),
     "a file that is there": ([*PING, "output=there.csv.gz"], "there.csv.gz: file is 'existing'"),

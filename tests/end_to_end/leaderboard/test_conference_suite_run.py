@@ -48,7 +48,7 @@ def test_the_page_ranks_all_but_the_oracle(folder):
 
 
 def test_agents_are_refused():
-    with pytest.raises(ValueError, match=r"agents has \['mine'\]; allowed on suite tiny-v0: systems with an allocator"):
+    with pytest.raises(ValueError, match=r"agents has \['mine'\]; allowed on suite tiny-v0: systems with trees"):
         all_participants(SUITE, {}, None, {"mine": load_systems(["CELERITY"])["CELERITY"]})
 
 

@@ -31,7 +31,7 @@ from vcgym.leaderboard.results.sender_columns import RATE as RATE_COLUMNS
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
 SUITE = Suite("rate", "tiny", 0, tuple(Part("rate", BOTTLENECK, 2, stratum=kind) for kind in ("cubic", "wifi")), RATE_COLUMNS)
 FILES = ("results.parquet", "cdf.parquet")
-GCC = System(rate=GccWebrtc(), scheduler=Fifo(), pacing=2.5)
+GCC = System(GccWebrtc(), Fifo(), pacing=2.5)
 
 
 def gcc(folder):
@@ -47,7 +47,7 @@ def sbpn(folder):
     [
         ("rate", "cubic", GCC, (gcc, RATE, {"action": "exact", "order": Fifo(), "pacing": 2.5})),
         (
-            "order", "rtt80-q32", System(rate=Tfrc(), scheduler=Sbpn(), pacing=0.0),
+            "order", "rtt80-q32", System(Tfrc(), Sbpn(), pacing=0.0),
             (sbpn, ORDER, {"rate": Tfrc(), "pacing": 0.0, "empty_slot": "refuse"}),
         ),
     ],

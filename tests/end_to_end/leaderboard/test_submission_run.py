@@ -34,7 +34,7 @@ def board(tmp_path_factory):
     assert read(ACTIONS, board / "actions.parquet").num_rows == 0
     seen = observe(parts)
     accept(ONNX, board, seen, rules)
-    accept(write_recurrent(tmp_path_factory.mktemp("given") / "recurrent", router="DRT-WM"), board, seen, rules)
+    accept(write_recurrent(tmp_path_factory.mktemp("given") / "recurrent", path="DRT-WM"), board, seen, rules)
     systems = all_participants(SUITE, rules, None, accepted(board)[0])
     assert {name: kind_of(name, system) for name, system in systems.items()} == {
         "DRT-WM": "rule", "DRT-WM-tuned": "tuned", "VCR-WM": "rule", "tiny onnx": "agent", "tiny recurrent": "agent",

@@ -80,8 +80,8 @@ def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):
     tune(tmp_path)
     found = saved(tmp_path, "DRT-FIX-tuned")
     study, system = found.study, build_system("DRT-FIX-tuned", found.system)
-    assert system == System(Direct(), FixedLag(study["tuned"]["receiver.lag_ms"]))
-    assert study["published"] == {"receiver.lag_ms": 60.0}
+    assert system == System(Direct(), FixedLag(study["tuned"]["playout.lag_ms"]))
+    assert study["published"] == {"playout.lag_ms": 60.0}
     assert study["budget"]["packets_in_all"] == 5 * 6 * 300
     for split in ("train", "validation"):
         for which, pair in (("r_published", System(Direct(), FixedLag(60.0))), ("r_tuned", system)):
@@ -100,7 +100,7 @@ def test_a_sender_is_tuned_for_a_scenario(tmp_path):
     tune(tmp_path, small=SENDERS)
     found = saved(tmp_path, "FIXED-rate-tuned")
     study, sender = found.study, build_system("FIXED-rate-tuned", found.system)
-    assert sender == System(rate=FixedRate(study["tuned"]["rate.rate_kbps"]), scheduler=Fifo(), pacing=2.5)
+    assert sender == System(FixedRate(study["tuned"]["rate.rate_kbps"]), Fifo(), pacing=2.5)
     assert (study["objective"], study["budget"]["calls_in_all"]) == ("mean utility over training worlds", 16)
     task = SenderTask(4, 3, "rate")
     for split in ("train", "validation"):

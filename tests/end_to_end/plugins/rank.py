@@ -18,12 +18,12 @@ from vcgym.leaderboard.results.sender_columns import RATE
 PATHS = Suite("stranger", "v0", 300, (Part("two-roads", "paper", seeds=3, split="validation"),))
 SENDERS = Suite("stranger-rate", "v0", 300, (Part("rate", BOTTLENECK, seeds=3, split="validation", stratum="wifi"),), RATE)
 ROUTERS = {
-    "NEW-WM": System(router=rule_from({"_target_": "newest-best"}, "router"), receiver=WMJitter()),
-    "DRT-WM": System(router=Direct(), receiver=WMJitter()),
+    "NEW-WM": System(rule_from({"_target_": "newest-best"}, "path"), WMJitter()),
+    "DRT-WM": System(Direct(), WMJitter()),
 }
 RATES = {
-    "HALF": System(rate=rule_from({"_target_": "half-rate"}, "rate"), scheduler=Fifo(), pacing=2.5),
-    "FIXED": System(rate=FixedRate(), scheduler=Fifo(), pacing=2.5),
+    "HALF": System(rule_from({"_target_": "half-rate"}, "rate"), Fifo(), pacing=2.5),
+    "FIXED": System(FixedRate(), Fifo(), pacing=2.5),
 }
 found = {}
 for suite, systems in ((PATHS, ROUTERS), (SENDERS, RATES)):

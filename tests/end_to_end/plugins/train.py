@@ -18,7 +18,7 @@ action, _ = agent.predict(observation, deterministic=True)
 for _ in range(10):
     env.step(action)
 senders = env.unwrapped.native.batch.uplink.senders
-routed = gymnasium.make_vec("vcgym/Call-v0", num_envs=1, router=router, reward="steady", **WORLD).unwrapped
+routed = gymnasium.make_vec("vcgym/Call-v0", num_envs=1, path=router, reward="steady", **WORLD).unwrapped
 routed.reset(seed=1)
 taken = set()
 for _ in range(12):

@@ -61,7 +61,7 @@ def files_of(home):
 def test_a_trained_pair_beats_its_start_on_training_calls(trained):
     _, pair = trained
     calls = Calls.evenly(Scenario("wonderproxy", "correlated", 300), "train", 8, 24)
-    before, after = (calls.scores(*learned_system(pair.folder, name)[:2]).mean() for name in ("start", LEARNED))
+    before, after = (calls.scores(*learned_system(pair.folder, name).chosen).mean() for name in ("start", LEARNED))
     assert after > before
     assert set(pair.validation_r) == {"start", "lag 0", "router 0", "end", "DRT-WM"}
     assert json.loads((pair.folder / "learned.json").read_text())["study"]["validation_r"]["wonderproxy correlated"] == round(
@@ -82,7 +82,7 @@ def test_the_registered_pair_decides_alike_in_a_fresh_process(trained):
     assert fresh.returncode == 0, fresh.stderr
     found, example = json.loads(fresh.stdout.splitlines()[-1]), registry.pair(()).example
     system, record = learned_system(trained[1].folder, LEARNED), Record(*example["records"][0].tolist())
-    for name, rule, now_us in (("path", system.router, record.known_us), ("lag_us", system.receiver, record.arrived_us)):
+    for name, rule, now_us in (("path", system.path, record.known_us), ("lag_us", system.playout, record.arrived_us)):
         state = allocate(rule, 1, 2)
         start(rule, state, np.ones(1, np.bool_), example["history"][None], np.zeros(1, np.uint64))
         update(rule, state, 0, record)
@@ -95,7 +95,7 @@ def test_its_run_holds_the_worlds_and_the_graphs(trained):
     run = client.get_run(version.run_id)
     assert run.info.run_name == "Call-v0 learned pair seed 3"
     assert {one.dataset.name for one in run.inputs.dataset_inputs} == {"wonderproxy correlated train", "wonderproxy correlated validation"}
-    assert {"router.onnx", "receiver.onnx"} <= {file.path.rpartition("/")[2] for file in client.list_artifacts(version.run_id, "seed-3")}
+    assert {"path.onnx", "playout.onnx"} <= {file.path.rpartition("/")[2] for file in client.list_artifacts(version.run_id, "seed-3")}
 
 
 def test_it_stands_on_a_board_as_an_agent(trained):
@@ -107,7 +107,7 @@ def test_it_stands_on_a_board_as_an_agent(trained):
     packets = json.loads((pair.folder / "learned.json").read_text())["study"]["budget"]["packets"]
     assert cost["training_decisions"] == packets == 2 * 20 * 8 * 300 + 12 * 4 * 300
     assert cost["parameters"] == NUMBERS + 26 * 8 + 9 * 8 + 9
-    with pytest.raises(ValueError, match=r"suite rate-v0 cannot play: .* has router, receiver; allowed: systems with rate and scheduler"):
+    with pytest.raises(ValueError, match=r"suite rate-v0 cannot play: .* has path, playout; allowed: systems with rate and order"):
         study_agents("OURS", folder, SUITES["rate-v0"])
 
 
@@ -166,15 +166,15 @@ def test_the_prices_of_roughness_are_searched_on_worlds_of_mode_paper(tmp_path):
     changed = {"worlds": ["wonderproxy correlated", "wonderproxy paper"], "calls": 2, "trials": 4, "rough_trials": 4, "lag_steps": 2}
     train(tmp_path, **changed)
     assert len((tmp_path / "seed-3" / "rough-0.jsonl").read_text().splitlines()) == 1
-    (before, after) = (learned_system(tmp_path / "seed-3", name).router.prices for name in ("start", LEARNED))
+    (before, after) = (learned_system(tmp_path / "seed-3", name).path.prices for name in ("start", LEARNED))
     assert (before != after).all()
 
 
 def test_it_may_begin_with_the_prices_of_another_and_leave_them_alone(tmp_path):
     train(tmp_path, start="LEARNED-correlated", trials=0, lag_steps=2)
-    prices = load_system("LEARNED-correlated").router.prices
+    prices = load_system("LEARNED-correlated").path.prices
     for name in ("start", LEARNED):
-        np.testing.assert_array_equal(learned_system(tmp_path / "seed-3", name).router.prices, prices)
+        np.testing.assert_array_equal(learned_system(tmp_path / "seed-3", name).path.prices, prices)
 
 
 def test_only_the_last_lag_is_learned_on_calls_over_longer_distances(trained, tmp_path):
@@ -207,7 +207,7 @@ def test_a_folder_that_holds_a_training_is_refused(trained):
     [
         ({"worlds": ["wonderproxy replay"]}, "mode of scenario wonderproxy"),
         ({"worlds": ["nowhere paper"]}, "nowhere"),
-        ({"references": ["GCC-DRAFT"]}, r"references has \['GCC-DRAFT'\]; allowed: systems with router and receiver"),
+        ({"references": ["GCC-DRAFT"]}, r"references has \['GCC-DRAFT'\]; allowed: systems with path and playout"),
         ({"references": ["NONE"]}, "systems has 'NONE'"),
         ({"chunks": 9}, "chunks is 9; allowed: at most calls = 8"),
     ],

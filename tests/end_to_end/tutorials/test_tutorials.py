@@ -1,4 +1,4 @@
-"""docs/tutorials: every block runs in order, as written except for fewer steps, and prints the output that the page states."""
+"""The sections "step by step" of the users' pages: every block runs in order, with fewer steps, and prints what the page states."""
 
 import os
 import re
@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = Path(__file__).parents[3] / "docs" / "tutorials"
+PAGES = Path(__file__).parents[3] / "docs"
+SECTION = re.compile(r"^## ([^\n]*step by step[^\n]*)\n(.+?)(?=^## )", re.MULTILINE | re.DOTALL | re.IGNORECASE)
+SECTIONS = {page.stem: SECTION.findall(page.read_text(encoding="utf-8")) for page in sorted(PAGES.glob("*.md"))}
 BLOCK = re.compile(r'^```(python|sh)(?: title="([\w.]+)")?\n(.+?)^```', re.MULTILINE | re.DOTALL)
 SMALLER = {
     "steps=131072": "steps=512",
@@ -20,11 +22,12 @@ SMALLER = {
 
 
 def follow(page, home):
-    """Write each file and run each command of a page in `home`; return what was printed."""
+    """Write each file and run each command of the section of a page in `home`; return what was printed."""
+    ((_, section),) = SECTIONS[page]
     (home / ".venv").symlink_to(sys.prefix)
     known = {name: value for name, value in os.environ.items() if name not in ("VCGYM_DATA", "MLFLOW_TRACKING_URI")}
     printed = ""
-    for kind, name, content in BLOCK.findall((PAGES / page).read_text(encoding="utf-8")):
+    for kind, name, content in BLOCK.findall(section):
         if kind == "python":
             (home / name).write_text(content)
             continue
@@ -36,29 +39,28 @@ def follow(page, home):
     return printed
 
 
-def test_every_tutorial_is_followed():
-    followed = {"train_and_rank.md", "own_rule.md", "own_traces.md", "read_a_result.md", "sweep_on_a_cluster.md"}
-    assert {path.name for path in PAGES.iterdir()} == followed
+def test_every_section_is_followed():
+    assert {page for page, sections in SECTIONS.items() if sections} == {"train", "rank", "rules", "worlds", "scale"}
 
 
 def test_own_rule(tmp_path):
-    printed = " ".join(follow("own_rule.md", tmp_path).split())
+    printed = " ".join(follow("rules", tmp_path).split())
     assert re.search(r"Your agent PATIENT, rank .*: R \d\d\.\d \[.*\]\. Against DRT-WM, the best published .*: [+-]\d+\.\d \[", printed)
 
 
 def test_own_traces(tmp_path):
-    follow("own_traces.md", tmp_path)
+    follow("worlds", tmp_path)
     assert (tmp_path / "outputs" / "leaderboard" / "replay" / "report.html").exists()
 
 
 def test_train_and_rank_and_then_read_the_result(tmp_path):
-    assert "Your agent MINE" in follow("train_and_rank.md", tmp_path)
-    printed = follow("read_a_result.md", tmp_path)
+    assert "Your agent MINE" in follow("train", tmp_path)
+    printed = follow("rank", tmp_path)
     assert re.search(r"difference [+-]\d+\.\d \+- \d+\.\d over \d\d+ worlds", printed)
     assert "152 of 152 agent results reproduced from logged actions." in printed
 
 
 def test_sweep_and_rank_one_of_its_agents(tmp_path):
-    printed = follow("sweep_on_a_cluster.md", tmp_path)
+    printed = follow("scale", tmp_path)
     assert re.search(r"trial-0000[01]/seed-0/agent: learning_rate=\S+ ent_coef=\S+: validation return", printed)
     assert "Your agent SWEPT" in printed

@@ -72,7 +72,7 @@ def records(packets, seed):
 
 @pytest.mark.parametrize("restless", [False, True])
 def test_the_router_decides_as_the_compiled_rule_in_whole_calls(restless):
-    params, changes = load_system("LEARNED-correlated").router, 0
+    params, changes = load_system("LEARNED-correlated").path, 0
     if restless:
         params.prices[[MARGIN, len(TWICE) + MARGIN]] = -5.0
     calls = gymnasium.make_vec(
@@ -104,7 +104,7 @@ def test_the_router_decides_as_the_compiled_rule_in_whole_calls(restless):
 
 @pytest.mark.parametrize("name", ["LEARNED", "LEARNED-start"])
 def test_the_lag_decides_as_the_compiled_rule_in_every_call(name):
-    params = load_system(name).receiver
+    params = load_system(name).playout
     graph, different, arrivals = Deciding(lag_graph(params)), 0, 0
     for seed in range(2):
         history, begins = history_of(seed), True
@@ -120,7 +120,7 @@ def test_the_lag_decides_as_the_compiled_rule_in_every_call(name):
 
 
 def test_one_router_serves_any_number_of_paths():
-    params, history = load_system("LEARNED").router, history_of(3, 40)
+    params, history = load_system("LEARNED").path, history_of(3, 40)
     graph, state = Deciding(router_graph(params), 40), started(params, history)
     for begins, record in zip([True] + 49 * [False], records(120, 5), strict=False):
         update(params, state, 0, record)
@@ -129,7 +129,7 @@ def test_one_router_serves_any_number_of_paths():
 
 
 def test_what_is_not_asked_for_changes_nothing():
-    params, history = load_system("LEARNED").router, history_of(0)
+    params, history = load_system("LEARNED").path, history_of(0)
     graph = Deciding(router_graph(params))
     graph(begins=True, history=history)
     before = graph.state
@@ -148,5 +148,5 @@ def test_files_are_written_without_torch(tmp_path):
     again = tmp_path / "again"
     again.mkdir()
     files = export_pair(load_system("LEARNED"), again)
-    assert [file.name for file in files] == ["router.onnx", "receiver.onnx"]
+    assert [file.name for file in files] == ["path.onnx", "playout.onnx"]
     assert all(file.read_bytes() == (tmp_path / file.name).read_bytes() and file.stat().st_size < 60_000 for file in files)

@@ -120,7 +120,7 @@ def test_it_trains_resumes_and_plays_with_any_number_of_parties(tmp_path):
     files = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     train_allocator(config, lambda done, note: None)
     assert files == {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    allocator = learned_system(tmp_path, LEARNED).allocator
+    allocator = learned_system(tmp_path, LEARNED).trees
     assert allocator != allocator_of(np.zeros(len(SEARCHED)))
     for parties in (3, 12):
         played = play(ConferenceWorld("random", 1, random_topology(1, parties), seconds=20), allocator)

@@ -109,7 +109,7 @@ class Calls:
     best, links = np.linspace(-1.0, 1.0, NUMBERS), []
 
     def __init__(self, system, links, traces, flows):
-        weights = system.scheduler.weights if system.is_learned else self.best
+        weights = system.order.weights if system.is_learned else self.best
         if system.is_learned:
             self.links.append([(link.name, link.seed) for link in links])
         distance = float(np.square(weights - self.best).sum())
@@ -141,7 +141,7 @@ def test_it_learns_saves_and_resumes(monkeypatch, tmp_path):
     found = train_order(config, 3, lambda trials, gain: notes.append(trials))
     assert found.keys() == set(RULES) and found["SBPN2"]["difference"] == 0.2 and notes[-1] == 600
     learned = learned_system(tmp_path / "seed-3", LEARNED)
-    np.testing.assert_allclose(learned.scheduler.weights, Calls.best, atol=0.3)
+    np.testing.assert_allclose(learned.order.weights, Calls.best, atol=0.3)
     assert learned.trained_packets == 600 * 12 * 2 * 10**9
     files = {file.name: file.read_bytes() for file in (tmp_path / "seed-3").iterdir()}
     train_order(config, 3, lambda trials, gain: None)

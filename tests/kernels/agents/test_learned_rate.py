@@ -9,7 +9,7 @@ from vcgym.agents.controllers.learned_rate import FALL, FEATURES, NUMBERS, RISE,
 from vcgym.baselines.records import RateLimits, SenderStatus
 from vcgym.baselines.rule import NEVER_US, allocate, decide, init, see_sender, update, wake_us, window_bytes
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
-from vcgym.leaderboard.papers.senders.fairness import pairings
+from vcgym.leaderboard.report.fairness import pairings
 from vcgym.leaderboard.results.sender_metrics import metrics
 from vcgym.leaderboard.tuning import rate_search
 from vcgym.leaderboard.tuning.rate_search import SCALE, START, RateConfig, RateWorlds, Scores, score, search_weights

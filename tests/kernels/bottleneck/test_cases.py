@@ -5,13 +5,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from vcgym.baselines.controls.from_agent import FromAgent
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import PACING, PlayedFlow, SendingBatch, SendingTotals
-from vcgym.envs.call.sender.controllers import RateAgent
+from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.events import REPORT_BYTES
 from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.case_metrics import case_metrics, jain
@@ -116,7 +117,7 @@ def test_nothing_is_captured_in_a_pause():
         assert gaps == [*(((0.0, 1.0),) if pauses_s[0][0] else ()), *pauses_s]
 
 
-@pytest.mark.parametrize("rate", [RateAgent(), OracleRate()])
+@pytest.mark.parametrize("rate", [FromAgent(effect=Requests()), OracleRate()])
 def test_who_cannot_decide_for_several_calls_is_refused(rate):
     with pytest.raises(ValueError, match=r"rate = .*: allowed are rules"):
         SendingBatch(1, rate, Fifo(), [FORWARD], 1, calls=1, same=True)

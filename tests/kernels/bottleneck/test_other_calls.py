@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vcgym.baselines.controls.from_agent import FromAgent
 from vcgym.baselines.other_calls import number_of
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
@@ -25,7 +26,7 @@ from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.envs.call.sender.begin import MEAN_BYTES
-from vcgym.envs.call.sender.controllers import RateAgent
+from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.stages import DONE
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.flow import Tcp, Udp
@@ -35,6 +36,8 @@ from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
 from vcgym.network.kernels import rng
+
+pytestmark = pytest.mark.long  # a rule per background call, inside the loop: each set of rules is another loop to compile
 
 RULES = {"gcc_webrtc": GccWebrtc(), "gcc_draft": GccDraft(), "tfrc": Tfrc(), "nada_xmax": Nada(max_signal_ms=500.0)}
 SIZES = Series(np.array([9000, 700, 2500, 1300, 400, 5200]), 24.0)
@@ -273,7 +276,8 @@ def test_packets_in_are_packets_out_at_every_instant(seed, names, orders, kbps, 
         "x", seed, constant(kbps * 1e3), flows=flows, queue_packets=limit, loss=loss, works_ms=works_ms, seconds=3.0, send_queue=20,
         video=Encoder(key_every=10),
     )  # fmt: skip
-    batch = SendingBatch(1, RateAgent(), Fifo(), [link.trace], len(flows), log_packets=9000, seconds=3.0, calls=len(others))
+    agent = FromAgent(effect=Requests())
+    batch = SendingBatch(1, agent, Fifo(), [link.trace], len(flows), log_packets=9000, seconds=3.0, calls=len(others))
     batch.start(0, link)
     draws, senders = np.random.default_rng(seed), batch.tables.others.senders
     while True:

@@ -9,10 +9,10 @@ from twins.session import Inside, assert_equal, twin, world_of
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
+from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
-from vcgym.envs.call.controllers import Agent
 from vcgym.envs.call.features.added import NoFeatures
 from vcgym.envs.call.features.call import CALL, CALL_WIDTH
 from vcgym.envs.call.features.observe import allocate_features, clear_features, observe_feed
@@ -77,7 +77,7 @@ def test_a_call_with_copies(rules, mode, further, feedback_loss):
 
 def features_of_call(records):
     """Features of the call after its feed has held `records`."""
-    batch = CallBatch(Scenario("table1", "paper", 1000), 1, Agent(), WMJitter(), "receiver", probe_rate=0.0)
+    batch = CallBatch(Scenario("table1", "paper", 1000), 1, Direct(), WMJitter(), "receiver", probe_rate=0.0)
     batch.start(0, batch.scenario.draw("train", 0))
     state, rows = allocate_features(1, batch.scenario.paths, NoFeatures()), np.array([0])
     clear_features(state, 0, batch.history)

@@ -3,7 +3,6 @@
 Rules are called from Python one packet at a time; other tests compare them with their papers.
 """
 
-
 import gymnasium
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.session import Inside, assert_equal, twin, world_of
+from vcgym.baselines.controls.control import Control
 from vcgym.baselines.receivers.bf_published import PublishedBuffer
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.fixed_lag import FixedLag
@@ -28,20 +28,6 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 
 SLOT = 10_000
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
@@ -67,7 +53,7 @@ def test_rules_inside(router, receiver, scenario, mode):
         batch.start(0, draw)
         batch.play(np.array([0]))
         delays, history = world_of(recipe, draw, packets)
-        levers = (Inside(router, history, batch.key(0, "router")), Inside(receiver, history, batch.key(0, "receiver")))
+        levers = (Inside(router, history, batch.key(0, Control.PATH)), Inside(receiver, history, batch.key(0, Control.PLAYOUT)))
         probes = max(round(100 / probe_rate), recipe.paths) if probe_rate else 0
         expected = twin(delays, packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, *levers)
         assert_equal(batch.played(), 0, expected)
@@ -129,7 +115,7 @@ def play_given(delays, router, receiver, location="central", feedback_loss=0.0):
     batch = CallBatch(recipe, 1, router, receiver, location, feedback_loss, 3.0, log=True, world=Given(delays, HISTORY))
     batch.start(0, draw)
     batch.play(np.array([0]))
-    levers = (Inside(router, HISTORY, batch.key(0, "router")), Inside(receiver, HISTORY, batch.key(0, "receiver")))
+    levers = (Inside(router, HISTORY, batch.key(0, Control.PATH)), Inside(receiver, HISTORY, batch.key(0, Control.PLAYOUT)))
     expected = twin(delays, packets, HISTORY, draw.seed, max(round(100 / 3.0), SMALL.paths), LOCATIONS[location], feedback_loss, *levers)
     assert_equal(batch.played(), 0, expected)
 
@@ -174,6 +160,7 @@ SILENCES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("before", "silent", "receiver"), SILENCES, ids=["nothing ever", "count", "published", "watermark"])
 def test_a_silence_longer_than_the_rings(before, silent, receiver):
     """As behind a relay that is dead for more than 41 s: what was held is let go, what never came is given up, and the call goes on."""
@@ -183,6 +170,7 @@ def test_a_silence_longer_than_the_rings(before, silent, receiver):
     play_given(delays, Direct(), receiver)
 
 
+@pytest.mark.long
 def test_rings_are_run_through_more_than_once():
     delays = np.random.default_rng(9).choice([LOST, 40_000, 41_000, 55_000, 90_000, 90_000, 2_400_000], (SMALL.paths, 9_000))
     play_given(delays.astype(np.int64), RoundRobin(), WMJitter())

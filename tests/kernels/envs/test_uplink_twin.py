@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins import session
+from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.receivers.wmjitter import WMJitter
@@ -40,6 +41,8 @@ from vcgym.network.playout.quality import LOSS_PRICE
 from vcgym.network.playout.receiver import WATERMARK
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
+
+pytestmark = pytest.mark.long  # each pair of rules is another loop with an uplink to compile
 
 SLOT = 10_000
 ORDERS = (Fifo(), Sbpn(), Sbpn(discard=Discard.WHEN_FULL))
@@ -386,7 +389,7 @@ def test_rules_inside(rules, link):
         batch.start(0, draw)
         batch.play(np.array([0]))
         delays, history = slots_drawn(recipe, draw, packets)
-        levers = [inside(rule, history, batch.key(0, lever)) for rule, lever in zip(rules, ("router", "receiver"), strict=False)]
+        levers = [inside(rule, history, batch.key(0, lever)) for rule, lever in zip(rules, controls_of(PATHS), strict=False)]
         levers += [inside(rules[2], uplink.sending.history[0], uplink.sending.key(0)), rules[3]]
         probes = max(round(100 / probe_rate), recipe.paths)
         arguments = (packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, link, 2.5, levers)
@@ -398,9 +401,9 @@ def test_rules_inside(rules, link):
 
 HELD = {
     "all four": {},
-    "rate and order": {"router": Greedy(), "receiver": WMJitter()},
-    "order": {"router": Greedy(), "receiver": WMJitter(), "rate": GccWebrtc()},
-    "path": {"receiver": WMJitter(), "rate": GccWebrtc(), "order": Sbpn()},
+    "rate and order": {"path": Greedy(), "playout": WMJitter()},
+    "order": {"path": Greedy(), "playout": WMJitter(), "rate": GccWebrtc()},
+    "path": {"playout": WMJitter(), "rate": GccWebrtc(), "order": Sbpn()},
 }
 
 
@@ -418,12 +421,12 @@ def test_commands_of_an_agent(link, held):
     paths = env.batch.scenario.paths
     columns = draws.integers(0, paths, 30), draws.choice([0, 15_000, 60_000, 400_000], 30), draws.integers(50_000, 2_500_000, 30)
     plan = np.stack([*columns, draws.integers(0, 3, 30)], axis=1)
-    held_levers = [i for i, lever in enumerate(("router", "receiver", "rate", "order")) if lever not in rules]
+    held_levers = [i for i, lever in enumerate(("path", "playout", "rate", "order")) if lever not in rules]
     for decided in plan[:, held_levers]:
         env.step(decided[None] if env.single_action_space.shape else decided)
     draw = env.batch.draws[0]
     delays, history = slots_drawn(env.batch.scenario, draw, packets)
-    levers = [inside(rules[lever], history, env.batch.key(0, lever)) if lever in rules else None for lever in ("router", "receiver")]
+    levers = [inside(rules[lever], history, env.batch.key(0, lever)) if lever in rules else None for lever in controls_of(PATHS)]
     levers.append(inside(rules["rate"], env.uplink.sending.history[0], env.uplink.sending.key(0)) if "rate" in rules else None)
     levers.append(rules.get("order"))
     arguments = (packets, history, draw.seed, 100, 0.5, 0.1, link, 2.5, levers, [tuple(map(int, decided)) for decided in plan])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.leaderboard.papers.senders.fairness import HEADINGS, RULES, fairness, jain, pairings, pairings_of, play_pairing
+from vcgym.leaderboard.report.fairness import HEADINGS, RULES, fairness, jain, pairings, pairings_of, play_pairing
 from vcgym.network.bottleneck.other_call import RATES, OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 

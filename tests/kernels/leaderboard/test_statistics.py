@@ -11,7 +11,7 @@ from vcgym.leaderboard.report.notes import notes
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.statistics import differences, interquartile_means, means, pair_worlds, rank, worlds_compared
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
-from vcgym.leaderboard.statistics.coverage import expected, simulate
+from vcgym.leaderboard.statistics.coverage import expected
 from vcgym.leaderboard.statistics.coverage import table as table_of_coverage
 from vcgym.leaderboard.statistics.detectable import detectable
 from vcgym.leaderboard.statistics.paired import Sample
@@ -178,7 +178,7 @@ def test_an_interval_is_the_same_whoever_else_is_on_the_board(monkeypatch):
         assert medians(few, "r")[name] == medians(many, "r")[name]
 
 
-def test_the_stored_coverage_is_what_is_demanded_and_what_a_simulation_gives():
+def test_the_stored_coverage_is_what_is_demanded():
     rows = {row.seeds: row for row in table_of_coverage()}
     assert all(row.suites == 1500 for row in rows.values())
     assert max(rows) >= 10
@@ -187,10 +187,6 @@ def test_the_stored_coverage_is_what_is_demanded_and_what_a_simulation_gives():
             assert all(0.93 <= share <= 0.97 for share in (row.iqm, row.mean, row.difference))
         assert row.false_claims <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 1500)
         assert row.plain < row.iqm
-    found, stored = simulate(3, 100, rng_seed=1), rows[3]
-    for name in ("plain", "iqm", "mean", "difference"):
-        share = getattr(stored, name)
-        assert getattr(found, name) == pytest.approx(share, abs=3.5 * np.sqrt(share * (1 - share) / 100))
     assert expected(1) == expected(2) == rows[2]
     assert expected(6) == rows[5]
     assert expected(max(rows) + 1) == rows[max(rows)]

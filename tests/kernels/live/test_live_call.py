@@ -34,7 +34,7 @@ def call(system, packets=1000, seed=1, location="central"):
     scenario = Scenario("wonderproxy", "correlated", packets)
     draw = scenario.draw("validation", seed)
     network, parties = network_of(of_system(system), scenario, draw, location)
-    batch = CallBatch(scenario, 1, system.router, system.receiver, location=location, log=True)
+    batch = CallBatch(scenario, 1, system.path, system.playout, location=location, log=True)
     batch.start(0, draw)
     batch.play(np.arange(1))
     return network, parties, batch
@@ -63,7 +63,7 @@ def commands_in(ring):
 
 def simulated(policy, scenario, seed):
     """Return the batch of a simulated call of an agent, and the rows of all records that reached the router's location."""
-    acting = policy.at_receiver or policy.at_router
+    acting = policy.at_receiver or policy.at_path
     envs, rows = acting.environment(scenario), []
     envs.split = "validation"
     observation, _ = envs.reset(seed=seed)
@@ -92,7 +92,7 @@ def test_a_call_equals_its_simulation(name, location):
 
 AGENTS = [
     {"id": "vcgym/Call-v0", "options": {"action": "relative", "interval": 50}},
-    {"id": "vcgym/Call-v0", "options": {"router": Greedy(), "interval": 20}},
+    {"id": "vcgym/Call-v0", "options": {"path": Greedy(), "interval": 20}},
     {"id": "vcgym/Relay-v0"},
 ]
 
@@ -103,7 +103,7 @@ def test_an_agent_decides_as_in_the_simulator(tmp_path, env):
     batch, rows = simulated(policy, scenario, seed)
     draw = scenario.draw("validation", seed)
     _, parties = network_of(policy, scenario, draw)
-    deciding, found, records = Deciding(parties.session, policy.at_router), ([], []), deque(Record(*row) for row in rows)
+    deciding, found, records = Deciding(parties.session, policy.at_path), ([], []), deque(Record(*row) for row in rows)
     for slot in range(scenario.packets):
         while records and records[0].known_us <= slot * SLOT_US:
             deciding.learn(records.popleft())

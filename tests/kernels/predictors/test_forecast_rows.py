@@ -16,8 +16,8 @@ from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.study.partition import partition
-from vcgym.predictors.study.rows import COLUMNS, read_rows
+from vcgym.predictors.partition import partition
+from vcgym.predictors.rows import COLUMNS, read_rows
 
 PACKETS = 600
 SYSTEMS = {"DRT-WM": System(Direct(), WMJitter())}
@@ -61,7 +61,7 @@ def test_a_noted_router_is_never_ranked():
 
 def test_notes_are_what_the_log_says_was_known(noted_call):
     batch = noted_call[0]
-    played, notes = batch.played(), batch.router_state.notes[0]
+    played, notes = batch.played(), batch.path_state.notes[0]
     feedback_us = batch.calls["feed"]["delay_us"][0]
     arrived_us = played.arrived_us[0]
     for packet in range(0, PACKETS, 7):
@@ -82,7 +82,7 @@ def test_lag_and_difference_follow_what_was_fed_back(noted_call):
     from vcgym.baselines.rule import allocate, decide, init, update
 
     batch = noted_call[0]
-    played, notes = batch.played(), batch.router_state.notes[0]
+    played, notes = batch.played(), batch.path_state.notes[0]
     feedback_us = batch.calls["feed"]["delay_us"][0]
     arrived_us = played.arrived_us[0]
     order = sorted((int(arrived_us[k]), k) for k in range(PACKETS) if arrived_us[k] >= 0)

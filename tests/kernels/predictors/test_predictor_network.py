@@ -234,7 +234,7 @@ def test_inside_a_call(predictor):
     batch = calls(predictor)
     played, two = batch.played(), calls(predictor, threads=2)
     assert np.array_equal(played.path, two.played().path) and np.array_equal(played.played_us, two.played().played_us)
-    assert two.router_state.arm.tobytes() == batch.router_state.arm.tobytes()
+    assert two.path_state.arm.tobytes() == batch.path_state.arm.tobytes()
     assert all(len(np.unique(path)) > 1 for path in played.path)
     assert not np.array_equal(played.path, calls(LastValue()).played().path)
     policy = RulePolicy(VCRoute(topk=FIVE, predictor=predictor))

@@ -306,7 +306,7 @@ def test_oracle_inside_a_call_is_taught_by_the_world_itself():
     for row in range(2):
         carried = batch.world.delay_us[row, paths[row], np.arange(500)]
         for path in range(recipe.paths):
-            arm = batch.router_state.arm[row, path]
+            arm = batch.path_state.arm[row, path]
             true_ms = carried[(paths[row] == path) & (carried != LOST)] / 1000.0
             tau = 0.001 + true_ms.size * arm.tau0
             assert arm.tau == pytest.approx(tau)

@@ -158,7 +158,7 @@ def test_outside_it_takes_the_same_paths():
         over = truncated.all()
     batch = calls(router)
     np.testing.assert_array_equal(env.played().path, batch.played().path)
-    assert (batch.router_state.weights.bias_ms != 0.0).any()
+    assert (batch.path_state.weights.bias_ms != 0.0).any()
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_an_empty_link_is_used_at_every_frame_rate(system, frames_per_s):
     which, trace = load_system(system), constant(5e6)
     video = Encoder(frames_per_s=frames_per_s, lag_ms=0.0, spread=0.0, key_every=0)
     link = SharedLink("empty", 0, trace, queue_packets=8192, video=video, audio=None, rates_kbps=(300.0, 50.0, 6000.0), seconds=100.0)
-    batch = SendingBatch(1, which.rate, which.scheduler, [trace], pacing=which.pacing, seconds=100.0)
+    batch = SendingBatch(1, which.rate, which.order, [trace], pacing=which.pacing, seconds=100.0)
     batch.start(0, link)
     batch.play(np.arange(1))
     assert batch.tables.targets[0, 50:100].min() > 4.2e6

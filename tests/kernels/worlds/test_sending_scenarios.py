@@ -29,7 +29,7 @@ from vcgym.network.scenarios.splits import unlock_test_split as opened
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError
-from vcgym.scripts.shipped.capacity_sample import content, write_cellular
+from vcgym.scripts.importing.capacity_sample import content, write_cellular
 
 NO_DATA = ("order", "rate", "calls", "rmcat", "rmcat-extended")
 

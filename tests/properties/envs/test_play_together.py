@@ -8,6 +8,7 @@ from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.routers.via import Via
+from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.network.scenarios.scenario import Scenario
@@ -26,7 +27,7 @@ def bytes_of(batch):
 def test_together_equals_alone(mode, threads):
     scenario = Scenario("wonderproxy", mode, 1200)
     draws = [scenario.draw("validation", seed) for seed in range(5)]
-    shared = batches_together(scenario, PAIRS, len(draws), log=True)
+    shared = batches_together(scenario, [System(*pair).rules for pair in PAIRS], len(draws), log=True)
     for _ in range(2):  # a batch can be played again
         play_together(shared, draws, threads)
     for (router, receiver), batch in zip(PAIRS, shared, strict=True):

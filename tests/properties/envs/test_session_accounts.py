@@ -171,5 +171,5 @@ def test_a_call_in_which_nothing_arrives(path_env_id, monkeypatch):
         total, steps = total + reward, steps + 1
     assert total == -LOSS_PRICE * 200
     assert info["mouth_to_ear_ms"] == 0.0
-    controls = env.unwrapped.native.controls
-    assert steps == (1 if controls.at_arrivals else 200 // controls.interval)  # a receiver without an arrival has nothing to decide
+    native = env.unwrapped.native
+    assert steps == (1 if native.at_arrivals else 200 // native.interval)  # a receiver without an arrival has nothing to decide

@@ -54,7 +54,7 @@ class ChangedWorld:
 def now_us(env):
     """When each session is asked: the slot at the router's location, the arrival at the receiver."""
     calls = env.batch.calls
-    if not env.controls.at_arrivals:
+    if not env.at_arrivals:
         return calls["slot"] * SLOT_US
     return calls["in_flight"]["arrival_us"][np.arange(len(calls)), calls["waiting_node"]]
 
@@ -84,7 +84,7 @@ def _check(env_id, border, **arguments):
         other, others, _, over_changed, _ = changed.step(actions)
         paid_later += rewards - others
         if over.any() or over_changed.any():
-            assert same > 0 or (border == 0 and real.controls.at_arrivals)
+            assert same > 0 or (border == 0 and real.at_arrivals)
             return moved, paid_later
 
 
@@ -113,7 +113,7 @@ def test_a_learned_pair_knows_nothing_of_later(mode):
     for border in BORDERS[1:]:
         played = []
         for world in (scenario.world(3), ChangedWorld(scenario.world(3), border)):
-            batch = CallBatch(scenario, 3, *load_system("LEARNED")[:2], log=True, world=world)
+            batch = CallBatch(scenario, 3, *load_system("LEARNED").chosen, log=True, world=world)
             for row, draw in enumerate(draws):
                 batch.start(row, draw)
             batch.play(np.arange(3))

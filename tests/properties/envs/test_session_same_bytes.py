@@ -43,7 +43,7 @@ def play(env_id, seeds, steps, threads=1, **arguments):
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_sessions_order_and_threads(path_env_id, mode):
     """More than one block, and a second call after the first."""
-    steps = 600 // gymnasium.make_vec(path_env_id).unwrapped.controls.interval
+    steps = 600 // gymnasium.make_vec(path_env_id).unwrapped.interval
     settings = {"packets": 530, "mode": mode, "scenario": "table1", "steps": steps}
     seeds = list(range(64))
     expected = play(path_env_id, seeds, **settings)
@@ -70,6 +70,7 @@ def test_an_integer_seed_numbers_the_sessions():
     np.testing.assert_array_equal(env.reset(seed=5)[0], env.reset(seed=[5, 6, 7])[0])
 
 
+@pytest.mark.long
 def test_two_processes(path_env_id):
     expected = str(play(path_env_id, [21, 22], 40, packets=560))
     for _ in range(2):

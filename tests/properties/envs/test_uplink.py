@@ -235,9 +235,9 @@ def of_all(env):
 @pytest.mark.parametrize("feedback_loss", [0.0, 0.2])
 def test_a_rule_of_the_path_outside_equals_the_rule_inside(feedback_loss):
     arguments = {"location": "sender", "interval": 1, "observation": "records", "feedback_loss": feedback_loss, "action": "exact"}
-    others = {"receiver": WMJitter(), "rate": GccWebrtc()}
+    others = {"playout": WMJitter(), "rate": GccWebrtc()}
     outside = make(TIGHT, order=Sbpn(), **others, **arguments)
-    inside = make(TIGHT, router=Greedy(), **others, **arguments)
+    inside = make(TIGHT, path=Greedy(), **others, **arguments)
     observation, _ = outside.reset(seed=3)
     inside.reset(seed=3)
     policy, state, over = RulePolicy(Greedy()), None, False
@@ -254,7 +254,7 @@ def test_a_rule_of_the_path_outside_equals_the_rule_inside(feedback_loss):
 def test_a_rule_of_the_rate_outside_equals_the_rule_inside(feedback_loss):
     """Asked whenever a report is back, at the sender: the same rates at the same instants."""
     arguments = {"location": "sender", "interval": 1, "observation": "records", "feedback_loss": feedback_loss, "action": "exact"}
-    others = {"router": Greedy(), "receiver": WMJitter()}
+    others = {"path": Greedy(), "playout": WMJitter()}
     outside = make(TIGHT, **others, **arguments)
     inside = make(TIGHT, rate=GccWebrtc(), **others, **arguments)
     observation, _ = outside.reset(seed=3)
@@ -278,7 +278,7 @@ def test_a_rule_inside_shares_what_the_agent_is_shown():
     """The path by a rule and the lag by an agent, no uplink: the same call as Relay's other way round, and the agent sees every record."""
     arguments = {"scenario": "table1", "packets": 400, "log": True, "action": "exact", "observation": "records", "feedback_loss": 0.1}
     arguments["autoreset_mode"] = AutoresetMode.DISABLED
-    alone = gymnasium.make_vec(CALL, num_envs=1, router=Greedy(), **arguments).unwrapped
+    alone = gymnasium.make_vec(CALL, num_envs=1, path=Greedy(), **arguments).unwrapped
     both = gymnasium.make_vec(CALL, num_envs=1, interval=1, **arguments).unwrapped
     seen, _ = alone.reset(seed=3)
     told, _ = both.reset(seed=3)

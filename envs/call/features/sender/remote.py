@@ -3,7 +3,7 @@
 from vcgym.envs.call.features.layout import Feature
 from vcgym.envs.call.features.scales import rate_position
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES
-from vcgym.envs.call.sender.controllers import ORDERS
+from vcgym.envs.call.sender.effects import ORDERS
 from vcgym.envs.call.sender.onto_paths import STATUSES
 from vcgym.network.kernels.jit import kernel
 

@@ -1,0 +1,145 @@
+"""Placeholder for an agent that sets a control from outside the loop: one class for all controls.
+
+Inside the loop a rule sets a control. `FromAgent` is a rule that does nothing, so that compiled code treats all controllers alike:
+`origin_of` gives the origin of a decision, `level_at` the level of a receiver that follows from it. What else a control does with
+decisions is its `effect`, a class with versions of these and of the rules' functions; by default a decision is used as it is.
+"""
+
+import enum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.controls.control import CONTROLS, Control
+from vcgym.baselines.rule import allocate, buffer_type, decide, init, report_every_us, rule, wake_us
+from vcgym.baselines.schedulers.scheduler import choose, choose_victim
+from vcgym.network.kernels.generic import generic
+from vcgym.network.playout.receiver import WATERMARK
+
+
+class Origin(enum.IntEnum):
+    """Origin of a decision: a rule, an agent at the location of the control, or a remote agent that sends commands."""
+
+    RULE = 0
+    AGENT = 1
+    REMOTE = 2
+
+
+RULE, AGENT, REMOTE = map(int, Origin)  # the values of `origin_of` inside kernels
+
+
+class AsDecided(NamedTuple):
+    """Effect of a decision that is used as it is."""
+
+
+class Nothing(NamedTuple):
+    """Empty state."""
+
+    rows: NDArray[np.int8]
+
+
+@rule(None, learns=False)
+class FromAgent(NamedTuple):
+    """Agent in place of a rule.
+
+    Attributes:
+        origin: AGENT or REMOTE.
+        buffer: buffer type of a receiver (`vcgym.network.playout.receiver`).
+        effect: what the control does with decisions.
+    """
+
+    origin: int = AGENT
+    buffer: int = WATERMARK
+    effect: Any = AsDecided()
+
+
+def in_place_of(control: Control, location: str, **others: Any) -> FromAgent:
+    """Return the placeholder of an agent at `location`; it decides at once for controls of that location, and commands others.
+
+    Args:
+        control: what it controls.
+        location: SENDER, CENTRAL (the location of the path's controller, wherever a call has it) or RECEIVER.
+        others: buffer and effect, see `FromAgent`.
+    """
+    return FromAgent(AGENT if CONTROLS[control].location == location else REMOTE, **others)
+
+
+@generic(inlined=True)
+def origin_of(params: Any) -> int:
+    """Return the origin of decisions: RULE, AGENT or REMOTE; for a rule a constant inside kernels."""
+    return 0
+
+
+@generic()
+def level_at(params: Any, state: Any, s: int, record: Any, decided_us: int) -> int:
+    """Return the level that follows from a decision when the packet of `record` arrives; by default the decision itself.
+
+    Args:
+        params: the controller.
+        state: its state; row `s` may be updated.
+        s: int64, session.
+        record: `Record` of the packet that has just arrived.
+        decided_us: int64, decision of the agent: lag or target, at least 0.
+    """
+    return decided_us
+
+
+@allocate.register(AsDecided)
+def _allocate(params, sessions, paths):
+    return Nothing(np.zeros(sessions, np.int8))
+
+
+@init.register(AsDecided)
+def _init(params, state, s, start, key):
+    pass
+
+
+@origin_of.register(FromAgent)
+def _origin_of_agent(params):
+    return params.origin
+
+
+@buffer_type.register(FromAgent)
+def _buffer_of_agent(params):
+    return params.buffer
+
+
+@allocate.register(FromAgent)
+def _allocate_of_agent(params, sessions, paths):
+    return allocate(params.effect, sessions, paths)
+
+
+@init.register(FromAgent)
+def _init_of_agent(params, state, s, start, key):
+    init(params.effect, state, s, start, key)
+
+
+@decide.register(FromAgent)
+def _decide_of_agent(params, state, s, now_us):
+    return 0
+
+
+@level_at.register(FromAgent)
+def _level_of_agent(params, state, s, record, decided_us):
+    return level_at(params.effect, state, s, record, decided_us)
+
+
+@report_every_us.register(FromAgent)
+def _report_every_us_of_agent(params, state, s, default_us):
+    return report_every_us(params.effect, state, s, default_us)
+
+
+@wake_us.register(FromAgent)
+def _wake_us_of_agent(params, state, s):
+    return wake_us(params.effect, state, s)
+
+
+@choose.register(FromAgent)
+def _choose_of_agent(params, queue, now_us, rtt_us):
+    return choose(params.effect, queue, now_us, rtt_us)
+
+
+@choose_victim.register(FromAgent)
+def _choose_victim_of_agent(params, queue, kind, expires_us, now_us, rtt_us):
+    return choose_victim(params.effect, queue, kind, expires_us, now_us, rtt_us)

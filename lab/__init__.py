@@ -1,0 +1,9 @@
+"""The laboratory: what was measured about the papers and about vcgym itself. It imports vcgym, is never imported by it, and is in no wheel.
+
+papers     statements of papers, judged by our own calls, and the data they print
+studies    questions of our own, each a folder
+bench      speed, next to other software
+shipped    programs that make files of data/ and tables of docs/ anew
+notes      what came out, as pages
+conf       configs of the commands; `python -m lab` lists them
+"""

@@ -1,0 +1,75 @@
+"""Figures of `python -m lab bench` by name, and the function that measures the requested ones."""
+
+import json
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from lab.bench import bottleneck, conference, footprint, others
+from lab.bench.evaluation import paper_evaluation
+from lab.bench.measure import Absent, Effort, Record
+from lab.bench.packets import paths, paths_ratio, system
+from lab.bench.predictors import FORWARD, forward
+from lab.bench.steps import env_steps
+from lab.bench.worlds import generation
+from vcgym.network.traces.plain_file import replace_file
+
+Benchmark = Callable[[Effort], Iterable[Record | Absent]]
+
+_BOTH_MODES = ("drt_bf", "drt_wm", "via_wm", "vcr_wm_exact", "vcr_wm_table")
+
+CATALOGUE: dict[str, Benchmark] = {
+    **{name: partial(system, name) for name in ("drt_bf", "drt_wm", "via_wm", "vcr_wm_last_value", "vcr_wm_exact", "vcr_wm_table")},
+    **{f"{name}_correlated": partial(system, name, mode="correlated") for name in _BOTH_MODES},
+    **{f"vcr_wm_paths_{number}": partial(paths, number) for number in (9, 90, 900)},
+    "vcr_wm_paths_900_over_17": paths_ratio,
+    **{f"world_{mode}": partial(generation, mode) for mode in ("paper", "correlated", "replay")},
+    **{f"env_1pkt_{number}": partial(env_steps, number, 1) for number in (1, 64, 1024, 8192)},
+    **{f"env_50pkt_{number}": partial(env_steps, number, 50) for number in (1, 64, 1024)},
+    **{f"predictor_{way}_ns": partial(forward, way) for way in FORWARD},
+    "one_flow_queue": bottleneck.one_flow_queue,
+    "four_flows_cubic": bottleneck.four_flows_cubic,
+    "rmcat_five_flows": bottleneck.rmcat_five_flows,
+    "python_event_simulator": bottleneck.python_event_simulator,
+    "one_flow_queue_over_python": bottleneck.over_python,
+    "conference_hops": conference.static_trees,
+    "conference_celerity_s": conference.celerity,
+    **{f"conference_env_{number}": partial(conference.env_steps, number) for number in (1, 64)},
+    "paper_evaluation_s": paper_evaluation,
+    "bytes_per_session": footprint.bytes_per_session,
+    "bytes_per_packet": footprint.bytes_per_packet,
+    "import_s": footprint.import_time,
+    "warm_start_s": footprint.warm_start,
+    "cold_start_s": footprint.cold_start,
+    "sync_vector_cartpole_64": others.sync_vector_cartpole,
+    "envpool_cartpole_64": others.envpool_cartpole,
+    "simpy_two_hops": others.simpy_two_hops,
+    "plain_python_drt_wm": others.plain_python,
+    "drt_wm_over_plain_python": others.over_plain_python,
+}
+
+
+def bench(folder: Path, names: Iterable[str], effort: Effort, console: Console) -> list[Record]:
+    """Measure the figures `names` of `CATALOGUE`, print a table and the absent figures, write `folder`/bench.json."""
+    found = [one for name in names for one in CATALOGUE[name](effort)]
+    records = [one for one in found if isinstance(one, Record)]
+    console.print(_table(records, f"Best of rounds, at {effort.scale:.0%} of full size" if effort.scale < 1.0 else "Best of rounds"))
+    for absent in found:
+        if isinstance(absent, Absent):
+            console.print(f"{absent.name} is absent: {absent.why}")
+    replace_file(folder / "bench.json", (json.dumps([record._asdict() for record in records], indent=1) + "\n").encode())
+    return records
+
+
+def _table(records: Iterable[Record], title: str) -> Table:
+    table = Table(title=title)
+    table.add_column("name", no_wrap=True)
+    for heading in ("value", "unit", "threads", "rounds", "spread"):
+        table.add_column(heading, justify="left" if heading == "unit" else "right")
+    for one in records:
+        value = f"{one.value:,.0f}" if one.value >= 1000.0 else f"{one.value:.3g}"
+        table.add_row(one.name, value, one.unit, str(one.threads), str(one.rounds), f"{one.spread:.0%}")
+    return table

@@ -1,0 +1,100 @@
+"""Packets per second of whole calls with rules inside the loop. Starting a call is timed; sampling its world is not.
+
+VCRoute chooses here among the five paths with the lowest historical mean (`vcgym.baselines.routers.top_k.BEST_FIVE`). The paper's top-k
+by intervals leaves one path in nearly all worlds, and a router with one path neither samples nor predicts, so it would not measure the
+predictor. Here each packet costs a Thompson choice among five paths and one prediction by the shipped network. The figures by number of
+paths, and the paper's evaluation, use the paper's top-k.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lab.bench.measure import Effort, Record, Run, median_ratio, rate
+from vcgym.baselines.receivers.buffer_target import NetEqTarget
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.routers.top_k import Choice, TopK
+from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.routers.via import Via
+from vcgym.baselines.systems import System
+from vcgym.envs.call.batch import CallBatch
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import DrawnWorld
+from vcgym.predictors.published import shipped_network, shipped_table
+from vcgym.predictors.table import DelayTable
+
+# Calls are long because starting one runs in Python.
+PACKETS = 30_000
+CALLS = 4
+
+# Factories of VCRoute's predictors by name: the exact network, and the same network as a table.
+NETWORKS: dict[str, Callable[[], Any]] = {"exact": shipped_network, "table": shipped_table}
+
+VCR_WM = System(VCRoute(), WMJitter())
+SYSTEMS = {
+    "drt_bf": System(Direct(), NetEqTarget()),
+    "drt_wm": System(Direct(), WMJitter()),
+    "via_wm": System(Via(), WMJitter()),
+    "vcr_wm_last_value": System(VCRoute(topk=TopK(Choice.BEST_FIVE)), WMJitter()),
+}
+
+
+def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> Run:
+    """Return a function that plays `sessions` whole calls on worlds that are sampled in advance."""
+    draws = [scenario.draw("train", seed) for seed in range(sessions)]
+    rows, world = np.arange(sessions), scenario.world(sessions)
+    for row, draw in enumerate(draws):
+        world.start(row, draw)
+    drawn = DrawnWorld(world, rows, -(-scenario.packets // BLOCK_SLOTS))
+    batch = CallBatch(scenario, sessions, pair.path, pair.playout, threads=threads, world=drawn)
+
+    def run() -> None:
+        for row, draw in enumerate(draws):
+            batch.start(row, draw)
+        batch.play(rows)
+
+    return run
+
+
+def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Record]:
+    """Yield the packets per second of one system with one and two threads; modes other than paper appear in the name.
+
+    Args:
+        name: name in `SYSTEMS`, or "vcr_wm_" and a name in `NETWORKS`; a table also reports its error (ms).
+        effort: amount of work.
+        mode: mode of the worlds.
+    """
+    named = name if mode == "paper" else f"{name}_{mode}"
+    pair = SYSTEMS[name] if name in SYSTEMS else _forecasting(NETWORKS[name.removeprefix("vcr_wm_")]())
+    table = getattr(pair.path, "predictor", None)
+    if isinstance(table, DelayTable):
+        yield Record(f"{named}_largest_error", table.largest_error_ms, "ms", 1, 1, 0.0)
+        yield Record(f"{named}_mean_error", table.mean_error_ms, "ms", 1, 1, 0.0)
+    scenario, sessions = Scenario("wonderproxy", mode, effort.part(PACKETS)), effort.part(CALLS, minimum=2)
+    for threads, unit in ((1, "packets/s/core"), (2, "packets/s")):
+        yield rate(named, unit, sessions * scenario.packets, calls(pair, scenario, sessions, threads), effort, threads)
+
+
+def _forecasting(predictor: Any) -> System:
+    vcr_wm = SYSTEMS["vcr_wm_last_value"]
+    return vcr_wm.replace(path=vcr_wm.path._replace(predictor=predictor))
+
+
+def paths(number: int, effort: Effort) -> Iterator[Record]:
+    """Yield the packets per second of VCR-WM over `number` paths, in the scale scenario of the VCRoute paper (section VI-D)."""
+    amount, run = _vcr_wm(f"synthetic-{number}", effort)
+    yield rate(f"vcr_wm_paths_{number}", "packets/s/core", amount, run, effort)
+
+
+def paths_ratio(effort: Effort) -> Iterator[Record]:
+    """Yield the ratio of the cost per packet with 900 paths to that with 17."""
+    yield median_ratio("vcr_wm_paths_900_over_17", _vcr_wm("synthetic-900", effort), _vcr_wm("wonderproxy", effort), effort)
+
+
+def _vcr_wm(name: str, effort: Effort) -> tuple[int, Run]:
+    # Two calls: 900 paths take 110 MB each.
+    scenario, sessions = Scenario(name, "paper", effort.part(PACKETS)), 2
+    return sessions * scenario.packets, calls(VCR_WM, scenario, sessions)

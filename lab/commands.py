@@ -1,0 +1,18 @@
+"""The commands of the laboratory, by the names of their files in lab/conf."""
+
+from vcgym.scripts.console.program import Program
+
+LAB = Program(
+    "python -m lab",
+    "python -m lab ",
+    "lab.conf",
+    {
+        "bench": "lab.bench.command",
+        "reproduce": "lab.papers.reproduce.command",
+        "truth": "lab.papers.truth.command",
+        "decision_value": "lab.studies.decision_value.command",
+        "forecasts": "lab.studies.forecasts.command",
+        "headroom": "lab.studies.headroom.command",
+        "oracle_check": "lab.studies.headroom.check",
+    },
+)

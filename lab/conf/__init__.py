@@ -1,0 +1,1 @@
+"""Configs of the laboratory's commands."""

@@ -1,0 +1,1 @@
+"""Verdicts on the claims of the VCRoute paper by world and accounting: `python -m lab truth`."""

@@ -1,1 +1,0 @@
-"""Comparison of the VCRoute paper's numbers with ours, in every mode, with a verdict: `vcgym-reproduce`."""

@@ -1,1 +1,0 @@
-"""Commands that judge the statements of papers."""

@@ -1,0 +1,168 @@
+"""The table of controls: each row has what the table demands, and no other module lists the controls by hand."""
+
+import ast
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vcgym.envs as envs
+from vcgym.agents.config.env import EnvConfig
+from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, FORMER, PATHS, Control, LogScale, OneOf, controls_of
+from vcgym.baselines.controls.from_agent import AGENT, REMOTE, FromAgent, in_place_of
+from vcgym.baselines.receivers.buffer_target import NetEqTarget
+from vcgym.baselines.receivers.held_lag import HeldLag
+from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.rule import allocate, facts_of, rule, rules_of
+from vcgym.baselines.systems import System, build_system, load_system, system_names
+from vcgym.envs.call.batch import LOCATIONS
+from vcgym.envs.call.paths.state import ANSWER, CALL
+from vcgym.envs.call.sender.effects import Schedulers
+from vcgym.envs.call.sender.onto_paths import COMMANDED
+from vcgym.envs.faces.vector.actions import FORMS, LEVELS, action_space, decode, options_of
+from vcgym.envs.faces.vector.settings import arguments_of
+from vcgym.leaderboard.results.files import ACTIONS
+from vcgym.network.playout.receiver import COUNT, WATERMARK
+
+HOME = Path(__file__).parents[3]
+ROOMS = ("agents", "baselines", "envs", "leaderboard", "live", "scripts")
+BY_HAND = {"envs/faces/call.py"}
+"""Modules that name most controls: the arguments of an environment. The list may only become shorter."""
+rows = pytest.mark.parametrize("control", CONTROLS)
+
+
+def test_every_control_has_one_row_in_the_order_of_the_names():
+    assert list(CONTROLS) == list(Control)
+    assert sorted(control for part in (PATHS, BOTTLENECK, CONFERENCE) for control in controls_of(part)) == sorted(Control)
+    assert {row.location for row in CONTROLS.values()} <= LOCATIONS.keys()
+
+
+@rows
+def test_a_control_has_rules_and_systems(control):
+    systems = [load_system(name) for name in system_names()]
+    assert any(control in system.rules for system in systems)
+    assert {facts_of(type(system.rules[control])).control for system in systems if control in system.rules} == {control}
+    assert rules_of(control)
+    assert getattr(systems[0], control) is systems[0].rules.get(control)
+
+
+@rows
+def test_a_former_word_is_one_of_no_control_and_of_no_other_row(control):
+    former = CONTROLS[control].former
+    assert former not in CONTROLS and (not former or FORMER[former] is control)
+
+
+@pytest.mark.parametrize("control", [control for control, row in CONTROLS.items() if row.decision])
+def test_a_control_that_an_agent_sets_has_a_ring_an_answer_an_argument_and_actions(control):
+    row = CONTROLS[control]
+    state, answer = {PATHS: (CALL, ANSWER.names), BOTTLENECK: (COMMANDED, COMMANDED.names)}[row.part]
+    assert {"written", "latest", "in_force", "effective_us"} <= set(state[row.ring].names)
+    assert str(control) in answer or f"answer_{control}" in answer
+    assert (arguments_of(envs.Call.vector_class)[control].default is None) == row.required
+    if isinstance(row.decision, LogScale):
+        assert 0 <= row.decision.low <= row.decision.high <= row.decision.exact_max
+        assert all(row.decision.low / 2 <= value <= row.decision.high for value in row.decision.relative)
+    for form in FORMS:
+        options = options_of([control], 5)
+        space = action_space(form, options)
+        space.seed(0)
+        decided = decode(form, options, space.sample().reshape(1, -1), np.array([[4, 2]]) if form == "relative" else None)
+        assert list(decided) == [control] and decided[control].shape == (1,)
+    if row.log:
+        assert ACTIONS.schema.field(row.log).type.value_type == "int64"
+
+
+@rows
+def test_one_class_stands_in_for_an_agent_of_any_control(control):
+    row = CONTROLS[control]
+    for location, origin in ((row.location, AGENT), (next(name for name in LOCATIONS if name != row.location), REMOTE)):
+        placeholder = in_place_of(control, location)
+        assert type(placeholder) is FromAgent and placeholder.origin == origin
+        assert allocate(placeholder, 3, 2).rows.shape == (3,)
+
+
+def test_the_options_of_an_order_are_the_fields_of_its_effect():
+    order = CONTROLS[Control.ORDER].decision
+    assert isinstance(order, OneOf) and order.names == Schedulers._fields
+
+
+def test_actions_of_several_controls_have_a_column_each_in_the_order_of_the_table():
+    options = options_of([Control.ORDER, Control.PLAYOUT, Control.PATH], 5)
+    assert list(options) == ["path", "playout", "order"]
+    assert action_space("discrete", options).nvec.tolist() == [5, LEVELS, 3]
+
+
+def listed(tree):
+    """The largest number of controls in one list, tuple, set, mapping or comparison of a module, as names or as members."""
+    found = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+            inside = node.keys if isinstance(node, ast.Dict) else node.elts
+            members = {one.attr.lower() for one in inside if isinstance(one, ast.Attribute) and getattr(one.value, "id", "") == "Control"}
+            words = {one.value for one in inside if isinstance(one, ast.Constant) and one.value in CONTROLS}
+            found = max(found, len(members | words), len({one.value for one in inside if isinstance(one, ast.Constant)} & FORMER.keys()))
+    return found
+
+
+def test_no_other_module_lists_the_controls():
+    modules = {path.relative_to(HOME).as_posix(): path for room in ROOMS for path in sorted((HOME / room).rglob("*.py"))}
+    lists = {name for name, path in modules.items() if listed(ast.parse(path.read_text(encoding="utf-8"))) > 2}
+    assert lists - {name for name in lists if name.startswith("baselines/controls/")} == BY_HAND
+
+
+def test_the_check_finds_a_list():
+    assert listed(ast.parse('ORDER = ("path", "playout", "rate")')) == 3
+    assert listed(ast.parse("{Control.PATH: 1, Control.RATE: 2, Control.ORDER: 3}")) == 3
+    assert listed(ast.parse('WORDS = ["router", "receiver", "allocator"]')) == 3
+
+
+def test_former_words_work_and_say_what_to_type():
+    with pytest.warns(FutureWarning, match="System: write path in place of router"):
+        system = System(router=Direct(), playout=WMJitter())
+    assert system == System(WMJitter(), Direct())
+    with pytest.warns(FutureWarning, match="write playout in place of receiver"):
+        assert system.receiver == WMJitter()
+    rules = {name: {"_target_": f"{type(found).__module__}.{type(found).__name__}"} for name, found in system.rules.items()}
+    with pytest.warns(FutureWarning, match=r"mine\.yaml: write path in place of router"):
+        assert build_system("mine.yaml", {"router": rules["path"], "playout": rules["playout"]}) == system
+    with pytest.warns(FutureWarning, match="write playout in place of receiver"):
+        envs.Relay(receiver=WMJitter(), packets=100).close()
+    with pytest.warns(FutureWarning, match=r"env\.options: write playout in place of receiver"):
+        assert EnvConfig(id="vcgym/Relay-v0", options={"receiver": rules["playout"]}).options["playout"] == WMJitter()
+    for former, buffer in ((Control.LAG, WATERMARK), (Control.TARGET, COUNT)):
+        with pytest.warns(FutureWarning, match=rf"rule\(Control\.{former.upper()}\): write rule\(Control\.PLAYOUT, buffer={buffer}\)"):
+            made = rule(former)(type("Mine", (), {}))
+        assert made.facts.control is Control.PLAYOUT and made.facts.buffer == buffer
+
+
+def test_a_control_by_both_words_or_by_two_rules_is_refused():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        with pytest.raises(ValueError, match="System has router and path: allowed is path alone"):
+            System(router=Direct(), path=Direct())
+    with pytest.raises(ValueError, match="allowed is one rule of each control"):
+        System(Direct(), Direct())
+    with pytest.raises(ValueError, match=r"path = WMJitter\(.*: allowed are rules of that control"):
+        System(path=WMJitter())
+    with pytest.raises(AttributeError, match="a system has no 'tone'; its controls are path, playout"):
+        _ = System(Direct(), WMJitter()).tone
+
+
+def test_a_system_is_changed_by_control():
+    system = System(Direct(), WMJitter(), pacing=2.5)
+    assert system.replace(playout=None).rules == {"path": Direct()}
+    assert system.replace(is_local=True).replace(is_local=False) == system
+    assert hash(system) == hash(System(WMJitter(), Direct(), pacing=2.5)) and system != system.replace(pacing=1.0)
+    assert system.of(PATHS) == system.rules and system.of(BOTTLENECK) == {}
+
+
+def test_a_rule_that_holds_a_lag_takes_no_target():
+    with pytest.raises(ValueError, match=r"lag = NetEqTarget\(.*: allowed are rules that decide a lag"):
+        allocate(HeldLag(NetEqTarget()), 1, 2)
+
+
+def test_only_playout_has_buffer_types():
+    with pytest.raises(ValueError, match=r"buffer = \d of a rule of rate: allowed is WATERMARK"):
+        rule(Control.RATE, buffer=COUNT)

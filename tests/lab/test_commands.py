@@ -1,0 +1,157 @@
+"""The commands of the laboratory: every YAML composes and builds, help comes without imports, and the old names lead to the new ones."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_module
+from hydra.errors import InstantiationException
+
+from lab.bench.command import BenchConfig
+from lab.commands import LAB
+from lab.papers.reproduce.config import ReproduceConfig
+from lab.papers.truth.command import TruthConfig
+from lab.studies.decision_value.command import DecisionValueConfig
+from lab.studies.forecasts.config import ForecastsConfig
+from lab.studies.headroom.check import OracleCheckConfig
+from lab.studies.headroom.command import HeadroomConfig
+from vcgym.scripts.console import command
+from vcgym.scripts.console.moved import MOVED
+from vcgym.scripts.console.program import VCGYM
+from vcgym.scripts.console.usage import keys_of, summary, usage
+
+HOME = Path(__file__).parents[2]
+CONF = HOME / "lab" / "conf"
+KINDS = {
+    "bench": BenchConfig,
+    "reproduce": ReproduceConfig,
+    "truth": TruthConfig,
+    "decision_value": DecisionValueConfig,
+    "forecasts": ForecastsConfig,
+    "headroom": HeadroomConfig,
+    "oracle_check": OracleCheckConfig,
+}
+LIGHT = """
+import sys
+from lab.commands import LAB
+sys.argv = ["lab", {name!r}, "--help"]
+LAB.main()
+assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
+"""
+
+
+@pytest.fixture(autouse=True)
+def without_measured_series(monkeypatch):
+    monkeypatch.delenv("VCGYM_DATA", raising=False)
+
+
+def built(name, *overrides):
+    command.register()
+    with initialize_config_module("lab.conf", version_base="1.3"):
+        return command.build(compose(name, list(overrides)), KINDS[name])
+
+
+def run(*words, cwd):
+    return subprocess.run([sys.executable, "-m", *words], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def end_of(monkeypatch, *words):
+    """Run a command in this process; return what it ends with."""
+    monkeypatch.setattr(sys, "argv", ["lab", *words])
+    with pytest.raises(SystemExit) as ended:
+        LAB.main()
+    return ended.value.code
+
+
+def test_every_command_has_a_module_a_config_and_a_sentence():
+    assert set(LAB.modules) == {path.stem for path in CONF.glob("*.yaml")} == KINDS.keys()
+    assert all(len(summary(module)) > 10 for module in LAB.modules.values())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_config_builds_and_means_what_python_means(name):
+    assert type(built(name)) is KINDS[name]
+    assert built(name) == KINDS[name]()
+
+
+@pytest.mark.parametrize("name", LAB.modules)
+def test_help_lists_the_keys_of_the_command(name):
+    module = LAB.modules[name]
+    found, text = keys_of(name, module, LAB.conf), usage(name, module, LAB.conf, LAB.title(name))
+    assert found and len(found) == len(set(found)) and f"  python -m lab {name.replace('_', '-')} key=value ..." in text
+    keys = text.partition("Choices:")[0]
+    assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
+
+
+def test_help_imports_nothing_heavy():
+    answer = subprocess.run([sys.executable, "-c", LIGHT.format(name="bench")], cwd=HOME, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert "rounds=8" in answer.stdout
+
+
+def test_the_program_lists_its_commands():
+    answer = run("lab", cwd=HOME)
+    assert answer.returncode == 0 and all(f"  {name.replace('_', '-')} " in answer.stdout for name in LAB.modules)
+
+
+def test_a_refusal_names_the_command(tmp_path):
+    answer = run("lab", "bench", "round=3", f"folder={tmp_path}", cwd=HOME)
+    assert answer.returncode == 1
+    assert answer.stderr == "python -m lab bench: round is no key of this command; --help lists those that are; did you mean rounds?\n"
+
+
+@pytest.mark.parametrize("name", LAB.modules)
+@pytest.mark.parametrize("override", ["+unheard_of=1", "learnrate=1", "threads=many", "[["])
+def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, name, override):
+    monkeypatch.chdir(tmp_path)
+    line = end_of(monkeypatch, name, override)
+    assert line.startswith(f"{LAB.title(name)}: ") and "\n" not in line
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more"], ids=["absent", "empty", "no Parquet"])
+@pytest.mark.parametrize(("name", "file", "override"), [("headroom", "results.parquet", "results=."), ("forecasts", "rows", "rows=rows")])
+def test_a_bad_file_ends_a_command_with_one_line_that_names_it(tmp_path, monkeypatch, name, file, override, content):
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / file).write_bytes(content)
+    line = end_of(monkeypatch, name, override)
+    assert line.startswith(f"{LAB.title(name)}: ") and "\n" not in line and file in line
+
+
+def test_every_old_name_is_a_command_here():
+    assert set(MOVED) <= set(LAB.modules) and not set(MOVED) & set(VCGYM.modules)
+
+
+def test_an_old_name_says_what_to_type_and_runs_it(tmp_path):
+    answer = run("vcgym.scripts.console.program", "oracle-check", "--help", cwd=tmp_path)
+    assert answer.returncode == 0 and answer.stdout.startswith("python -m lab oracle-check: ")
+    assert answer.stderr == (
+        "vcgym-oracle-check: now `python -m lab oracle-check` in a checkout of vcgym; this name goes with the next release\n"
+    )
+
+
+@pytest.mark.parametrize("method", sorted(path.stem for path in (CONF / "predictor").glob("*.yaml")))
+def test_every_method_of_forecasting_builds(method):
+    chosen = built("forecasts", f"methods=[{method}]").methods
+    assert chosen == {method: built("forecasts").methods[method]}
+
+
+def test_a_method_of_forecasting_may_be_spelt_out():
+    chosen = built("forecasts", "methods={wide: {kind: lstm, length: 20}}").methods
+    assert chosen["wide"].kind == "lstm" and chosen["wide"].length == 20
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("methods=[guess]", r"methods has \['guess'\]; allowed: boosting, .*dnn"),
+        ("methods={x: {kind: dnn, loss: l1}}", "loss"),
+        ("methods={x: {kind: dnn, epochs: 0}}", "epochs"),
+        ("holdouts=[week]", "'random', 'time' or 'pair'"),
+    ],
+)
+def test_a_bad_study_of_forecasts_is_refused(override, message):
+    with pytest.raises(InstantiationException, match=message):
+        built("forecasts", override)
