@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from twins.session import Inside, assert_equal, twin, world_of
-from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
+from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
@@ -77,7 +77,7 @@ def test_a_call_with_copies(rules, mode, further, feedback_loss):
 
 def features_of_call(records):
     """Features of the call after its feed has held `records`."""
-    batch = CallBatch(Scenario("table1", "paper", 1000), 1, FromAgent(), WMJitter(), "receiver", probe_rate=0.0)
+    batch = CallBatch(Scenario("table1", "paper", 1000), 1, Direct(), WMJitter(), "receiver", probe_rate=0.0)
     batch.start(0, batch.scenario.draw("train", 0))
     state, rows = allocate_features(1, batch.scenario.paths, NoFeatures()), np.array([0])
     clear_features(state, 0, batch.history)
