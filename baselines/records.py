@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import allocating_kernel, kernel
-
-MEDIA, PROBE, COPY, REPAIR = 0, 1, 2, 3
-"""Kinds of what arrives: a packet of the call, a probe, a further arrival of a packet that has arrived, a repair packet.
-
-Only MEDIA is a packet of the call, and each packet is MEDIA once, at its first arrival. The others are news of their path and no more.
-"""
+from vcgym.network.playout.in_flight import COPY as COPY
+from vcgym.network.playout.in_flight import MEDIA as MEDIA
+from vcgym.network.playout.in_flight import PROBE as PROBE
+from vcgym.network.playout.in_flight import REPAIR as REPAIR
 
 NOT_ARRIVED = -1
 
@@ -36,7 +34,10 @@ class RateLimits(NamedTuple):
 
 
 class Record(NamedTuple):
-    """Arrived packet, reported to a router or a receiver."""
+    """Arrived packet, reported to a router or a receiver.
+
+    A packet of the call is MEDIA once, at its first arrival; later ones are COPY. What is not MEDIA is news of its path and no more.
+    """
 
     kind: int  # MEDIA, PROBE, COPY or REPAIR
     packet: int  # index of the packet; for a probe its send slot

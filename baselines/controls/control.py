@@ -59,7 +59,7 @@ class ControlRow(NamedTuple):
 
     Attributes:
         part: part of a simulation whose calls have the control; a system that sets one control of a part sets all its required ones.
-        location: where a rule decides; an agent elsewhere sends commands, see `vcgym.baselines.controls.from_agent.in_place_of`.
+        location: where a rule decides; an agent elsewhere sends commands, see `vcgym.baselines.from_agent.in_place_of`.
         decision: decisions of an agent; None: no environment has an agent for it alone.
         ring: record of the commands on their way, in the state of its part; "" if no agent sends any.
         log: column of its decisions in `actions.parquet`; "" if they are not logged.

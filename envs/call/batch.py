@@ -163,7 +163,7 @@ class CallBatch(Batch):
     Args:
         scenario: source of the worlds.
         sessions: number of calls played in parallel, >= 1.
-        path: parameters of a rule for the path, or the placeholder of an agent (`vcgym.baselines.controls.from_agent`).
+        path: parameters of a rule for the path, or the placeholder of an agent (`vcgym.baselines.from_agent`).
         playout: parameters of a rule for playout, or the placeholder of an agent at the receiver or of a remote one.
         location: location of the path's controller: sender, central or receiver. Let c be the mean delay of the direct path in the
             history. Feedback takes the part of c between the receiver and that location, a command to the sender takes the rest, a

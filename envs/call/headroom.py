@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.controls.from_agent import FromAgent, level_at
+from vcgym.baselines.from_agent import FromAgent, level_at
 from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.receivers.playout_delay import followed_ms
 from vcgym.baselines.rule import allocate, init

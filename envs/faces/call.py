@@ -4,7 +4,7 @@ from typing import Any
 
 from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.controls.former import takes_former_words
-from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages

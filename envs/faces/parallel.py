@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 from vcgym.baselines.controls.control import CENTRAL, Control
-from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.from_agent import in_place_of
 from vcgym.envs.call.paths.state import awaits_level
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.playout import MECHANISMS

@@ -7,7 +7,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import SENDER, Control
-from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import NEVER_US, require_rule
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part

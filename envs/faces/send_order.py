@@ -8,7 +8,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import SENDER, Control
-from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
 from vcgym.baselines.schedulers.fifo import Fifo

@@ -6,7 +6,7 @@ into the feed to the router's location with its measured delay. So observations 
 
 import numpy as np
 
-from vcgym.baselines.controls.from_agent import REMOTE, origin_of
+from vcgym.baselines.from_agent import REMOTE, origin_of
 from vcgym.baselines.records import Record
 from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.paths.feed import append

@@ -8,7 +8,7 @@ for value.
 import numpy as np
 
 from vcgym.baselines.controls.control import CENTRAL, Control
-from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.counters import Totals

@@ -45,15 +45,14 @@ def ask_for_beginnings(calls, s, lines):
 
 
 @kernel
-def ask_for_places(calls, tables, s, by_slot, nodes, feed_rows, delay_us):
-    """Prefetch the entries that a call touches next in rings by slot, nodes, feed, player and world; its headers must be cached.
+def ask_for_places(calls, tables, s, by_slot, feed_rows, delay_us):
+    """Prefetch the entries that a call touches next in rings by slot, feed, player and world; its headers must be cached.
 
     Args:
         calls: (sessions,) of CALL.
         tables: Tables of the calls.
         s: int64, session.
         by_slot: tuple of pairs (offset, entry size) in bytes, rings of a call that are indexed by slot.
-        nodes: the same pair for the nodes in flight.
         feed_rows: the same pair for the ring of the feed.
         delay_us: int32 (blocks, sessions, paths, BLOCK_SLOTS), delays of the loaded blocks.
     """
@@ -61,7 +60,6 @@ def ask_for_places(calls, tables, s, by_slot, nodes, feed_rows, delay_us):
     index = call.slot & (SLOTS - 1)
     for first, width in by_slot:
         prefetch(calls, s, first + index * width)
-    prefetch(calls, s, nodes[0] + max(call.in_flight.free, 0) * nodes[1])
     prefetch(calls, s, feed_rows[0] + (call.feed.written & (RECORDS - 1)) * feed_rows[1])
     prefetch(tables.player.clock, s, 0)
     prefetch(tables.player.awaited, s, (call.slot & (tables.player.awaited.shape[1] - 1)) * 4)

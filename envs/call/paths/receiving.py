@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from vcgym.baselines.controls.from_agent import AGENT, REMOTE, level_at, origin_of
-from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
+from vcgym.baselines.from_agent import AGENT, REMOTE, level_at, origin_of
+from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
 from vcgym.baselines.rule import buffer_type, decide, update
 from vcgym.envs.call.counters import count_tick
 from vcgym.envs.call.paths.feed import RECORDS, append, in_force
@@ -13,7 +13,7 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout import player as players
-from vcgym.network.playout.in_flight import arrival_us, pop, sort_bucket
+from vcgym.network.playout.in_flight import kind_of, number_of, pop, sort_bucket
 from vcgym.network.playout.receiver import FIRST, accept, flush, has_arrived, is_late
 from vcgym.network.playout.slot_window import smallest_delay_us
 
@@ -38,15 +38,16 @@ def _asks_agent(stage):
 @kernel
 def _record_of(call, node, kind, late):
     """Return the record of a node that arrives, for the receiver's rule."""
-    number, at_us = int(node.number), arrival_us(node)
-    return Record(kind, number, int(node.path), number * SLOT_US, at_us, at_us, call.receiver.level_us, late)
+    number, at_us = number_of(call.in_flight, node, call.slot), call.in_flight.arrival_us[node]
+    return Record(kind, number, int(call.in_flight.path[node]), number * SLOT_US, at_us, at_us, call.receiver.level_us, late)
 
 
 @kernel
 def record_in_hand(call, receiver):
     """Return the record of the media packet that has just arrived at the receiver."""
-    node = call.in_flight.nodes[call.waiting_node]
-    return _record_of(call, node, MEDIA, 1 if is_late(call.receiver, int(node.number), buffer_type(receiver)) else 0)
+    node = call.waiting_node
+    number = number_of(call.in_flight, node, call.slot)
+    return _record_of(call, node, MEDIA, 1 if is_late(call.receiver, number, buffer_type(receiver)) else 0)
 
 
 @kernel
@@ -84,18 +85,17 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
 def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
     """Process all arrivals up to now; return DECIDE if an agent at the receiver must decide first."""
     while True:
-        index = pop(call.in_flight, call.slot)
-        if index < 0:
+        node = pop(call.in_flight, call.slot)
+        if node < 0:
             return RUNNING
-        node = call.in_flight.nodes[index]
-        is_packet = node.kind != PROBE and node.kind != REPAIR
+        kind = kind_of(call.in_flight, node)
+        is_packet = kind in (MEDIA, COPY)
         # What brings no packet of the call only gives a record, as news of its path.
-        if not is_packet or has_arrived(call.receiver, int(node.number)):
-            kind = COPY if is_packet else int(node.kind)
-            if is_told and not _tell(sender, call, s, _record_of(call, node, kind, 0)):
+        if not is_packet or has_arrived(call.receiver, number_of(call.in_flight, node, call.slot)):
+            if is_told and not _tell(sender, call, s, _record_of(call, node, COPY if is_packet else kind, 0)):
                 return RING_FULL
             continue
-        call.waiting_node = index
+        call.waiting_node = node
         if origin_of(receiver) == AGENT:
             return DECIDE
         seen = record_in_hand(call, receiver)

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.controls.from_agent import AGENT, RULE, origin_of
+from vcgym.baselines.from_agent import AGENT, RULE, origin_of
 from vcgym.baselines.records import MEDIA, PROBE
 from vcgym.baselines.rule import decide, learns, reveal_delay, update
 from vcgym.envs.call.counters import count_sent

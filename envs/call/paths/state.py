@@ -55,9 +55,11 @@ ANSWER = np.dtype((np.record, [(str(control), "i8") for control in controls_of(P
 BEGINNINGS = beginnings(CALL)
 _BY_SLOT = tuple(
     ring(CALL, part, name)
-    for part, name in (("in_flight", "head"), ("receiver", "standing"), ("window", "delay_us"))
-)
-_NODES = ring(CALL, "in_flight", "nodes")
+    for part, name in (
+        ("in_flight", "arrival_us"), ("in_flight", "next_node"), ("in_flight", "path"), ("in_flight", "head"), ("receiver", "standing"),
+        ("window", "delay_us"),
+    )
+)  # fmt: skip
 FEED_ROWS = ring(CALL, "feed", "rows")
 
 
@@ -102,4 +104,4 @@ def _look_ahead(calls, which, turn):
     if turn + 2 < which.size:
         ask_for_beginnings(calls.rows, which[turn + 2], BEGINNINGS)
     if turn + 1 < which.size:
-        ask_for_places(calls.rows, calls.tables, which[turn + 1], _BY_SLOT, _NODES, FEED_ROWS, calls.delay_us)
+        ask_for_places(calls.rows, calls.tables, which[turn + 1], _BY_SLOT, FEED_ROWS, calls.delay_us)

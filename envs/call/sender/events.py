@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.controls.from_agent import AGENT, REMOTE, origin_of
+from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderStatus
 from vcgym.baselines.rule import (
     NEVER_US,

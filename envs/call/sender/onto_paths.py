@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, controls_of
-from vcgym.baselines.controls.from_agent import REMOTE, origin_of
+from vcgym.baselines.from_agent import REMOTE, origin_of
 from vcgym.baselines.rule import reveal_delay
 from vcgym.envs.call.features.sender.sender import write_sender
 from vcgym.envs.call.paths.feed import COMMANDS, command, in_force

@@ -8,7 +8,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CENTRAL, Control
-from vcgym.baselines.controls.from_agent import in_place_of
+from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import Part
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS

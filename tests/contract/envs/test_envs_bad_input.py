@@ -7,7 +7,7 @@ from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.controls.from_agent import FromAgent
+from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.routers.direct import Direct
 from vcgym.network.traces.cards import DataError

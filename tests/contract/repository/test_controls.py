@@ -10,7 +10,7 @@ import pytest
 import vcgym.envs as envs
 from vcgym.agents.config.env import EnvConfig
 from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, FORMER, PATHS, Control, LogScale, OneOf, controls_of
-from vcgym.baselines.controls.from_agent import AGENT, REMOTE, FromAgent, in_place_of
+from vcgym.baselines.from_agent import AGENT, REMOTE, FromAgent, in_place_of
 from vcgym.baselines.receivers.buffer_target import NetEqTarget
 from vcgym.baselines.receivers.held_lag import HeldLag
 from vcgym.baselines.receivers.wmjitter import WMJitter

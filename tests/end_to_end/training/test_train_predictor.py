@@ -28,8 +28,6 @@ INPUTS = {"transmit_delay_ms": [40.0, 180.0, 700.0], "jitter_ms": [10.0, 80.0, 3
 LOADED = """
 import json, sys
 import mlflow, pandas
-
-pytestmark = pytest.mark.long  # plays, or trains
 mlflow.set_tracking_uri(sys.argv[1])
 model = mlflow.pyfunc.load_model(sys.argv[2])
 print(json.dumps(model.predict(pandas.DataFrame(json.loads(sys.argv[3]))).tolist()))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.baselines.controls.from_agent import FromAgent
+from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.other_calls import number_of
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc

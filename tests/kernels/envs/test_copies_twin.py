@@ -9,10 +9,10 @@ from twins.session import Inside, assert_equal, twin, world_of
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
+from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
-from vcgym.envs.call.controllers import Agent
 from vcgym.envs.call.features.added import NoFeatures
 from vcgym.envs.call.features.call import CALL, CALL_WIDTH
 from vcgym.envs.call.features.observe import allocate_features, clear_features, observe_feed
@@ -69,7 +69,7 @@ def test_a_call_with_copies(rules, mode, further, feedback_loss):
     batch.start(0, draw)
     batch.play(np.array([0]))
     delays, history = world_of(recipe, draw, packets)
-    inside = (Inside(rule, history, batch.key(0, role)) for rule, role in zip(rules, ("router", "receiver"), strict=True))
+    inside = (Inside(rule, history, batch.key(0, role)) for rule, role in zip(rules, ("path", "playout"), strict=True))
     expected = twin(delays, packets, history, draw.seed, 100, LOCATIONS["central"], feedback_loss, *inside, copies=further)
     assert_equal(batch.played(), 0, expected)
     assert expected["ticks_concealed"] < expected["ticks_played"]
@@ -77,7 +77,7 @@ def test_a_call_with_copies(rules, mode, further, feedback_loss):
 
 def features_of_call(records):
     """Features of the call after its feed has held `records`."""
-    batch = CallBatch(Scenario("table1", "paper", 1000), 1, Agent(), WMJitter(), "receiver", probe_rate=0.0)
+    batch = CallBatch(Scenario("table1", "paper", 1000), 1, Direct(), WMJitter(), "receiver", probe_rate=0.0)
     batch.start(0, batch.scenario.draw("train", 0))
     state, rows = allocate_features(1, batch.scenario.paths, NoFeatures()), np.array([0])
     clear_features(state, 0, batch.history)

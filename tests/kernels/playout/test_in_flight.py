@@ -8,11 +8,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.playout.in_flight import IN_FLIGHT, NODES, SLOTS, arrival_us, clear_in_flight, pop, push, sort_bucket
+from vcgym.network.playout.in_flight import (
+    COPY,
+    IN_FLIGHT,
+    MEDIA,
+    NODES,
+    PROBE,
+    REPAIR,
+    SLOTS,
+    clear_in_flight,
+    kind_of,
+    number_of,
+    pop,
+    push,
+    sort_bucket,
+)
 from vcgym.network.playout.slot_window import SLOT_WINDOW, WINDOW_SLOTS, clear_slot_window, expect_slot, smallest_delay_us
 
-# Per slot: delays of a packet, a probe and two copies, 0 for none sent. Ties, the bucket's border and the calendar's end are likely.
+# Per slot: delays of a packet of each kind, 0 for none sent. Ties, the bucket's border and the calendar's end are likely.
 delays = st.one_of(st.sampled_from([0, 1, 9_999, 10_000, 10_001, 20_000, 30_000, 300_000]), st.integers(0, 400_000))
+KINDS = (MEDIA, PROBE, COPY, REPAIR)
 calls = st.lists(st.tuples(delays, delays, delays, delays), min_size=1, max_size=80)
 
 
@@ -30,11 +45,12 @@ def test_nodes_come_in_order_of_arrival_and_of_sending(sent, first_slot):
         sort_bucket(in_flight, slot)
         while heap and heap[0][0] <= slot * SLOT_US:
             at_us, _, kind, number = heapq.heappop(heap)
-            found = in_flight.nodes[pop(in_flight, slot)]
-            assert (arrival_us(found), found.number, found.kind, found.path) == (at_us, number, kind, (number + kind) % 7)
+            node = pop(in_flight, slot)
+            assert (in_flight.arrival_us[node], in_flight.path[node]) == (at_us, (number + kind) % 7)
+            assert (number_of(in_flight, node, slot), kind_of(in_flight, node)) == (number, kind)
         assert pop(in_flight, slot) == -1
         assert in_flight.count == len(heap)
-        for kind, delay_us in enumerate(sent[slot - first_slot] if slot - first_slot < len(sent) else ()):
+        for kind, delay_us in zip(KINDS, sent[slot - first_slot] if slot - first_slot < len(sent) else (), strict=False):
             if delay_us > 0:
                 assert push(in_flight, slot, kind, (slot + kind) % 7, delay_us)
                 heapq.heappush(heap, (slot * SLOT_US + delay_us, sendings, kind, slot))
@@ -44,29 +60,29 @@ def test_nodes_come_in_order_of_arrival_and_of_sending(sent, first_slot):
 
 def test_what_would_arrive_beyond_the_calendar_is_not_sent():
     in_flight = fresh_in_flight()
-    assert not push(in_flight, 5, 0, 0, SLOTS * SLOT_US)
+    assert not push(in_flight, 5, MEDIA, 0, SLOTS * SLOT_US)
     assert in_flight.count == 0
-    assert push(in_flight, 5, 0, 0, (SLOTS - 1) * SLOT_US)
+    assert push(in_flight, 5, MEDIA, 0, (SLOTS - 1) * SLOT_US)
 
 
 def test_thousands_released_at_once_come_as_they_were_sent():
     in_flight = fresh_in_flight()
     for slot in range(3000):
-        assert push(in_flight, slot, 0, 0, 30_000_000 - slot * SLOT_US)
+        assert push(in_flight, slot, MEDIA, 0, 30_000_000 - slot * SLOT_US)
     sort_bucket(in_flight, 3000)
-    assert [in_flight.nodes[pop(in_flight, 3000)].number for _ in range(3000)] == [*range(3000)]
-    assert pop(in_flight, 3000) == -1
+    assert [pop(in_flight, 3000) for _ in range(3001)] == [*range(3000), -1]
 
 
-def test_a_packet_is_sent_while_a_node_is_free_and_late_in_a_long_call():
-    in_flight = fresh_in_flight()
-    slot = 100_000_000  # eleven days
-    assert all(push(in_flight, slot, 0, 0, 10_000) for _ in range(NODES))
-    assert not push(in_flight, slot, 0, 0, 10_000)
-    assert in_flight.count == NODES
+def test_copies_are_sent_while_a_node_is_free_also_late_in_a_long_call():
+    in_flight, slot = fresh_in_flight(), 100_000_000  # eleven days
+    assert all(push(in_flight, slot, COPY, 0, 10_000) for _ in range(NODES - SLOTS))
+    assert not push(in_flight, slot, COPY, 0, 10_000)
+    assert push(in_flight, slot, MEDIA, 0, 10_000)
+    assert in_flight.count == NODES - SLOTS + 1
     sort_bucket(in_flight, slot + 1)
-    assert arrival_us(in_flight.nodes[pop(in_flight, slot + 1)]) == (slot + 1) * SLOT_US
-    assert push(in_flight, slot + 1, 0, 0, 10_000) and not push(in_flight, slot + 1, 0, 0, 10_000)
+    node = pop(in_flight, slot + 1)
+    assert (in_flight.arrival_us[node], number_of(in_flight, node, slot + 1)) == ((slot + 1) * SLOT_US, slot)
+    assert push(in_flight, slot + 1, COPY, 0, 10_000) and not push(in_flight, slot + 1, COPY, 0, 10_000)
 
 
 def fresh_window():

@@ -21,6 +21,8 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import build
 
+pytestmark = pytest.mark.long  # trains
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):

@@ -56,8 +56,7 @@ def now_us(env):
     calls = env.batch.calls
     if not env.at_arrivals:
         return calls["slot"] * SLOT_US
-    nodes = calls["in_flight"]["nodes"][np.arange(len(calls)), calls["waiting_node"]]
-    return nodes["number"] * np.int64(SLOT_US) + nodes["delay_us"]
+    return calls["in_flight"]["arrival_us"][np.arange(len(calls)), calls["waiting_node"]]
 
 
 def _rows(observations, row):
