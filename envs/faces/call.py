@@ -73,8 +73,11 @@ class CallVectorEnv(PathsVectorEnv):
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:
             return NO_UPLINK
-        kept = {"log_packets": LOG_PACKETS, "seconds": scenario.packets * SLOT_US * 1e-6} if self._logs else {}
-        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **kept, **self._sender)
+        log_packets, seconds = (LOG_PACKETS, scenario.packets * SLOT_US * 1e-6) if self._logs else (0, 0.0)
+        return UplinkBatch(
+            sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", log_packets=log_packets, seconds=seconds,
+            **self._sender,
+        )  # fmt: skip
 
 
 def _require_agent(uplink: Any, **rules: Any) -> None:
