@@ -36,7 +36,7 @@ def _content(cell: Cell, scenario: Any, rollout: AnyRollout, cost: dict[str, int
     played = cell.play.rows(cell.share.part, scenario, cell.share.worlds, rollout)
     identity = cell.identity(played.strata)
     rows = [
-        {name: value[row] if isinstance(value, list) else value for name, value in identity.items()} | cost | measured
+        {name: value[row] if isinstance(value, list) else value for name, value in identity.items()} | {**cost, **measured}
         for row, measured in enumerate(played.rows)
     ]
     return content(cell.columns, rows, (rollout.decision_us, rollout.wall_clock_s), played.delays, played.timelines, played.actions)
