@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from twins.session import Inside, assert_equal, twin, world_of
+from vcgym.baselines.controls.control import Control
 from vcgym.baselines.receivers.count_buffer import CountTarget
 from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
@@ -69,7 +70,7 @@ def test_a_call_with_copies(rules, mode, further, feedback_loss):
     batch.start(0, draw)
     batch.play(np.array([0]))
     delays, history = world_of(recipe, draw, packets)
-    inside = (Inside(rule, history, batch.key(0, role)) for rule, role in zip(rules, ("path", "playout"), strict=True))
+    inside = (Inside(rule, history, batch.key(0, control)) for rule, control in zip(rules, (Control.PATH, Control.PLAYOUT), strict=True))
     expected = twin(delays, packets, history, draw.seed, 100, LOCATIONS["central"], feedback_loss, *inside, copies=further)
     assert_equal(batch.played(), 0, expected)
     assert expected["ticks_concealed"] < expected["ticks_played"]
