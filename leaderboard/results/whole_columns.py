@@ -22,7 +22,7 @@ AFTER_SENDER = CALL._replace(
     anchors=None,
     drawn=("CALL-PLAIN", "CALL-PAPERS", "CALL-LEARNED"),
     footnote=f"{CALL.footnote} Video on time, utility and delivered: over bottleneck and path together, from capture to arrival. Taken: "
-    "share of what all flows deliver, beyond an equal one.",
+    "share of what all flows deliver, beyond an equal one. Utility, transit and queueing count the delay of the path too.",
 )  # fmt: skip
 """Calls over paths behind a sender, ranked by R of the audio."""
 
