@@ -82,8 +82,10 @@ def all_participants(
     if oracles:
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
     others: dict[str, Participant] = {**systems, **agents}
-    if not suite.envs and (own := sorted(name for name, one in agents.items() if not isinstance(one, System))):
-        raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with {' and '.join(suite.controls)}")
+    rules = {name for name, one in agents.items() if suite.columns.takes_agents and isinstance(one, System)}
+    if not suite.envs and (own := sorted(agents.keys() - rules)):
+        allowed = " and ".join(f"a{'n' * (name[0] in 'aeiou')} {name}" for name in suite.controls)
+        raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with {allowed}")
     require_controls(suite, others)
     if train is None:
         return others
