@@ -68,7 +68,7 @@ class CallVectorEnv(PathsVectorEnv):
         self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
         setters = {control: in_place_of(control, CENTRAL) if rules[control] is None else rules[control] for control in controls_of(PATHS)}
         controls = tuple(control for control in setters if rules[control] is None)
-        super().__init__(num_envs, setters, controls, interval, **arguments)
+        super().__init__(num_envs, setters, controls, interval, False, **arguments)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:

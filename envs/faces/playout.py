@@ -43,7 +43,7 @@ class PlayoutVectorEnv(PathsVectorEnv):
         one_of("mechanism", mechanism, tuple(MECHANISMS))
         require_rule("path", path, Control.PATH)
         setters = {Control.PATH: path, Control.PLAYOUT: MECHANISMS[mechanism]}
-        super().__init__(num_envs, setters, (Control.PLAYOUT,), at_arrivals=True, **arguments)
+        super().__init__(num_envs, setters, (Control.PLAYOUT,), 1, True, **arguments)
 
 
 class PlayoutEnv(ScalarEnv):

@@ -37,7 +37,7 @@ class RelayVectorEnv(PathsVectorEnv):
     def __init__(self, num_envs: int = 1, playout: NamedTuple = PLAYOUT, interval: int = 10, **arguments: Any) -> None:
         require_rule("playout", playout, Control.PLAYOUT)
         setters = {Control.PATH: in_place_of(Control.PATH, CENTRAL), Control.PLAYOUT: playout}
-        super().__init__(num_envs, setters, (Control.PATH,), interval, **arguments)
+        super().__init__(num_envs, setters, (Control.PATH,), interval, False, **arguments)
 
 
 class RelayEnv(ScalarEnv):

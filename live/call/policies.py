@@ -97,7 +97,7 @@ def _playout(options: dict[str, Any], scenario: Scenario, **replaced: Any) -> Pa
     """Return the environment of Playout, whose path may have an agent's placeholder."""
     given = options | {"scenario": scenario} | replaced
     setters = {Control.PATH: given.pop("path"), Control.PLAYOUT: MECHANISMS[given.pop("mechanism")]}
-    return PathsVectorEnv(1, setters, (Control.PLAYOUT,), at_arrivals=True, **given)
+    return PathsVectorEnv(1, setters, (Control.PLAYOUT,), 1, True, **given)
 
 
 def _environment(env_id: str, options: dict[str, Any], scenario: Scenario) -> PathsVectorEnv:

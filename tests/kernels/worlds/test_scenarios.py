@@ -321,6 +321,6 @@ def test_a_training_or_an_evaluation_on_the_test_split_is_refused_before_any_wor
 
 @pytest.mark.parametrize(("name", "mode"), EVERY)
 def test_the_docs_name_every_stratum(name, mode):
-    docs = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text()
+    docs = (Path(__file__).parents[3] / "docs" / "worlds.md").read_text()
     recipe = Scenario(name, mode, 100).recipe
     assert [stratum for stratum in (*recipe.strata, *recipe.by_name) if f"`{stratum}`" not in docs] == []
