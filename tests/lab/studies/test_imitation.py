@@ -33,7 +33,7 @@ def test_a_decision_is_corrected_by_the_plan_where_the_student_is():
 
 
 def test_a_student_beats_one_that_never_changes_path():
-    receiver = load_system("GRD+EWMAH-tuned").playout
-    student = imitate(calls=40, turns=2, seed=0, receiver=receiver)
-    gain = np.subtract(*(corrected(policy, 60, seed=10**7, receiver=receiver).ratings for policy in (student, stay)))
+    playout = load_system("GRD+EWMAH-tuned").playout
+    student = imitate(calls=40, turns=2, seed=0, playout=playout)
+    gain = np.subtract(*(corrected(policy, 60, seed=10**7, playout=playout).ratings for policy in (student, stay)))
     assert gain.mean() > 1.96 * gain.std() / np.sqrt(60)
