@@ -24,6 +24,7 @@ GOLDEN = {
 }
 
 
+@pytest.mark.long
 def test_pettingzoo_takes_it():
     parallel_api_test(ParallelConference(seconds=6.0), num_cycles=40)
     parallel_seed_test(lambda: ParallelConference(seconds=6.0), num_cycles=15)

@@ -25,6 +25,8 @@ from vcgym.network.bottleneck.queue import allocate_queue, offer, require_limits
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink
 from vcgym.network.bottleneck.wireless import OUTAGES
 
+pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
+
 FORWARD = constant(1.2e6)
 
 

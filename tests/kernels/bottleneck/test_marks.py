@@ -18,6 +18,8 @@ from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, is_marked, o
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.jit import kernel
 
+pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
+
 
 @kernel
 def offer_each(queue, capacity, times_us, sizes_bytes, departs_us, marked):

@@ -92,6 +92,7 @@ tests.fitted(Dnn(epochs=6, batch_size=256), tests.made_rows(noise_ms=20.0), site
 """
 
 
+@pytest.mark.long
 def test_killed_twice_and_resumed_gives_the_same_weights(tmp_path):
     search = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
     for kill_at in (3, 2):

@@ -20,6 +20,8 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.linear import Linear
 from vcgym.predictors.mlp import random_network
 
+pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
+
 FIVE = VCRoute(topk=TopK(choice=Choice.BEST_FIVE), predictor=random_network(0))
 PACKETS = 900
 

@@ -15,6 +15,8 @@ from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Timeline
 
+pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
+
 HISTORY = np.array([[300e3, 50e3, 4e6]])
 
 

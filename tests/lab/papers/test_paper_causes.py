@@ -19,6 +19,8 @@ from lab.papers.verdicts import VERDICTS, verdict_row
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
 
+pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
+
 EXACT = Estimate(5.0, 5.0, 5.0)
 
 

@@ -15,6 +15,8 @@ from vcgym.baselines.schedulers.sbpn import Discard, Overflow, Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 
+pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
+
 PACKETS = 4000
 # Kind of world, and what differs in it: lost reports, silences long enough for TFRC's timer.
 RATE_WORLDS = [("steps", {}), ("cellular", {"report_loss": 0.2}), ("cubic", {}), ("wifi", {"works_ms": 3000.0, "outage_ms": (1e3, 4e3)})]
