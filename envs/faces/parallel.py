@@ -104,7 +104,7 @@ class _TwoAgents(PathsVectorEnv):
 
     def __init__(self, interval: int, mechanism: str, **arguments: Any) -> None:
         setters = {Control.PATH: in_place_of(Control.PATH, CENTRAL), Control.PLAYOUT: MECHANISMS[mechanism]}
-        super().__init__(1, setters, tuple(setters), interval, autoreset_mode=AutoresetMode.DISABLED, **arguments)
+        super().__init__(1, setters, tuple(setters), interval, False, autoreset_mode=AutoresetMode.DISABLED, **arguments)
         agent = next(group for group in grouped(type(self), arguments) if isinstance(group, CallAgentSettings))
         self.receiver = Observer(self.batch, agent, at_arrivals=True)
         parts = spaces.Dict(self.receiver.records()) if agent.observation == "records" else self.receiver.layout.space
