@@ -84,7 +84,7 @@ def all_participants(
     others: dict[str, Participant] = {**systems, **agents}
     rules = {name for name, one in agents.items() if suite.columns.takes_agents and isinstance(one, System)}
     if not suite.envs and (own := sorted(agents.keys() - rules)):
-        allowed = " and ".join(f"a{'n' * (name[0] in 'aeiou')} {name}" for name in suite.controls)
+        allowed = " and ".join(suite.controls)
         raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with {allowed}")
     require_controls(suite, others)
     if train is None:
