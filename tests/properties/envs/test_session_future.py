@@ -15,8 +15,6 @@ from vcgym.network.scenarios.paths import leo
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.mlp import random_network
 
-pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
-
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
 PACKETS = 720
 _MEASURED = functools.cache(leo.measured)
