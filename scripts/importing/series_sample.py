@@ -1,4 +1,4 @@
-"""Write data/cicv5g.csv.gz and data/starlink_pings.csv.gz with their cards: measured series that may ship, from copies below a data root."""
+"""Write the measured series that ship, data/cicv5g.csv.gz and data/starlink_pings.csv.gz with cards, from copies below a data root."""
 
 import gzip
 import hashlib
@@ -18,9 +18,9 @@ def write_drives(source: Path, path: Path) -> None:
     if not files:
         raise DataError(source / "cicv5g_rtt", f"number of files *{ENDING}", 0, "22")
     description = (
-        "Round trips vehicle - network - vehicle over two 5G networks, n8 (private) and n78 (public), on drives in a city (urban) and where "
-        "n8 leaves its coverage (weak), at 20 and 30 km/h. Changed: of each drive the send time since its first probe and the round trip, "
-        "all drives in one file. A probe that did not return has no row"
+        "Round trips vehicle - network - vehicle over two 5G networks, n8 (private) and n78 (public), on drives in a city (urban) and "
+        "where n8 leaves its coverage (weak), at 20 and 30 km/h. Changed: of each drive the send time since its "
+        "first probe and the round trip, all drives in one file. A probe that did not return has no row"
     )
     origin = (
         "CICV5G: 5G communication delay dataset for cloud-based vehicle planning and control, Zenodo 10.5281/zenodo.17475688 (2025), "
@@ -32,8 +32,9 @@ def write_drives(source: Path, path: Path) -> None:
 def write_pings(source: Path, path: Path) -> None:
     """Write the two series of folder leo_ping_10ms that were probed one ping after another."""
     description = (
-        "Pings to the operator's gateway over two satellite accesses, Lagos (by links between satellites) and Seattle (without). Changed: the "
-        "first 27,000 pings of each; the time of sending in place of that of the reply, for a lost ping halfway between its neighbours"
+        "Pings to the operator's gateway over two satellite accesses, Lagos (by links between satellites) and Seattle (without). "
+        "Changed: the first 27,000 pings of each; the time of sending in place of that of the reply, for a lost "
+        "ping halfway between its neighbours"
     )
     origin = (
         "https://github.com/clarkzjw/mmsys24-starlink-livestreaming-data, commit bcf33b9a, src/latency/isl-ping-gw-lagos-* and "

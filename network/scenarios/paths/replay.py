@@ -85,7 +85,7 @@ class Replay(Recipe):
             DataError: a trace is too short, between its gaps, for a call of the split plus its history.
         """
         names = list(self.measured.pairs)
-        chosen = names if split == ALL or not self.split_by_pair else split_by_hash(names)[split]
+        chosen = names if split == ALL or not self.split_by_pair else self.split_pairs(names)[split]
         for pair in chosen:
             self._starts(split, names.index(pair))
         return chosen
@@ -94,6 +94,10 @@ class Replay(Recipe):
     def split_by_pair(self) -> bool:
         """Return True if there are enough pairs to split them; otherwise each trace is split in time."""
         return len(self.measured.pairs) >= MIN_SPLIT_PAIRS
+
+    def split_pairs(self, names: list[str]) -> dict[str, list[str]]:
+        """Return the pairs of each split, if they are split by pair."""
+        return split_by_hash(names)
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""

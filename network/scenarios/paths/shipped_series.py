@@ -13,7 +13,6 @@ network. A drive too short for history and call is left out. The satellite serie
 
 import functools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ import numpy as np
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.paths.replay import Measured, Replay, as_slots
 from vcgym.network.scenarios.recipe import Settings
-from vcgym.network.scenarios.splits import ALL
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.catalogue import shipped
@@ -56,7 +54,6 @@ class Drives(Replay):
     def measure(self) -> Measured:
         """Read the drives that are long enough for a call."""
         whole = {name.removeprefix(f"{self.road}_"): one for name, one in read_series(DRIVES).items() if name.startswith(self.road)}
-        longest_us = max(int(one.sent_us[-1]) for one in whole.values())
         needed_us = _HISTORY_US + self.settings.packets * SLOT_US
         drives = {name: one for name, one in whole.items() if one.sent_us[-1] >= needed_us}
         pairs = {
@@ -65,25 +62,17 @@ class Drives(Replay):
             for b in drives
             if _network(a) != _network(b) and self._split_of(a) == self._split_of(b)
         }
-        if not pairs:
-            allowed = f"at most {(longest_us - _HISTORY_US) // SLOT_US}, as long as a drive on this road"
-            raise DataError(f"scenario 5g-{self.road}", "packets", self.settings.packets, allowed)
+        if {self._split_of(pair) for pair in pairs} != set(SPLITS_OF_DRIVES[self.road].values()):
+            raise DataError(f"scenario 5g-{self.road}", "packets", self.settings.packets, "fewer: a drive of each split must be longer")
         return as_slots(pairs, PATHS)._replace(card=self.cards()[0].sha256)
 
     def cards(self) -> list[Card]:
         """Return the card of the file."""
         return [next(iter(read_series(DRIVES).values())).card]
 
-    def pairs(self, split: str) -> list[str]:
-        """Return the names of the pairs of a split.
-
-        Raises:
-            DataError: none is long enough.
-        """
-        chosen = [pair for pair in self.measured.pairs if split in (ALL, self._split_of(pair))]
-        if not chosen:
-            raise DataError(f"scenario 5g-{self.road}", "packets", self.settings.packets, f"fewer, as long as a drive of split {split}")
-        return chosen
+    def split_pairs(self, names: list[str]) -> dict[str, list[str]]:
+        """Return the pairs of each split, as declared."""
+        return {split: [name for name in names if self._split_of(name) == split] for split in SPLITS_OF_DRIVES[self.road].values()}
 
     @property
     def split_by_pair(self) -> bool:
@@ -98,7 +87,7 @@ class Drives(Replay):
 class Pings(Replay):
     """Two satellite accesses as two paths; the pair `lagos-seattle` has Lagos as its direct path.
 
-    Stratum `satellite`, by name, has a board of its own: a probe every 0.2 s is another kind of measurement, and the two places are far apart.
+    Stratum `satellite`, by name, has a board of its own: probes are rarer than on the drives, and the two places far apart.
     """
 
     by_name = (SATELLITE,)
