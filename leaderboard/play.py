@@ -40,7 +40,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    policy: Any, suite: str | Suite = "quick-v2", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1
+    policy: Any, suite: str | Suite = "quick-v3", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1
 ) -> dict[str, Evaluated]:  # fmt: skip
     """Play your own policy and the best tuned rules on a suite, and return the policy's result on each board.
 
@@ -68,7 +68,7 @@ def evaluate(
 
 
 def play(
-    *systems: str, suite: str | Suite = "quick-v2", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
+    *systems: str, suite: str | Suite = "quick-v3", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
     threads: int = 1, workers: int = 0,
 ) -> pa.Table:  # fmt: skip
     """Play systems on the worlds of a suite and return their result rows, one per system and world.

@@ -5,7 +5,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from board import in_words, kept_board
+from board import in_words, kept_boards
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -132,7 +132,7 @@ def _save(draw: Any, name: str, corner: str = "upper right") -> None:
 
 def main() -> None:
     """Draw all pictures."""
-    leads(kept_board())
+    leads(kept_boards()[0])
     for name, arguments in RENDERED.items():
         rendered(name, *arguments)
     conference(20, 3)

@@ -1,4 +1,4 @@
-"""Write data/hindsight.parquet, the oracle with score 100 on the worlds of quick-v2: ``python -m lab.shipped.hindsight``."""
+"""Write data/hindsight.parquet, the oracle with score 100 on the worlds of quick-v3: ``python -m lab.shipped.hindsight``."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from vcgym.leaderboard.results import files as results
 from vcgym.network.traces.cards import card_path
 from vcgym.network.traces.plain_file import replace_file
 
-SUITE = "quick-v2"
+SUITE = "quick-v3"
 FOLDER = Path("outputs/hindsight")
 THREADS = 2
 

@@ -25,7 +25,7 @@ class LeaderboardConfig(Config):
             rmcat-v0, or of suite rmcat-v1, or with suite conference-v0 on the dumbbell; swaps: say which control explains the difference of
             two `systems`, by taking one control at a time from the other.
         list: only print the systems that play the suite, with their rules, parameters and sources.
-        suite: quick-v2, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
+        suite: quick-v3, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
             rmcat-v0, rmcat-v1; whole-v0; conference-v0; or replay, rate-replay for your own traces, fitted for a scenario file fitted to
             them. See docs/rank.md.
         traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
@@ -52,7 +52,7 @@ class LeaderboardConfig(Config):
 
     do: Literal["run", "add", "verify", "page", "fairness", "courses", "swaps"] = "run"
     list: Literal["systems"] | None = None
-    suite: str = "quick-v2"
+    suite: str = "quick-v3"
     traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
     split: Literal["test", "all"] = "test"
@@ -64,8 +64,8 @@ class LeaderboardConfig(Config):
     agent_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     agent: str | None = None
     data: DataConfig = Field(default_factory=DataConfig)
-    folder: AbsolutePath = Path("outputs/leaderboard/quick-v2")
-    board: AbsolutePath = Path("outputs/leaderboard/quick-v2")
+    folder: AbsolutePath = Path("outputs/leaderboard/quick-v3")
+    board: AbsolutePath = Path("outputs/leaderboard/quick-v3")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     workers: Annotated[int, Field(ge=0, le=1024)] = 0
     ray: RayConfig = Field(default_factory=RayConfig)

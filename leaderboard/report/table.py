@@ -22,10 +22,14 @@ _WIDE = 116  # columns of a terminal that shows every heading; a narrower one sh
 
 
 def print_summary(boards: Sequence[Board], console: Console) -> None:
-    """Print the headline of the first board, agents by kind of world, and its representative systems; the file has the rest."""
-    first = boards[0]
-    headings, rows = _few_headings(first), _few_rows(first)
-    shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in ("system", "rank") or " above\n" in name]
+    """Print the headline of the first board, agents by kind of world, and its representative systems; the file has the rest.
+
+    If the suite has other modes, the table has a column for each of them (`modes_table`).
+    """
+    first, others = boards[0], _other_modes(boards)
+    headings, rows = modes_table(boards) if others else (_few_headings(first), _few_rows(first))
+    narrow = headings[:1] + headings[2:-1] if others else [name for name in headings if name in ("system", "rank") or " above\n" in name]
+    shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in narrow]
     table = Table(
         title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0, show_edge=False, pad_edge=False
     )  # fmt: skip
@@ -39,6 +43,29 @@ def print_summary(boards: Sequence[Board], console: Console) -> None:
     for sentence in (*headline(first), *of_kinds(first)):
         console.print(sentence, highlight=False, markup=False)
     console.print(f"{first.columns.primary.label}: {first.columns.primary.about} Brackets: 95 % intervals.", highlight=False, markup=False)
+
+
+def modes_table(boards: Sequence[Board]) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of the representative systems of the first board with their differences in each mode of the suite.
+
+    The columns are the system, the difference to the best published system of the first board, the difference to the tuned reference of
+    each board, and the rank on the first board.
+    """
+    first, label = boards[0], boards[0].columns.primary.label
+    shown = [first, *_other_modes(boards)]
+    beside = [(first.published, first.mode), *((board.bar.system, board.mode) for board in shown)]
+    lines = [{line.standing.system: line for line in board.lines} for board in shown]
+    rows = []
+    for line in few(first):
+        of_boards = [found[line.standing.system].value.to_bar for found in lines]
+        found = zip((first, *shown), (line.value.to_published, *of_boards), strict=True)
+        rows.append([line.standing.system, *(change(board, one) if one else "" for board, one in found), line.rank])
+    return ["system", *(f"{label} above\n{name}\n{mode} [95 %]" for name, mode in beside), "rank"], rows
+
+
+def _other_modes(boards: Sequence[Board]) -> list[Board]:
+    """Return the boards of other modes that have a tuned reference, without those of a stratum by itself; two fit a line."""
+    return [board for board in boards[1:] if "-" not in board.mode and board.bar.system][:2]
 
 
 def markdown(boards: Iterable[Board]) -> str:

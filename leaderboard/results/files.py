@@ -60,7 +60,7 @@ RESULTS = results_of(CALL)
 """`results.parquet` of calls over paths."""
 
 HINDSIGHT = "hindsight.parquet"
-"""Shipped rows of the oracle with anchored score 100 on the worlds of quick-v2 (`lab.shipped.hindsight`)."""
+"""Shipped rows of the oracle with anchored score 100 on the worlds of quick-v3 (`lab.shipped.hindsight`)."""
 
 DELAY_CDF = layout_of(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
@@ -181,12 +181,17 @@ def read_with_oracles(folder: Path) -> pa.Table:
     made = read(RESULTS, oracles if oracles.is_file() else shipped() / HINDSIGHT)
     worlds = set(_worlds(played)) if "packets" in played.column_names else set()
     found = made.filter(pa.array([world in worlds for world in _worlds(made)], pa.bool_()))
-    return pa.concat_tables([played, found], promote_options="default") if found.num_rows else played
+    if not found.num_rows:
+        return played
+    for name in ("suite", "suite_version"):  # suites may share worlds
+        of_run = pa.repeat(played[name][0], found.num_rows)
+        found = found.set_column(found.column_names.index(name), found.schema.field(name), of_run)
+    return pa.concat_tables([played, found], promote_options="default")
 
 
 def _worlds(rows: pa.Table) -> list[tuple[Any, ...]]:
-    """Return the world key of each row: suite, version, data card and world."""
-    return list(zip(*(rows[name].to_pylist() for name in (*WORLD, "suite", "suite_version", "card", "packets")), strict=True))
+    """Return the world key of each row: the world, its data card and its length."""
+    return list(zip(*(rows[name].to_pylist() for name in (*WORLD, "card", "packets")), strict=True))
 
 
 def _refuse_other_columns(found: Iterable[str], wanted: list[str], location: str) -> None:

@@ -44,7 +44,7 @@ def test_every_file_is_a_system():
 
 
 def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
-    suite = SUITES["quick-v2"]
+    suite = SUITES["quick-v3"]
     assert set(systems_of(suite)) == set(suite.systems) and set(systems_of(suite, ["all"])) == set(systems_of(SUITES["first"]))
 
 
@@ -57,7 +57,7 @@ def test_the_commands_that_are_said_to_rank_a_new_system_rank_it(page, tmp_path,
     assert promised
     for command in promised:
         names = re.search(r"systems=\[(.+)\]", command)
-        assert "MY-WM" in systems_of(SUITES["quick-v2"], names[1].split(",") if names else None), command
+        assert "MY-WM" in systems_of(SUITES["quick-v3"], names[1].split(",") if names else None), command
 
 
 @pytest.mark.parametrize("suite", ["first", "rate-v0", "order-v0", "calls-v0", "conference-v0"])

@@ -18,8 +18,13 @@ SPEC.loader.exec_module(pages)
 
 
 @pytest.fixture(scope="module")
-def board():
-    return pages.kept_board()
+def boards():
+    return pages.kept_boards()
+
+
+@pytest.fixture(scope="module")
+def board(boards):
+    return boards[0]
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +36,18 @@ def read(name):
     return (HOME / name).read_text(encoding="utf-8")
 
 
-def test_the_table_and_the_sentences_are_those_of_the_report(board):
-    written = pages.blocks(board)
+def test_the_table_and_the_sentences_are_those_of_the_report(boards):
+    written = pages.blocks(boards)
     assert set(written) == {"README.md", RESULTS}
     for name, block in written.items():
         assert f"{pages.BEGIN}\n{block}\n{pages.END}" in read(name), f"{name}: run python docs/site/board.py"
 
 
-def test_the_short_table_has_the_references_and_the_last_system_in_words(board):
-    rows = [row.split(" | ")[0].removeprefix("| ") for row in pages.short_table(board).splitlines()[2:]]
+def test_the_short_table_has_the_references_and_the_last_system_in_words(boards, board):
+    headings, _, *lines = pages.short_table(boards).splitlines()
+    rows = [row.split(" | ")[0].removeprefix("| ") for row in lines]
+    assert [board.mode for board in boards] == ["correlated", "paper", "replay"]
+    assert all(f"{one.mode}: above {pages.in_words(one.bar.system)}" in headings for one in boards)
     expected = [board.lines[0].standing.system, board.published, board.bar.system, "PPO", board.lines[-1].standing.system]
     assert len(rows) <= 10 and {pages.in_words(name) for name in expected} <= set(rows)
     assert pages.in_words("GRD+EWMA-tuned") == "greedy / EWMA, tuned" and pages.in_words("MY-WM") == "MY-WM"
@@ -67,7 +75,7 @@ def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table
 
 
 def test_the_table_of_all_systems_in_the_results_is_that_of_the_kept_rows(board):
-    section = read(RESULTS).partition("## Suite quick-v2, mode correlated")[2].partition("\n## ")[0]
+    section = read(RESULTS).partition("## Suite quick-v3, mode correlated")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ((?:tied )?[-\d]+ \| \S+ \| \w+ \| [\d.]+ \[[\d.]+, [\d.]+\]) \|", section, re.MULTILINE)
     primary = board.columns.primary
     ends = [tuple(format_value(primary, end) for end in line.estimate(primary)) for line in board.lines]
