@@ -16,8 +16,8 @@ from vcgym.envs.conference.picture import RENDER, draw_conference
 from vcgym.envs.conference.reward import AggregateUtility
 from vcgym.envs.conference.session import ConferenceSession
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
+from vcgym.network.kernels.ranges import require_whole
 
 
 class ConferenceBatch(Together):

@@ -16,8 +16,8 @@ from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
-from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.effects import Requests
+from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.kernels.ranges import one_of

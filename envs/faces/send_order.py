@@ -18,8 +18,8 @@ from vcgym.envs.call.features.sender.records import ITEM_WIDTH, show_queue
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import OnTime
-from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.effects import PacketChoice
+from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv

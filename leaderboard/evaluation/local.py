@@ -1,6 +1,7 @@
 """Local agents: a user's own policy is matched to a suite and tried once on each scenario before any call is played."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from vcgym.agents.config.env import EnvConfig
@@ -9,11 +10,12 @@ from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, LocalAgent
 from vcgym.leaderboard.evaluation.suites import Suite
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
 
 FORMS = ("relative", "discrete", "continuous")
-_CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads", "max_episode_steps", "seconds", "send_queue", "uplink"}
+_CHOSEN = {one.name for one in fields(WorldSettings)} | {"threads", "max_episode_steps", "seconds", "send_queue", "uplink"}
 
 
 def env_of(suite: Suite) -> str:

@@ -28,7 +28,8 @@ from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
-from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.case_metrics import jain
 from vcgym.leaderboard.statistics.student import interval

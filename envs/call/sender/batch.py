@@ -12,6 +12,7 @@ from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
+from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
 from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, Tables
 from vcgym.envs.call.stages import Stages
@@ -27,9 +28,6 @@ from vcgym.network.bottleneck.sources import Series
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
 from vcgym.network.kernels.jit import kernel
-
-PACING = 2.5  # pacing factor of libwebrtc
-BY_PACKET = 0.0  # opportunities spaced by the mean packet size at the target: CCID 3
 
 
 class SendingTotals(NamedTuple):

@@ -13,6 +13,9 @@ from vcgym.envs.call.paths.routing import NoSender
 from vcgym.envs.call.sender.state import SENDER
 from vcgym.network.kernels.ranges import one_of
 
+PACING = 2.5  # pacing factor of libwebrtc
+BY_PACKET = 0.0  # opportunities spaced by the mean packet size at the target: CCID 3
+
 
 class SenderStages(Protocol):
     """The stages before the paths of a batch of calls: `NoUplink`, or `vcgym.envs.call.sender.uplink.UplinkBatch`.

@@ -16,9 +16,10 @@ from vcgym.envs.call.features.sender.remote import observe_remote, remote_featur
 from vcgym.envs.call.features.sender.remote_records import show_remote_feedback
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.paths.feed import clear_commands
-from vcgym.envs.call.sender.batch import PACING, PlayedFlow, SendingBatch
+from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
+from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.onto_paths import COMMANDED, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO

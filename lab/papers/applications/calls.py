@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from lab.papers.applications.experiments import COMPETES_S, SECONDS, Cell, beside_of, link_of, rule_of
 from vcgym.baselines.rate.profile import APPLICATIONS
 from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.envs.call.sender.batch import PACING, SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.network.kernels import rng
 
 REPEATS = 10  # S3 has 3 to 5

@@ -17,8 +17,9 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.scenarios.paths.linked import Linked
-from vcgym.network.scenarios.recipe import Recipe, Settings
+from vcgym.network.scenarios.recipe import Recipe
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.links import BURSTS
 from vcgym.network.worlds.quantiles import PROBABILITIES, TABLE_POINTS, draw_row, normal_table
 from vcgym.network.worlds.world import (
@@ -56,7 +57,7 @@ class AssumedRecipe(Recipe):
 
     modes = ("paper",)
 
-    def __init__(self, settings: Settings, about: str, assumed: Assumptions) -> None:
+    def __init__(self, settings: WorldSettings, about: str, assumed: Assumptions) -> None:
         self.assumed, self._about, self._packets = assumed, about, settings.packets
         self._plain = plain(about, settings.packets).recipe
         self.strata, self.layout = self._plain.strata, self._plain.layout
