@@ -194,3 +194,19 @@ def test_importing_the_environments_loads_no_learning_library(tmp_path: Path) ->
     question = "import sys, vcgym.envs; print(sorted({'torch', 'ray', 'mlflow', 'hydra'} & set(sys.modules)))"
     answer = run(sys.executable, "-c", question, cwd=tmp_path)
     assert answer.stdout.strip() == "[]", answer.stderr
+
+
+def test_a_call_without_an_uplink_loads_no_rate_controller_conference_or_live_module(tmp_path: Path) -> None:
+    question = """
+import sys
+import gymnasium
+import vcgym.envs
+
+env = gymnasium.make("vcgym/Call-v0", scenario="table1", packets=20)
+env.reset(seed=1)
+env.step(env.action_space.sample())
+rooms = ("vcgym.baselines.rate", "vcgym.baselines.conference", "vcgym.envs.conference", "vcgym.network.overlay", "vcgym.live")
+print(sorted(name for name in sys.modules if name.startswith(rooms)))
+"""
+    answer = run(sys.executable, "-c", question, cwd=tmp_path)
+    assert answer.stdout.strip() == "[]", answer.stderr
