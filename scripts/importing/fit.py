@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.baselines.systems import load_system
 from vcgym.network.fitting.agreement import TOLERANCES, Agreement, compare, draw, held
 from vcgym.network.fitting.traces import JitterPath, Observed, fit_path, observed, scenario_of
@@ -106,7 +106,7 @@ def concealed_percent(delay_us: NDArray[np.int64]) -> float:
     """Return the per cent of ticks that `SYSTEM` conceals in one call over a series of delays in microseconds or LOST (slots,)."""
     packets = min(len(delay_us) - _HISTORY, _CALL_SLOTS)
     scenario = Scenario(partial(_Series, delay_us=delay_us), "replay", packets)
-    calls = Calls(scenario, [scenario.draw("train", 0)])
+    calls = TrainingCalls(scenario, [scenario.draw("train", 0)])
     system = load_system(SYSTEM)
     totals = calls.play(system.path, system.playout).totals()
     concealed = int(totals.ticks_concealed[0])

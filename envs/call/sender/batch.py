@@ -14,7 +14,7 @@ from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
-from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, Tables
+from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, SenderTables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.airtime import traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
@@ -129,7 +129,7 @@ class SendingBatch(Batch):
         links = 2 * sessions if reverse or second else sessions  # these bottlenecks follow the others
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)
-        self.tables = Tables(
+        self.tables = SenderTables(
             dumbbell,
             allocate_flight(sessions),
             allocate_departures(sessions if followed_by_paths else 0),

@@ -115,7 +115,7 @@ def _mixture(worst_ms: NDArray[np.float64], median_ms: NDArray[np.float64], shar
     return drawn[order][np.minimum(np.searchsorted(below, PROBABILITIES * below[-1]), len(drawn) - 1)]
 
 
-class Rows(NamedTuple):
+class InverseRows(NamedTuple):
     """Parameters and running state; first axis: session, second: link (last_delay_us: path)."""
 
     seed: NDArray[np.uint64]
@@ -205,7 +205,7 @@ class AssumedWorld(World):
         self.path_links, self.history_packets = path_links, assumed.history_packets
         persistence = math.exp(-SLOT_US / 1000.0 / assumed.tau_ms) if assumed.tau_ms > 0.0 else 0.0
         self.fixed = Fixed(persistence, int(assumed.series == "own"), assumed.clock_ppm, assumed.order == "fifo")
-        self.rows = Rows(
+        self.rows = InverseRows(
             np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64), np.zeros((sessions, links, TABLE_POINTS), np.float32),
             np.zeros((sessions, links, len(_GAUSSIANS) if persistence else 0), np.float32), np.zeros((sessions, links)),
             np.zeros((sessions, links), np.float32), np.zeros((sessions, self.paths), np.int32),
