@@ -1,6 +1,6 @@
 """Run a suite: play every system on every world, cell by cell, then write rows, files, ranks, table and page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -79,9 +79,9 @@ def run_suite(
     return publish(folder)
 
 
-def show(ranked: Sequence[Board], folder: Path, console: Console) -> None:
-    """Print a summary of a finished suite: the first system, its worlds, the user's agents, and the path of the page."""
-    print_summary(ranked, console)
+def show(ranked: Sequence[Board], folder: Path, console: Console, asked: Collection[str] = ()) -> None:
+    """Print a summary of a finished suite: the systems that the user has `asked` for, its worlds, own methods, and the path of the page."""
+    print_summary(ranked, console, asked)
     for line in (*measured_lines(folder), *left_out_lines(folder)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"All systems, strata and modes: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)
