@@ -21,7 +21,7 @@ from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample
 from vcgym.leaderboard.statistics.seeds import Entries, entries, methods, pooled
 
 
-class Profile(NamedTuple):
+class PerformanceProfile(NamedTuple):
     """Share of worlds in which a system exceeds each threshold, (T,), with the ends of its interval, (T,) each."""
 
     share: np.ndarray
@@ -93,7 +93,7 @@ def worlds_won(paired: Paired, metric: str, reference: str, better: int) -> dict
     return {name: _as_share(found) for name, found in _each(paired, metric, won, reference).items()}
 
 
-def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, Profile]:
+def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, PerformanceProfile]:
     """Return the performance profiles; a system with a profile above another's everywhere is better for any weights of worlds."""
     found, ranked = sample(paired, metric), entries(paired.systems)
     spread = resample(*found, lambda values: performance_profile(values, thresholds))
@@ -101,7 +101,7 @@ def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, P
     turned = Spread(spread.centre.T, spread.resampled.swapaxes(0, 1), spread.factor, student)
     spread = pooled(turned, ranked, found.values, found.sizes)
     low, high = (np.clip(end, 0.0, 1.0) for end in spread.interval())
-    return {system: Profile(spread.centre[s], low[s], high[s]) for s, system in enumerate(ranked.names)}
+    return {system: PerformanceProfile(spread.centre[s], low[s], high[s]) for s, system in enumerate(ranked.names)}
 
 
 def profile_curves(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, np.ndarray]:

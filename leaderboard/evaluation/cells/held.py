@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcgym.baselines.systems import load_system, system_names
-from vcgym.leaderboard.evaluation.cells.cells import FOLDER, MADE_BY, Cell, Found, Share, read
+from vcgym.leaderboard.evaluation.cells.cells import FOLDER, MADE_BY, Cell, CellContent, Share, read
 from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.leaderboard.kept import file_name, to_bytes
 from vcgym.network.traces.plain_file import read_json, replace_file
@@ -25,10 +25,10 @@ class Held(NamedTuple):
 
     name: str
     share: Share
-    found: Found
+    found: CellContent
 
 
-def hold(folder: Path, played: Sequence[tuple[Cell, Found]], never: Collection[str]) -> tuple[list[Held], list[str]]:
+def hold(folder: Path, played: Sequence[tuple[Cell, CellContent]], never: Collection[str]) -> tuple[list[Held], list[str]]:
     """Add what a run has played to the board in `folder`; return all that it holds now, and the systems whose cells no longer count.
 
     Args:
@@ -56,7 +56,7 @@ def hold(folder: Path, played: Sequence[tuple[Cell, Found]], never: Collection[s
     return fresh + earlier, sorted(others.keys() - whole.keys())
 
 
-def _file(folder: Path, cell: Cell, found: Found) -> str:
+def _file(folder: Path, cell: Cell, found: CellContent) -> str:
     """Return the file of a cell, relative to the folder of cells; write that of a local agent."""
     if not isinstance(cell.system, LocalAgent):
         return cell.file
