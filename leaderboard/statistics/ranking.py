@@ -91,8 +91,9 @@ def separated(
 ) -> Comparison:  # fmt: skip
     """Compare every system with every other, corrected for all comparisons.
 
-    The error of a method has the part of its seeds too (`seeds`). A difference in units of that error follows Student's law, and is tested
-    as the normal number of the same probability: so a method of two seeds is rarely told apart, and prevents no claim between others.
+    The error of a method has the part of its seeds too (`seeds`). A difference in units of that error is taken to follow Student's law with
+    the degrees of freedom of the seeds, and is tested as the normal number of the same probability: so a method of two seeds is hardly ever
+    told apart, and prevents no claim between others.
 
     Args:
         found: values of a metric for S systems.
@@ -110,15 +111,16 @@ def separated(
         return Comparison(beats, np.full(len(first), np.nan), np.nan)
     spread = resample(*found, lambda values: _centres_and_covariances(values, found, trim), rng_seed, resamples)
     floor = ROUNDING * max(1.0, float(np.abs(spread.centre[: len(found.values)]).max()))
-    difference, error, freedom = _differences(spread.centre, ranked, floor)
-    moved, errors, _ = _differences(spread.resampled, ranked, floor)
+    difference, error = _differences(spread.centre, ranked, floor)
+    moved, errors = _differences(spread.resampled, ranked, floor)
     # If two systems differ in only one or two worlds, a resample without them has zero difference with zero standard error. Without a
     # minimum, one such pair would prevent every claim on the board. data/coverage.json has the rate of false claims with these minima.
     min_error = MIN_ERROR_OF_FEW if found.sizes.min() < FEW else MIN_ERROR
     moves = better * (moved - difference[:, None]) / np.maximum(errors, min_error * error[:, None])
     moves = np.stack([moves, -moves])  # each pair makes two claims, one per direction
     excess = np.stack([difference, -difference]) * better / error
-    seeded = np.isfinite(freedom)
+    freedom = ranked.freedom[first] + ranked.freedom[second]
+    seeded = freedom > 0
     excess[:, seeded] = stats.norm.isf(stats.t.sf(excess[:, seeded], freedom[seeded]))
     open_claims, asked = np.ones(excess.shape, bool), np.nan
     while open_claims.any():
@@ -149,9 +151,8 @@ def _centres_and_covariances(values: np.ndarray, found: MetricSample, trim: floa
     return np.concatenate([trimmed_mean(values, trim), covariance.reshape(len(errors), -1).T])
 
 
-def _differences(both: np.ndarray, ranked: Entries, floor: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (E (E - 1) / 2, ...) the differences of each pair of entries, their standard errors, at least `floor`, and the degrees of
-    freedom of these, infinite without a method.
+def _differences(both: np.ndarray, ranked: Entries, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (E (E - 1) / 2, ...) the differences of each pair of entries, and their standard errors, at least `floor`.
 
     Args:
         both: (S + S * S, ...) centres of the systems, and the covariances of their errors; with a second axis, of resamples.
@@ -169,7 +170,4 @@ def _differences(both: np.ndarray, ranked: Entries, floor: float) -> tuple[np.nd
             centre = centre + ranked.draws(both.shape[1]) * np.sqrt(of_seeds)
     worlds = np.maximum(covariance[first, first] + covariance[second, second] - 2.0 * covariance[first, second], 0.0)
     variance = worlds + of_seeds[first] + of_seeds[second]
-    uncertain = (of_seeds.T**2 / ranked.freedom).T
-    uncertain = uncertain[first] + uncertain[second]
-    freedom = np.where(uncertain > 0.0, variance**2 / np.where(uncertain > 0.0, uncertain, 1.0), np.inf)
-    return centre[first] - centre[second], np.maximum(np.sqrt(variance), floor), freedom
+    return centre[first] - centre[second], np.maximum(np.sqrt(variance), floor)

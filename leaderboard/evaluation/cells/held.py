@@ -1,4 +1,4 @@
-"""What a board holds: for each system that was ever played on it, the files of its cells. So a later run of a few systems hides no other.
+"""Content of a board: the cells of each system that was ever played on it. So a later run of a few systems hides no other.
 
 `board.json` in the folder of results has them by system and share. An entry counts while its files exist and the worlds and the code that
 played them are today's; for a system of vcgym its own code too. Delete a name in the file to take the system off the board.

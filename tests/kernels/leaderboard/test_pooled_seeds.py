@@ -89,8 +89,8 @@ def test_methods_take_the_place_of_their_trainings_in_the_ranks(values):
 def test_seeds_that_differ_widen_the_interval_and_prevent_no_claim_between_others(values):
     others = {"rule": WORLDS, "worse": noisy(2, 0.2) - 2.0}
     for apart, told in ((0.0, True), (6.0, False)):
-        two = {f"mine seed {s}": noisy(20 + s, 0.2) + 2.0 + apart * (s - 0.5) for s in range(2)}
-        paired = pair_worlds(table(others | two))
+        four = {f"mine seed {s}": noisy(20 + s, 0.2) + 2.0 + apart * (s % 2 - 0.5) for s in range(4)}
+        paired = pair_worlds(table(others | four))
         difference, standings = differences(paired, "r", "rule")["mine"], {one.system: one for one in rank(paired, "r")}
         assert (difference.low > 0.0) == told
         assert (standings["mine"].rank_high == 1) == told
