@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from vcgym.envs.faces.vector.checks import is_number, require_number, require_whole
 from vcgym.envs.faces.vector.episodes import OBSERVATIONS
@@ -32,14 +32,14 @@ class WorldSettings:
     """
 
     scenario: str | RecipeMaker | Scenario = "wonderproxy"
-    mode: str = "correlated"
+    mode: Literal["correlated", "paper", "replay"] = "correlated"
     split: str = "train"
     packets: int = 6000
     data: str | None = None
-    burst: str = "worst"
+    burst: Literal["worst", "median"] = "worst"
     tau_ms: float = TAU_MS
     traces: str | Sequence[str] | None = None
-    offsets: str = "own"
+    offsets: Literal["own", "common"] = "own"
     direct: str | None = None
 
     def make(self) -> Scenario:
@@ -112,7 +112,7 @@ class LocationSettings:
         probe_rate: probes per second on each idle path, >= 0.
     """
 
-    location: str = "central"
+    location: Literal["sender", "central", "receiver"] = "central"
     feedback_loss: float = 0.0
     probe_rate: float = 1.0
 
@@ -135,7 +135,7 @@ class AgentSettings:
 
     reward: Any = "emodel"
     observation: str = "features"
-    action: str = "discrete"
+    action: Literal["discrete", "continuous", "exact", "relative"] = "discrete"
     threads: int = 1
 
     def __post_init__(self) -> None:
