@@ -1,4 +1,4 @@
-"""What a user typed, checked against the sources of the command's config before anything heavy is imported.
+"""Check of what a user typed against the sources of the command's config, before anything heavy is imported.
 
 Names of keys, forms, types, ranges, choices, names of systems and environments, and files are checked here; what depends on several keys is
 checked when the config is built. Whatever only hydra can read (interpolations, sweeps by functions, mappings) is left to it.

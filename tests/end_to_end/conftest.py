@@ -1,4 +1,4 @@
-"""Whole commands in processes of their own, trainings and boards: all but the start of each command and its refusals carry the mark `long`."""
+"""Whole commands in processes of their own, trainings and boards: all but the start and the refusals of commands carry the mark `long`."""
 
 from pathlib import Path
 
