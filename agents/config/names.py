@@ -69,15 +69,17 @@ def _policy(name: str) -> str:
 
 
 def _agent(name: str) -> str:
-    if name.endswith((".zip", ".onnx")):
+    if Path(name).expanduser().is_dir():
+        return name
+    if name.endswith((".zip", ".onnx")) or "/" in name:
         if not Path(name).is_file():
-            raise _refuse("a file that exists")
+            raise _refuse("a file or folder that exists")
         if name.endswith(".zip") and not zipfile.is_zipfile(name):
             raise _refuse("a zip that model.save() of Stable-Baselines3 wrote; this file is no zip")
         return name
     module, _, wanted = name.partition(":")
     if not module or not wanted:
-        raise _refuse("module:name, or a .zip that Stable-Baselines3 has saved")
+        raise _refuse("module:name, a .zip that Stable-Baselines3 has saved, an .onnx, or a folder of vcgym train")
     top = module.partition(".")[0]
     found = PathFinder.find_spec(top, [os.getcwd()]) or find_spec(top)
     if found is None:
@@ -118,4 +120,4 @@ SystemName = Annotated[str, AfterValidator(_system)]
 PolicyName = Annotated[str, AfterValidator(_policy)]
 """Name of a system, or a folder."""
 AgentName = Annotated[str, AfterValidator(_agent)]
-"""Your own agent: module:name, a .zip or an .onnx."""
+"""Your own method: module:name, a .zip, an .onnx or a folder."""

@@ -90,11 +90,12 @@ def _next_value(left: Iterator[str]) -> str:
 
 
 def _named(key: str, keys: Sequence[Key], groups: Any) -> list[Key]:
-    """Return the keys of a name, of each choice of a config; none if any name is allowed there."""
+    """Return the declared keys of a name, one for each choice of a config; none if any name is allowed there."""
     if found := [one for one in keys if one.name == key]:
         return found
-    is_open = any(one.name.endswith(".KEY") and key.startswith(one.name[:-3]) for one in keys)
-    if is_open or any(key.startswith(f"{group}.") and not any(one.name.startswith(f"{group}.") for one in keys) for group in groups):
+    if below := [one for one in keys if one.name.endswith(".KEY") and key.startswith(one.name[:-3])]:
+        return [one for one in below if "." not in key[len(one.name) - 3 :]]
+    if any(key.startswith(f"{group}.") and not any(one.name.startswith(f"{group}.") for one in keys) for group in groups):
         return []
     raise ValueError(f"{key} is no key of this command; --help lists those that are")
 
@@ -103,7 +104,9 @@ def _check_value(key: str, text: str, declared: Sequence[Key], multirun: bool) -
     kinds = [_kind(one.tree, one.annotation) for one in declared if one.annotation is not None]
     if None in kinds or not kinds:
         return
-    for value in _values(text, multirun):
+    is_below = declared[0].name.endswith(".KEY")
+    for given in _values(text, multirun):
+        value = [given] if is_below and isinstance(given, str) else given  # one, in place of a list of one
         refused = [error for kind in kinds for error in [_refusal(kind, value, key)] if error]
         if len(refused) == len(kinds):
             raise ValueError(refused[0])

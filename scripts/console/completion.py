@@ -49,7 +49,7 @@ def _words(name: str, module: str, conf: str) -> list[str]:
     """Return the keys of a command, and each choice of those that have a few."""
     words = ["--help"]
     for key in keys_of(name, module, conf, deep=True):
-        if key.annotation is not None:
+        if not key.name.endswith(".KEY"):
             choices = re.findall(r"[\w.-]+", key.allowed) if re.fullmatch(r"[\w.-]+(?:, [\w.-]+)+", key.allowed) else []
             words += [f"{key.name}=", *(f"{key.name}={choice}" for choice in choices)]
     for group, names, _ in groups_of(name, conf):

@@ -30,7 +30,7 @@ class Key(NamedTuple):
         default: its default as text.
         meaning: what it means.
         tree: module that declares it.
-        annotation: its declared type; None: keys of any name stand below it.
+        annotation: its declared type, with `.KEY` that of each value below; None: anything.
     """
 
     name: str
@@ -108,7 +108,8 @@ def _keys(tree: ast.Module, node: ast.ClassDef, yaml_keys: dict[str, Any], prefi
                 yield from _keys(*one, below if isinstance(below, dict) else {}, f"{name}.", deep)
         elif inner or (is_open and deep):
             kind = inner[0][1] if inner else node
-            yield Key(f"{name}.KEY", f"keys of {kind.name}", "...", meaning or _doc(kind).split("\n")[0], tree, None)
+            value = field.annotation.slice.elts[1] if is_open and not inner else None
+            yield Key(f"{name}.KEY", f"keys of {kind.name}", "...", meaning or _doc(kind).split("\n")[0], tree, value)
         if deep or not inner:
             default = yaml_keys[field.target.id] if field.target.id in yaml_keys else _default(field.value)
             meaning = meaning or (_doc(node).split("\n")[0] if prefix else "")

@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from typing import get_args
 
 import gymnasium
 import pytest
 
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.config.names import SET_BY_VCGYM
+from vcgym.leaderboard.evaluation.config import SuiteName
+from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES
 from vcgym.scripts.console import arguments
 from vcgym.scripts.console.program import VCGYM
 from vcgym.scripts.console.usage import tree_of
@@ -41,9 +44,9 @@ ERRORS = [
     ("train env.options.action=relativ", "did you mean relative?"),
     ("leaderboard suite=papr-v0", "did you mean paper-v0?"),
     ("leaderboard systems=[DRT-WM,DRT-VM]", "did you mean DRT-WM?"),
-    ("leaderboard agent=my_ppo.zip", "agent is 'my_ppo.zip'; allowed: a file that exists"),
-    ("leaderboard agent=mine:atc", "agent is 'mine:atc'; allowed: mine:act, mine:np; did you mean mine:act?"),
-    ("leaderboard agent=text.zip", "this file is no zip"),
+    ("leaderboard agents.mine=my_ppo.zip", "agents.mine is 'my_ppo.zip'; allowed: a file or folder that exists"),
+    ("leaderboard agents.mine=[mine:act,mine:atc]", "agents.mine is 'mine:atc'; allowed: mine:act, mine:np; did you mean mine:act?"),
+    ("leaderboard agents.mine=text.zip", "this file is no zip"),
     ("evaluate", "agent is not given; type agent=..."),
     ("call wav=mine.py", "wav is 'mine.py'; allowed: a WAV file"),
 ]
@@ -71,7 +74,7 @@ def checked(*words):
         "train steps=1e6 seeds=[0,1,2] algorithm=sac algorithm.tau=0.01 algorithm.ent_coef=auto env.options.interval=50",
         "train -m algorithm.learning_rate=1e-3,1e-4 seeds=[0],[1] env=call,relay",
         "train --multirun steps=range(1,3) env.options.reward={_target_:mine.Reward} hydra.sweep.dir=x --cfg job",
-        "leaderboard train=null systems=[all] +agents.mine=folder agent_options={interval:50} traces=null",
+        "leaderboard train=null systems=[all] agents.mine=conf agent_options.mine={interval:50} agent_options.mine.interval=50 traces=null",
         "leaderboard train.algorithm.n_steps=64 ++train.steps=5 ~agent env@train.env=call folder=${board}",
         "data do=import format=csv format.time_column=1 output=x.csv.gz",
         "sweep train.env.id=mine:Mine-v0 learning_rate=[1e-4,1e-3] ray.address=auto",
@@ -87,6 +90,10 @@ def test_the_sources_name_the_arguments_of_each_environment(env_id):
     module, _, kind = gymnasium.registry[env_id].vector_entry_point.partition(":")
     found = arguments.arguments_of(tree_of(module), arguments.ast.parse(kind, mode="eval").body)
     assert found.keys() - SET_BY_VCGYM == env_defaults(env_id).keys()
+
+
+def test_the_names_of_the_suites_are_those_that_there_are():
+    assert set(get_args(SuiteName)) == {*SUITES, *REPLAYS}
 
 
 def test_a_multirun_checks_each_value():
