@@ -8,21 +8,35 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from vcgym.agents.config.base import AbsolutePath
+from vcgym.network.traces.refusal import faults, shown
 
-REFUSED = "refused"
-"""Type of the errors of these checks."""
+_REFUSED = "refused"  # type of the errors of these checks
 EVERY = "all"
 """In place of names of systems: all that fit."""
 SET_BY_VCGYM = frozenset(("num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"))
 """Arguments of an environment that a config cannot set: the pipeline sets them, or agents need their defaults."""
 
 
+def refusals(error: ValidationError, where: str = "") -> str:
+    """Return the faults that pydantic found, in one line; of a value that may have several types, what a check of this module says.
+
+    Args:
+        error: the validation error.
+        where: name of the validated field, if it is part of another document.
+    """
+    for one in error.errors(include_url=False):
+        if one["type"] == _REFUSED:
+            field = ".".join([*filter(None, [where]), *(str(part) for part in one["loc"] if "[" not in str(part))])
+            return f"{field} is {shown(one['input'])}; {one['msg']}"
+    return faults(error, where)
+
+
 def _refuse(allowed: str) -> PydanticCustomError:
-    return PydanticCustomError(REFUSED, "allowed: {allowed}", {"allowed": allowed})
+    return PydanticCustomError(_REFUSED, "allowed: {allowed}", {"allowed": allowed})
 
 
 def _existing(path: Path) -> Path:

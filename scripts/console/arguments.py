@@ -14,8 +14,7 @@ from typing import Any
 import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from vcgym.agents.config.names import REFUSED, SET_BY_VCGYM
-from vcgym.network.traces.refusal import faults, shown
+from vcgym.agents.config.names import SET_BY_VCGYM, refusals
 from vcgym.scripts.console.usage import FIRST_PARTY, Key, configs_of, fields_of, groups_of, keys_of, place_of, tree_of
 
 _LIGHT = ("builtins", "pathlib", "pydantic", "typing", "vcgym.agents.config.base", "vcgym.agents.config.names")
@@ -118,8 +117,7 @@ def _refusal(kind: Any, value: Any, key: str) -> str | None:
     try:
         TypeAdapter(kind, config=ConfigDict(strict=True)).validate_python(value)
     except ValidationError as error:
-        own = next((one for one in error.errors() if one["type"] == REFUSED), None)  # of a union, what our own check says
-        return f"{key} is {shown(own['input'] if isinstance(own['input'], str) else value)}; {own['msg']}" if own else faults(error, key)
+        return refusals(error, key)
     return None
 
 

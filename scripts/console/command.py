@@ -27,7 +27,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 
 from vcgym.agents.config.base import Config, DataConfig, RayConfig
-from vcgym.network.traces.refusal import faults
+from vcgym.agents.config.names import refusals
 from vcgym.scripts.console.program import VCGYM, Program
 from vcgym.scripts.console.usage import has_schema
 
@@ -138,9 +138,9 @@ def _text(error: BaseException) -> str:
     if isinstance(error, InstantiationException) and error.__cause__:
         key = re.search(r"full_key: (\S+)", str(error))
         where = key[1] if key else ""
-        return faults(error.__cause__, where) if isinstance(error.__cause__, ValidationError) else _text(error.__cause__)
+        return refusals(error.__cause__, where) if isinstance(error.__cause__, ValidationError) else _text(error.__cause__)
     if isinstance(error, ValidationError):
-        return faults(error)
+        return refusals(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'}: {error.strerror}"
     if isinstance(error, RecursionError | MemoryError):
