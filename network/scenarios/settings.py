@@ -47,7 +47,7 @@ class WorldSettings:
     """
 
     scenario: str | RecipeMaker = field(default="wonderproxy", metadata={_ELSEWHERE: True})
-    mode: Literal["correlated", "paper", "replay"] = "correlated"
+    mode: str = "correlated"
     packets: int = 6000
     data: str | None = field(default=None, metadata={_ELSEWHERE: True})
     burst: Literal["worst", "median"] = "worst"
