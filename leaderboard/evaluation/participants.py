@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from vcgym.agents.config.env import env_defaults
+from vcgym.agents.config.names import EVERY
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
@@ -28,8 +29,6 @@ AGENT, OF_SEED = "PPO", f"PPO{SEED}"
 """Names of the agents trained here: one alone, or by their seeds."""
 SENDER_ENVS = {RATE_ENV: "rate", ORDER_ENV: "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
-EVERY = "all"
-"""In place of names of systems: every one that fits the suite."""
 _TUNED_ON = {"rate-replay": "rate"}
 """Suite of traces of your own -> scenario on which the rules that it shows are tuned; a rule tuned on the traces is named by its file."""
 
