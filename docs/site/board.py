@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from vcgym.leaderboard.report.board import Board, board_of
 from vcgym.leaderboard.report.table import markdown_table, modes_table
 from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.words.names import few
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.files import read_with_oracles
 
@@ -67,7 +68,7 @@ def blocks(boards: Sequence[Board]) -> dict[str, str]:
 
 def short_table(boards: Sequence[Board]) -> str:
     """Return README's table: the first rows that the terminal shows and the last one, in words."""
-    _, rows = modes_table(boards)
+    _, rows = modes_table(boards, few(boards[0]))
     published, *bars = (in_words(name) for name in (boards[0].published, *(board.bar.system for board in boards)))
     headings = [f"above {published}", *(f"{board.mode}: above {bar}" for board, bar in zip(boards, bars, strict=True))]
     shown = [*rows[:BEST_ROWS], *rows[BEST_ROWS:][-1:]]

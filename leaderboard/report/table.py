@@ -1,14 +1,14 @@
 """The leaderboard as text: for a terminal with 80 or 120 columns, and as Markdown."""
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
-from vcgym.leaderboard.report.board import Board, Line, Stratum
+from vcgym.leaderboard.report.board import Board, Line, Stratum, with_seeds
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
 from vcgym.leaderboard.report.words.details import details
@@ -21,14 +21,16 @@ _TEXT = ("rank", "system", "kind")
 _WIDE = 116  # columns of a terminal that shows every heading; a narrower one shows differences and ranks
 
 
-def print_summary(boards: Sequence[Board], console: Console) -> None:
-    """Print the headline of the first board, agents by kind of world, and its representative systems; the file has the rest.
+def print_summary(boards: Sequence[Board], console: Console, asked: Collection[str] = ()) -> None:
+    """Print the headline of the first board, agents by kind of world, and a few systems (`few`); the file has the rest.
 
     If the suite has other modes, the table has a column for each of them (`modes_table`).
     """
     first, others = boards[0], _other_modes(boards)
-    headings, rows = modes_table(boards) if others else (_few_headings(first), _few_rows(first))
-    narrow = headings[:1] + headings[2:-1] if others else [name for name in headings if name in ("system", "rank") or " above\n" in name]
+    lines = few(first, asked)
+    headings, rows = modes_table(boards, lines) if others else (_few_headings(first), _few_rows(first, lines))
+    narrow = headings[:1] + headings[2:-1] if others else [name for name in headings if name in ("system", "rank") or " above
+" in name]
     shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in narrow]
     table = Table(
         title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0, show_edge=False, pad_edge=False
@@ -36,17 +38,19 @@ def print_summary(boards: Sequence[Board], console: Console) -> None:
     for i in shown:
         whole = headings[i] != "system"
         table.add_column(headings[i], justify="left" if headings[i] in _TEXT else "right", no_wrap=whole, overflow="fold")
-    for line, cells in zip(few(first), rows, strict=True):
+    for line, cells in zip(lines, rows, strict=True):
         table.add_row(*(cells[i].replace("[", r"\[") for i in shown), style="bold" if line.kind in AGENT_KINDS else None)
     console.print(table)
+    if more := len(first.lines) - len(lines):
+        console.print(f"{more} more system{'s' * (more > 1)} of this board: on the page and in the file named below.", highlight=False)
     console.print()
     for sentence in (*headline(first), *of_kinds(first)):
         console.print(sentence, highlight=False, markup=False)
     console.print(f"{first.columns.primary.label}: {first.columns.primary.about} Brackets: 95 % intervals.", highlight=False, markup=False)
 
 
-def modes_table(boards: Sequence[Board]) -> tuple[list[str], list[list[str]]]:
-    """Return headings and rows of the representative systems of the first board with their differences in each mode of the suite.
+def modes_table(boards: Sequence[Board], chosen: Iterable[Line]) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of chosen lines of the first board, with their differences in each mode of the suite.
 
     The columns are the system, the difference to the best published system of the first board, the difference to the tuned reference of
     each board, and the rank on the first board.
@@ -56,7 +60,7 @@ def modes_table(boards: Sequence[Board]) -> tuple[list[str], list[list[str]]]:
     beside = [(first.published, first.mode), *((board.bar.system, board.mode) for board in shown)]
     lines = [{line.standing.system: line for line in board.lines} for board in shown]
     rows = []
-    for line in few(first):
+    for line in chosen:
         of_boards = [found[line.standing.system].value.to_bar for found in lines]
         found = zip((first, *shown), (line.value.to_published, *of_boards), strict=True)
         rows.append([line.standing.system, *(change(board, one) if one else "" for board, one in found), line.rank])
@@ -91,7 +95,7 @@ def markdown(boards: Iterable[Board]) -> str:
 
 def few_table(board: Board) -> str:
     """Return the representative systems of a board as a Markdown table."""
-    return markdown_table(_few_headings(board), _few_rows(board))
+    return markdown_table(_few_headings(board), _few_rows(board, few(board)))
 
 
 def without_markup(text: str) -> str:
@@ -106,9 +110,9 @@ def _few_headings(board: Board) -> list[str]:
     return ["system", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
 
 
-def _few_rows(board: Board) -> list[list[str]]:
+def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
     rows = []
-    for line in few(board):
+    for line in lines:
         value, low, high = (format_value(board.columns.primary, end) for end in line.estimate(board.columns.primary))
         beside = [change(board, found) for found in (line.value.to_published, line.value.to_bar) if found]
         score = [format_score(line.value.score)] if board.axis is not None and board.axis.has_room and line.value.score else []
@@ -204,7 +208,7 @@ def _score_headings(board: Board) -> list[str]:
 
 
 def _score_rows(board: Board) -> list[list[str]]:
-    return [_score_cells(board, line) for line in board.lines]
+    return [_score_cells(board, line) for line in with_seeds(board.lines)]
 
 
 def _score_cells(board: Board, line: Line) -> list[str]:
