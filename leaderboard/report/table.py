@@ -61,9 +61,9 @@ def modes_table(boards: Sequence[Board], chosen: Iterable[Line]) -> tuple[list[s
     lines = [{line.standing.system: line for line in board.lines} for board in shown]
     rows = []
     for line in chosen:
-        of_boards = [found[line.standing.system].value.to_bar for found in lines]
-        found = zip((first, *shown), (line.value.to_published, *of_boards), strict=True)
-        rows.append([line.standing.system, *(change(board, one) if one else "" for board, one in found), line.rank])
+        name, above = line.standing.system, [line.value.to_published]
+        above += [of_board[name].value.to_bar for of_board in lines]
+        rows.append([name, *(change(board, one) if one else "" for board, one in zip((first, *shown), above, strict=True)), line.rank])
     return ["system", *(f"{label} above\n{name}\n{mode} [95 %]" for name, mode in beside), "rank"], rows
 
 
