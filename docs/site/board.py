@@ -30,7 +30,7 @@ COLUMNS = CALL._replace(
 RESULTS = "lab/notes/results.md"
 BEST_ROWS = 8  # of README's table, before the last system
 WORDS = {
-    "LEARNED": "learned pair", "VIA": "Via", "VCR": "VCRoute", "GRD": "greedy", "LIN": "LinUCB", "DRT": "direct path",
+    "LEARNED": "learned pair", "VIA": "Via", "VCR": "VCRoute", "VCR2": "VCRoute 2", "GRD": "greedy", "LIN": "LinUCB", "DRT": "direct path",
     "BEST": "best history", "RND": "random", "DTS": "Thompson, discounted", "SWTS": "Thompson, window",
     "BF": "count buffer", "WM": "WMJitter", "WMH": "WMJitter, held", "EWMA": "EWMA", "EWMAH": "EWMA, held", "NEQ": "NetEQ",
 }  # fmt: skip
@@ -67,17 +67,16 @@ def blocks(boards: Sequence[Board]) -> dict[str, str]:
 
 
 def short_table(boards: Sequence[Board]) -> str:
-    """Return README's table: the first rows that the terminal shows and the last one, in words."""
+    """Return README's table: the first rows that the terminal shows and the last one, in words, with the modes alone."""
     _, rows = modes_table(boards, few(boards[0]))
-    published, *bars = (in_words(name) for name in (boards[0].published, *(board.bar.system for board in boards)))
-    headings = [f"above {published}", *(f"{board.mode}: above {bar}" for board, bar in zip(boards, bars, strict=True))]
+    headings = [f"{board.mode}: above {in_words(board.bar.system)}" for board in boards]
     shown = [*rows[:BEST_ROWS], *rows[BEST_ROWS:][-1:]]
-    return markdown_table(["system", *headings, "rank"], ([in_words(name), *cells] for name, *cells in shown))
+    return markdown_table(["system", *headings, "rank"], ([in_words(name), *cells] for name, _, *cells in shown))
 
 
 def in_words(name: str) -> str:
     """Return the name of a system in words: `greedy / EWMA, tuned`; the name itself if a rule of it has no word."""
-    rules = re.split(r"[-+]", name.removesuffix("-tuned").removesuffix("-correlated"))
+    rules = re.split(r"[-+]", name.removesuffix("-tuned").removesuffix("-correlated").removesuffix("-paper"))
     if not set(rules) <= set(WORDS):
         return name
     return " / ".join(WORDS[rule] for rule in rules) + (", tuned" if name.endswith("-tuned") else "")

@@ -29,8 +29,7 @@ def print_summary(boards: Sequence[Board], console: Console, asked: Collection[s
     first, others = boards[0], _other_modes(boards)
     lines = few(first, asked)
     headings, rows = modes_table(boards, lines) if others else (_few_headings(first), _few_rows(first, lines))
-    narrow = headings[:1] + headings[2:-1] if others else [name for name in headings if name in ("system", "rank") or " above
-" in name]
+    narrow = headings[:1] + headings[2:-1] if others else [name for name in headings if name in ("system", "rank") or " above\n" in name]
     shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in narrow]
     table = Table(
         title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0, show_edge=False, pad_edge=False

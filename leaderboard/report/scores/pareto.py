@@ -65,9 +65,7 @@ def front(paired: Paired, plane: DelayLoss) -> Front:
     share = ahead_moved.mean(axis=-1) if moved.shape[-1] else np.full(size, np.nan)
     area = spread._replace(centre=_areas(*centre), resampled=_areas(*moved), student=float(np.mean(spread.student))).estimates()
     ends = spread.estimates()
-    points = {
-        system: Point(ends[s], ends[size + s], bool(ahead[s]), float(share[s]), area[1 + s]) for s, system in enumerate(ranked.names)
-    }
+    points = {system: Point(ends[s], ends[size + s], bool(ahead[s]), float(share[s]), area[1 + s]) for s, system in enumerate(ranked.names)}
     return Front(points, area[0])
 
 

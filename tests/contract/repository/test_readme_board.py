@@ -53,7 +53,7 @@ def test_the_short_table_has_the_references_and_the_last_system_in_words(boards,
     assert pages.in_words("GRD+EWMA-tuned") == "greedy / EWMA, tuned" and pages.in_words("MY-WM") == "MY-WM"
 
 
-def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table(board, lines):
+def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table(boards, board, lines):
     first, bar, mine = board.lines[0], lines[board.bar.system], lines["PPO"]
     lead, behind = (change(board, found).lstrip("+") for found in (first.value.to_published, first.value.to_bar))
     above, below = change(board, mine.value.to_published).lstrip("+"), mine.value.to_bar
@@ -69,6 +69,10 @@ def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table
         "the learned pair {} %, the best tuned rule {} %, the PPO agent {} %".format(*shares),
     ):
         assert said in opening, said
+    measured = next(line.value.to_bar for line in boards[-1].lines if line.standing.system == first.standing.system)
+    assert "measured worlds of the default suite its R is {:.1f} [{:.1f}, {:.1f}] below".format(
+        *(-end for end in (measured.value, measured.high, measured.low))
+    ) in " ".join(read("README.md").split())
     second = board.lines[1].standing
     assert first.standing.rank_low == second.rank_low == 1 and second.system == "LEARNED"  # "tied with another learned pair"
     assert board.published.startswith("VIA-")
