@@ -16,7 +16,7 @@ from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System, system_names
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import env_of
-from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, table_errors
+from vcgym.leaderboard.evaluation.participants import EVERY, all_participants, systems_of, table_errors
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
@@ -99,7 +99,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, {**submitted, **own})
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
-    show(ranked, board, console)
+    show(ranked, board, console, [] if config.systems in (None, [EVERY]) else systems)
 
 
 def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:
