@@ -12,11 +12,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from vcgym.agents.config.names import EVERY
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System, system_names
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import env_of
-from vcgym.leaderboard.evaluation.participants import EVERY, all_participants, systems_of, table_errors
+from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, table_errors
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
