@@ -38,8 +38,12 @@ class LagNet(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the target above the newest delay (ms) for features (..., WIDTH)."""
-        hidden = torch.relu(self.second(torch.relu(self.first(x))))
-        return UNIT_MS * torch.nn.functional.softplus(self.last(hidden)[..., 0])
+        return UNIT_MS * torch.nn.functional.softplus(self.output(x))
+
+    def output(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the output (...) of the network before the softplus."""
+        hidden: torch.Tensor = self.last(torch.relu(self.second(torch.relu(self.first(x)))))
+        return hidden[..., 0]
 
     def rule(self) -> LearnedLag:
         """Return the rule with the weights of this network."""
