@@ -1,6 +1,6 @@
 """Rules as mappings, used in YAML and saved configs: `_target_` names a class, the other keys its parameters.
 
-    _target_: vcgym.baselines.routers.vcroute.vcroute.VCRoute
+    _target_: vcgym.baselines.path.vcroute.vcroute.VCRoute
     sample: mean                    an enum member by its name
     topk: {choice: best_five}       a nested rule by its parameters, with `_target_` unless its class is fixed
     predictor: {_target_: vcgym.predictors.published.shipped_network}

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control
+from vcgym.baselines.order.scheduler import choose, choose_victim
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, report_every_us, rule, wake_us
-from vcgym.baselines.schedulers.scheduler import choose, choose_victim
 from vcgym.network.kernels.generic import generic
 from vcgym.network.playout.receiver import WATERMARK
 

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Sbpn
+from vcgym.baselines.order.scheduler import choose, choose_victim
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
@@ -31,9 +34,6 @@ from vcgym.baselines.rule import (
     wake_us,
     window_bytes,
 )
-from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import Sbpn
-from vcgym.baselines.schedulers.scheduler import choose, choose_victim
 from vcgym.network.bottleneck.other_call import SBPN2
 
 _FIFO, _SBPN2 = Fifo(), Sbpn()

@@ -5,7 +5,7 @@
     update(params, state, s, record)               learn from one record that has reached the rule's location
     decide(params, state, s, now_us) -> int        path index, lag or target in microseconds, or bit/s
 
-A scheduler has no state and two other functions (`vcgym.baselines.schedulers.scheduler`). A rate rule may have
+A scheduler has no state and two other functions (`vcgym.baselines.order.scheduler`). A rate rule may have
 
     report_every_us(params, state, s, default_us) -> int    interval between receiver reports
     wake_us(params, state, s) -> int                        time of a decision without a report, or NEVER_US

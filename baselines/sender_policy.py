@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.order.scheduler import choose
 from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import (
     NEVER_US,
@@ -20,7 +21,6 @@ from vcgym.baselines.rule import (
     wake_us,
     window_bytes,
 )  # fmt: skip
-from vcgym.baselines.schedulers.scheduler import choose
 from vcgym.network.bottleneck.send_queue import MAX_WAITING, SEND_QUEUE, clear_send_queue, put
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 

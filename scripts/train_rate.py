@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from vcgym.agents.controllers.learned_rate import LearnedRate
-from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.tuning.rate_search import RateConfig, search_weights

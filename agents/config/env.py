@@ -27,7 +27,7 @@ class EnvConfig(Config):
         id: id of an environment, such as vcgym/Call-v0; "module:id" imports the module first. In JSON, which may be a file of somebody
             else, the module must have been imported already: nothing that a file names is imported.
         options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule, reward or feature is
-            written as its class and parameters: {_target_: vcgym.baselines.receivers.fixed_lag.FixedLag, ...}; features are a list.
+            written as its class and parameters: {_target_: vcgym.baselines.playout.fixed_lag.FixedLag, ...}; features are a list.
     """
 
     id: str = "vcgym/Call-v0"

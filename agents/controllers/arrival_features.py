@@ -152,7 +152,7 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
         path_minimum_ms: (paths,) minimum delay of each path in the call, initially infinite.
         history: (paths, 2) mean and standard deviation (ms) of each path.
         record: the media packet.
-        jitter_us: newest delay minus the minimum of the last 2 s (`vcgym.baselines.receivers.jitter_window`), >= 0.
+        jitter_us: newest delay minus the minimum of the last 2 s (`vcgym.baselines.playout.jitter_window`), >= 0.
         x: result, written.
     """
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0

@@ -3,7 +3,7 @@
     x       features of the arrival (`vcgym.agents.controllers.arrival_features`)
     h       = relu(W1 x + b1),   g = relu(W2 h + b2)
     target  = newest delay + 20 ms softplus(w3 g + b3)
-    P       = playout delay of the player under the targets so far (`vcgym.baselines.receivers.playout_delay`)
+    P       = playout delay of the player under the targets so far (`vcgym.baselines.playout.playout_delay`)
     lag     = max(target, P) - smallest delay of the last 2 s
 
 The lag covers at least P, so the watermark never discards a packet, overtaken at a change of path, that the player could still
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, UNIT_MS, WIDTH, forget_arrivals, take_arrival
-from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
-from vcgym.baselines.receivers.playout_delay import followed_ms
+from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel

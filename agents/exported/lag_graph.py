@@ -17,8 +17,8 @@ import numpy as np
 from vcgym.agents.controllers import arrival_features as arrivals
 from vcgym.agents.controllers.learned_lag import START_LAG_MS, LearnedLag
 from vcgym.agents.exported.graph import Graph, Value, merged, where
-from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US
-from vcgym.baselines.receivers.playout_delay import JUMP_MS, PACE
+from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US
+from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.slots import SLOT_US, microseconds
 from vcgym.network.playout.quality import REDUCED_KNEE_MS

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, WIDTH, forget_arrivals, take_arrival
 from vcgym.agents.learners.calls import Calls
-from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US

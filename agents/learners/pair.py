@@ -28,7 +28,7 @@ from vcgym.agents.learners.calls import Calls
 from vcgym.agents.learners.candidates import Candidates
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag
 from vcgym.agents.learners.price_search import search_prices
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.systems import load_system
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError

@@ -21,7 +21,7 @@ a second, the player resets: Q = T. Left out: gaps that are charged to concealme
 
 import math
 
-from vcgym.baselines.receivers.playout_delay import JUMP_MS, PACE
+from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.player import UNIT_US
 from vcgym.network.playout.quality import (

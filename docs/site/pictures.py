@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.sender_policy import OrderPolicy
 from vcgym.baselines.systems import load_system
 from vcgym.envs.conference.central import ConferenceVectorEnv

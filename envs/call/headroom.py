@@ -3,7 +3,7 @@
 A lag is relative to the minimum delay of the last 2 s, which the agent may not know; a headroom is relative to arrivals. At each arrival
 
     target = delay of the newest packet + headroom in force
-    P      = playout delay of the player under the targets so far (`vcgym.baselines.receivers.playout_delay`)
+    P      = playout delay of the player under the targets so far (`vcgym.baselines.playout.playout_delay`)
     lag    = max(target, P) - minimum delay of the last 2 s
 
 The receiver does the conversion, so a command stays valid if the delay changes while it is in flight.
@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vcgym.baselines.from_agent import FromAgent, level_at
-from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
-from vcgym.baselines.receivers.playout_delay import followed_ms
+from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.rule import allocate, init
 from vcgym.network.kernels.slots import microseconds
 from vcgym.network.playout.receiver import WATERMARK

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, reveal_delay, rule, update
 from vcgym.network.kernels.jit import kernel

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from vcgym.baselines.controls.control import RECEIVER, Control
 from vcgym.baselines.controls.former import takes_former_words
 from vcgym.baselines.from_agent import in_place_of
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.paths import PathsVectorEnv

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rule import NEVER_US, require_rule
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
 from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback

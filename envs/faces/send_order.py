@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.features.layout import ObservationLayout, Part
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_queues
 from vcgym.envs.call.features.sender.records import ITEM_WIDTH, show_queue

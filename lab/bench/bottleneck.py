@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lab.bench.measure import Effort, Record, Run, median_ratio, rate
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows

@@ -5,8 +5,8 @@ from functools import partial
 
 from lab.bench.measure import Effort, Record, duration
 from lab.bench.packets import SYSTEMS, VCR_WM
-from vcgym.baselines.receivers.buffer_target import NetEqTarget
-from vcgym.baselines.routers.via import Via
+from vcgym.baselines.path.via import Via
+from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, every_pair, play_together
 from vcgym.network.scenarios.scenario import Scenario

@@ -12,8 +12,8 @@ import numpy as np
 
 from lab.bench.measure import Effort, Record
 from lab.bench.packets import PACKETS
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 

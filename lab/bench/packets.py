@@ -1,6 +1,6 @@
 """Packets per second of whole calls with rules inside the loop. Starting a call is timed; sampling its world is not.
 
-VCRoute chooses here among the five paths with the lowest historical mean (`vcgym.baselines.routers.top_k.BEST_FIVE`). The paper's top-k
+VCRoute chooses here among the five paths with the lowest historical mean (`vcgym.baselines.path.top_k.BEST_FIVE`). The paper's top-k
 by intervals leaves one path in nearly all worlds, and a router with one path neither samples nor predicts, so it would not measure the
 predictor. Here each packet costs a Thompson choice among five paths and one prediction by the shipped network. The figures by number of
 paths, and the paper's evaluation, use the paper's top-k.
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from lab.bench.measure import Effort, Record, Run, median_ratio, rate
-from vcgym.baselines.receivers.buffer_target import NetEqTarget
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.top_k import Choice, TopK
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.baselines.routers.via import Via
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.top_k import Choice, TopK
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.via import Via
+from vcgym.baselines.playout.buffer_target import NetEqTarget
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS

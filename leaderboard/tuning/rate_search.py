@@ -19,7 +19,7 @@ from pydantic import Field
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.controllers.learned_rate import LearnedRate
-from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch

@@ -12,8 +12,8 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import load_agent
 from vcgym.baselines.controls.control import PATHS, Control, controls_of
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.systems import System, learned_system, load_system, system_names
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK

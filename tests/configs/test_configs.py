@@ -18,8 +18,8 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.features.forecast import Forecast
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
@@ -92,7 +92,7 @@ def test_every_resolved_env_is_read_back_as_it_was(env):
 
 
 def test_a_rule_may_be_an_argument():
-    rule = "{_target_: vcgym.baselines.receivers.fixed_lag.FixedLag, lag_ms: 90.0}"
+    rule = "{_target_: vcgym.baselines.playout.fixed_lag.FixedLag, lag_ms: 90.0}"
     config = built("train", "env=relay", f"env.options.playout={rule}").env
     assert config.options["playout"] == FixedLag(lag_ms=90.0)
     assert EnvConfig.model_validate_json(config.model_dump_json()) == config
@@ -103,7 +103,7 @@ def test_a_rule_may_be_an_argument():
 FORECAST = {
     "_target_": "vcgym.envs.call.features.forecast.Forecast",
     "predictor": {"_target_": "vcgym.predictors.published.shipped_network"},
-    "jitter": {"_target_": "vcgym.baselines.receivers.wmjitter.WMJitter", "quantile": 0.9},
+    "jitter": {"_target_": "vcgym.baselines.playout.wmjitter.WMJitter", "quantile": 0.9},
 }
 
 

@@ -1,21 +1,23 @@
 """Rules as mappings: they round-trip, and anything else is rejected in one line that names the field."""
 
+import sys
+import warnings
 from importlib.metadata import EntryPoint
 
 import pytest
 
 from vcgym.baselines import configured
 from vcgym.baselines.configured import mapping_of, rule_from
-from vcgym.baselines.receivers.wmjitter import Edge, Memory, WMJitter
-from vcgym.baselines.routers.top_k import Choice, TopK
-from vcgym.baselines.routers.vcroute.online import VCRouteOnline
-from vcgym.baselines.routers.vcroute.vcroute import Sample, VCRoute
-from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
+from vcgym.baselines.order.sbpn import Discard, Sbpn
+from vcgym.baselines.path.top_k import Choice, TopK
+from vcgym.baselines.path.vcroute.online import VCRouteOnline
+from vcgym.baselines.path.vcroute.vcroute import Sample, VCRoute
+from vcgym.baselines.playout.wmjitter import Edge, Memory, WMJitter
 from vcgym.envs.call.rewards.rating import Rating
 from vcgym.predictors.published import shipped_network
 
-VCROUTE = "vcgym.baselines.routers.vcroute.vcroute.VCRoute"
-WMJITTER = "vcgym.baselines.receivers.wmjitter.WMJitter"
+VCROUTE = "vcgym.baselines.path.vcroute.vcroute.VCRoute"
+WMJITTER = "vcgym.baselines.playout.wmjitter.WMJitter"
 RULES = [
     WMJitter(edge=Edge.LOWER, memory=Memory.WINDOW, update_on_late=True),
     VCRoute(topk=TopK(choice=Choice.BEST_FIVE), sample=Sample.MEAN),
@@ -57,7 +59,7 @@ def test_choices_go_by_name_or_number_and_rules_within_by_their_parameters():
         ({"_target_": WMJITTER, "edge": "middle"}, "playout.edge is 'middle'; allowed: lower, upper"),
         ({"_target_": WMJITTER, "edge": True}, "playout.edge is True; allowed: lower, upper"),
         ({"_target_": VCROUTE, "topk": {"choices": 1}}, "playout.topk: TopK has no parameter 'choices'; allowed: choice, refresh_s"),
-        ({"_target_": "vcgym.baselines.receivers.fixed_lag.FixedLag"}, "FixedLag lacks its parameter 'lag_ms'"),
+        ({"_target_": "vcgym.baselines.playout.fixed_lag.FixedLag"}, "FixedLag lacks its parameter 'lag_ms'"),
     ],
     ids=str,
 )
@@ -72,3 +74,20 @@ def test_a_plug_in_goes_by_the_name_of_its_entry_point_or_by_its_class(monkeypat
     offered = EntryPoint("my_rule", f"{RULES[0].__module__}:WMJitter", of)
     monkeypatch.setattr(configured, "plugins_of", lambda group: [offered] if group == of else [])
     assert rule_from({"_target_": "my_rule", "quantile": 0.5}, "playout") == WMJitter(quantile=0.5)
+
+
+@pytest.mark.parametrize(
+    ("former", "now", "name"),
+    [("receivers.wmjitter", "playout.wmjitter", "WMJitter"), ("routers.vcroute.vcroute", "path.vcroute.vcroute", "VCRoute")],
+)
+def test_a_rule_is_found_in_its_former_folder_with_a_warning(former, now, name):
+    for loaded in [loaded for loaded in sys.modules if loaded.startswith(f"vcgym.baselines.{former.split('.')[0]}")]:
+        del sys.modules[loaded]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        rule = rule_from({"_target_": f"vcgym.baselines.{former}.{name}"}, "rule")
+    assert f"import vcgym.baselines.{now} in place of vcgym.baselines.{former}, which works for this release" in [
+        str(one.message) for one in warned
+    ]
+    module = sys.modules[f"vcgym.baselines.{now}"]
+    assert type(rule) is getattr(module, name) and module.__spec__.name == module.__name__

@@ -9,10 +9,10 @@ from lab.papers.reproduce import parts
 from lab.studies.forecasts import study
 from lab.studies.forecasts.config import ForecastsConfig
 from lab.studies.headroom import oracle_rows
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.scenario import Scenario
@@ -48,23 +48,23 @@ def fit_of_a_predictor():
 USERS = {
     "part of a reproduction": (
         part_of_a_reproduction,
-        {"leaderboard.results.call_metrics", "lab.papers.vcroute.outcomes", "leaderboard.results.cdf", "baselines.routers.direct"},
-        {"baselines.routers.via", "lab.papers.reproduce.page"},
+        {"leaderboard.results.call_metrics", "lab.papers.vcroute.outcomes", "leaderboard.results.cdf", "baselines.path.direct"},
+        {"baselines.path.via", "lab.papers.reproduce.page"},
     ),
     "forecasts of a reproduction": (
         forecasts_of_a_reproduction,
-        {"lab.papers.vcroute.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.routers.vcroute.vcroute"},
-        {"baselines.routers.via", "lab.papers.reproduce.page"},
+        {"lab.papers.vcroute.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.path.vcroute.vcroute"},
+        {"baselines.path.via", "lab.papers.reproduce.page"},
     ),
     "oracles": (
         oracles_of_a_world,
-        {"lab.studies.oracles.joint", "lab.studies.headroom.oracle_rows", "leaderboard.results.call_metrics", "baselines.routers.direct"},
-        {"baselines.routers.via", "lab.studies.headroom.run"},
+        {"lab.studies.oracles.joint", "lab.studies.headroom.oracle_rows", "leaderboard.results.call_metrics", "baselines.path.direct"},
+        {"baselines.path.via", "lab.studies.headroom.run"},
     ),
     "fit": (
         fit_of_a_predictor,
         {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.partition"},
-        {"baselines.routers.via", "lab.studies.headroom.run"},
+        {"baselines.path.via", "lab.studies.headroom.run"},
     ),
 }  # fmt: skip
 NEVER = {"leaderboard.report.page.tables", "leaderboard.report.board", "scripts.leaderboard", "lab.bench.steps"}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.envs.call.features.added import PATHS, added_feature, measure

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from vcgym.baselines.order.scheduler import REJECT, choose_victim
 from vcgym.baselines.rule import NEVER_US
-from vcgym.baselines.schedulers.scheduler import REJECT, choose_victim
 from vcgym.envs.call.sender.state import counted
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, item_at, put, take_out
 from vcgym.network.bottleneck.sources import frame_bytes, packets_of, part_bytes

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control, OneOf
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Discard, Sbpn
+from vcgym.baselines.order.scheduler import choose, choose_victim
 from vcgym.baselines.rule import NEVER_US, allocate, init, report_every_us, wake_us
-from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
-from vcgym.baselines.schedulers.scheduler import choose, choose_victim
 
 _ORDER = CONTROLS[Control.ORDER].decision
 assert isinstance(_ORDER, OneOf)

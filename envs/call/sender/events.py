@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
+from vcgym.baselines.order.scheduler import choose
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderStatus
 from vcgym.baselines.rule import (
     NEVER_US,
@@ -40,7 +41,6 @@ from vcgym.baselines.rule import (
     wake_us,
     window_bytes,
 )
-from vcgym.baselines.schedulers.scheduler import choose
 from vcgym.envs.call.features.sender.state import on_feedback, on_report
 from vcgym.envs.call.sender.capturing import audio_us, capture_due, video_us
 from vcgym.envs.call.sender.cross_traffic import run_cross_traffic

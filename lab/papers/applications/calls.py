@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.papers.applications.experiments import COMPETES_S, SECONDS, Cell, beside_of, link_of, rule_of
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.profile import APPLICATIONS
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import PACING, SendingBatch
 from vcgym.network.kernels import rng
 

@@ -22,15 +22,15 @@ from lab.papers.vcroute.measures import Material
 from lab.papers.vcroute.outcomes import play_worlds
 from lab.papers.vcroute.statements import INPUTS, LATE_LEARNS, Cost, VCRouteStatement, load_statements, scenario_of
 from lab.papers.verdicts import VERDICTS
-from vcgym.baselines.receivers.bf_published import PublishedBuffer
-from vcgym.baselines.receivers.buffer_target import NetEqTarget
-from vcgym.baselines.receivers.count_buffer import CountTarget
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.top_k import Choice, TopK
-from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
-from vcgym.baselines.routers.vcroute.vcroute import RewardSource, Sample, VCRoute
-from vcgym.baselines.routers.via import Via
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.top_k import Choice, TopK
+from vcgym.baselines.path.vcroute.oracle import OracleVCRoute
+from vcgym.baselines.path.vcroute.vcroute import RewardSource, Sample, VCRoute
+from vcgym.baselines.path.via import Via
+from vcgym.baselines.playout.bf_published import PublishedBuffer
+from vcgym.baselines.playout.buffer_target import NetEqTarget
+from vcgym.baselines.playout.count_buffer import CountTarget
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import every_pair
 from vcgym.leaderboard.kept import kept

@@ -19,8 +19,8 @@ from scipy import stats
 from lab.papers.vcroute import statements as p
 from lab.papers.vcroute.forecasts import FIGURES, sums
 from lab.papers.vcroute.outcomes import STATISTICS
-from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW_US
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.playout.jitter_window import JITTER_WINDOW_US
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.leaderboard.statistics import Estimate, difference, means, pair_worlds
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES
 from vcgym.network.scenarios.paths.linked import Linked

@@ -1,7 +1,7 @@
 """Statements of the VCRoute paper (arXiv 2310.05054), as data: `lab/papers/data/published_vcroute.json`, read and checked.
 
 A statement about WMJitter with `readings` is tested twice: with the printed listing (WM), and with the published code,
-in which late packets update the lag too (WML, `vcgym.baselines.receivers.wmjitter`).
+in which late packets update the lag too (WML, `vcgym.baselines.playout.wmjitter`).
 """
 
 from typing import Annotated, Literal, Self

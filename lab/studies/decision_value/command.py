@@ -15,8 +15,8 @@ from lab.studies.decision_value.page import page
 from lab.studies.decision_value.participants import KINDS
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.tracking.progress import OnProgress, progress
-from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
-from vcgym.baselines.receivers.fixed_lag import FixedLag
+from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.network.scenarios.paths.stress import STRESS
 from vcgym.network.traces.cards import DATA_VARIABLE

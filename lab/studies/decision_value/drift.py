@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 import vcgym.envs  # noqa: F401  (registers the ids)
 from lab.studies.decision_value.outcomes import identity
 from lab.studies.decision_value.participants import KINDS
+from vcgym.baselines.path.vcroute.emissions import AWAITED
+from vcgym.baselines.path.vcroute.online import VCRouteOnline, VCRouteOnlineState, correction
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.vcroute.emissions import AWAITED
-from vcgym.baselines.routers.vcroute.online import VCRouteOnline, VCRouteOnlineState, correction
 from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from lab.studies.decision_value.participants import KINDS, REWARDS
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from vcgym.baselines.routers.top_k import Choice, TopK
-from vcgym.baselines.routers.vcroute.online import VCRouteOnline
-from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
-from vcgym.baselines.routers.vcroute.vcroute import RewardSource, Sample, VCRoute
+from vcgym.baselines.path.top_k import Choice, TopK
+from vcgym.baselines.path.vcroute.online import VCRouteOnline
+from vcgym.baselines.path.vcroute.oracle import OracleVCRoute
+from vcgym.baselines.path.vcroute.vcroute import RewardSource, Sample, VCRoute
 from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.linear import Linear
 from vcgym.predictors.published import shipped_network, shipped_table

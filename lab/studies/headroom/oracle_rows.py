@@ -28,7 +28,7 @@ from lab.studies.oracles.rating import best_ratings
 from lab.studies.oracles.script import play_script
 from lab.studies.oracles.seen import Seen, along, see
 from lab.studies.oracles.sequences import best_sequence, clairvoyant, costs
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS

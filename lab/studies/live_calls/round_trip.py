@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
-from vcgym.baselines.routers.greedy import Greedy
+from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.envs.call.counters import ratings_of

@@ -12,9 +12,9 @@ chosen on training worlds of `wonderproxy` in mode correlated. It is not a bound
 
 import numpy as np
 
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.path.history import imputed_means
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import path_history
-from vcgym.baselines.routers.history import imputed_means
 from vcgym.network.kernels.jit import allocating_kernel
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.playout.quality import CONCEALED_PRICE, REDUCED_SLOPE_PER_MS

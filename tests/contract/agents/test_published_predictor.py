@@ -16,8 +16,8 @@ import pytest
 from pydantic import ValidationError
 from safetensors.numpy import load_file, save
 
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.participants import table_errors
 from vcgym.predictors.mlp import Network, random_network

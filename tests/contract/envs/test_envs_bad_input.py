@@ -8,8 +8,8 @@ from gymnasium.error import ClosedEnvironmentError
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.from_agent import FromAgent
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.network.traces.cards import DataError
 
 REFUSED = [

@@ -6,9 +6,9 @@ import pytest
 from gymnasium.error import ResetNeeded
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.faces.parallel import AGENTS, ParallelCall

@@ -14,13 +14,13 @@ from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.from_agent import FromAgent
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Sbpn
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
-from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import PacketFeedback
-from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.faces.rate import STEPS
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario

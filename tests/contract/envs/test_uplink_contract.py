@@ -16,11 +16,11 @@ from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.from_agent import FromAgent
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.greedy import Greedy
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.effects import ORDERS
 from vcgym.network.traces.cards import DataError
 

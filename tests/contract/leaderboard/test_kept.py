@@ -12,11 +12,11 @@ from cached_names import asked_for, changed_by, is_same_with_other_docstrings
 
 from vcgym.agents.published.export import agent_of
 from vcgym.agents.sweeps.search import Domain
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.leaderboard import kept as keeper
 from vcgym.leaderboard.evaluation.cells import cells
@@ -56,13 +56,13 @@ USERS = {
         lambda: cell_of(PAIR),
         {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.plays.paths",
          "leaderboard.evaluation.cells.playing", "network.playout.player",
-         "baselines.routers.direct", "baselines.receivers.fixed_lag", "network.scenarios.paths.table1", "leaderboard.evaluation"},
-        {"agents.published.export", "baselines.routers.via", "leaderboard.evaluation.rollouts.sender_rollout"},
+         "baselines.path.direct", "baselines.playout.fixed_lag", "network.scenarios.paths.table1", "leaderboard.evaluation"},
+        {"agents.published.export", "baselines.path.via", "leaderboard.evaluation.rollouts.sender_rollout"},
     ),
     "agent": (
         lambda: cell_of(AGENT),
         {"agents.published.export", "agents.networks.policy", "envs.faces.call", "leaderboard.results.call_metrics"},
-        {"baselines.routers.via", "leaderboard.evaluation.rollouts.sender_rollout"},
+        {"baselines.path.via", "leaderboard.evaluation.rollouts.sender_rollout"},
     ),
     "sender": (
         lambda: sender_cell_of(System(GccWebrtc(), Fifo(), pacing=2.5)),
@@ -78,8 +78,8 @@ USERS = {
     ),
     "search": (
         search_of_a_rule,
-        {"leaderboard.tuning.tune_calls", "agents.sweeps.search", "envs.call.loop", "baselines.receivers.fixed_lag"},
-        {"baselines.routers.via", "leaderboard.report.words.beaten_by_tuned_rule"},
+        {"leaderboard.tuning.tune_calls", "agents.sweeps.search", "envs.call.loop", "baselines.playout.fixed_lag"},
+        {"baselines.path.via", "leaderboard.report.words.beaten_by_tuned_rule"},
     ),
 }  # fmt: skip
 NEVER = {"leaderboard.report.page.tables", "leaderboard.report.board", "scripts.leaderboard"}
@@ -102,8 +102,8 @@ def test_docstrings_and_comments_change_no_name(user):
 # Modules loaded by playing, in a process that imports nothing else.
 PLAY = {
     "rule": """
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
@@ -115,11 +115,11 @@ scenario = play.open(part, 100)
 share = Share("tiny", "v0", 100, part, play.card(scenario), tuple(play.worlds(part, scenario)))
 cell = Cell("it", System(Direct(), FixedLag(20.0)), share, play, CALL)
 list(playing.play_piece({cell.file: cell}, scenario, 1))
-roots = playing.__name__, PathsPlay.__module__, "vcgym.baselines.receivers.fixed_lag", "vcgym.baselines.routers.direct"
+roots = playing.__name__, PathsPlay.__module__, "vcgym.baselines.playout.fixed_lag", "vcgym.baselines.path.direct"
 """,
     "sender": """
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
@@ -131,7 +131,7 @@ scenario = play.open(part, 0)
 share = Share("tiny", "v0", 0, part, play.card(scenario), tuple(play.worlds(part, scenario)))
 cell = Cell("it", System(FixedRate(), Fifo(), pacing=2.5), share, play, RATE)
 list(playing.play_piece({cell.file: cell}, scenario, 1))
-roots = playing.__name__, BottleneckPlay.__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.schedulers.fifo"
+roots = playing.__name__, BottleneckPlay.__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.order.fifo"
 """,
 }
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System, load_system, system_names
 from vcgym.leaderboard.evaluation.published import kind_of
 from vcgym.leaderboard.evaluation.stages import SENDER

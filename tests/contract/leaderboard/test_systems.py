@@ -16,10 +16,10 @@ from vcgym.leaderboard.evaluation.stages import CONFERENCE, PATHS
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, Part, Suite
 from vcgym.leaderboard.report.system_list import system_rows
 
-PATH = "path:\n  _target_: vcgym.baselines.routers.direct.Direct\n"
-PLAYOUT = "playout:\n  _target_: vcgym.baselines.receivers.wmjitter.WMJitter\n"
+PATH = "path:\n  _target_: vcgym.baselines.path.direct.Direct\n"
+PLAYOUT = "playout:\n  _target_: vcgym.baselines.playout.wmjitter.WMJitter\n"
 RATE = "rate:\n  _target_: vcgym.baselines.rate.fixed_rate.FixedRate\n"
-ORDER = "order:\n  _target_: vcgym.baselines.schedulers.fifo.Fifo\n"
+ORDER = "order:\n  _target_: vcgym.baselines.order.fifo.Fifo\n"
 NAMES = system_names()
 HOME = Path(__file__).parents[3]
 
@@ -220,6 +220,6 @@ def test_a_file_that_is_no_yaml_is_refused(tmp_path, monkeypatch):
 
 def test_a_mapping_is_a_system():
     written = {"rate": {"_target_": "vcgym.baselines.rate.fixed_rate.FixedRate", "rate_kbps": 500.0},
-               "order": {"_target_": "vcgym.baselines.schedulers.fifo.Fifo"}, "pacing": 1.0}  # fmt: skip
+               "order": {"_target_": "vcgym.baselines.order.fifo.Fifo"}, "pacing": 1.0}  # fmt: skip
     system = build_system("here", written)
     assert (system.rate.rate_kbps, system.pacing, system.path) == (500.0, 1.0, None)

@@ -7,7 +7,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part

@@ -11,10 +11,10 @@ import vcgym.envs as envs
 from vcgym.agents.config.env import EnvConfig
 from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, FORMER, PATHS, Control, LogScale, OneOf, controls_of
 from vcgym.baselines.from_agent import AGENT, REMOTE, FromAgent, in_place_of
-from vcgym.baselines.receivers.buffer_target import NetEqTarget
-from vcgym.baselines.receivers.held_lag import HeldLag
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.buffer_target import NetEqTarget
+from vcgym.baselines.playout.held_lag import HeldLag
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import allocate, facts_of, rule, rules_of
 from vcgym.baselines.systems import System, build_system, load_system, system_names
 from vcgym.envs.call.batch import LOCATIONS

@@ -31,7 +31,7 @@ for slot in range(20):
     actions.append(int(action[0]))
 json.dump([policy.__file__, actions], sys.stdout)
 """
-INSIDE, OUTSIDE = "vcgym.baselines.routers.random_path", "my_rule"
+INSIDE, OUTSIDE = "vcgym.baselines.path.random_path", "my_rule"
 CHOICE = "return int(uniform(state.key[s], slot_at(now_us)) * state.paths[s])"
 
 
@@ -44,7 +44,7 @@ class House:
         self.variables.pop("VCGYM_COMPILING", None)  # set where these tests have compiled something themselves
         for room in ROOMS:
             shutil.copytree(HOME / room, folder / "vcgym" / room, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(folder / "vcgym" / "baselines" / "routers" / "random_path.py", folder / "my_rule.py")
+        shutil.copy(folder / "vcgym" / "baselines" / "path" / "random_path.py", folder / "my_rule.py")
 
     def ask(self, rule=INSIDE):
         """Paths that a random router takes, in a process of its own, and how many kernels that compiled."""
@@ -79,7 +79,7 @@ def test_an_edit_shows_in_callers_of_other_files(house):
     assert house.ask() == (before, 0) and not house.said
     house.edit("vcgym/network/kernels/rng.py", "np.float64(bits >> _S11) * _TO_UNIT", "0.5")
     assert set(house.ask()[0]) == {4}  # of nine paths
-    house.edit("vcgym/baselines/routers/random_path.py", CHOICE, "return 7")
+    house.edit("vcgym/baselines/path/random_path.py", CHOICE, "return 7")
     assert set(house.ask()[0]) == {7}
 
 
@@ -87,9 +87,9 @@ def test_docstrings_comments_and_other_rules_compile_nothing(house):
     before, _ = house.ask()
     for path in (house.folder / "vcgym").rglob("*.py"):
         path.write_text(f'"""Another docstring\n\nof other length."""\n\n# a comment\n{path.read_text()}')
-    house.edit("vcgym/baselines/routers/random_path.py", f"    {CHOICE}", f'    """Return\n\n    a path."""\n    # at random\n    {CHOICE}')
+    house.edit("vcgym/baselines/path/random_path.py", f"    {CHOICE}", f'    """Return\n\n    a path."""\n    # at random\n    {CHOICE}')
     assert house.ask() == (before, 0)
-    for rule in ("routers/greedy.py", "receivers/fixed_lag.py", "routers/via.py"):
+    for rule in ("path/greedy.py", "playout/fixed_lag.py", "path/via.py"):
         path = house.folder / "vcgym" / "baselines" / rule
         path.write_text(path.read_text() + "\nEDITED = 1\n")
     assert house.ask() == (before, 0)

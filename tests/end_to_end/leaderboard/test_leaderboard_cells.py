@@ -10,8 +10,8 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation import evaluate as evaluation
 from vcgym.leaderboard.evaluation.cells import work_units

@@ -10,8 +10,8 @@ from vcgym.agents.networks.observation import count_items, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
 from vcgym.agents.published.export import publish
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.systems import System, load_systems
 from vcgym.leaderboard.evaluation.participants import published_agent
 from vcgym.leaderboard.evaluation.plan import plan

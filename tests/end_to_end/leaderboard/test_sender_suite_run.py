@@ -13,10 +13,10 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.published.export import publish
 from vcgym.agents.training.learners import build_model, snapshot
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Sbpn
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.baselines.systems import System, load_systems
 from vcgym.leaderboard.evaluation import evaluate as evaluation

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System, Tuned, build_system
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_config import PairsConfig, SendersConfig, TuneConfig

@@ -6,10 +6,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from vcgym.baselines.configured import rule_from
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare

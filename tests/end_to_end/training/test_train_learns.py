@@ -14,8 +14,8 @@ from vcgym.agents.networks.item_kinds import ITEM_KINDS
 from vcgym.agents.networks.observation import count_items
 from vcgym.agents.published.export import load_agent
 from vcgym.agents.training.training import train
+from vcgym.baselines.path.random_path import RandomPath
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.routers.random_path import RandomPath
 
 RELAY = "vcgym/Relay-v0"
 ENV = EnvConfig(id=RELAY, options={"packets": 300})

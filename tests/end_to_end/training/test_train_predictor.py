@@ -13,9 +13,9 @@ from mlflow.artifacts import download_artifacts
 
 from vcgym.agents.tracking.registry import CHAMPION
 from vcgym.agents.tracking.tracking import EXPERIMENT
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.forecasts.data import build

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from vcgym.agents.controllers.learned_order import NUMBERS, LearnedOrder
+from vcgym.baselines.order.sbpn import Sbpn
+from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.baselines.rule import allocate
-from vcgym.baselines.schedulers.sbpn import Sbpn
-from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs.call.sender.batch import SendingTotals

@@ -9,8 +9,8 @@ from vcgym.agents.learners.arrivals import record_arrivals
 from vcgym.agents.learners.calls import Calls
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag, rating_of
 from vcgym.agents.learners.through_player import MIDDLE_MS, call_rating, ratings
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.network.playout.player import (
     UNIT_US,
     allocate_player,

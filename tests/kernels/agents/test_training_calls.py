@@ -3,8 +3,8 @@
 import numpy as np
 
 from vcgym.agents.learners.calls import Calls
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 300

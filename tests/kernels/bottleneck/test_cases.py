@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from vcgym.baselines.from_agent import FromAgent
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import PACING, PlayedFlow, SendingBatch, SendingTotals
 from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.events import REPORT_BYTES

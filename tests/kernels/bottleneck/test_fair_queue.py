@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from twins.fair_queue import Arrival, Limits, simulate
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, pool

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.baselines.from_agent import FromAgent
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Sbpn
 from vcgym.baselines.other_calls import number_of
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
@@ -21,8 +23,6 @@ from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us, see_sender, update, wake_us, window_bytes
-from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import Sbpn
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 from vcgym.envs.call.sender.begin import MEAN_BYTES
@@ -349,7 +349,7 @@ def test_same_bytes_however_batched():
 SCRIPT = """
 import numpy as np
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.baselines.schedulers.fifo import Fifo
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.other_call import OtherCall

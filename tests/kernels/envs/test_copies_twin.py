@@ -7,12 +7,12 @@ import pytest
 
 from twins.session import Inside, assert_equal, twin, world_of
 from vcgym.baselines.controls.control import Control
-from vcgym.baselines.receivers.count_buffer import CountTarget
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.playout.count_buffer import CountTarget
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.greedy import Greedy
-from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.envs.call.features.added import NoFeatures
 from vcgym.envs.call.features.call import CALL, CALL_WIDTH

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.session import Inside, assert_equal, twin, world_of
 from vcgym.baselines.controls.control import Control
-from vcgym.baselines.receivers.bf_published import PublishedBuffer
-from vcgym.baselines.receivers.count_buffer import CountTarget
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.round_robin import RoundRobin
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.playout.bf_published import PublishedBuffer
+from vcgym.baselines.playout.count_buffer import CountTarget
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.playout.in_flight import SLOTS

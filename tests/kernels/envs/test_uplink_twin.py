@@ -17,16 +17,16 @@ from gymnasium.vector import AutoresetMode
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins import session
 from vcgym.baselines.controls.control import PATHS, controls_of
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Discard, Sbpn
+from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim
+from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, NOT_ARRIVED, PROBE, PacketFeedback, Record
-from vcgym.baselines.routers.greedy import Greedy
-from vcgym.baselines.routers.round_robin import RoundRobin
 from vcgym.baselines.rule import NEVER_US, buffer_type, report_every_us, wake_us
-from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import Discard, Sbpn
-from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.envs.call.sender.uplink import AUDIO_PER_SLOT, UplinkBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, steps

@@ -11,8 +11,8 @@ from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.networks.observation import network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.export import publish
+from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.records import Record
-from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of

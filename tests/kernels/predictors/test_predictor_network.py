@@ -10,10 +10,10 @@ from gymnasium.vector import AutoresetMode
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from vcgym.baselines.path.top_k import Choice, TopK
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.top_k import Choice, TopK
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vcgym.baselines.path.draws import FARTHEST_SD, draw_below, upper_bound
+from vcgym.baselines.path.vcroute.screening import MANY, TOGETHER, allocate_screening, screen
+from vcgym.baselines.path.vcroute.vcroute import VCRoute, learn, lowest_draw
 from vcgym.baselines.records import path_history
-from vcgym.baselines.routers.draws import FARTHEST_SD, draw_below, upper_bound
-from vcgym.baselines.routers.vcroute.screening import MANY, TOGETHER, allocate_screening, screen
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute, learn, lowest_draw
 from vcgym.baselines.rule import allocate, init
 from vcgym.network.kernels.rng import bits64, normal, normal_quantile
 

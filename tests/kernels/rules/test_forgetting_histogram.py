@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.receivers.forgetting_histogram import BUCKETS, FORGETTING_HISTOGRAM, add_sample, cheapest_bucket, reset_histogram
-from vcgym.baselines.receivers.neteq import histogram as neteq_histogram
+from vcgym.baselines.playout.forgetting_histogram import BUCKETS, FORGETTING_HISTOGRAM, add_sample, cheapest_bucket, reset_histogram
+from vcgym.baselines.playout.neteq import histogram as neteq_histogram
 
 samples = st.lists(st.one_of(st.integers(0, 12), st.integers(0, BUCKETS + 5)), max_size=120)
 

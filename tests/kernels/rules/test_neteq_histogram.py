@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.receivers.neteq.histogram import (
+from vcgym.baselines.playout.neteq.histogram import (
     BUCKETS,
     ONE,
     add_to_histogram,

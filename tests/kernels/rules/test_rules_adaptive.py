@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
-from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.records import PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
 from vcgym.baselines.standalone import emissions, levels

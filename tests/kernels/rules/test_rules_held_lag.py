@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
-from vcgym.baselines.receivers.count_buffer import CountTarget
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.receivers.held_lag import HeldLag
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.playout.count_buffer import CountTarget
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.held_lag import HeldLag
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
-from vcgym.baselines.routers.greedy import Greedy
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.baselines.standalone import levels
 from vcgym.envs.call.batch import CallBatch

@@ -6,14 +6,14 @@ import statistics
 import numpy as np
 import pytest
 
+from vcgym.baselines.path.discounted_thompson import DiscountedThompson
+from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.path.linucb import LinUCB
+from vcgym.baselines.path.sliding_thompson import SlidingThompson
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.vcroute.version_2 import VCRouteV2
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
-from vcgym.baselines.routers.discounted_thompson import DiscountedThompson
-from vcgym.baselines.routers.greedy import Greedy
-from vcgym.baselines.routers.linucb import LinUCB
-from vcgym.baselines.routers.sliding_thompson import SlidingThompson
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.baselines.routers.vcroute.version_2 import VCRouteV2
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.network.kernels.rng import POLICY, normal, stream_key
 

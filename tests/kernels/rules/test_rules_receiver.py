@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.receivers.adaptive_ewma import AdaptiveEwma
-from vcgym.baselines.receivers.adaptive_quantile import AdaptiveQuantile
-from vcgym.baselines.receivers.bf_published import PublishedBuffer
-from vcgym.baselines.receivers.buffer_target import NetEqTarget
-from vcgym.baselines.receivers.count_buffer import CountTarget
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.receivers.held_lag import HeldLag
-from vcgym.baselines.receivers.neteq.neteq import NetEQ
-from vcgym.baselines.receivers.wmjitter import Memory, WMJitter
-from vcgym.baselines.receivers.wmjitter_reset import WMJitterReset
+from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.playout.bf_published import PublishedBuffer
+from vcgym.baselines.playout.buffer_target import NetEqTarget
+from vcgym.baselines.playout.count_buffer import CountTarget
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.held_lag import HeldLag
+from vcgym.baselines.playout.neteq.neteq import NetEQ
+from vcgym.baselines.playout.wmjitter import Memory, WMJitter
+from vcgym.baselines.playout.wmjitter_reset import WMJitterReset
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
 from vcgym.baselines.standalone import emissions, levels

@@ -6,17 +6,17 @@ import statistics
 import numpy as np
 import pytest
 
+from vcgym.baselines.path.best_history import BestHistory
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.random_path import RandomPath
+from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.path.top_k import Choice, TopK, choose
+from vcgym.baselines.path.vcroute.oracle import OracleVCRoute
+from vcgym.baselines.path.vcroute.vcroute import RewardSource, Sample, VCRoute, draw_sd, update_posterior
+from vcgym.baselines.path.via import Via, width
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.receivers.fixed_lag import FixedLag
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
-from vcgym.baselines.routers.best_history import BestHistory
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.random_path import RandomPath
-from vcgym.baselines.routers.round_robin import RoundRobin
-from vcgym.baselines.routers.top_k import Choice, TopK, choose
-from vcgym.baselines.routers.vcroute.oracle import OracleVCRoute
-from vcgym.baselines.routers.vcroute.vcroute import RewardSource, Sample, VCRoute, draw_sd, update_posterior
-from vcgym.baselines.routers.via import Via, width
 from vcgym.baselines.rule import allocate, decide, init, reveal_delay, update
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.rng import POLICY, normal, stream_key

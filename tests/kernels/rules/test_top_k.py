@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vcgym.baselines.path.top_k import Choice, TopK, choose
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.via import Via
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
-from vcgym.baselines.routers.top_k import Choice, TopK, choose
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.baselines.routers.via import Via
 from vcgym.baselines.rule import allocate, decide, init, update
 
 KEY = np.uint64(5)

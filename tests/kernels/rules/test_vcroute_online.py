@@ -6,14 +6,14 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.path.top_k import Choice, TopK
+from vcgym.baselines.path.vcroute import emissions
+from vcgym.baselines.path.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
+from vcgym.baselines.path.vcroute.online import WEIGHTS, VCRouteOnline, correct, correction
+from vcgym.baselines.path.vcroute.vcroute import RewardSource, VCRoute
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, Record
-from vcgym.baselines.routers.top_k import Choice, TopK
-from vcgym.baselines.routers.vcroute import emissions
-from vcgym.baselines.routers.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
-from vcgym.baselines.routers.vcroute.online import WEIGHTS, VCRouteOnline, correct, correction
-from vcgym.baselines.routers.vcroute.vcroute import RewardSource, VCRoute
 from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario

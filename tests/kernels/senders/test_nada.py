@@ -5,6 +5,7 @@ import pytest
 
 from twins.nada import PlainNada
 from twins.reports import drawn_reports
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.nada.congestion_signal import aggregate, is_recent, warp
 from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.nada.packet_log import (
@@ -22,7 +23,6 @@ from vcgym.baselines.rate.nada.packet_log import (
 from vcgym.baselines.rate.nada.reference_rate import accelerated, gamma, gradual
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, reads_marks, report_every_us, see_sender, update
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity.capacity import steps
 from vcgym.network.bottleneck.shared_link import SharedLink

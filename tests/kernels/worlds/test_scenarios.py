@@ -11,8 +11,8 @@ from scipy import stats
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.fitting.links import HOURS
 from vcgym.network.fitting.world import fit_world, relayed_share

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lab.studies.live_kernel.comparison import case, play, simulate
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.schedulers.fifo import Fifo
 from vcgym.baselines.systems import System, load_system
 
 pytestmark = pytest.mark.namespaces

@@ -5,10 +5,10 @@ import pytest
 
 from lab.studies.headroom.check import TOLERANCE, compare
 from lab.studies.oracles.seen import see
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.via import Via
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.via import Via
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.scenario import Scenario

@@ -14,9 +14,9 @@ from lab.studies.forecasts.methods.simple import Linear
 from lab.studies.forecasts.study import run_study
 from lab.studies.forecasts.table import print_ranks
 from vcgym.agents.tracking.tracking import EXPERIMENT
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.round_robin import RoundRobin
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import build

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from vcgym.baselines.receivers.buffer_target import NetEqTarget
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.round_robin import RoundRobin
-from vcgym.baselines.routers.via import Via
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.path.via import Via
+from vcgym.baselines.playout.buffer_target import NetEqTarget
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together

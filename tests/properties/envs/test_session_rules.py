@@ -12,11 +12,11 @@ import vcgym.baselines
 import vcgym.envs
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import LearnedRouter
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.top_k import Choice, TopK
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.receivers.wmjitter import WMJitter
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.top_k import Choice, TopK
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
 from vcgym.baselines.rule import Control, buffer_type, facts_of, rules_of
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.batch import CallBatch

@@ -9,18 +9,18 @@ import sys
 import numpy as np
 import pytest
 
+from vcgym.baselines.path.best_history import BestHistory
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.random_path import RandomPath
+from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.via import Via
+from vcgym.baselines.playout.buffer_target import NetEqTarget
+from vcgym.baselines.playout.count_buffer import CountTarget
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.receivers.buffer_target import NetEqTarget
-from vcgym.baselines.receivers.count_buffer import CountTarget
-from vcgym.baselines.receivers.fixed_lag import FixedLag
-from vcgym.baselines.receivers.wmjitter import WMJitter
 from vcgym.baselines.records import Record, path_history
-from vcgym.baselines.routers.best_history import BestHistory
-from vcgym.baselines.routers.direct import Direct
-from vcgym.baselines.routers.random_path import RandomPath
-from vcgym.baselines.routers.round_robin import RoundRobin
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.baselines.routers.via import Via
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.baselines.systems import load_system
 
@@ -154,8 +154,8 @@ import json, sys
 import numpy as np
 from vcgym.baselines import policy as module
 from vcgym.baselines.standalone import emissions
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.playout.wmjitter import WMJitter
 
 rng = np.random.default_rng(8)
 sent = 10_000 * rng.permutation(12)

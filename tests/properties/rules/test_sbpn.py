@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Discard, Overflow, Sbpn
+from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.baselines.rule import Control, require_rule
-from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import Discard, Overflow, Sbpn
-from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, item_at, put, take_out
 
 SBPN1, SBPN2 = Sbpn(keep_last=False), Sbpn()

@@ -6,12 +6,12 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Discard, Overflow, Sbpn
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
-from vcgym.baselines.schedulers.fifo import Fifo
-from vcgym.baselines.schedulers.sbpn import Discard, Overflow, Sbpn
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.routers.history import imputed_means, imputed_variances
-from vcgym.baselines.routers.top_k import has_converged
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute, VCRouteState, learn, predictor_inputs, require_predicted, sample_path
+from vcgym.baselines.path.history import imputed_means, imputed_variances
+from vcgym.baselines.path.top_k import has_converged
+from vcgym.baselines.path.vcroute.vcroute import VCRoute, VCRouteState, learn, predictor_inputs, require_predicted, sample_path
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.predictors.predictor import predict_e2e

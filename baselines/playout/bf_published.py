@@ -6,7 +6,7 @@ That buffer emits before it inserts and discards nothing on arrival; a packet em
 
 from typing import NamedTuple
 
-from vcgym.baselines.receivers.buffer_target import NetEqTarget
+from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.playout.receiver import PUBLISHED
 

@@ -18,8 +18,8 @@ round trip in the paper; use more if all queueing is in the forward direction.
 import enum
 from typing import NamedTuple
 
+from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.baselines.rule import Control, allocate, rule
-from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.receivers.forgetting_histogram import (
+from vcgym.baselines.playout.forgetting_histogram import (
     BUCKETS,
     FORGETTING_HISTOGRAM,
     add_sample,
@@ -29,7 +29,7 @@ from vcgym.baselines.receivers.forgetting_histogram import (
     count,
     reset_histogram,
 )
-from vcgym.baselines.receivers.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US, NO_JITTER, accumulated_jitter, reset_window
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim
 from vcgym.baselines.rule import Control, rule
-from vcgym.baselines.schedulers.scheduler import REJECT, choose, choose_victim
 
 
 @rule(Control.ORDER, learns=False)

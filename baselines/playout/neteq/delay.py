@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.receivers.neteq.histogram import (
+from vcgym.baselines.playout.neteq.histogram import (
     Histogram,
     add_to_histogram,
     allocate_histogram,
@@ -25,7 +25,7 @@ from vcgym.baselines.receivers.neteq.histogram import (
     quantile_bucket,
     reset_histogram,
 )
-from vcgym.baselines.receivers.neteq.history import (
+from vcgym.baselines.playout.neteq.history import (
     ArrivalHistory,
     allocate_history,
     newest_timestamp,

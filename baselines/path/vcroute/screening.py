@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.routers.draws import draw_below, upper_bound
+from vcgym.baselines.path.draws import draw_below, upper_bound
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.rng import bits64
 

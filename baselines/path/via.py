@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcgym.baselines.path.top_k import KEPT, KEPT_PATH, TopK, has_converged, mean_bound, refresh, require_top_k, start_kept, watch
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, has_converged, mean_bound, refresh, require_top_k, start_kept, watch
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within

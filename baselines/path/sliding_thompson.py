@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.routers.draws import draw_below
-from vcgym.baselines.routers.history import imputed_means, imputed_variances
+from vcgym.baselines.path.draws import draw_below
+from vcgym.baselines.path.history import imputed_means, imputed_variances
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within

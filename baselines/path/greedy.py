@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.routers.history import imputed_means
+from vcgym.baselines.path.history import imputed_means
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within

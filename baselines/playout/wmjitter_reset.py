@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.receivers.jitter_window import reset_window
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.playout.jitter_window import reset_window
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.routers.history import imputed_means
+from vcgym.baselines.path.history import imputed_means
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds

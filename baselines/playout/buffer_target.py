@@ -11,7 +11,7 @@ count buffer inserts first, so that the steady-state wait equals the target).
 
 from typing import NamedTuple
 
-from vcgym.baselines.receivers.wmjitter import Edge, Memory, allocate_lag, calculate_lag, reset_lag
+from vcgym.baselines.playout.wmjitter import Edge, Memory, allocate_lag, calculate_lag, reset_lag
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within

@@ -7,9 +7,9 @@ receiver's current target, which is the same for every path.
 
 from typing import NamedTuple
 
-from vcgym.baselines.routers.top_k import refresh, watch
-from vcgym.baselines.routers.vcroute.screening import lowest_draw
-from vcgym.baselines.routers.vcroute.vcroute import VCRoute, learn, require_predicted
+from vcgym.baselines.path.top_k import refresh, watch
+from vcgym.baselines.path.vcroute.screening import lowest_draw
+from vcgym.baselines.path.vcroute.vcroute import VCRoute, learn, require_predicted
 from vcgym.baselines.rule import Control, allocate, decide, init, reveal_delay, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import slot_at

@@ -41,12 +41,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.receivers.wmjitter import WMJitter
+from vcgym.baselines.path.draws import upper_bound
+from vcgym.baselines.path.history import imputed_means, imputed_variances
+from vcgym.baselines.path.top_k import KEPT, KEPT_PATH, TopK, has_converged, refresh, require_top_k, start_kept, watch
+from vcgym.baselines.path.vcroute.screening import SCREEN_LIMIT, Screening, allocate_screening, lowest_draw, start_limit
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.routers.draws import upper_bound
-from vcgym.baselines.routers.history import imputed_means, imputed_variances
-from vcgym.baselines.routers.top_k import KEPT, KEPT_PATH, TopK, has_converged, refresh, require_top_k, start_kept, watch
-from vcgym.baselines.routers.vcroute.screening import SCREEN_LIMIT, Screening, allocate_screening, lowest_draw, start_limit
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.receivers.neteq.delay import DelayState, allocate_delay, packet_arrived, reset_delay
-from vcgym.baselines.receivers.neteq.history import WINDOW_MS
+from vcgym.baselines.playout.neteq.delay import DelayState, allocate_delay, packet_arrived, reset_delay
+from vcgym.baselines.playout.neteq.history import WINDOW_MS
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
