@@ -111,7 +111,7 @@ def best_other(params, state, s, now_us):
     call, arms = state.router.call[s], state.router.arm[s]
     if call.path >= 0 and (now_us // SLOT_US % EVERY_SLOTS != 0 or arms.size == 1):
         return np.int64(-1)
-    cheapest, blend, shared_ms, rough = appraise(params.prices, call, arms, now_us)
+    cheapest, _, shared_ms, rough = appraise(params.prices, call, arms, now_us)
     if call.path < 0:
         call.path = cheapest
         return np.int64(-1)

@@ -4,8 +4,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+
 from vcgym.agents.controllers.learned_lag import output
-from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, WIDTH, LearnedSwitch, LearnedSwitchState, best_other, change
+from vcgym.agents.controllers.learned_switch import WIDTH, LearnedSwitch, LearnedSwitchState, best_other, change
 from vcgym.agents.inside.recorder import Recorder, add_decision, begin_recording, new_recorder
 from vcgym.baselines.rule import allocate, decide, init, rule, update
 from vcgym.network.kernels import rng

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Protocol
 
+from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.base import PLACES
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import data_hash, make_envs
@@ -11,6 +12,7 @@ from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.tracking import Run, Tracking, flatten
 from vcgym.agents.training.learners import name_of
 from vcgym.agents.training.training import Trained, require_trainable, train
+from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS
 from vcgym.network.traces.plain_file import read_json, replace_file, require_space
 from vcgym.network.traces.refusal import shown
 
@@ -86,7 +88,11 @@ def model_name(config: TrainConfig) -> str:
 
 
 def log_agent(run: Run, config: TrainConfig, folder: Path, steps: int, metrics: dict[str, float]) -> None:
-    """Log the agent published in `folder` as the model of its run; the example is the first observation of a call."""
+    """Log what was published in `folder` as the model of its run; the example of an agent is the first observation of a call."""
+    if isinstance(config.algorithm, InsidePPOConfig):
+        served = registry.pair((folder / f"{LEARNED}{CARD}", folder / f"{LEARNED}{WEIGHTS}"))
+        run.server.ask(lambda: registry.log_model(run, model_name(config), served, steps, metrics))
+        return
     envs = make_envs(config.env, 1, "validation")
     observation, _ = envs.reset(seed=0)
     envs.close()

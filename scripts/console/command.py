@@ -27,7 +27,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 
-from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
@@ -176,7 +176,7 @@ def register() -> None:
     data = _schema(DataConfig)
     store = ConfigStore.instance()
     store.store(group="env", name="env_schema", node=env)
-    for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig)):
+    for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig), ("inside_ppo", InsidePPOConfig)):
         store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
     store.store(name="train_schema", node=_schema(TrainConfig, data=data))
     store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
