@@ -7,13 +7,12 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, LocalAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, LocalAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
 
 FORMS = ("relative", "discrete", "continuous")
-_CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads", "max_episode_steps", "seconds", "send_queue", "uplink"}
 
 
 def env_of(suite: Suite) -> str:
@@ -34,18 +33,22 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, Any]], opti
         acts: see `OwnPolicy`.
         suite: suite to play, in `vcgym/Call-v0`, or over a bottleneck in `vcgym/Rate-v0` or `vcgym/SendOrder-v0`.
         parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
-        options: arguments of the environment, as in training, added to those of the policy's attribute `options`; without `action` its
-            form follows from the policy's `action_space`.
+        options: arguments of the environment, as in training. They precede those of the policy's attribute `options`, and these the ones
+            that its action space carries (`vcgym.agents.sb3`); without `action` the form follows from the action space.
 
     Raises:
-        ValueError: the policy does not fit the observations or actions of a scenario, or it fails.
+        ValueError: the policy does not fit the observations or actions of a scenario, was trained in another environment, or fails.
     """
-    own, given = OwnPolicy(acts), {**getattr(acts, "options", {}), **(options or {})}
-    env = env_of(suite)
-    if chosen := sorted(_CHOSEN & given.keys()):
+    own, env = OwnPolicy(acts), env_of(suite)
+    named = {**getattr(acts, "options", {}), **(options or {})}
+    if chosen := sorted(NOT_PLAYED - {"reward"} & named.keys()):
         raise ValueError(f"agent_options has {', '.join(chosen)}, which suite {suite.name} chooses; allowed: other arguments of {env}")
+    trained = own.made_with or {"env": env, "options": {}}
+    if trained["env"] != env:
+        raise ValueError(f"agent was trained in {trained['env']}; allowed on suite {suite.name}: agents of {env}{_one_control(env)}")
+    given = {**trained["options"], **named}
     complete = EnvConfig(id=env, options=given).options
-    given = {name: complete[name] for name in given}
+    given = {name: complete[name] for name in given if name not in NOT_PLAYED}
     opened = {(part.scenario, part.mode): (part, scenario) for part, scenario in parts}
     if own.action_space is not None and "action" not in given:
         given["action"] = _form(own, env, given, suite.play, next(iter(opened.values())))
@@ -55,6 +58,10 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, Any]], opti
     for part, scenario in opened.values():
         _try(agent, suite.play, part, scenario)
     return agent
+
+
+def _one_control(env: str) -> str:
+    return ", also with path or playout of a rule" if env == AGENT_ENV else ""
 
 
 def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first: tuple[Part, Any]) -> str:
@@ -88,6 +95,9 @@ def _try(agent: LocalAgent, play: Play, part: Part, scenario: Any) -> None:
         if wanted is not None and wanted.shape != envs.single_observation_space.shape:
             hint = "; a policy of action=relative plays any number of paths" if agent.env == AGENT_ENV else ""
             raise ValueError(f"it observes {wanted.shape} features, here are {envs.single_observation_space.shape}{hint}")
+        if agent.own.action_space is not None and agent.own.action_space != envs.single_action_space:
+            form = dict(agent.arguments).get("action")
+            raise ValueError(f"it acts in {agent.own.action_space}, action={form} here takes {envs.single_action_space}")
         observation, _ = envs.reset(seed=0)
         actions, _ = agent.own.predict(observation)
         envs.step(actions)

@@ -19,6 +19,11 @@ RATE_ENV = "vcgym/Rate-v0"
 ORDER_ENV = "vcgym/SendOrder-v0"
 AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `kind_of`."""
+NOT_PLAYED = frozenset({
+    "scenario", "mode", "packets", "burst", "tau_ms", "traces", "offsets", "direct", "uplink", "seconds", "send_queue", "threads",
+    "max_episode_steps", "reward",
+})  # fmt: skip
+"""Arguments of environments that a board does not take from an agent: the suite chooses them, and a reward has no effect on play."""
 _MAX_FILE_BYTES = 1 << 28
 
 
@@ -49,8 +54,10 @@ class PublishedAgent(NamedTuple):
 
     @property
     def is_logged(self) -> bool:
-        """Return True if its actions are path and level at every default decision: a log of them can be verified."""
-        return not {"action", "interval"} & dict(self.arguments).keys()
+        """Return True if its actions are path and level at every default decision, or one of them next to a named rule: a log of them
+        can be verified.
+        """
+        return not self.arguments or self.rule != ""
 
     def policy(self) -> Policy:
         """Make the policy.
