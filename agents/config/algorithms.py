@@ -90,7 +90,7 @@ class InsidePPOConfig(Config):
     Attributes:
         learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.
         baseline: what a return is compared with: the other replicas of its world, or a critic.
-        replicas: calls of a rollout in the same world; must divide num_envs.
+        replicas: calls of a rollout in the same world, an even number; must divide num_envs.
         worlds: training worlds, sampled once; a rollout draws some of them.
         calls_per_step: calls per gradient step.
         n_epochs: passes over each rollout.
@@ -107,7 +107,7 @@ class InsidePPOConfig(Config):
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     baseline: Literal["replicas", "critic"] = "replicas"
-    replicas: Annotated[int, Field(ge=2)] = 4
+    replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 4
     worlds: Annotated[int, Field(ge=1)] = 240
     calls_per_step: Annotated[int, Field(ge=1)] = 2
     n_epochs: Annotated[int, Field(ge=1)] = 1
@@ -118,7 +118,7 @@ class InsidePPOConfig(Config):
     clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
     noise_sd: Annotated[float, Field(gt=0)] = 0.5
     noise_memory: Annotated[float, Field(ge=0, lt=1)] = 0.9
-    mirrored: bool = False
+    mirrored: bool = True
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
 
 

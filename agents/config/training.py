@@ -52,12 +52,15 @@ class TrainConfig(Config):
             if self.num_envs % self.algorithm.replicas:
                 raise ValueError(f"num_envs is {self.num_envs}; it must be a multiple of algorithm.replicas = {self.algorithm.replicas}")
             return self
-        rollout = self.num_envs * self.algorithm.n_steps
-        if isinstance(self.algorithm, PPOConfig) and rollout % self.algorithm.batch_size:
-            raise ValueError(
-                f"algorithm.batch_size is {self.algorithm.batch_size}; it must divide num_envs * algorithm.n_steps = {rollout} transitions"
-            )
+        if isinstance(self.algorithm, PPOConfig) and self.rollout % self.algorithm.batch_size:
+            allowed = f"it must divide num_envs * algorithm.n_steps = {self.rollout} transitions"
+            raise ValueError(f"algorithm.batch_size is {self.algorithm.batch_size}; {allowed}")
         return self
+
+    @property
+    def rollout(self) -> int:
+        """Transitions of a rollout; inside the loop, its calls."""
+        return self.num_envs * (1 if isinstance(self.algorithm, InsidePPOConfig) else self.algorithm.n_steps)
 
 
 class EvaluateConfig(Config):

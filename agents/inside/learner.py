@@ -3,6 +3,9 @@
 A rollout plays replicas of a few worlds of the training split with the stochastic rules; then an update improves each policy by its own
 records. The controls that an environment leaves to its agent learn together, each at its own location; rules keep the others. All draws
 follow from the seed and the number of the rollout, so weights and optimisers are the whole state of a training.
+
+If path and playout learn together, the replicas come in pairs with the same draws of paths: a lag is compared with its twin, whose packets
+took the same paths unless the lag changed a path.
 """
 
 from typing import Any, NamedTuple
@@ -18,11 +21,11 @@ from vcgym.agents.inside.recorder import Recorder, bind, close
 from vcgym.agents.inside.update import improve, judge
 from vcgym.agents.learners.calls import Calls
 from vcgym.agents.networks.two_layers import TwoLayers
+from vcgym.baselines.controls.control import Control
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.rule import for_kernels
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.network.playout.receiver import WATERMARK
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -31,7 +34,7 @@ _LOCATION = ("location", "feedback_loss", "probe_rate")
 
 
 class Task(NamedTuple):
-    """What an environment leaves to its agent.
+    """Controls that an environment leaves to its agent, and their surroundings.
 
     Attributes:
         scenario: source of the worlds.
@@ -55,10 +58,10 @@ def task_of(config: EnvConfig) -> Task:
         ValueError: it has no calls over paths, or its agent sets what no policy learns inside the loop.
     """
     envs = make_envs(config, 1, "train")
-    env = envs.unwrapped
+    env: Any = envs.unwrapped
     envs.close()
     allowed = f"environments over paths without an uplink, whose agent sets {' or '.join(POLICIES)} (the lag)"
-    if not isinstance(env, PathsVectorEnv) or env.uplink.part:
+    if not hasattr(env, "setters") or env.uplink.part:
         raise ValueError(f"algorithm is InsidePPO and env.id is {config.id}; allowed: {allowed}")
     setters = {str(control): setter for control, setter in env.setters.items()}
     learned = [control for control, setter in setters.items() if isinstance(setter, FromAgent)]
@@ -90,7 +93,7 @@ class Learning:
     def __init__(self, task: Task, settings: InsidePPOConfig, sessions: int, steps: int, seed: int, threads: int = 1) -> None:
         self.task, self.settings, self.steps, self.seed, self.rollouts, self.decisions = task, settings, steps, seed, 0, 0
         torch.manual_seed(seed)
-        self.policies: dict[str, LoopPolicy] = {control: POLICIES[control](settings) for control in task.learned}
+        self.policies: dict[str, LoopPolicy] = {control: POLICIES[Control(control)](settings) for control in task.learned}
         self.critics: dict[str, TwoLayers | None] = {
             control: TwoLayers(policy.first.in_features, CRITIC_HIDDEN, 0.0) if settings.baseline == "critic" else None
             for control, policy in self.policies.items()
@@ -114,14 +117,18 @@ class Learning:
         return [*self.policies[control].parameters(), *(() if critic is None else critic.parameters())]
 
     def _rules(self) -> dict[str, Any]:
-        packets = self.task.scenario.packets
-        sampled = {name: one.sampled(packets, self.rollouts, self.task.reward) for name, one in self.policies.items()}
+        packets, sharing = self.task.scenario.packets, 2 if len(self.policies) == 2 else 1
+        sampled = {name: one.sampled(packets, self.rollouts, self.task.reward, sharing) for name, one in self.policies.items()}
         return self.task.rules | sampled
+
+    def _compared(self, control: str) -> int:
+        """Return the number of replicas whose returns are compared for a control."""
+        return 2 if len(self.policies) == 2 and control == Control.PLAYOUT else self.settings.replicas
 
     @property
     def system(self) -> System:
         """The rules as they are ranked: those that learn without noise."""
-        return System(**self.task.rules, **{control: policy.rule() for control, policy in self.policies.items()})
+        return System(*self.task.rules.values(), *(policy.rule() for policy in self.policies.values()))
 
     def turn(self) -> dict[str, float]:
         """Play a rollout and improve each policy; return metrics."""
@@ -132,10 +139,10 @@ class Learning:
             policy, critic, optimiser = self.policies[control], self.critics[control], self.optimisers[control]
             for group in optimiser.param_groups:
                 group["lr"] = self.settings.learning_rate * max(0.0, 1.0 - self.decisions / self.steps)
-            judged = judge(recorder, policy, critic, self.settings, self.task.scenario.packets)
+            judged = judge(recorder, policy, critic, self.settings, self._compared(control), self.task.scenario.packets)
             found[f"train/clipped_{control}"] = improve(policy, critic, optimiser, recorder, judged, self.settings, draws)
-            found[f"train/return_{control}"] = float(recorder.gain.sum(dtype=np.float64)) / len(recorder.count)
-        self.decisions += sum(int(recorder.count.sum()) for recorder in recorders.values())
+            found[f"train/return_{control}"] = float(recorder.gain.sum(dtype=np.float64)) / len(recorder.decided)
+        self.decisions += sum(int(recorder.decided.sum()) for recorder in recorders.values())
         self.rollouts += 1
         return found
 

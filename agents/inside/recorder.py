@@ -32,7 +32,7 @@ class Recorder(NamedTuple):
     log_prob: NDArray[np.float32]
     slot: NDArray[np.int32]
     gain: NDArray[np.float32]
-    count: NDArray[np.int64]  # (sessions,), decisions so far
+    decided: NDArray[np.int64]  # (sessions,), decisions so far
     key: NDArray[np.uint64]  # (sessions,), key of the exploration
 
 
@@ -66,7 +66,7 @@ def begin_recording(recorder, s, key, draw):
     """
     if recorder.calls.size == 0:
         raise ValueError("a rule that learns inside the loop has no calls to read: allowed is one that its learner has bound to a batch")
-    recorder.count[s] = 0
+    recorder.decided[s] = 0
     recorder.key[s] = rng.stream_key(key, draw, rng.POLICY)
     begin(recorder.reward, recorder.account, Accounts(recorder.calls, recorder.calls[:0]), s)
 
@@ -80,7 +80,7 @@ def add_gain(recorder, s):
         s: int64, row.
     """
     value = earned(recorder.reward, recorder.account, Accounts(recorder.calls, recorder.calls[:0]), s)
-    n = recorder.count[s]
+    n = recorder.decided[s]
     if n > 0:
         recorder.gain[s, n - 1] += value
 
@@ -98,18 +98,18 @@ def add_decision(recorder, s, now_us, x, action, log_prob):
         log_prob: float32, logarithm of its probability or density.
     """
     add_gain(recorder, s)
-    n = recorder.count[s]
+    n = recorder.decided[s]
     if n == recorder.action.shape[1]:
         return
     for i in range(x.size):
         recorder.x[s, n, i] = x[i]
     recorder.action[s, n], recorder.log_prob[s, n] = action, log_prob
     recorder.slot[s, n], recorder.gain[s, n] = now_us // SLOT_US, 0.0
-    recorder.count[s] = n + 1
+    recorder.decided[s] = n + 1
 
 
 @kernel
 def close(recorder):
     """Add the rewards after the last decisions, at the end of all calls."""
-    for s in range(recorder.count.size):
+    for s in range(recorder.decided.size):
         add_gain(recorder, s)

@@ -65,7 +65,7 @@ def _update(params, state, s, record):
         return
     smallest_ms = take_in(state.lag, s, record)
     mean = output(params.lag, state.lag.x[s], state.lag.layers[s])
-    count = state.recorder.count[s]
+    count = state.recorder.decided[s]
     drawn = params.sd * rng.normal(state.recorder.key[s], count)
     drawn = -drawn if params.mirrored and s % 2 else drawn
     noise = drawn if count == 0 else params.memory * state.noise[s] + math.sqrt(1.0 - params.memory * params.memory) * drawn

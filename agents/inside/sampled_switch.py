@@ -17,6 +17,7 @@ class SampledSwitch(NamedTuple):
     """Parameters."""
 
     switch: LearnedSwitch  # the policy
+    sharing: int  # consecutive sessions with the same draws, >= 1
     decisions: int  # room of the recorder
     draw: int  # number of the exploration
     reward: Any  # parameters of a reward
@@ -38,7 +39,7 @@ def _allocate(params, sessions, paths):
 @init.register(SampledSwitch)
 def _init(params, state, s, start, key):
     init(params.switch, state.switch, s, start, key)
-    begin_recording(state.recorder, s, key, params.draw * state.recorder.count.size + s)
+    begin_recording(state.recorder, s, key, params.draw * state.recorder.decided.size + s // params.sharing)
 
 
 @update.register(SampledSwitch)
@@ -51,7 +52,7 @@ def _decide(params, state, s, now_us):
     other = best_other(params.switch, state.switch, s, now_us)
     if other >= 0:
         logit = output(params.switch, state.switch.x[s], state.switch.layers[s])
-        changes = rng.uniform(state.recorder.key[s], state.recorder.count[s]) < 1.0 / (1.0 + math.exp(-logit))
+        changes = rng.uniform(state.recorder.key[s], state.recorder.decided[s]) < 1.0 / (1.0 + math.exp(-logit))
         log_prob = -math.log1p(math.exp(-logit if changes else logit))
         add_decision(state.recorder, s, now_us, state.switch.x[s], np.float32(changes), np.float32(log_prob))
         if changes:

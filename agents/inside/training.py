@@ -92,7 +92,7 @@ def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluat
 
 def _tensors(learning: Learning) -> dict[str, torch.Tensor]:
     """Return the tensors of a training by name; those of an optimiser are its moments."""
-    found = {}
+    found: dict[str, torch.Tensor] = {}
     for control, policy in learning.policies.items():
         parts = {"policy": policy.state_dict(), "critic": {} if (critic := learning.critics[control]) is None else critic.state_dict()}
         found |= {f"{control}/{part}/{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}

@@ -22,14 +22,16 @@ class Judged(NamedTuple):
     target: NDArray[np.float32]
 
 
-def judge(recorder: Recorder, policy: LoopPolicy, critic: TwoLayers | None, settings: InsidePPOConfig, packets: int) -> Judged:
-    """Return the advantages of recorded decisions, against replicas of their worlds or, with a critic, against its values."""
-    seen = recorder.gain, recorder.slot, recorder.count
+def judge(
+    recorder: Recorder, policy: LoopPolicy, critic: TwoLayers | None, settings: InsidePPOConfig, replicas: int, packets: int
+) -> Judged:
+    """Return the advantages of recorded decisions, against `replicas` of their worlds or, with a critic, against its values."""
+    seen = recorder.gain, recorder.slot, recorder.decided
     advantage, target = np.zeros_like(recorder.gain), np.zeros_like(recorder.gain)
     if critic is None:
         returns(*seen, policy.discount, target)
         at = np.zeros(packets + TAIL_SLOTS)
-        less_replicas(target, recorder.slot, recorder.count, settings.replicas, policy.discount, at, advantage)
+        less_replicas(target, recorder.slot, recorder.decided, replicas, policy.discount, at, advantage)
         return Judged(advantage, target)
     with torch.no_grad():
         value = critic.output(torch.from_numpy(recorder.x)).numpy()
@@ -44,11 +46,11 @@ def improve(
     """Take one step per few calls, each call `n_epochs` times; return the share of decisions that the clip left out."""
     clipped, steps = 0.0, 0
     for _ in range(settings.n_epochs):
-        order = draws.permutation(recorder.count.size)
+        order = draws.permutation(recorder.decided.size)
         for first in range(0, order.size, settings.calls_per_step):
             calls = order[first : first + settings.calls_per_step]
             x, action, before, advantage, target = (
-                torch.from_numpy(np.concatenate([array[s, : recorder.count[s]] for s in calls]))
+                torch.from_numpy(np.concatenate([array[s, : recorder.decided[s]] for s in calls]))
                 for array in (recorder.x, recorder.action, recorder.log_prob, *judged)
             )
             ratio = torch.exp(policy.log_prob(x, action) - before)

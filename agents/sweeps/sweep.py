@@ -132,7 +132,7 @@ def _tune_config(config: SweepConfig) -> tune.TuneConfig:
 
 
 def _halving(config: SweepConfig) -> ASHAScheduler:
-    steps, rollout = config.train.steps, config.train.num_envs * config.train.algorithm.n_steps
+    steps, rollout = config.train.steps, config.train.rollout
     interval = config.train.evaluate_every * rollout
     # Ray stops a trial when it reports max_t, before it publishes its agent: so max_t is beyond the last report.
     max_t = max(2 * steps, steps + rollout, interval)

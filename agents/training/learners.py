@@ -58,6 +58,7 @@ def require_learnable(algorithm: Algorithm, envs: VectorEnv) -> None:
 def build_model(config: TrainConfig, seed: int) -> Model:
     """Build a model with fresh weights over monitored sessions of the training split with normalised rewards."""
     envs, chosen = make_envs(config.env, config.num_envs, "train"), config.algorithm
+    assert not isinstance(chosen, InsidePPOConfig)
     sessions = VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=chosen.gamma)
     rate = LinearSchedule(chosen.learning_rate, 0.0, 1.0) if chosen.schedule == "linear" else chosen.learning_rate
     common: dict[str, Any] = {"learning_rate": rate, "seed": seed, "device": config.device, **chosen.model_dump(exclude=_OURS)}

@@ -11,7 +11,8 @@ from vcgym.agents.published.export import load_agent
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.tracking import Run, Tracking, flatten
 from vcgym.agents.training.learners import name_of
-from vcgym.agents.training.training import Trained, require_trainable, train
+from vcgym.agents.training.trained import Trained
+from vcgym.agents.training.training import require_trainable, train
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS
 from vcgym.network.traces.plain_file import read_json, replace_file, require_space
 from vcgym.network.traces.refusal import shown

@@ -1,4 +1,4 @@
-"""What every training has: its result, the values that identify it, and the checkpoint that it goes on from."""
+"""Parts of every training: its result, the values that identify it, and the checkpoint from which it goes on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -74,8 +74,7 @@ def train(
         if newest is not None:
             checkpoint.load(newest, model, identity)
         model.set_logger(Logger(None, [_Forward(log)]))
-        rollout = config.num_envs * config.algorithm.n_steps
-        planned = -(-config.steps // rollout) * rollout
+        planned = -(-config.steps // config.rollout) * config.rollout
         with progress(f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions", planned) as report_progress:
             callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, on_checkpoint, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
@@ -154,7 +153,7 @@ class _BetweenRollouts(BaseCallback):
     def _on_rollout_start(self) -> None:
         if self.model.num_timesteps == self.started_at:
             return
-        rollouts = self.model.num_timesteps // (self.config.num_envs * self.config.algorithm.n_steps)
+        rollouts = self.model.num_timesteps // (self.config.rollout)
         if rollouts % self.config.evaluate_every == 0:
             self.evaluate()
         if rollouts % self.config.checkpoint_every == 0:

@@ -25,7 +25,7 @@ from vcgym.envs.call.rewards.emodel import Impairment
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS, SEED, REPLICAS = 400, 5, 4
-SMALL = InsidePPOConfig(hidden=8, worlds=3, noise_sd=0.7)
+SMALL = InsidePPOConfig(hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
 
 
 def example(kind):
@@ -37,10 +37,10 @@ def example(kind):
     return policy
 
 
-def played(policy, draw=3, sessions=2):
+def played(policy, draw=3, sessions=2, sharing=1):
     """Calls of one world with the stochastic rule of a policy."""
     scenario = Scenario("wonderproxy", "correlated", PACKETS)
-    rules = {"path": Direct(), "playout": WMJitter()} | {str(policy.control): policy.sampled(PACKETS, draw, Impairment())}
+    rules = {"path": Direct(), "playout": WMJitter()} | {str(policy.control): policy.sampled(PACKETS, draw, Impairment(), sharing)}
     batch = CallBatch(scenario, sessions, **rules)
     name = f"{policy.control}_state"
     state = getattr(batch, name)
@@ -81,7 +81,7 @@ def test_the_lag_records_what_the_face_shows_and_earns():
         aim(state, 0, recorder.action[0, number], smallest_ms)
         seen, reward, _, truncated, _ = envs.step(state.lag_us[:1].reshape(envs.action_space.shape).astype(envs.action_space.dtype))
         number, earned, done = number + 1, earned + reward[0], bool(truncated[0])
-    assert number == recorder.count[0] > 0.8 * PACKETS
+    assert number == recorder.decided[0] > 0.8 * PACKETS
     assert recorder.gain[0, :number].sum(dtype=np.float64) == pytest.approx(earned, rel=1e-5)
 
 
@@ -105,7 +105,7 @@ def test_the_switch_records_what_the_face_shows_and_earns():
             number, changes = number + 1, changes + int(changed)
         seen, reward, _, _, _ = envs.step(np.array([call.path]))
         earned += reward[0]
-    assert number == recorder.count[0] == PACKETS // EVERY_SLOTS - 1
+    assert number == recorder.decided[0] == PACKETS // EVERY_SLOTS - 1
     assert 0 < changes < number
     assert recorder.gain[0, :number].sum(dtype=np.float64) == pytest.approx(earned, rel=0.05)
 
@@ -121,7 +121,7 @@ def test_log_probabilities_are_those_of_torch(kind):
     policy = example(kind)
     recorder = played(policy)
     for s in range(2):
-        n = recorder.count[s]
+        n = recorder.decided[s]
         x, action = (torch.from_numpy(array[s, :n]) for array in (recorder.x, recorder.action))
         out = policy.output(x)
         law = torch.distributions.Normal(out, policy.sd) if kind is LagPolicy else torch.distributions.Bernoulli(logits=out)
@@ -141,7 +141,7 @@ def test_draws_follow_from_world_number_and_row():
 def test_mirrored_replicas_have_opposite_noise():
     policy = LagPolicy(SMALL.model_copy(update={"mirrored": True}))
     recorder = played(policy)
-    n = recorder.count[0]
+    n = recorder.decided[0]
     noise = recorder.action[:, :n] - policy.output(torch.from_numpy(recorder.x[:, :n])).detach().numpy()
     np.testing.assert_allclose(noise[0], -noise[1], atol=1e-5)
     assert noise[0].std() == pytest.approx(0.7, rel=0.3)
@@ -197,6 +197,13 @@ def from_slot(of, slot, count, s, at):
 
 def ahead(value, slot, count, s, n):
     return 0.9 ** (slot[s, n + 1] - slot[s, n]) * value[s, n + 1] if n + 1 < count[s] else 0.0
+
+
+def test_replicas_that_share_draws_take_the_same_paths():
+    policy = example(SwitchPolicy)
+    recorder = played(policy, sessions=4, sharing=2)
+    assert np.array_equal(recorder.action[0], recorder.action[1]) and np.array_equal(recorder.action[2], recorder.action[3])
+    assert not np.array_equal(recorder.action[1], recorder.action[2])
 
 
 def learned(env_id="vcgym/Call-v0", turns=2, threads=1, **changed):
