@@ -19,7 +19,7 @@ from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.inside.policies import POLICIES, LoopPolicy
 from vcgym.agents.inside.recorder import Recorder, bind, close
 from vcgym.agents.inside.update import improve, judge
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.networks.two_layers import TwoLayers
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.from_agent import FromAgent
@@ -99,7 +99,7 @@ class Learning:
             for control, policy in self.policies.items()
         }
         self.optimisers = {control: torch.optim.Adam(self._trained(control), settings.learning_rate) for control in task.learned}
-        self.worlds = Calls.evenly(task.scenario, "train", settings.worlds, seed * settings.worlds)
+        self.worlds = TrainingCalls.evenly(task.scenario, "train", settings.worlds, seed * settings.worlds)
         world = self.worlds.some(np.zeros(sessions, np.int64)).world
         self.batch = CallBatch(task.scenario, sessions, **self._rules(), **task.location, threads=threads, world=world)
 

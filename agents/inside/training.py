@@ -15,7 +15,7 @@ from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.evaluate import Evaluation
 from vcgym.agents.inside.learner import Learning, Task, task_of
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.tracking.progress import progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
@@ -43,7 +43,7 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
     identity = {"inside": _FORMAT, "vcgym": version("vcgym"), **identity_of(config, seed)}
     if newest is not None:
         _restore(newest, learning, identity)
-    validation = Calls.evenly(task.scenario, "validation", config.evaluation_episodes)
+    validation = TrainingCalls.evenly(task.scenario, "validation", config.evaluation_episodes)
     with progress(f"training InsidePPO on {config.env.id}, seed {seed}: decisions", config.steps) as report:
 
         def validate() -> Evaluation:

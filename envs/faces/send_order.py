@@ -12,14 +12,14 @@ from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.features.layout import ObservationLayout, Part
+from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_queues
 from vcgym.envs.call.features.sender.records import ITEM_WIDTH, show_queue
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import OnTime
-from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.effects import PacketChoice
+from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
@@ -97,7 +97,9 @@ class SendOrderVectorEnv(SenderVectorEnv):
         return (self.empty_slot,)
 
     def _layout(self) -> ObservationLayout:
-        return ObservationLayout(Part("queue", QUEUE_FEATURES, tuple(map(str, range(self.slots)))), Part("sender", ORDER_FEATURES))
+        return ObservationLayout(
+            ObservationPart("queue", QUEUE_FEATURES, tuple(map(str, range(self.slots)))), ObservationPart("sender", ORDER_FEATURES)
+        )
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {

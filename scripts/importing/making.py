@@ -19,13 +19,15 @@ from vcgym.network.bottleneck.capacity.sets import GENERATED
 from vcgym.network.fitting.cloud import fit_cloud
 from vcgym.network.fitting.links import fit_ten_places, write_table
 from vcgym.network.fitting.world import write_sample
+from vcgym.network.scenarios.paths.shipped_series import DRIVES, PINGS
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, card_path
 from vcgym.network.traces.catalogue import entry_of, shipped
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import MAX_DELAY_US
-from vcgym.network.traces.trace_file import csv_content, refuse_existing, write_with_card
+from vcgym.network.traces.trace_file import ENDING, csv_content, refuse_existing, write_with_card
+from vcgym.scripts.importing.series_sample import write_drives, write_pings
 from vcgym.scripts.importing.throughput_cuts import cut_traces
 
 TRACES = 20
@@ -111,6 +113,8 @@ _SHIPPED: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
     "wonderproxy_ten_places": ("wonderproxy_ten_places.json", lambda source, path: write_table(fit_ten_places(source), path)),
     "cloud": ("cloud.json", lambda source, path: write_table(fit_cloud(source), path)),
     "world_links": ("world_links.csv.gz", write_sample),
+    DRIVES: (f"{DRIVES}{ENDING}", write_drives),
+    PINGS: (f"{PINGS}{ENDING}", write_pings),
     GENERATED: (f"{GENERATED}.csv.gz", lambda source, path: write_cellular(path)),
 }
 

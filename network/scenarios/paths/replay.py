@@ -12,7 +12,7 @@ the same part. `ALL` is every pair and the whole time.
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,17 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.scenarios.recipe import Layout, Recipe
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.scenarios.splits import ALL, split_by_hash
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.coverage import GAP_S, SlotCoverage, coverage, parts
-from vcgym.network.traces.trace import to_slots
+from vcgym.network.traces.trace import Trace, to_slots
 from vcgym.network.traces.trace_file import ENDING, read_trace
 from vcgym.network.worlds.replay import ReplayWorld
 from vcgym.network.worlds.world import HISTORY_BLOCKS, World
 
 MIN_SPLIT_PAIRS = 5
-OFFSETS = ("own", "common")
 PART_OF_TRACE = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "test": (0.8, 1.0), ALL: (0.0, 1.0)}
 _HISTORY = HISTORY_BLOCKS * BLOCK_SLOTS
 
@@ -63,7 +63,7 @@ class Replay(Recipe):
     modes = ("replay",)
     has_all = True
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WorldSettings) -> None:
         self.settings = settings
         self.strata = {"measured": 1.0}
         self.measured = found = self.measure()
@@ -85,7 +85,7 @@ class Replay(Recipe):
             DataError: a trace is too short, between its gaps, for a call of the split plus its history.
         """
         names = list(self.measured.pairs)
-        chosen = names if split == ALL or not self.split_by_pair else split_by_hash(names)[split]
+        chosen = names if split == ALL or not self.split_by_pair else self.split_pairs(names)[split]
         for pair in chosen:
             self._starts(split, names.index(pair))
         return chosen
@@ -94,6 +94,10 @@ class Replay(Recipe):
     def split_by_pair(self) -> bool:
         """Return True if there are enough pairs to split them; otherwise each trace is split in time."""
         return len(self.measured.pairs) >= MIN_SPLIT_PAIRS
+
+    def split_pairs(self, names: list[str]) -> dict[str, list[str]]:
+        """Return the pairs of each split, if they are split by pair."""
+        return split_by_hash(names)
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
@@ -146,13 +150,6 @@ def _nth(ranges: NDArray[np.int64], n: int) -> int:
     ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
     at = int(np.searchsorted(ends, n, "right"))
     return int(ranges[at, 1] - (ends[at] - n))
-
-
-def absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the absolute path of each file or folder of traces, because workers may have other working directories."""
-    if traces is None:
-        return None
-    return tuple(str(Path(one).expanduser().absolute()) for one in ([traces] if isinstance(traces, str) else traces))
 
 
 def pair_files(traces: Sequence[str] | None) -> dict[str, list[Path]]:
@@ -213,13 +210,18 @@ def read_pairs(pairs: dict[str, list[Path]]) -> Measured:
     Raises:
         DataError: a file is missing, broken or not a trace.
     """
-    by_pair = [[read_trace(file) for file in files] for files in pairs.values()]
+    paths = tuple(path_name(file) for file in next(iter(pairs.values())))
+    return as_slots({pair: [read_trace(file) for file in files] for pair, files in pairs.items()}, paths)
+
+
+def as_slots(pairs: Mapping[str, Sequence[Trace]], paths: tuple[str, ...]) -> Measured:
+    """Return the traces of each pair, one per path, as slots."""
+    by_pair = list(pairs.values())
     traces = [trace for of_pair in by_pair for trace in of_pair]
     series = [to_slots(trace) for trace in traces]
     table = np.full((len(series), max(map(len, series))), LOST, np.int64)
     for row, values in zip(table, series, strict=True):
         row[: len(values)] = values
-    paths = tuple(path_name(file) for file in next(iter(pairs.values())))
     begins_us = np.array([[trace.start_us for trace in of_pair] for of_pair in by_pair])
     return Measured(
         tuple(pairs),

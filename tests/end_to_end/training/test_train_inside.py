@@ -9,7 +9,7 @@ from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.inside import training as inside
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.training.study import run_study
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
@@ -48,9 +48,10 @@ def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monk
         turns.append(1)
         return turn(learning)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(inside.Learning, "turn", turn_or_die)
-        run_study(config(tmp_path / "whole").model_copy(update={"folder": tmp_path / "cut"}))
+    monkeypatch.setattr(inside.Learning, "turn", turn_or_die)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(config(tmp_path / "cut"))
+    monkeypatch.setattr(inside.Learning, "turn", turn)
     with pytest.raises(FileExistsError, match="resume is False"):
         run_study(config(tmp_path / "cut"))
     run_study(config(tmp_path / "cut", resume=True))
@@ -67,7 +68,7 @@ def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
     study = json.loads((trained.agent / "learned.json").read_text())["study"]
     assert system.is_learned and system.trained_packets == study["budget"]["packets"] > 0
     assert study["budget"]["decisions"] == trained.steps
-    r = Calls.evenly(Scenario("wonderproxy", "correlated", 500), "validation", 4).scores(*system.chosen)
+    r = TrainingCalls.evenly(Scenario("wonderproxy", "correlated", 500), "validation", 4).scores(*system.chosen)
     runs = MlflowClient().search_runs(
         ["1"], filter_string=f"tags.algorithm = 'InsidePPO' and tags.seed = '0' and tags.env = '{playout.id}'"
     )
