@@ -15,7 +15,7 @@ from vcgym.agents.networks.two_layers import TwoLayers
 TAIL_SLOTS = 4000  # a call ends at most this long after its last packet
 
 
-class Judged(NamedTuple):
+class Advantages(NamedTuple):
     """Advantage and target of the critic for each decision, (sessions, decisions)."""
 
     advantage: NDArray[np.float32]
@@ -24,7 +24,7 @@ class Judged(NamedTuple):
 
 def judge(
     recorder: Recorder, policy: LoopPolicy, critic: TwoLayers | None, settings: InsidePPOConfig, replicas: int, packets: int
-) -> Judged:
+) -> Advantages:
     """Return the advantages of recorded decisions, against `replicas` of their worlds or, with a critic, against its values."""
     seen = recorder.gain, recorder.slot, recorder.decided
     advantage, target = np.zeros_like(recorder.gain), np.zeros_like(recorder.gain)
@@ -32,15 +32,15 @@ def judge(
         returns(*seen, policy.discount, target)
         at = np.zeros(packets + TAIL_SLOTS)
         less_replicas(target, recorder.slot, recorder.decided, replicas, policy.discount, at, advantage)
-        return Judged(advantage, target)
+        return Advantages(advantage, target)
     with torch.no_grad():
         value = critic.output(torch.from_numpy(recorder.x)).numpy()
     generalised(*seen, value, policy.discount, settings.gae_lambda, advantage)
-    return Judged(advantage, advantage + value)
+    return Advantages(advantage, advantage + value)
 
 
 def improve(
-    policy: LoopPolicy, critic: TwoLayers | None, optimiser: torch.optim.Optimizer, recorder: Recorder, judged: Judged,
+    policy: LoopPolicy, critic: TwoLayers | None, optimiser: torch.optim.Optimizer, recorder: Recorder, judged: Advantages,
     settings: InsidePPOConfig, draws: np.random.Generator,
 ) -> float:  # fmt: skip
     """Take one step per few calls, each call `n_epochs` times; return the share of decisions that the clip left out."""

@@ -25,8 +25,9 @@ from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, home_of, name_of, run_trial, trial_config
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress, progress
+from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking, marked
-from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, require_same_study, tags_of, title_of
+from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, tags_of, title_of
 from vcgym.agents.training.training import require_trainable
 from vcgym.network.traces.plain_file import replace_file, require_space
 

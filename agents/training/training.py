@@ -17,11 +17,11 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
 from vcgym.agents.inside.learner import task_of
-from vcgym.agents.inside.training import train_inside
 from vcgym.agents.published.export import publish
 from vcgym.agents.published.spaces import describe
 from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.agents.training import checkpoint
+from vcgym.agents.training.inside import train_inside
 from vcgym.agents.training.learners import Model, build_model, name_of, require_learnable, snapshot
 from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
 

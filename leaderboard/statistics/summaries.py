@@ -44,6 +44,7 @@ def differences(paired: Paired, metric: str, reference: str, trim: float = INTER
     Raises:
         ValueError: `reference` is not among the systems.
     """
+
     def apart(values: np.ndarray, _: np.ndarray) -> np.ndarray:
         centres = trimmed_mean(values, trim)
         return centres - centres[-1]

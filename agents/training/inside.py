@@ -67,7 +67,7 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
     return Trained(home, learning.decisions, found)
 
 
-def _validate(task: Task, system: System, calls: Calls, threads: int) -> tuple[Evaluation, float]:
+def _validate(task: Task, system: System, calls: TrainingCalls, threads: int) -> tuple[Evaluation, float]:
     """Return the mean return of calls with the rules as they are ranked, and their mean R."""
     rows = np.arange(len(calls))
     batch = CallBatch(task.scenario, len(calls), system.path, system.playout, **task.location, threads=threads, world=calls.world)
