@@ -15,11 +15,11 @@ import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.inside.policies import POLICIES, LoopPolicy
 from vcgym.agents.inside.recorder import Recorder, bind, close
 from vcgym.agents.inside.update import improve, judge
-from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.networks.two_layers import TwoLayers
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.from_agent import FromAgent

@@ -6,20 +6,21 @@ from typing import Any, ClassVar
 import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
-from vcgym.agents.controllers import learned_switch
+from vcgym.agents.controllers import arrival_features, learned_switch
+from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import START
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
 from vcgym.agents.inside.sampled_lag import SampledLag
 from vcgym.agents.inside.sampled_switch import SampledSwitch
-from vcgym.agents.learners.lag_learner import LagNet
 from vcgym.agents.networks.two_layers import TwoLayers
 from vcgym.baselines.controls.control import Control
 
+START_OUTPUT = 0.5  # initial bias of the lag: about 20 ms above the newest delay
 START_CHANGES = -3.0  # initial bias of a change of path: one in 20 decisions, every 4 s
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
-class LagPolicy(LagNet):
+class LagPolicy(TwoLayers):
     """Lag at each arrival; normal noise on the output of the network, correlated over arrivals.
 
     Args:
@@ -29,9 +30,13 @@ class LagPolicy(LagNet):
     control: ClassVar[Control] = Control.PLAYOUT
 
     def __init__(self, settings: InsidePPOConfig) -> None:
-        super().__init__(settings.hidden)
+        super().__init__(arrival_features.WIDTH, settings.hidden, START_OUTPUT)
         self.sd, self.memory, self.mirrored = settings.noise_sd, settings.noise_memory, settings.mirrored
         self.discount = settings.gamma
+
+    def rule(self) -> LearnedLag:
+        """Return the rule with the weights of this network."""
+        return LearnedLag(*self.arrays())
 
     def sampled(self, packets: int, draw: int, reward: Any, sharing: int = 1) -> SampledLag:
         """Return the stochastic rule for calls of this length; its draws are never shared."""

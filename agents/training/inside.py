@@ -13,9 +13,9 @@ import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.evaluation.evaluate import Evaluation
 from vcgym.agents.inside.learner import Learning, Task, task_of
-from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.tracking.progress import progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint

@@ -8,7 +8,7 @@ from mlflow import MlflowClient
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import SweepConfig, TrainConfig
-from vcgym.agents.learners.calls import TrainingCalls
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.training import inside
 from vcgym.agents.training.study import run_study
 from vcgym.baselines.systems import learned_system
