@@ -87,6 +87,7 @@ def session(system, place, mode, seed):
     return {"system": system, **world, "pair": f"A>B{seed}", "seed": seed, "packets_per_bin": 30, "path_names": paths, **values}
 
 
+@pytest.mark.long
 def test_publishing_twice_gives_the_same_bytes(folder, tmp_path):
     for name in FILES:
         shutil.copy(folder / name, tmp_path / name)
@@ -210,6 +211,7 @@ def test_a_system_without_a_distribution_is_named(folder):
         board_page([(boards(stored.results), stored._replace(cdfs=lacking))])
 
 
+@pytest.mark.long
 def test_results_older_than_some_columns_are_shown_without_them_and_it_is_said(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "older")
     file = tmp_path / "older" / "results.parquet"
@@ -224,6 +226,7 @@ def test_results_older_than_some_columns_are_shown_without_them_and_it_is_said(f
         assert said in (tmp_path / "older" / name).read_text() and "older than" not in (folder / name).read_text()
 
 
+@pytest.mark.long
 def test_oracles_older_than_a_column_are_anchors_of_newer_results(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "with")
     rows = read(RESULTS, folder / "results.parquet").to_pylist()
@@ -310,6 +313,7 @@ def test_a_board_with_long_calls_shows_a_second_r(folder, tmp_path):
     assert page.count("R with the whole delay impairment of ITU-T G.107.") == 1  # heading of one of the two tables
 
 
+@pytest.mark.long
 def test_a_very_bad_system_does_not_squeeze_the_scale_and_its_mark_says_so(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "bad")
     rows = read(RESULTS, folder / "results.parquet").to_pylist()

@@ -106,6 +106,7 @@ def test_the_suite_chooses_the_metric():
     assert board.axis is None
 
 
+@pytest.mark.long
 def test_ranks_are_corrected_for_the_number_of_comparisons():
     """Twelve equal systems, forty times: a board that says of some that it is better is rarer than with uncorrected intervals."""
     false_claims = 0
