@@ -13,19 +13,22 @@ from vcgym.baselines.rule import NEVER_US, require_rule
 from vcgym.envs.call.features.layout import ObservationLayout, Part
 from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback
+from vcgym.envs.call.features.sender.relative import RELATIVE_RATE_FEATURES, compress_senders
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.effects import Requests
+from vcgym.envs.call.sender.relative import MAX_AIM_MS, MIN_AIM_MS, follow_aims
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.sender import SenderVectorEnv
+from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 ORDER = Fifo()
 FEATURES = ("reports", "intervals")
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
+AIMS = 8
 _MAX = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
 _LATEST = np.iinfo(np.int64).max
 
@@ -59,7 +62,7 @@ class RateVectorEnv(SenderVectorEnv):
     """
 
     rewards: ClassVar = {"utility": Utility(), "emodel": AudioEModel()}
-    forms = ("continuous", "discrete", "exact")
+    forms = ("continuous", "discrete", "exact", *RELATIVE)
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class RateVectorEnv(SenderVectorEnv):
     def _layout(self) -> ObservationLayout:
         if self.features == "intervals":
             return ObservationLayout(Part("intervals", INTERVAL_FEATURES))
-        return ObservationLayout(Part("sender", RATE_FEATURES))
+        return ObservationLayout(Part("sender", RELATIVE_RATE_FEATURES if self.action_form in RELATIVE else RATE_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {
@@ -98,8 +101,10 @@ class RateVectorEnv(SenderVectorEnv):
         }
 
     def _action_space(self) -> spaces.Space[Any]:
-        if self.action_form == "continuous":
+        if self.action_form in ("continuous", "relative_continuous"):
             return spaces.Box(-1.0, 1.0, (1,), np.float32)
+        if self.action_form == "relative_discrete":
+            return spaces.Discrete(AIMS)
         if self.action_form == "discrete":
             return spaces.Discrete(len(STEPS))
         return spaces.Box(np.zeros(3, np.int64), _MAX, dtype=np.int64)
@@ -117,6 +122,9 @@ class RateVectorEnv(SenderVectorEnv):
             senders["answer_bps"] = wanted[:, 0]
             asked.every_us[rows] = wanted[rows, 1]
             asked.wake_us[rows] = np.where(wanted[rows, 2] > 0, senders["now_us"][rows] + wanted[rows, 2], NEVER_US)
+        elif self.action_form in RELATIVE:
+            x = position_of(actions, AIMS if self.action_form == "relative_discrete" else None)
+            follow_aims(senders, rows, MIN_AIM_MS * (MAX_AIM_MS / MIN_AIM_MS) ** x)
         elif self.action_form == "discrete":
             senders["answer_bps"] = senders["target_bps"] * np.array(STEPS)[actions]
         else:
@@ -128,6 +136,8 @@ class RateVectorEnv(SenderVectorEnv):
         if self.observation_kind != "records":
             if self.features == "reports":
                 observe_senders(batch.senders, rows, shown["sender"])
+                if self.action_form in RELATIVE:
+                    compress_senders(rows, shown["sender"])
             else:
                 observe_intervals(batch.senders, batch.tables.flight, rows, self._told, self._smallest_us, shown["intervals"])
             return
