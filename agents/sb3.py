@@ -1,9 +1,11 @@
 """The fast path for Stable-Baselines3: its VecEnv over a native gymnasium vector environment.
 
-Each step equals that of SB3's DummyVecEnv over scalar environments with the same seeds.
+Each step equals that of SB3's DummyVecEnv over scalar environments with the same seeds. The space of actions says with which arguments the
+environment was made, and SB3 saves a model's spaces: so a zip carries them, and `vcgym.agents.evaluation.own_policy.OwnPolicy` reads them.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import gymnasium
@@ -13,6 +15,9 @@ from stable_baselines3.common.vec_env import VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvStepReturn
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.agents.evaluation.own_policy import MADE_WITH
+
+_OF_THE_BATCH = {"num_envs", "vectorization_mode", "autoreset_mode", "threads"}  # arguments of gymnasium.make_vec with no effect on a call
 
 
 def make_vec_env(env_id: str, n_envs: int = 1, seed: int | None = None, env_kwargs: dict[str, Any] | None = None) -> VecMonitor:
@@ -56,7 +61,11 @@ class NativeVecEnv(VecEnv):
         if envs.num_envs < 1:
             raise ValueError(f"num_envs of {envs} is {envs.num_envs}; allowed: at least 1")
         self.envs, self.steps = envs, 0
-        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        acts = copy(envs.single_action_space)
+        if envs.spec is not None:
+            given = {name: value for name, value in envs.spec.kwargs.items() if name not in _OF_THE_BATCH}
+            setattr(acts, MADE_WITH, {"env": envs.spec.id, "options": given})
+        super().__init__(envs.num_envs, envs.single_observation_space, acts)
 
     def reset(self) -> np.ndarray:
         """Restart every session; the seeds of the last `seed` call and the options of the last `set_options` call are used once."""

@@ -7,19 +7,16 @@ of RMCAT, or on the dumbbell if the suite is of conferences. do=swaps says which
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System, system_names
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
-from vcgym.leaderboard.evaluation.local import env_of, local_agent
-from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.participants import all_participants, study_agents, systems_of, table_errors
+from vcgym.leaderboard.evaluation.local import env_of
+from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, table_errors
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
@@ -30,7 +27,7 @@ from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.system_list import system_rows
 from vcgym.leaderboard.submissions.accept import accept, accepted
-from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
+from vcgym.leaderboard.submissions.own import own_methods
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.leaderboard.swaps import swaps
@@ -78,8 +75,7 @@ def _sharing(config: LeaderboardConfig) -> dict[str, System]:
     """Return the systems that share a bottleneck with the rules."""
     suite = SUITES["rate-v0"]
     found: dict[str, Participant] = dict(systems_of(suite, config.systems)) if config.systems else {}
-    for name, folder in config.agents.items():
-        found |= study_agents(name, folder, suite)
+    found |= own_methods(config.agents, config.agent_options, suite, prepare(suite))[0]
     outside = sorted(name for name, one in found.items() if not isinstance(one, System))
     if outside:
         raise ValueError(f"agents has {outside}; do=fairness allows: rules and learned rules, which play inside the loop")
@@ -97,22 +93,13 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     for sentence in table_errors(systems):
         console.print(f"{sentence}.")
     submitted, left_out = accepted(board)
-    agents: dict[str, Participant] = {**submitted}
-    for name, folder in config.agents.items():
-        agents |= study_agents(name, folder, suite)
-    if config.agent:
-        name = config.agent.removesuffix(".zip").removesuffix(".onnx").rpartition("/")[2].rpartition(":")[2]
-        agents |= {name: _own(config.agent, config.agent_options, suite, parts)}
-    participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, agents)
+    own, told = own_methods(config.agents, config.agent_options, suite, parts)
+    for line in (*([config.former] if config.agent else []), *told):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, {**submitted, **own})
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
     show(ranked, board, console)
-
-
-def _own(named: str, options: dict[str, Any] | None, suite: Suite, parts: list[tuple[Part, Any]]) -> Participant:
-    """Return the user's own policy or system `named`, as a participant of the suite."""
-    acts = BandwidthModel(named) if named.endswith(".onnx") else load_own(named)
-    return acts.replace(is_local=True) if isinstance(acts, System) else local_agent(acts, suite, parts, options)
 
 
 def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:

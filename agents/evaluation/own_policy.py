@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from vcgym.network.traces.plain_file import read_plain
 
+MADE_WITH = "vcgym_made_with"
+"""Attribute of a space of actions: id and arguments of the environment that it is of, written by `vcgym.agents.sb3`."""
 _MAX_ZIP_BYTES = 1 << 30
 _SHARED = {  # policy modules not named after an algorithm; A2C and TRPO use PPO's
     "stable_baselines3.common": "PPO",
@@ -28,6 +30,7 @@ class OwnPolicy:
 
     Attributes:
         reads: the observation it takes: from its attribute of this name, else from its `observation_space`, else features.
+        made_with: id and arguments (`env`, `options`) of the environment it was trained in, as its action space carries; None: not known.
 
     Args:
         acts: an object with `predict(observation, state, episode_start, deterministic)`, which returns actions and a state, or a function
@@ -43,6 +46,7 @@ class OwnPolicy:
         self._acts = acts
         self.observation_space: spaces.Space[Any] | None = getattr(acts, "observation_space", None)
         self.action_space: spaces.Space[Any] | None = getattr(acts, "action_space", None)
+        self.made_with: dict[str, Any] | None = getattr(self.action_space, MADE_WITH, None)
         self.reads: str = getattr(acts, "reads", "dict" if isinstance(self.observation_space, spaces.Dict) else "features")
 
     def predict(

@@ -10,7 +10,10 @@ of path hardly ever pays, would teach the router never to change. A pair for all
 and search only those of roughness.
 """
 
+import functools
+import pickle
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,14 +28,56 @@ from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import MARGIN, ROUGHNESS, SCALE, START, TWICE, LearnedRouter
 from vcgym.agents.learners.arrivals import record_arrivals
 from vcgym.agents.learners.calls import Calls
-from vcgym.agents.learners.candidates import Candidates
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag
 from vcgym.agents.learners.price_search import search_prices
+from vcgym.agents.sweeps.search import each
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.systems import load_system
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain, replace_file
+
+_CHUNKS_KEPT = 8  # chunks cached in each Ray process, whose worlds are then sampled only once
+
+
+class Candidates:
+    """Evaluator of routers with a fixed receiver, on chunks of calls.
+
+    Args:
+        chunks: chunks of calls; a chunk may mix kinds of worlds.
+        receiver: rule of the lag.
+        threads: candidates played concurrently in this process; no effect on the result.
+        on_ray: play the candidates in processes of the running Ray, which sample the same worlds; no effect on the result.
+    """
+
+    def __init__(self, chunks: Sequence[Sequence[Calls]], receiver: Any, threads: int = 1, on_ray: bool = False) -> None:
+        self._chunks, self._receiver, self._threads = chunks, receiver, threads
+        self._packed = [pickle.dumps([(calls.scenario, calls.draws) for calls in chunk]) for chunk in chunks] if on_ray else []
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+        return len(self._chunks)
+
+    def scores(self, rules: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
+        """Return, for each router, R of the calls of a chunk."""
+        if self._packed:
+            return each(_play_packed, [(self._packed[chunk], router, self._receiver) for router in rules])
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(lambda router: _play(self._chunks[chunk], router, self._receiver), rules))
+
+
+def _play(chunk: Sequence[Calls], router: Any, receiver: Any) -> NDArray[np.float64]:
+    return np.concatenate([calls.scores(router, receiver) for calls in chunk])
+
+
+def _play_packed(packed: bytes, router: Any, receiver: Any) -> NDArray[np.float64]:
+    return _play(_unpacked(packed), router, receiver)
+
+
+@functools.lru_cache(_CHUNKS_KEPT)
+def _unpacked(packed: bytes) -> list[Calls]:
+    return [Calls(scenario, draws) for scenario, draws in pickle.loads(packed)]
+
 
 SHARES = (0.6, 0.2, 0.2)  # shares of arrivals with the pair's router, with a restless router, and on the direct path
 REPORT_STEPS = 100

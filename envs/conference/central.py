@@ -1,6 +1,6 @@
-"""Conference with one central agent: the native vector environment, and its scalar face."""
+"""Conference with one central agent: the native vector environment, its scalar face, and the reward."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
@@ -10,14 +10,35 @@ from numpy.typing import NDArray
 from vcgym.baselines.conference.plans import largest_trees
 from vcgym.envs.call.batch import Together
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
+from vcgym.envs.call.rewards.reward import earned, reward
 from vcgym.envs.call.stages import DECIDE, DONE
 from vcgym.envs.conference.decisions import EARNED, FEATURES, SESSION_FEATURES
 from vcgym.envs.conference.picture import RENDER, draw_conference
-from vcgym.envs.conference.reward import AggregateUtility
 from vcgym.envs.conference.session import ConferenceSession
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
+
+CONFERENCE = "conference"  # in place of the stages of a call: a reward reads `vcgym.envs.conference.decisions.EARNED`, (sessions,)
+
+
+@reward(CONFERENCE)
+class AggregateUtility(NamedTuple):
+    """Change of the sum of ln(rate + 10 kbps) since the last decision, minus each session's shares of late and of lost packets.
+
+    Attributes:
+        delay_price: price of a session's share of packets later than 200 ms.
+        loss_price: price of its share of lost packets.
+    """
+
+    delay_price: float = 1.0
+    loss_price: float = 1.0
+
+
+@earned.register(AggregateUtility)
+def _earned(reward, state, accounts, s):
+    counted = accounts[s]
+    return counted.gain - reward.delay_price * counted.late - reward.loss_price * counted.lost
 
 
 class ConferenceBatch(Together):

@@ -4,7 +4,7 @@ import builtins
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.training import TrainConfig
@@ -36,11 +36,12 @@ class LeaderboardConfig(Config):
         direct: with suite=replay: name of the path of `Direct`; None: the first by file name.
         systems: names of systems, at least one; None: those of the suite; [all]: all that fit it.
         train: training of the agent of calls over paths, done once and resumed if interrupted; None: no training.
-        agents: folders of finished studies (`vcgym-train folder=...`) by name on the board, +agents.NAME=FOLDER; every seed of a study
-            plays.
-        agent: your own agent, module:name (also of a System of rules), a .zip saved by Stable-Baselines3 or, over a bottleneck, an .onnx of
-            the Bandwidth Estimation Challenge; marked local and not verified. None: none.
-        agent_options: arguments of its environment, as in training; without `action` the form follows from its action space.
+        agents: your own methods by name on the board: agents.NAME=ONE or agents.NAME=[ONE,ANOTHER,...], one for each seed: a .zip saved by
+            Stable-Baselines3, the folder of a finished study (`vcgym-train folder=...`, every seed of it plays), module:name (also of a
+            System of rules) or, over a bottleneck, an .onnx of the Bandwidth Estimation Challenge. Seeds are pooled into one row.
+        agent_options: agent_options.NAME={interval: 50, ...}: arguments of the environment, as in training; a study and a zip of
+            `vcgym.agents.sb3` carry them, and without `action` the form follows from the action space.
+        agent: former form of agents.NAME, with its options as agent_options; works for this release.
         data: folder of measured series and capacity traces; without it their worlds are left out.
         folder: folder of results, table and page; with do=add, of the submission; with do=page, of one of the suites.
         board: with do=add, folder of the results that the submission joins.
@@ -59,9 +60,9 @@ class LeaderboardConfig(Config):
     direct: str | None = None
     systems: Annotated[builtins.list[str], Field(min_length=1)] | None = None
     train: TrainConfig | None = Field(default_factory=TrainConfig)
-    agents: dict[str, AbsolutePath] = Field(default_factory=dict)
+    agents: dict[str, Annotated[builtins.list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    agent_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     agent: str | None = None
-    agent_options: dict[str, Any] | None = None
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/leaderboard/quick-v2")
     board: AbsolutePath = Path("outputs/leaderboard/quick-v2")
@@ -76,6 +77,28 @@ class LeaderboardConfig(Config):
             raise ValueError(f"suite is {suite!r}; allowed: {', '.join((*SUITES, *REPLAYS))}")
         return suite
 
+    @model_validator(mode="before")
+    @classmethod
+    def _former(cls, given: Any) -> Any:
+        """Write a single agent as a method named after its file or object."""
+        if not (isinstance(given, dict) and given.get("agent")):
+            return given
+        name = given["agent"].removesuffix(".zip").removesuffix(".onnx").rpartition("/")[2].rpartition(":")[2]
+        options = {name: given.get("agent_options")} if given.get("agent_options") else {}
+        return given | {"agents": {**given.get("agents", {}), name: [given["agent"]]}, "agent_options": options}
+
+    @field_validator("agents", mode="before")
+    @classmethod
+    def _lists(cls, agents: Any) -> Any:
+        return {name: [one] if isinstance(one, str) else one for name, one in agents.items()} if isinstance(agents, dict) else agents
+
+    @field_validator("agent_options", mode="before")
+    @classmethod
+    def _by_method(cls, options: Any, info: ValidationInfo) -> Any:
+        if unknown := sorted((options or {}).keys() - info.data.get("agents", {}).keys()):
+            raise ValueError(f"agent_options has {', '.join(unknown)}; allowed: agent_options.NAME={{...}} with a NAME of agents")
+        return options or {}
+
     @model_validator(mode="after")
     def _only_replays_take_traces(self) -> Self:
         if (self.suite in REPLAYS) != (self.traces is not None):
@@ -89,11 +112,18 @@ class LeaderboardConfig(Config):
             raise ValueError(f"suite is {self.suite!r}, offsets is {self.offsets!r}, direct is {self.direct!r}; allowed: with suite=replay")
         if self.split == "all":
             trains = self.suite == "replay" and self.train is not None
-            if self.traces is None or self.suite == FITTED or trains or self.agent or self.agents:
+            if self.traces is None or self.suite == FITTED or trains or self.agents:
                 raise ValueError("split is 'all'; allowed: with traces=FOLDER, train=null and no agents, which could be of these traces")
         if self.do == "swaps" and len(self.systems or ()) != 2:
             raise ValueError(f"systems is {self.systems}; allowed with do=swaps: two names, such as [CALL-PLAIN,CALL-LEARNED]")
         return self
+
+    @property
+    def former(self) -> str:
+        """Line that says what to type in place of `agent`."""
+        (name, items) = next((name, items) for name, items in self.agents.items() if items == [self.agent])
+        options = f" 'agent_options.{name}={{...}}'" if name in self.agent_options else ""
+        return f"agent=... works for this release: write agents.{name}={items[0]}{options}."
 
     def played_suite(self) -> Suite:
         """Return the suite that is played.

@@ -25,9 +25,11 @@ class Frozen(NamedTuple):
 
 FROZEN = {
     "quick-v2": Frozen("2a7a038508cb7136", "48fd4240506e5870"),
+    "quick-v3": Frozen("adc04eed3701e1b0", "9dac856a51e25433"),
     "first": Frozen("493fbd203aab7bea", "a64004b3b256dd07"),
     "paper-v0": Frozen("27ab21b4de41fc81", "30c8355ab4190308"),
     "correlated-v0": Frozen("68ddaf521e408245", "6264415cce056cae"),
+    "measured-v0": Frozen("7ca2cd1a85a45598", "40c9c2caf523e600"),
     "replay-v0": Frozen("0ed53456894d78ce", "5114b647f944419a"),
     "stress-v0": Frozen("f7447c15320d3af5", "19d0d62b3a9ce0ce"),
     "stress-v1": Frozen("efaed209cc9ed1c8", "f9cf16833a8360aa"),
@@ -42,6 +44,7 @@ FROZEN = {
 }
 
 DATA = {
+    "5g-urban": "58f044da27d1f75b", "5g-weak": "58f044da27d1f75b", "starlink-ping": "41d81ee7193b2f1a",
     "calls": "b734de7b94380370", "cloud": "0b953e62c636ace8", "conference": "d685266f6ead5051", "leo": "121aac18492dcfd6",
     "order": "5f2601c6fb08d574", "rate": "241fd9e959fb379f", "rate-measured": "f12682dedc9f826c", "rmcat": "582a2c784ef35144",
     "rmcat-extended": "8f8b32510b26f581", "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06",

@@ -3,19 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from vcgym.agents.config.env import EnvConfig, env_defaults
+from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
-from vcgym.envs import VERSIONS
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, ORDER_ENV, RATE_ENV, LocalAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, PATHS_ENVS, LocalAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
 
 FORMS = ("relative", "discrete", "continuous")
-NEWEST_FORMS = ("relative_discrete", "relative_continuous")  # of ids of version 1
-_CHOSEN = {"scenario", "mode", "packets", "burst", "tau_ms", "traces", "threads", "max_episode_steps", "seconds", "send_queue", "uplink"}
 
 
 def env_of(suite: Suite) -> str:
@@ -34,44 +31,34 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, Any]], opti
 
     Args:
         acts: see `OwnPolicy`.
-        suite: suite to play, in its id of version 1 whose spaces are the policy's, else in `env_of(suite)`.
+        suite: suite to play, in the environment of the policy's training, or if it names none in the first that plays the suite.
         parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
-        options: arguments of the environment, as in training, added to those of the policy's attribute `options`; without `action` its
-            form follows from the policy's `action_space`.
+        options: arguments of the environment, as in training. They precede those of the policy's attribute `options`, and these the ones
+            that its action space carries (`vcgym.agents.sb3`); without `action` the form follows from the action space.
 
     Raises:
-        ValueError: the policy does not fit the observations or actions of a scenario, or it fails.
+        ValueError: the policy does not fit the observations or actions of a scenario, was trained in another environment, or fails.
     """
-    own, given = OwnPolicy(acts), {**getattr(acts, "options", {}), **(options or {})}
-    opened = {(part.scenario, part.mode): (part, scenario) for part, scenario in parts}
-    env = _newest(own, suite, given, next(iter(opened.values()))) or env_of(suite)
-    if chosen := sorted(_CHOSEN & given.keys()):
+    own = OwnPolicy(acts)
+    trained = own.made_with or {"env": env_of(suite), "options": {}}
+    env = trained["env"]
+    named = {**getattr(acts, "options", {}), **(options or {})}
+    if chosen := sorted(NOT_PLAYED - {"reward"} & named.keys()):
         raise ValueError(f"agent_options has {', '.join(chosen)}, which suite {suite.name} chooses; allowed: other arguments of {env}")
+    if env not in suite.envs:
+        raise ValueError(f"agent was trained in {env}; allowed on suite {suite.name}: agents of {', '.join(suite.envs)}")
+    given = {**trained["options"], **named}
     complete = EnvConfig(id=env, options=given).options
-    given = {name: complete[name] for name in given}
+    given = {name: complete[name] for name in given if name not in NOT_PLAYED}
+    opened = {(part.scenario, part.mode): (part, scenario) for part, scenario in parts}
     if own.action_space is not None and "action" not in given:
         given["action"] = _form(own, env, given, suite.play, next(iter(opened.values())))
-    if env in (RATE_ENV, ORDER_ENV) and own.reads != "features":
+    if env not in PATHS_ENVS and own.reads != "features":
         given["observation"] = own.reads
     agent = LocalAgent(own, env, tuple(sorted(given.items())))
     for part, scenario in opened.values():
         _try(agent, suite.play, part, scenario)
     return agent
-
-
-def _newest(own: OwnPolicy, suite: Suite, given: Mapping[str, Any], first: tuple[Part, Any]) -> str | None:
-    """Return the id of the suite, other than its first, whose spaces in a form without paths or slots of a queue are the policy's."""
-    if own.action_space is None or "action" in given or "observation" in given:
-        return None
-    for env in [one for one in suite.envs if VERSIONS[one]]:
-        known = {name: value for name, value in given.items() if name in env_defaults(env)}
-        for form in NEWEST_FORMS:
-            envs = suite.play.envs(LocalAgent(own, env, tuple({**known, "action": form}.items())), *first)
-            observed, acted = envs.single_observation_space, envs.single_action_space
-            envs.close()
-            if acted == own.action_space and own.observation_space in (None, observed):
-                return env
-    return None
 
 
 def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first: tuple[Part, Any]) -> str:
@@ -87,7 +74,7 @@ def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first:
 def _spaces(
     own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first: tuple[Part, Any]
 ) -> Iterator[tuple[str, Any]]:  # fmt: skip
-    for form in NEWEST_FORMS if VERSIONS[env] else FORMS:
+    for form in FORMS:
         agent = LocalAgent(own, env, tuple({**given, "action": form}.items()))
         try:
             envs = play.envs(agent, *first)
@@ -105,6 +92,9 @@ def _try(agent: LocalAgent, play: Play, part: Part, scenario: Any) -> None:
         if wanted is not None and wanted.shape != envs.single_observation_space.shape:
             hint = "; a policy of action=relative plays any number of paths" if agent.env == AGENT_ENV else ""
             raise ValueError(f"it observes {wanted.shape} features, here are {envs.single_observation_space.shape}{hint}")
+        if agent.own.action_space is not None and agent.own.action_space != envs.single_action_space:
+            form = dict(agent.arguments).get("action")
+            raise ValueError(f"it acts in {agent.own.action_space}, action={form} here takes {envs.single_action_space}")
         observation, _ = envs.reset(seed=0)
         actions, _ = agent.own.predict(observation)
         envs.step(actions)

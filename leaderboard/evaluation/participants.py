@@ -14,9 +14,10 @@ from vcgym.agents.published.export import agent_of, load_agent, read_card
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems, system_names
 from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.plan import require_controls
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, ORDER_ENVS, PATHS_ENVS, RATE_ENVS, Participant, PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENVS, PATHS_ENVS, RATE_ENVS, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
+from vcgym.leaderboard.kept import described
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, one_line
@@ -30,9 +31,6 @@ EVERY = "all"
 """In place of names of systems: every one that fits the suite."""
 _TUNED_ON = {"rate-replay": "rate"}
 """Suite of traces of your own -> scenario on which the rules that it shows are tuned; a rule tuned on the traces is named by its file."""
-_CHOSEN_BY_SUITE = {"scenario", "seconds", "send_queue"}  # arguments of environments that the suite sets
-_FORM = ("action", "interval", "path", "playout", "mechanism")
-"""Arguments of calls over paths that an agent keeps from its training; the others are the environment's defaults."""
 
 
 def is_agent_name(name: str) -> bool:
@@ -134,8 +132,7 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
     }  # fmt: skip
     if env in PATHS_ENVS:
         return {called: published_agent(home, _form_of(config), env) for called, home in homes.items()}
-    arguments = tuple(sorted((key, value) for key, value in config.env.options.items() if key not in _CHOSEN_BY_SUITE))
-    return {called: _sender_agent(home, env, arguments) for called, home in homes.items()}
+    return {called: _sender_agent(home, env, _form_of(config)) for called, home in homes.items()}
 
 
 def _learned(home: Path, suite: Suite) -> System:
@@ -170,13 +167,14 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, P
 
 
 def _form_of(train: TrainConfig) -> tuple[tuple[str, Any], ...]:
-    """Return the form of an agent's decisions, as far as it is not the default of its id."""
+    """Return the arguments with which an agent was trained and plays, as far as they are not the environment's defaults."""
     defaults, options = env_defaults(train.env.id), train.env.options
-    return tuple((name, options[name]) for name in _FORM if name in options and options[name] != defaults[name])
+    other = (name for name in options.keys() - NOT_PLAYED if described(options[name]) != described(defaults[name]))
+    return tuple((name, options[name]) for name in sorted(other))
 
 
 def published_agent(folder: Path, form: tuple[tuple[str, Any], ...] = (), env: str = AGENT_ENV) -> PublishedAgent:
-    """Return the agent of `env`, an id of calls over paths, published in `folder`, with the arguments of `_FORM` that are not the defaults.
+    """Return the agent of calls over paths published in `folder`, with the arguments `form` that are not the defaults of its id `env`.
 
     Raises:
         ValueError: see `vcgym.agents.published.export.load_agent`.

@@ -16,10 +16,15 @@ from vcgym.envs import ids_of
 from vcgym.network.traces.plain_file import read_plain
 
 PATHS_ENVS, RATE_ENVS, ORDER_ENVS = ids_of("Call", "Relay", "Playout"), ids_of("Rate"), ids_of("SendOrder")
-"""Ids of the agents that a board ranks; the first is that of a policy that fits no other."""
+"""Ids of the agents that a board ranks; the first is that of a policy that names none."""
 AGENT_ENV, RATE_ENV, ORDER_ENV = PATHS_ENVS[0], RATE_ENVS[0], ORDER_ENVS[0]
 AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `kind_of`."""
+NOT_PLAYED = frozenset({
+    "scenario", "mode", "packets", "burst", "tau_ms", "traces", "offsets", "direct", "uplink", "seconds", "send_queue", "threads",
+    "max_episode_steps", "reward",
+})  # fmt: skip
+"""Arguments of environments that a board does not take from an agent: the suite chooses them, and a reward has no effect on play."""
 _MAX_FILE_BYTES = 1 << 28
 
 
@@ -50,8 +55,10 @@ class PublishedAgent(NamedTuple):
 
     @property
     def is_logged(self) -> bool:
-        """Return True if its actions are path and level at every default decision: a log of them can be verified."""
-        return self.env == AGENT_ENV and not {"action", "interval"} & dict(self.arguments).keys()
+        """Return True if its actions are path and level at every default decision, or one of them next to a named rule: a log of them
+        can be verified.
+        """
+        return self.env == AGENT_ENV and (not self.arguments or self.rule != "")
 
     def policy(self) -> Policy:
         """Make the policy.

@@ -1,10 +1,12 @@
 """Suites: worlds on which systems are ranked. The worlds of a suite never change; a changed suite gets a new version (see `frozen`).
 
-quick-v2        the suite of `make leaderboard`: detects a difference of 1 R between two named systems (mode correlated, power 80 %)
+quick-v3        the suite of `make leaderboard`: quick-v2, and drives over 5G networks in mode replay
+quick-v2        mode correlated detects a difference of 1 R between two named systems (power 80 %); mode paper
 first           its predecessor, with measured series if available
 paper-v0        mode paper: the VCRoute paper's two settings and its motivation
 correlated-v0   mode correlated: the declared strata with their weights; then the natural mix and one-second bursts separately
-replay-v0       measured series
+measured-v0     measured series that ship: drives over 5G networks, and apart satellite pings; apart those of replay-v0, if available
+replay-v0       measured series of satellites
 stress-v0       deliberate faults; its delay steps of 30 s test robustness rather than quality
 stress-v1       the same with delay steps of 50 to 500 ms
 scale-v0        9 to 900 paths, and locations that no system was designed for
@@ -48,6 +50,8 @@ from vcgym.network.scenarios.bottleneck.rmcat_extended import EXTENDED_CASES
 from vcgym.network.scenarios.bottleneck.sending_scenarios import LOSS, RTT_MS, SEND_QUEUE
 from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.leo import FOLDER as LEO
+from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
+from vcgym.network.scenarios.paths.shipped_series import SATELLITE
 from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS, STRESS
 from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
@@ -156,17 +160,16 @@ def _whole(uplink: str, kinds: Sequence[str], first: int) -> tuple[Part, ...]:
     )
 
 
+_QUICK_DRAWN = (
+    *_each_stratum("wonderproxy", {stratum: round(_QUICK_PER_WEIGHT * weight) for stratum, weight in STRATA.items()}, first=20),
+    Part("wonderproxy", "paper", 6, first_seed=20 * _APART),
+)
+_QUICK_MEASURED = (Part("5g-urban", "replay", 3, first_seed=20 * _APART), Part("5g-weak", "replay", 8, first_seed=20 * _APART))
+_MEASURED_PACKETS = 4000  # with its history shorter than the shortest drive
+
 _VERSIONED = (
-    Suite(
-        "quick",
-        "v2",
-        PACKETS,
-        (
-            *_each_stratum("wonderproxy", {stratum: round(_QUICK_PER_WEIGHT * weight) for stratum, weight in STRATA.items()}, first=20),
-            Part("wonderproxy", "paper", 6, first_seed=20 * _APART),
-        ),
-        systems=_QUICK,
-    ),
+    Suite("quick", "v2", PACKETS, _QUICK_DRAWN, systems=_QUICK),
+    Suite("quick", "v3", PACKETS, (*_QUICK_DRAWN, *_QUICK_MEASURED), systems=_QUICK),
     Suite("paper", "v0", PACKETS, tuple(Part(scenario, "paper", SEEDS) for scenario in ("wonderproxy", "cloud", "table1"))),
     Suite(
         "correlated",
@@ -176,6 +179,17 @@ _VERSIONED = (
             *_each_stratum("wonderproxy", {stratum: round(_PER_WEIGHT * weight) for stratum, weight in STRATA.items()}),
             Part("wonderproxy", "correlated", SEEDS, stratum=NATURAL, first_seed=_APART * len(STRATA)),
             Part("stress", "correlated", SEEDS, stratum=ONE_SECOND_BURSTS, first_seed=_APART * (len(STRATA) + 1)),
+        ),
+    ),
+    Suite(
+        "measured",
+        "v0",
+        _MEASURED_PACKETS,
+        (
+            Part("5g-urban", "replay", SEEDS),
+            Part("5g-weak", "replay", SEEDS),
+            Part("starlink-ping", "replay", 4 * SEEDS, stratum=SATELLITE),
+            Part("leo", "replay", 4 * SEEDS, stratum=NOT_SHIPPED),
         ),
     ),
     Suite("replay", "v0", PACKETS, (Part("leo", "replay", 40),)),

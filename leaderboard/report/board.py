@@ -20,11 +20,13 @@ from vcgym.leaderboard.report.scores.pareto import Front, front
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
 from vcgym.leaderboard.statistics.summaries import Profile, medians, profile_curves, profiles, shortfalls, worlds_won
+from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
+from vcgym.network.scenarios.paths.shipped_series import SATELLITE
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
 _CENTRES = {"mean": means, "iqm": interquartile_means}
-BY_NAME = (NATURAL, ONE_SECOND_BURSTS)
+BY_NAME = (NATURAL, ONE_SECOND_BURSTS, SATELLITE, NOT_SHIPPED)
 ORACLE = "oracle"
 
 

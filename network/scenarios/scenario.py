@@ -7,6 +7,8 @@
     synthetic-9 ...  9, 90 or 900 independent paths, the paper's scale study
     stress           deliberate faults over the places of wonderproxy (17 paths)
     replay           measured traces of any importer, one per path
+    5g-urban, 5g-weak, starlink-ping
+                     replay of shipped measured series: two 5G networks from a car, two satellite accesses (2 paths)
     leo              replay of five measured satellite series under the data root
     FILE.json        worlds of the laws that `vcgym-data do=fit` found in measured traces, one per path
 
@@ -28,6 +30,7 @@ from vcgym.network.scenarios.paths.cloud import Cloud
 from vcgym.network.scenarios.paths.fitted import ENDING, Fitted
 from vcgym.network.scenarios.paths.leo import Leo
 from vcgym.network.scenarios.paths.replay import OFFSETS, Replay, absolute
+from vcgym.network.scenarios.paths.shipped_series import SPLITS_OF_DRIVES, Drives, Pings
 from vcgym.network.scenarios.paths.stress import Stress
 from vcgym.network.scenarios.paths.synthetic import Synthetic
 from vcgym.network.scenarios.paths.table1 import Table1
@@ -57,6 +60,8 @@ _RECIPES: dict[str, RecipeMaker] = {
     **{f"synthetic-{n}": partial(Synthetic, paths=n) for n in (9, 90, 900)},
     "stress": Stress,
     "replay": Replay,
+    **{f"5g-{road}": partial(Drives, road=road) for road in SPLITS_OF_DRIVES},
+    "starlink-ping": Pings,
     "leo": Leo,
 }
 

@@ -173,11 +173,15 @@ def register() -> None:
     env = OmegaConf.create(_schema(EnvConfig))
     # The available options depend on the chosen environment, so EnvConfig checks them, not hydra.
     OmegaConf.set_struct(env.options, False)
+    own = OmegaConf.create({"agents": {}, "agent_options": {}})  # the user names them
+    for node in own.values():
+        OmegaConf.set_struct(node, False)
     data = _schema(DataConfig)
     store = ConfigStore.instance()
     store.store(group="env", name="env_schema", node=env)
     for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig)):
         store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
+    store.store(name="leaderboard_schema", node=own)
     store.store(name="train_schema", node=_schema(TrainConfig, data=data))
     store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
     store.store(name="sweep_schema", node=_schema(SweepConfig, train=_schema(TrainConfig, data=data), ray=_schema(RayConfig)))

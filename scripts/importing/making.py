@@ -1,29 +1,62 @@
 """Rebuilding of data sets from their sources; each file is compared with its known SHA-256.
 
 Shipped files have their hash in their card. Measured files, which are not shipped, have it in data/measured.json, which also describes how
-each was cut from its public source.
+each was cut from its public source. The synthetic cellular traces are generated here.
 """
 
+import gzip
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from vcgym.network.bottleneck.capacity.cellular_like import draw_cellular
 from vcgym.network.bottleneck.capacity.files import read_mahimahi, write_capacity
 from vcgym.network.bottleneck.capacity.sets import GENERATED
 from vcgym.network.fitting.cloud import fit_cloud
 from vcgym.network.fitting.links import fit_ten_places, write_table
 from vcgym.network.fitting.world import write_sample
+from vcgym.network.scenarios.paths.shipped_series import DRIVES, PINGS
 from vcgym.network.traces.card_file import card_beside
-from vcgym.network.traces.cards import Card
+from vcgym.network.traces.cards import Card, card_path
 from vcgym.network.traces.catalogue import entry_of, shipped
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import MAX_DELAY_US
-from vcgym.network.traces.trace_file import csv_content, refuse_existing, write_with_card
-from vcgym.scripts.importing.capacity_sample import write_cellular
+from vcgym.network.traces.trace_file import ENDING, csv_content, refuse_existing, write_with_card
+from vcgym.scripts.importing.series_sample import write_drives, write_pings
 from vcgym.scripts.importing.throughput_cuts import cut_traces
+
+TRACES = 20
+
+
+def cellular_csv() -> bytes:
+    """Return the CSV, not compressed."""
+    lines = ["trace,t_s,mbps"]
+    for seed in range(TRACES):
+        times_s, rates = draw_cellular(seed)
+        lines += [f"generated_{seed:02d},{at_s:.1f},{mbps:.3f}" for at_s, mbps in zip(times_s, rates, strict=True)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def write_cellular(path: Path) -> None:
+    """Write the file and its card."""
+    made = cellular_csv()
+    path.write_bytes(gzip.compress(made, mtime=0))
+    card = {
+        "name": GENERATED,
+        "description": f"{TRACES} capacity traces like those of cellular links, 120 s each, a rate every 0.2 s",
+        "source": "made for this project by network/bottleneck/capacity/cellular_like.py; nothing was measured",
+        "licence": "MIT, as this project",
+        "sha256": hashlib.sha256(made).hexdigest(),
+        "kind": "synthesised",
+        "units": "seconds and Mbit/s",
+    }
+    card_path(path).write_text(json.dumps(card, indent=1) + "\n")
+
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
@@ -80,6 +113,8 @@ _SHIPPED: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
     "wonderproxy_ten_places": ("wonderproxy_ten_places.json", lambda source, path: write_table(fit_ten_places(source), path)),
     "cloud": ("cloud.json", lambda source, path: write_table(fit_cloud(source), path)),
     "world_links": ("world_links.csv.gz", write_sample),
+    DRIVES: (f"{DRIVES}{ENDING}", write_drives),
+    PINGS: (f"{PINGS}{ENDING}", write_pings),
     GENERATED: (f"{GENERATED}.csv.gz", lambda source, path: write_cellular(path)),
 }
 

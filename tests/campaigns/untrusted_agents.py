@@ -62,7 +62,7 @@ def _user(kind, folder):
 
     import vcgym.envs  # noqa: F401
     from vcgym.agents.published.export import load_agent
-    from vcgym.leaderboard.evaluation.entrant import EntrantError, Judged
+    from vcgym.leaderboard.evaluation.cells.playing import EntrantError, Judged
     from vcgym.leaderboard.submissions.load import read
 
     rng = np.random.default_rng(2)

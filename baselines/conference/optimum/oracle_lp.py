@@ -6,6 +6,7 @@ rate. This proves optimality over all trees: for any prices p, sum_l p_l C_l - s
 on the utility of every allocation (Lagrange dual); `Optimum.bound` is this number.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.conference.optimum.cheapest_tree import MAX_HOPS, MAX_PARTIES, cheapest_tree
 from vcgym.baselines.conference.optimum.log_program import maximise_log
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS, Allocation, Tree, hops_of, source_of
-from vcgym.network.overlay.topology import Overlay
+from vcgym.network.overlay.topology import NO_LINK, Overlay
 
 _GAP = 1e-6  # between utility and bound
 _MAX_ROUNDS = 1000
@@ -92,3 +93,16 @@ def _cheapest(
         if np.isfinite(price):
             found.append((price, tuple(map(int, parents))))
     return found
+
+
+def packed_rate(
+    source: int, rates_kbps: NDArray[np.float64], delay_ms: NDArray[np.float64], bound_ms: float = DELAY_BOUND_MS, hops: int = 2
+) -> Optimum:
+    """Return the best packing of delay-bounded trees from `source` into (P, P) rates of overlay links."""
+    tails, heads = np.nonzero((rates_kbps > 0.0) & np.isfinite(delay_ms))
+    paths = np.full((*rates_kbps.shape, 1), NO_LINK, np.int64)
+    paths[tails, heads, 0] = np.arange(len(tails))
+    alone = np.full(delay_ms.shape, math.inf)
+    alone[tails, heads] = delay_ms[tails, heads]
+    nothing = np.zeros(len(tails), np.int64)
+    return oracle_lp(Overlay(rates_kbps[tails, heads], nothing, nothing, paths, alone), hops, bound_ms, [source])

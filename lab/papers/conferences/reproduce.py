@@ -47,7 +47,7 @@ from lab.papers.picture.page import write_pictures
 from lab.papers.verdicts import INPUT, NOTHING, VERDICTS, estimate_text, verdict_cell, verdict_row
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.conference.celerity import REPORT_S, UPDATE_S, Celerity
-from vcgym.baselines.conference.optimum.packed_rate import packed_rate
+from vcgym.baselines.conference.optimum.oracle_lp import packed_rate
 from vcgym.baselines.conference.play import Played
 from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
 from vcgym.baselines.conference.session_rate import min_cut, session_rate

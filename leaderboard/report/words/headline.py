@@ -58,7 +58,7 @@ def _where(board: Board) -> str:
 def _mine(board: Board) -> str:
     own = mine(board)
     if not own:
-        return "No agent of yours was played: agent=my_ppo.zip, agent=module:name or +agents.NAME=FOLDER adds one."
+        return "No agent of yours was played: agents.NAME=ppo.zip, agents.NAME=module:name or agents.NAME=FOLDER adds one."
     best = next(line for line in board.lines if line.standing.system == own[0])
     others = f" (the best of your {len(own)})" if len(own) > 1 else ""
     if best is board.lines[0]:

@@ -25,6 +25,7 @@ from numba.core.sigutils import normalize_signature
 from vcgym.network.kernels.compiling.announcement import announce_compiling
 from vcgym.network.kernels.compiling.lean_compiler import load
 from vcgym.network.kernels.compiling.sources import cache_home, code_hash, modules_of
+from vcgym.network.kernels.compiling.turns import KernelTurns
 
 log = logging.getLogger(__name__)
 
@@ -120,11 +121,16 @@ class DiskCache(FunctionCache):
     def __init__(self, function: Any, suffix: str = "") -> None:
         super().__init__(function)
         self._suffix = suffix
+        self.turns = KernelTurns()
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = super()._load_overload(sig, target_context) if self._entered(sig) else None
+        entered = self._entered(sig)
+        found = super()._load_overload(sig, target_context) if entered else None
         if found is None:
             announce_compiling()
+        if found is None and entered:
+            self.turns.take(self._file_of_turn(sig))
+            found = super()._load_overload(sig, target_context)  # another process may have kept it meanwhile
         return found
 
     def _save_overload(self, sig: Any, data: Any) -> None:
@@ -133,6 +139,10 @@ class DiskCache(FunctionCache):
                 super()._save_overload(sig, data)
         except OSError as error:  # no folder can be made
             _say_once(f"is not kept: {error.strerror or error}")
+
+    def _file_of_turn(self, sig: Any) -> Path:
+        kernel = hashlib.sha256(repr(sig).encode()).hexdigest()[:12]
+        return self._impl.locator.folder / f"{self._impl.filename_base}{self._suffix}.{kernel}.lock"
 
     def _entered(self, sig: Any) -> bool:
         """Switch to the overload's folder; return False if some of its code is in no file, so that it cannot be cached."""

@@ -49,3 +49,5 @@ def shorten(compiled: Any, options: dict[str, Any]) -> None:
         inlined: Any = numba.njit(nogil=True, no_cpython_wrapper=True, **options)(compiled.py_func)
         compiled.get_call_template, compiled.get_overload = inlined.get_call_template, inlined.get_overload
         compiled._cache, inlined._cache = DiskCache(compiled.py_func), DiskCache(compiled.py_func, "-inlined")
+        for form in (compiled, inlined):
+            form.compile = form._cache.turns.giving_back(form.compile)

@@ -16,6 +16,7 @@ from vcgym.network.traces.reading import TraceError
 from vcgym.network.traces.trace_file import ENDING, read_trace
 
 FOLDER = "leo_ping_10ms"
+NOT_SHIPPED = "not-shipped"
 SERIES = ("starlink_victoria_1", "starlink_victoria_3", "starlink_victoria_4", "starlink_victoria_5", "oneweb_iowa")
 
 
@@ -38,7 +39,9 @@ def measured(data: str | None) -> tuple[NDArray[np.int64], str]:
 
 
 class Leo(Replay):
-    """Recipe with a single pair, `leo`."""
+    """Recipe with a single pair, `leo`; stratum `not-shipped`, by name, has a board of its own in suites of shipped series."""
+
+    by_name = (NOT_SHIPPED,)
 
     def measure(self) -> Measured:
         """Read the five series."""

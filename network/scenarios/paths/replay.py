@@ -12,7 +12,7 @@ the same part. `ALL` is every pair and the whole time.
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
 from vcgym.network.scenarios.splits import ALL, split_by_hash
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.coverage import GAP_S, SlotCoverage, coverage, parts
-from vcgym.network.traces.trace import to_slots
+from vcgym.network.traces.trace import Trace, to_slots
 from vcgym.network.traces.trace_file import ENDING, read_trace
 from vcgym.network.worlds.replay import ReplayWorld
 from vcgym.network.worlds.world import HISTORY_BLOCKS, World
@@ -85,7 +85,7 @@ class Replay(Recipe):
             DataError: a trace is too short, between its gaps, for a call of the split plus its history.
         """
         names = list(self.measured.pairs)
-        chosen = names if split == ALL or not self.split_by_pair else split_by_hash(names)[split]
+        chosen = names if split == ALL or not self.split_by_pair else self.split_pairs(names)[split]
         for pair in chosen:
             self._starts(split, names.index(pair))
         return chosen
@@ -94,6 +94,10 @@ class Replay(Recipe):
     def split_by_pair(self) -> bool:
         """Return True if there are enough pairs to split them; otherwise each trace is split in time."""
         return len(self.measured.pairs) >= MIN_SPLIT_PAIRS
+
+    def split_pairs(self, names: list[str]) -> dict[str, list[str]]:
+        """Return the pairs of each split, if they are split by pair."""
+        return split_by_hash(names)
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
@@ -213,13 +217,18 @@ def read_pairs(pairs: dict[str, list[Path]]) -> Measured:
     Raises:
         DataError: a file is missing, broken or not a trace.
     """
-    by_pair = [[read_trace(file) for file in files] for files in pairs.values()]
+    paths = tuple(path_name(file) for file in next(iter(pairs.values())))
+    return as_slots({pair: [read_trace(file) for file in files] for pair, files in pairs.items()}, paths)
+
+
+def as_slots(pairs: Mapping[str, Sequence[Trace]], paths: tuple[str, ...]) -> Measured:
+    """Return the traces of each pair, one per path, as slots."""
+    by_pair = list(pairs.values())
     traces = [trace for of_pair in by_pair for trace in of_pair]
     series = [to_slots(trace) for trace in traces]
     table = np.full((len(series), max(map(len, series))), LOST, np.int64)
     for row, values in zip(table, series, strict=True):
         row[: len(values)] = values
-    paths = tuple(path_name(file) for file in next(iter(pairs.values())))
     begins_us = np.array([[trace.start_us for trace in of_pair] for of_pair in by_pair])
     return Measured(
         tuple(pairs),

@@ -1,16 +1,19 @@
 """The disk cache of kernels: every relevant edit recompiles, including callers in other files, and no other edit does."""
 
+import fcntl
 import importlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from vcgym.network.kernels.compiling.sources import SOURCES, closure
+from vcgym.network.kernels.compiling.turns import KernelTurns
 
 pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
 
@@ -21,15 +24,17 @@ HOME = Path(__file__).parents[3]
 ASK = """
 import json, sys
 import numpy as np
+from numba.core.event import install_recorder
 from vcgym.baselines import policy
 from {module} import RandomPath
 
 seen = dict(records=np.zeros((1, 1, 8), np.int64), count=np.zeros(1, int), history=np.zeros((1, 9, 3)), key=np.ones(1, np.uint64))
 acting, state, actions = policy.RulePolicy(RandomPath()), None, []
-for slot in range(20):
-    action, state = acting.predict(seen | {{"slot": np.array([slot])}}, state)
-    actions.append(int(action[0]))
-json.dump([policy.__file__, actions], sys.stdout)
+with install_recorder("numba:compile") as events:
+    for slot in range(20):
+        action, state = acting.predict(seen | {{"slot": np.array([slot])}}, state)
+        actions.append(int(action[0]))
+json.dump([policy.__file__, actions, sum(event.is_start for _, event in events.buffer)], sys.stdout)
 """
 INSIDE, OUTSIDE = "vcgym.baselines.path.random_path", "my_rule"
 CHOICE = "return int(uniform(state.key[s], slot_at(now_us)) * state.paths[s])"
@@ -49,13 +54,24 @@ class House:
     def ask(self, rule=INSIDE):
         """Paths that a random router takes, in a process of its own, and how many kernels that compiled."""
         before = self.compiled()
-        command = [sys.executable, "-c", ASK.format(module=rule)]
-        done = subprocess.run(command, cwd=self.folder, env=self.variables, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        self.said = done.stderr
-        module, actions = json.loads(done.stdout)
-        assert Path(module).is_relative_to(self.folder)
+        ((actions, _),) = self.ask_at_once(1, rule)
         return actions, len(self.compiled() - before)
+
+    def ask_at_once(self, processes, rule=INSIDE):
+        """For each of some processes at one time: the paths, and how many functions it compiled itself."""
+        command = [sys.executable, "-c", ASK.format(module=rule)]
+        asked = [
+            subprocess.Popen(command, cwd=self.folder, env=self.variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for _ in range(processes)
+        ]
+        answers = []
+        for process in asked:
+            answer, self.said = process.communicate()
+            assert process.returncode == 0, self.said
+            module, actions, compiled = json.loads(answer)
+            assert Path(module).is_relative_to(self.folder)
+            answers.append((actions, compiled))
+        return answers
 
     def compiled(self):
         return {path.relative_to(self.cache) for path in self.cache.rglob("*.nbc")}
@@ -83,6 +99,15 @@ def test_an_edit_shows_in_callers_of_other_files(house):
     assert set(house.ask()[0]) == {7}
 
 
+def test_processes_that_start_together_share_the_work(house):
+    ((alone, all_of_it),) = house.ask_at_once(1)
+    shutil.rmtree(house.cache)
+    answers = house.ask_at_once(3)
+    assert [actions for actions, _ in answers] == [alone] * 3
+    assert sum(compiled for _, compiled in answers) < 1.5 * all_of_it, answers  # functions that no disk cache keeps are compiled by each
+    assert not list(house.cache.rglob("*.lock"))
+
+
 def test_docstrings_comments_and_other_rules_compile_nothing(house):
     before, _ = house.ask()
     for path in (house.folder / "vcgym").rglob("*.py"):
@@ -100,6 +125,31 @@ def test_an_edited_rule_from_outside_shows(house):
     assert house.ask(OUTSIDE) == (before, 0)
     house.edit("my_rule.py", CHOICE, "return 7")
     assert set(house.ask(OUTSIDE)[0]) == {7}
+
+
+def test_a_turn_ends_with_an_error_and_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    path, turns = tmp_path / "kernels" / "one.lock", KernelTurns()
+
+    def fail(signature):
+        turns.take(path)
+        assert path.exists()
+        raise TypeError(signature)
+
+    for _ in range(2):  # the second would wait if the first still held the turn
+        with pytest.raises(TypeError, match="int64"):
+            turns.giving_back(fail)("int64")
+    path.touch()
+    monkeypatch.setattr("vcgym.network.kernels.compiling.turns.LONGEST_WAIT_S", 0.2)
+    with path.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        start = time.monotonic()
+        assert turns.giving_back(turns.take)(path) is None
+    assert 0.2 <= time.monotonic() - start < 30
+
+
+def test_a_turn_that_cannot_be_taken_is_done_without(tmp_path):
+    (tmp_path / "file").touch()
+    assert KernelTurns().giving_back(KernelTurns().take)(tmp_path / "file" / "one.lock") is None
 
 
 def halve(path):

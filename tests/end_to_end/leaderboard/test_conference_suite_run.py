@@ -44,7 +44,7 @@ def test_the_page_ranks_all_but_the_oracle(folder):
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "hindsight" in page and "one party each in Los Angeles" in page
     assert "Trees and link loads of CELERITY" in page and "data:image/png;base64,iVBOR" in page
-    assert "agent=" not in board + page  # agents of others cannot play here
+    assert "agents.NAME" not in board + page  # agents of others cannot play here
 
 
 def test_agents_are_refused():

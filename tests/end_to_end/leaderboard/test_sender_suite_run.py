@@ -154,7 +154,7 @@ def test_the_command_plays_agents(tmp_path):
         "from vcgym.scripts.leaderboard import main\n"
         "main()\n"
     )
-    command = [sys.executable, str(script), "suite=order-v0", "systems=[SBPN2]", "+agents.PPO=study", "board=board"]
+    command = [sys.executable, str(script), "suite=order-v0", "systems=[SBPN2]", "agents.PPO=study", "board=board"]
     done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Your agent PPO" in done.stdout and "No tuned rule was played" in (tmp_path / "board" / "leaderboard.md").read_text()

@@ -15,7 +15,7 @@ from safetensors.torch import save
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_router import NUMBERS
-from vcgym.agents.learners import candidates
+from vcgym.agents.learners import pair as learned_pair
 from vcgym.agents.learners.calls import Calls
 from vcgym.agents.learners.study import MODEL, run_pairs
 from vcgym.agents.sweeps.search import each
@@ -152,7 +152,7 @@ def test_processes_of_ray_give_the_same_bytes_and_a_machine_may_be_lost(trained,
             Timer(0.1, cluster.remove_node, (second,), {"allow_graceful": False}).start()
         return each(function, calls)
 
-    monkeypatch.setattr(candidates, "each", losing)
+    monkeypatch.setattr(learned_pair, "each", losing)
     try:
         train(tmp_path, ray={"address": cluster.address})
         assert second not in cluster.list_all_nodes()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vcgym.baselines.conference.celerity import TICK_US, Celerity, allocate_celerity, play_celerity, start_celerity
-from vcgym.baselines.conference.optimum.packed_rate import packed_rate
+from vcgym.baselines.conference.optimum.oracle_lp import packed_rate
 from vcgym.baselines.conference.packing import allocate_packing, pack
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.conference.session_rate import session_rate

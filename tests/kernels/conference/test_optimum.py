@@ -11,8 +11,7 @@ from scipy import sparse
 
 from twins.fair_bounds import fair_bounds
 from vcgym.baselines.conference.optimum.cheapest_tree import cheapest_tree
-from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
-from vcgym.baselines.conference.optimum.packed_rate import packed_rate
+from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp, packed_rate
 from vcgym.baselines.conference.published import forwarding_unit, mutualcast, simulcast
 from vcgym.baselines.conference.session_rate import session_rate
 from vcgym.baselines.conference.trees import NO_PARENT, hops_of, is_admissible, source_of

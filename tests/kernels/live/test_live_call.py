@@ -18,7 +18,7 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of
 from vcgym.envs.call.paths.feed import RECORDS
 from vcgym.live.call.audio import RATE_HZ, rendered
-from vcgym.live.call.deciding import Deciding
+from vcgym.live.call.controller import Deciding
 from vcgym.live.call.parties import finished
 from vcgym.live.call.policies import live_policy, of_system
 from vcgym.live.call.receiver import Receiver

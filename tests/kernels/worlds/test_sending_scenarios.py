@@ -29,7 +29,7 @@ from vcgym.network.scenarios.splits import unlock_test_split as opened
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError
-from vcgym.scripts.importing.capacity_sample import content, write_cellular
+from vcgym.scripts.importing.making import cellular_csv, write_cellular
 
 NO_DATA = ("order", "rate", "calls", "rmcat", "rmcat-extended")
 
@@ -137,7 +137,7 @@ def test_without_a_data_root_nothing_measured(monkeypatch):
 
 def test_shipped_sample_is_what_its_generator_makes(tmp_path):
     path = shipped() / f"{GENERATED}.csv.gz"
-    assert gzip.decompress(path.read_bytes()) == content()
+    assert gzip.decompress(path.read_bytes()) == cellular_csv()
     write_cellular(tmp_path / path.name)
     for ending in ("", ".card.json"):
         assert (tmp_path / f"{path.name}{ending}").read_bytes() == (shipped() / f"{path.name}{ending}").read_bytes()

@@ -1,0 +1,104 @@
+"""The user's own methods: what `agents.NAME` names, as participants of a suite, and a line on how each plays."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vcgym.agents.config.env import env_defaults
+from vcgym.agents.evaluation.own_policy import load_own
+from vcgym.baselines.controls.control import CONTROLS
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.participants import study_agents
+from vcgym.leaderboard.evaluation.published import LocalAgent, Participant
+from vcgym.leaderboard.evaluation.suites import Suite
+from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
+from vcgym.network.kernels.slots import SLOT_US
+
+SEED = " seed "
+"""Between the name of a method and the number of one of its trainings, in the name of a system."""
+_SAID = ("action", "interval", "features", *CONTROLS, "reward")
+
+
+def own_methods(
+    agents: Mapping[str, Sequence[str]], options: Mapping[str, Mapping[str, Any]], suite: Suite, parts: Sequence[tuple[Part, Any]]
+) -> tuple[dict[str, Participant], list[str]]:
+    """Return the participants of each method, and lines that say with which options they play.
+
+    A method with one training has its own name, with several NAME seed 0, NAME seed 1 and so on, or the seeds of its study.
+
+    Args:
+        agents: what is played, by the name of the method: "module:name", a zip of Stable-Baselines3, an .onnx of the Bandwidth Estimation
+            Challenge, or the folder of a finished study, whose seeds are all played.
+        options: arguments of the environment, by method; see `local_agent`.
+        suite: suite to play.
+        parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
+
+    Raises:
+        ValueError: something cannot be loaded, or does not fit the suite; the message names the method.
+    """
+    found: dict[str, Participant] = {}
+    told: list[str] = []
+    for name, items in agents.items():
+        try:
+            players = [(item, *one) for item in items for one in _loaded(item, options.get(name), suite, parts, name)]
+        except ValueError as error:
+            raise ValueError(f"agents.{name}: {str(error).removeprefix(f'agents.{name}: ')}") from error
+        single, alone = len(players) == 1, len(items) == 1
+        for number, (_, called, player) in enumerate(players):
+            found[name if single else called if alone else f"{name}{SEED}{number}"] = player
+        told += _told(name, [(item, player) for item, _, player in players], options.get(name, {}))
+    return found, told
+
+
+def _loaded(
+    item: str, options: Mapping[str, Any] | None, suite: Suite, parts: Iterable[tuple[Part, Any]], name: str
+) -> list[tuple[str, Participant]]:
+    """Return each training of one item, with the name that a study gives it."""
+    if item.endswith((".zip", ".onnx")) or (":" in item and not Path(item).exists()):
+        acts = BandwidthModel(item) if item.endswith(".onnx") else load_own(item)
+        return [(name, acts.replace(is_local=True) if isinstance(acts, System) else local_agent(acts, suite, parts, options))]
+    if options:
+        raise ValueError(f"agent_options.{name} is {dict(options)}; allowed: none for {item}, since a study has its options")
+    return list(study_agents(name, Path(item).expanduser().absolute(), suite).items())
+
+
+def _told(name: str, players: Sequence[tuple[str, Participant]], options: Mapping[str, Any]) -> list[str]:
+    """Return one line for all trainings of a method that play alike."""
+    said: dict[str, list[str]] = {}
+    for item, player in players:
+        said.setdefault(_played(name, player, options), []).append(Path(item).name)
+    return [f"{name}, {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''}: {words}." for words, files in said.items()]
+
+
+def _played(name: str, player: Participant, options: Mapping[str, Any]) -> str:
+    """Return how a participant plays, and how that is known."""
+    if isinstance(player, System):
+        return ", ".join(f"{control} {_text(rule)}" for control, rule in player.rules.items())
+    known, given = env_defaults(player.env), dict(player.arguments)
+    made_with = player.own.made_with if isinstance(player, LocalAgent) else {"options": given}
+    trained = {**known, **made_with["options"]} if made_with else {}
+    words = []
+    for key in _SAID:
+        value = trained.get(key) if key == "reward" else given.get(key, known.get(key))
+        if value is not None:
+            other = bool(trained) and key in options and _text(value) != _text(trained[key])
+            words.append(_setting(key, value) + (f" in place of {_text(trained[key])} in training" if other else ""))
+    if made_with:
+        return ", ".join(words) + ("" if any(" in place of " in word for word in words) else ", as in training")
+    free = [key for key in ("interval", "features") if key in known and key not in given]
+    hint = f"; {' and '.join(free)} by default: agent_options.{name}={{{free[0]}: ...}} says otherwise" if free else ""
+    return ", ".join(words) + hint
+
+
+def _setting(key: str, value: Any) -> str:
+    after = f" packets ({value * SLOT_US / 1e6:g} s)" if key == "interval" else ""
+    return f"{key} {_text(value)}{after}"
+
+
+def _text(value: Any) -> str:
+    """Return a rule, a reward or features by the names of their classes."""
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+        return ", ".join(map(_text, value)) or "none"
+    return str(value) if isinstance(value, bool | int | float | str) else type(value).__name__
