@@ -23,6 +23,11 @@ VERSIONS: dict[str, dict[str, Any]] = {
 """Ids, with the arguments in which each differs from the defaults of its class; chosen by `lab.studies.defaults`."""
 
 
+def name_of(env_id: str) -> str:
+    """Return the name of an id without namespace and version: Call for vcgym/Call-v1."""
+    return env_id.rpartition("/")[2].partition("-")[0]
+
+
 def ids_of(*names: str) -> tuple[str, ...]:
     """Return the ids of the environments of these names, older versions first, then in the order of `names`."""
     versions = sorted({one.rpartition("-")[2] for one in VERSIONS})
@@ -33,7 +38,7 @@ def ids_of(*names: str) -> tuple[str, ...]:
 warnings.filterwarnings("ignore", r".*The environment vcgym/\w+-v0 is out of date", DeprecationWarning)
 for _id, _arguments in VERSIONS.items():
     if _id not in gymnasium.registry:
-        _name = _id.removeprefix("vcgym/").partition("-")[0]
+        _name = name_of(_id)
         _module = f"vcgym.envs.faces.{_MODULES[_name]}"
         gymnasium.register(
             _id, entry_point=f"{_module}:{_name}Env", vector_entry_point=f"{_module}:{_name}VectorEnv", kwargs=_arguments

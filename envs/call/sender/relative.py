@@ -19,7 +19,7 @@ from vcgym.baselines.order.scheduler import drop
 from vcgym.network.bottleneck.send_queue import AUDIO, item_at
 from vcgym.network.kernels.jit import kernel
 
-MIN_AIM_MS, MAX_AIM_MS = 5.0, 160.0
+MIN_AIM_MS, MAX_AIM_MS = 10.0, 80.0
 GAIN_MS = 500.0
 MOST_FALL, MOST_RISE = 0.3, 0.05  # of ln target per report
 MIN_MARGIN, MAX_MARGIN = 1.0, 3.0

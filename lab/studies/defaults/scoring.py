@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import load_system
+from vcgym.envs import name_of
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_rules_together
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
 from vcgym.leaderboard.results.call_metrics import rows
@@ -25,11 +26,6 @@ TOGETHER = 50  # worlds of one batch
 LOGGED = 1 << 16  # packets of one call
 SENDERS = {"Rate": "rate", "SendOrder": "order"}
 """Name of an environment of senders -> its scenario."""
-
-
-def name_of(env_id: str) -> str:
-    """Return the name of an environment without version: Call for vcgym/Call-v1."""
-    return env_id.removeprefix("vcgym/").partition("-")[0]
 
 
 def score_rules(env_id: str, systems: Sequence[str], worlds: int) -> dict[str, list[float]]:

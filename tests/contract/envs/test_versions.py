@@ -118,7 +118,7 @@ def test_the_target_follows_the_aim():
         senders, action = envs.batch.senders.copy(), envs.action_space.sample()
         envs.answer(action, np.arange(6))
         for sender, level, answer in zip(senders, action, envs.batch.senders["answer_bps"].tolist(), strict=True):
-            assert answer == pytest.approx(slow_target(sender, 5.0 * 32.0 ** (level / 7)))
+            assert answer == pytest.approx(slow_target(sender, 10.0 * 8.0 ** (level / 7)))
             has_yielded |= answer < sender["target_bps"]
         envs.step(action)
     assert has_yielded
