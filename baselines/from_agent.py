@@ -33,7 +33,7 @@ class AsDecided(NamedTuple):
     """Effect of a decision that is used as it is."""
 
 
-class Nothing(NamedTuple):
+class NoState(NamedTuple):
     """Empty state."""
 
     rows: NDArray[np.int8]
@@ -87,7 +87,7 @@ def level_at(params: Any, state: Any, s: int, record: Any, decided_us: int) -> i
 
 @allocate.register(AsDecided)
 def _allocate(params, sessions, paths):
-    return Nothing(np.zeros(sessions, np.int8))
+    return NoState(np.zeros(sessions, np.int8))
 
 
 @init.register(AsDecided)

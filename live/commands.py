@@ -16,7 +16,7 @@ from vcgym.live.call.one_machine import GRACE_US, play_live
 from vcgym.live.call.parties import Addresses, LiveCall, Parties, session_over
 from vcgym.live.call.policies import live_policy
 from vcgym.live.call.receiver import Receiver
-from vcgym.live.call.sender import LEAD_US, Sender
+from vcgym.live.call.sender import LEAD_US, LiveSender
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig, WorldConfig
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Limits, Relay
@@ -105,14 +105,14 @@ def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda par
     return call, draw
 
 
-def send(config: CallConfig) -> Sender:
+def send(config: CallConfig) -> LiveSender:
     """Run the sender of a session; it ends with the call. Return it.
 
     Raises:
         TimeoutError: no command has reached it.
     """
     session = read_session(config.session or Path())
-    node = Sender(session, encoded(_spoken(config)), unix_us() + LEAD_US)
+    node = LiveSender(session, encoded(_spoken(config)), unix_us() + LEAD_US)
     with open_socket(*address_of(session.commands[-1])) as opened:
         serve([(opened, node)], lambda: len(node.paths) == session.packets)
     return node

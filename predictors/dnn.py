@@ -14,7 +14,7 @@ from torch import nn
 from vcgym.predictors.mlp import HIDDEN, LAYERS, Network, make_network
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.rows import Rows
-from vcgym.predictors.training import Examples, History, NetworkMethod, Scale, Site, scale_of, seeded, train
+from vcgym.predictors.training import Examples, History, InputScale, NetworkMethod, Site, scale_of, seeded, train
 
 LOSSES: dict[str, nn.Module] = {"mae": nn.L1Loss(), "mse": nn.MSELoss(), "huber": nn.HuberLoss()}
 
@@ -54,7 +54,7 @@ def layers(outputs: int) -> nn.Sequential:
     return nn.Sequential(*hidden, nn.Linear(HIDDEN, outputs))
 
 
-def compiled(net: nn.Module, scale: Scale) -> Network:
+def compiled(net: nn.Module, scale: InputScale) -> Network:
     """Convert the network to parameters of the compiled forward pass."""
     linear = [part for part in net.modules() if isinstance(part, nn.Linear)]
     arrays = [

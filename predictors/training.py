@@ -62,7 +62,7 @@ class NetworkMethod(BaseModel):
     threads: Annotated[int, Field(ge=1)] = 1
 
 
-class Scale(NamedTuple):
+class InputScale(NamedTuple):
     """Mean and standard deviation of the inputs, (2,) each, and of the target."""
 
     input_mean_ms: NDArray[np.float64]
@@ -83,10 +83,12 @@ class Scale(NamedTuple):
         return np.asarray(output.numpy().astype(np.float64) * self.output_sd_ms + self.output_mean_ms)
 
 
-def scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) -> Scale:
+def scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) -> InputScale:
     """Return the scale of the training rows; a constant column is only centred."""
     input_sd, output_sd = inputs_ms.std(0), float(target_ms.std())
-    return Scale(inputs_ms.mean(0), np.where(input_sd > 0.0, input_sd, 1.0), float(target_ms.mean()), output_sd if output_sd > 0.0 else 1.0)
+    return InputScale(
+        inputs_ms.mean(0), np.where(input_sd > 0.0, input_sd, 1.0), float(target_ms.mean()), output_sd if output_sd > 0.0 else 1.0
+    )
 
 
 def seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:

@@ -9,6 +9,7 @@ from vcgym.agents.networks.observation import ObservedPart
 from vcgym.network.scenarios.bottleneck.recipe import data_hash as bottleneck_hash
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import WorldSettings
 
 
 def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:
@@ -43,5 +44,4 @@ def data_hash(config: EnvConfig) -> str:
     options = config.options
     if options["scenario"] in SENDING_SCENARIOS:
         return bottleneck_hash(SendingScenario(options["scenario"], traces=options["traces"]))
-    own = {name: options[name] for name in ("traces", "offsets", "direct")}
-    return Scenario(options["scenario"], options["mode"], options["packets"], **own).layout.card
+    return Scenario(**WorldSettings.among(options)).layout.card

@@ -1,4 +1,4 @@
-"""ONNX graphs written as arithmetic: an operator on a `Value` adds a node. Numbers take the type of the other operand."""
+"""ONNX graphs written as arithmetic: an operator on a `GraphValue` adds a node. Numbers take the type of the other operand."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,17 +27,17 @@ class Graph:
         self._graph.name = name
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
-    def input(self, name: str, dtype: str, shape: Sequence[int | str] = ()) -> "Value":
+    def input(self, name: str, dtype: str, shape: Sequence[int | str] = ()) -> "GraphValue":
         """Add an input and return it; a string in its shape names a dynamic dimension."""
         _declare(self._graph.input.add(name=name), dtype, shape)
-        return Value(self, name, dtype)
+        return GraphValue(self, name, dtype)
 
-    def output(self, name: str, value: "Value", shape: Sequence[int | str] = ()) -> None:
+    def output(self, name: str, value: "GraphValue", shape: Sequence[int | str] = ()) -> None:
         """Mark a value as an output."""
         self._graph.node.add(op_type="Identity", input=[value.name], output=[name])
         _declare(self._graph.output.add(name=name), value.dtype, shape)
 
-    def constant(self, value: ArrayLike, dtype: str | None = None) -> "Value":
+    def constant(self, value: ArrayLike, dtype: str | None = None) -> "GraphValue":
         """Add a constant and return it."""
         array = np.asarray(value, dtype)
         key = str(array.dtype), array.shape, array.tobytes()
@@ -45,23 +45,23 @@ class Graph:
             self._constants[key] = f"constant_{len(self._constants)}"
             tensor = self._graph.initializer.add(name=self._constants[key], data_type=_TYPES[key[0]], raw_data=array.tobytes())
             tensor.dims.extend(array.shape)
-        return Value(self, self._constants[key], key[0])
+        return GraphValue(self, self._constants[key], key[0])
 
-    def node(self, operator: str, dtype: str, *operands: "Value", outputs: int = 1, **attributes: int) -> "Value":
+    def node(self, operator: str, dtype: str, *operands: "GraphValue", outputs: int = 1, **attributes: int) -> "GraphValue":
         """Add a node and return the first of its outputs, of type `dtype`."""
         name = f"{operator.lower()}_{len(self._graph.node)}"
         more = [f"{name}_{n}" for n in range(1, outputs)]
         node = self._graph.node.add(op_type=operator, input=[operand.name for operand in operands], output=[name, *more])
         for attribute, value in attributes.items():
             node.attribute.add(name=attribute, i=value, type=_INTEGER)
-        return Value(self, name, dtype)
+        return GraphValue(self, name, dtype)
 
     def content(self) -> bytes:
         """Return the serialised model."""
         return bytes(self._model.SerializeToString())
 
 
-class Value:
+class GraphValue:
     """A tensor of a graph; `dtype` is "float32", "float64", "int64" or "bool"."""
 
     __array_ufunc__ = None  # numpy arrays on the left defer to the value's operator
@@ -69,93 +69,93 @@ class Value:
     def __init__(self, graph: Graph, name: str, dtype: str) -> None:
         self.graph, self.name, self.dtype = graph, name, dtype
 
-    def _with(self, operator: str, other: Any, dtype: str = "", *, turned: bool = False) -> "Value":
-        other = other if isinstance(other, Value) else self.graph.constant(other, self.dtype)
+    def _with(self, operator: str, other: Any, dtype: str = "", *, turned: bool = False) -> "GraphValue":
+        other = other if isinstance(other, GraphValue) else self.graph.constant(other, self.dtype)
         return self.graph.node(operator, dtype or self.dtype, *((other, self) if turned else (self, other)))
 
-    def __add__(self, other: Any) -> "Value":
+    def __add__(self, other: Any) -> "GraphValue":
         return self._with("Add", other)
 
-    def __sub__(self, other: Any) -> "Value":
+    def __sub__(self, other: Any) -> "GraphValue":
         return self._with("Sub", other)
 
-    def __mul__(self, other: Any) -> "Value":
+    def __mul__(self, other: Any) -> "GraphValue":
         return self._with("Mul", other)
 
-    def __truediv__(self, other: Any) -> "Value":
+    def __truediv__(self, other: Any) -> "GraphValue":
         return self._with("Div", other)
 
-    def __radd__(self, other: Any) -> "Value":
+    def __radd__(self, other: Any) -> "GraphValue":
         return self._with("Add", other, turned=True)
 
-    def __rsub__(self, other: Any) -> "Value":
+    def __rsub__(self, other: Any) -> "GraphValue":
         return self._with("Sub", other, turned=True)
 
-    def __rmul__(self, other: Any) -> "Value":
+    def __rmul__(self, other: Any) -> "GraphValue":
         return self._with("Mul", other, turned=True)
 
-    def __rtruediv__(self, other: Any) -> "Value":
+    def __rtruediv__(self, other: Any) -> "GraphValue":
         return self._with("Div", other, turned=True)
 
-    def __mod__(self, other: Any) -> "Value":
+    def __mod__(self, other: Any) -> "GraphValue":
         return self._with("Mod", other)
 
-    def __lt__(self, other: Any) -> "Value":
+    def __lt__(self, other: Any) -> "GraphValue":
         return self._with("Less", other, "bool")
 
-    def __gt__(self, other: Any) -> "Value":
+    def __gt__(self, other: Any) -> "GraphValue":
         return self._with("Greater", other, "bool")
 
-    def __ge__(self, other: Any) -> "Value":
+    def __ge__(self, other: Any) -> "GraphValue":
         return self._with("GreaterOrEqual", other, "bool")
 
-    def __and__(self, other: "Value") -> "Value":
+    def __and__(self, other: "GraphValue") -> "GraphValue":
         return self._with("And", other)
 
-    def __neg__(self) -> "Value":
+    def __neg__(self) -> "GraphValue":
         return self.apply("Neg")
 
-    def __invert__(self) -> "Value":
+    def __invert__(self) -> "GraphValue":
         return self.apply("Not")
 
-    def __getitem__(self, index: Any) -> "Value":
-        index = index if isinstance(index, Value) else self.graph.constant(index, "int64")
+    def __getitem__(self, index: Any) -> "GraphValue":
+        index = index if isinstance(index, GraphValue) else self.graph.constant(index, "int64")
         return self.graph.node("Gather", self.dtype, self, index, axis=0)
 
-    def is_equal(self, other: Any) -> "Value":
+    def is_equal(self, other: Any) -> "GraphValue":
         """Return the mask of equal elements."""
         return self._with("Equal", other, "bool")
 
-    def at_least(self, other: Any) -> "Value":
+    def at_least(self, other: Any) -> "GraphValue":
         """Return the elementwise maximum."""
         return self._with("Max", other)
 
-    def at_most(self, other: Any) -> "Value":
+    def at_most(self, other: Any) -> "GraphValue":
         """Return the elementwise minimum."""
         return self._with("Min", other)
 
-    def apply(self, operator: str, **attributes: int) -> "Value":
+    def apply(self, operator: str, **attributes: int) -> "GraphValue":
         """Apply a unary operator, such as Exp."""
         return self.graph.node(operator, self.dtype, self, **attributes)
 
-    def indices(self) -> "Value":
+    def indices(self) -> "GraphValue":
         """Return 0, 1, ... along the only axis."""
         length = self.graph.node("Shape", "int64", self)[0]
         return self.graph.node("Range", "int64", self.graph.constant(0), length, self.graph.constant(1))
 
-    def cast(self, dtype: str) -> "Value":
+    def cast(self, dtype: str) -> "GraphValue":
         """Return the value converted to another type."""
         return self.graph.node("Cast", dtype, self, to=_TYPES[dtype])
 
 
-def where(condition: Value, yes: Any, no: Any) -> Value:
+def where(condition: GraphValue, yes: Any, no: Any) -> GraphValue:
     """Return `yes` where `condition` is true and `no` elsewhere; one of them may be a number."""
-    typed = yes if isinstance(yes, Value) else no
-    both = (one if isinstance(one, Value) else condition.graph.constant(one, typed.dtype) for one in (yes, no))
+    typed = yes if isinstance(yes, GraphValue) else no
+    both = (one if isinstance(one, GraphValue) else condition.graph.constant(one, typed.dtype) for one in (yes, no))
     return condition.graph.node("Where", typed.dtype, condition, *both)
 
 
-def merged(condition: Value, new: Mapping[str, Value], old: Mapping[str, Value]) -> dict[str, Value]:
+def merged(condition: GraphValue, new: Mapping[str, GraphValue], old: Mapping[str, GraphValue]) -> dict[str, GraphValue]:
     """Return a state that is `new` where `condition` is true; fields missing in `new` keep their values in `old`."""
     return {name: where(condition, new[name], value) if name in new else value for name, value in old.items()}
 

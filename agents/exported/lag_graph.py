@@ -16,14 +16,14 @@ import numpy as np
 
 from vcgym.agents.controllers import arrival_features as arrivals
 from vcgym.agents.controllers.learned_lag import START_LAG_MS, LearnedLag
-from vcgym.agents.exported.graph import Graph, Value, merged, where
+from vcgym.agents.exported.graph import Graph, GraphValue, merged, where
 from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.slots import SLOT_US, microseconds
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
-State = dict[str, Value]
+State = dict[str, GraphValue]
 _SLOT_MS = SLOT_US / 1000.0
 _DTYPES = {"i": "int64", "f": "float64"}
 _PLACES = JITTER_WINDOW["delay_us"].shape[0]
@@ -57,7 +57,7 @@ def lag_graph(params: LearnedLag) -> bytes:
     return graph.content()
 
 
-def _started(graph: Graph, history: Value) -> State:
+def _started(graph: Graph, history: GraphValue) -> State:
     zeros = {name: graph.constant(np.zeros([n for n in shape if n != "paths"], dtype)) for name, (dtype, shape) in FIELDS.items()}
     never = graph.constant(np.full(_PLACES, -(2**62)))
     unseen_ms = graph.node("Gather", "float64", history, graph.constant(1), axis=1) * 0.0 + math.inf
@@ -72,7 +72,7 @@ def _started(graph: Graph, history: Value) -> State:
     }
 
 
-def _arrived(params: LearnedLag, state: State, record: State, history: Value) -> State:
+def _arrived(params: LearnedLag, state: State, record: State, history: GraphValue) -> State:
     window, jitter_us = _jitter(state, record)
     seen = {name.removeprefix("seen."): value for name, value in state.items() if name.startswith("seen.")}
     delay_ms = (record["arrived_us"] - record["sent_us"]).cast("float64") / 1000.0
@@ -91,7 +91,7 @@ def _arrived(params: LearnedLag, state: State, record: State, history: Value) ->
     return window | seen | {f"own.{name}": value for name, value in own.items()}
 
 
-def _jitter(state: State, record: State) -> tuple[State, Value]:
+def _jitter(state: State, record: State) -> tuple[State, GraphValue]:
     """Return the window after an arrival, and the newest delay minus the window's minimum (us)."""
     window = {name: state[f"window.{name}"] for name in _WINDOW}
     graph, begun = record["kind"].graph, window["started"] > 0
@@ -112,7 +112,7 @@ def _jitter(state: State, record: State) -> tuple[State, Value]:
     return {f"window.{name}": value for name, value in window.items()}, jitter_us
 
 
-def _taken(seen: State, record: State, delay_ms: Value, overtaken: Value) -> tuple[State, State]:
+def _taken(seen: State, record: State, delay_ms: GraphValue, overtaken: GraphValue) -> tuple[State, State]:
     """Return the statistics after an arrival, and the features of the arrival itself."""
     three = delay_ms + np.zeros(3)
     first = {"mean_ms": three, "quantile_ms": three, "delay_ms": delay_ms, "arrived_us": record["arrived_us"], "path": record["path"]}
@@ -133,7 +133,7 @@ def _taken(seen: State, record: State, delay_ms: Value, overtaken: Value) -> tup
     return seen | counted, {"slope": slope, "gap": gap_ms / arrivals.UNIT_MS, "skipped": bounded}
 
 
-def _averaged(seen: State, delay_ms: Value, passed_ms: Value) -> State:
+def _averaged(seen: State, delay_ms: GraphValue, passed_ms: GraphValue) -> State:
     graph, memory_ms = delay_ms.graph, np.array([1.0, *arrivals.MEMORY_MS[1:]])
     fast = graph.constant([True, False, False])
     weight = where(fast, 1.0 / arrivals.PACKETS_FAST, 1.0 - (-passed_ms / memory_ms).apply("Exp"))
@@ -154,7 +154,7 @@ def _averaged(seen: State, delay_ms: Value, passed_ms: Value) -> State:
     }
 
 
-def _features(seen: State, minimum_ms: Value, history: Value) -> State:
+def _features(seen: State, minimum_ms: GraphValue, history: GraphValue) -> State:
     """Return the features computed from the statistics; None is a placeholder for a feature of the arrival."""
     delay_ms, imputed = seen["delay_ms"], history[seen["path"]]
     since_ms = (seen["arrived_us"] - seen["changed_us"]).cast("float64") / 1000.0
@@ -180,14 +180,16 @@ def _features(seen: State, minimum_ms: Value, history: Value) -> State:
     }
 
 
-def _followed_ms(playout_ms: Value, target_ms: Value, passed_ms: Value, delay_ms: Value, overtaken: Value) -> Value:
+def _followed_ms(
+    playout_ms: GraphValue, target_ms: GraphValue, passed_ms: GraphValue, delay_ms: GraphValue, overtaken: GraphValue
+) -> GraphValue:
     pace_ms = PACE * passed_ms
     playout_ms = playout_ms + (target_ms - playout_ms).at_least(-pace_ms).at_most(pace_ms)
     playout_ms = where(overtaken, playout_ms, playout_ms.at_least(delay_ms))
     return where(playout_ms > target_ms + JUMP_MS, target_ms.at_least(delay_ms), playout_ms)
 
 
-def _headroom_ms(params: LearnedLag, features: State) -> Value:
+def _headroom_ms(params: LearnedLag, features: State) -> GraphValue:
     graph = features["gap"].graph
     flat = [graph.node("Reshape", "float64", feature, graph.constant([-1])) for feature in features.values()]
     x = graph.node("Concat", "float64", *flat, axis=0).cast("float32")

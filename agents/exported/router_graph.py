@@ -20,13 +20,13 @@ import numpy as np
 
 from vcgym.agents.controllers import learned_router as rule
 from vcgym.agents.controllers.learned_router import LearnedRouter
-from vcgym.agents.exported.graph import Graph, Value, merged, where
+from vcgym.agents.exported.graph import Graph, GraphValue, merged, where
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
-State = dict[str, Value]
+State = dict[str, GraphValue]
 _CALL, _ARM = rule.CALL.names or (), rule.ARM.names or ()
 _DTYPES = {"i": "int64", "f": "float64"}
 _FIELDS = {
@@ -55,7 +55,7 @@ def _shape(name: str) -> tuple[str, ...]:
     return ("paths",) if name.startswith("arm.") else ()
 
 
-def _started(history: Value) -> State:
+def _started(history: GraphValue) -> State:
     graph = history.graph
     samples, mean_ms, sd_ms = (graph.node("Gather", "float64", history, graph.constant(column), axis=1) for column in range(3))
     known = samples >= 1.0
@@ -92,7 +92,9 @@ def _learned(params: LearnedRouter, state: State, record: State) -> State:
     }
 
 
-def _fed_back(call: State, arm: State, packet: Value, known_us: Value, lag_us: Value, delay_ms: Value) -> tuple[State, State]:
+def _fed_back(
+    call: State, arm: State, packet: GraphValue, known_us: GraphValue, lag_us: GraphValue, delay_ms: GraphValue
+) -> tuple[State, State]:
     follows = (arm["packet"] >= 0) & call["newest"].is_equal(arm["packet"])
     skipped = (packet - call["newest"] - 1).at_most(20).cast("float64")
     missing = (arm["missing_call"] * (1.0 - 1.0 / rule.MISSING_PACKETS) + 100.0 * skipped / rule.MISSING_PACKETS).at_most(100.0)
@@ -107,7 +109,7 @@ def _fed_back(call: State, arm: State, packet: Value, known_us: Value, lag_us: V
     return rough | known, {"missing_call": where(follows, missing, arm["missing_call"]), "packet": packet}
 
 
-def _excess(params: LearnedRouter, call: State, arm: State, sent_us: Value, delay_ms: Value) -> State:
+def _excess(params: LearnedRouter, call: State, arm: State, sent_us: GraphValue, delay_ms: GraphValue) -> State:
     prices, first = params.prices, arm["sent_us"] < 0
     since_ms = -(sent_us - arm["sent_us"]).cast("float64") / 1000.0
     smoothing = prices[rule.SMOOTHING] + prices[rule.SMOOTHING_ROUGH] * _roughness(call)
@@ -121,18 +123,18 @@ def _excess(params: LearnedRouter, call: State, arm: State, sent_us: Value, dela
     }
 
 
-def _roughness(call: State) -> Value:
+def _roughness(call: State) -> GraphValue:
     return ((call["step_ms"] / call["spread_ms"] - rule.SMOOTH) / (rule.ROUGH - rule.SMOOTH)).at_least(0.0).at_most(1.0)
 
 
-def _decided(params: LearnedRouter, state: State, now_us: Value) -> State:
+def _decided(params: LearnedRouter, state: State, now_us: GraphValue) -> State:
     prices, graph = params.prices, now_us.graph
     call = {name: state[f"call.{name}"] for name in _CALL}
     arms = {name: state[f"arm.{name}"] for name in _ARM}
     above = (call["sum_ms"] / call["packets"] - REDUCED_KNEE_MS - prices[rule.BLEND_FROM]) * math.exp(-prices[rule.BLEND])
     blend = 1.0 / (1.0 + (-above.at_least(-30.0).at_most(30.0)).apply("Exp"))
 
-    def blended(which: int) -> Value:
+    def blended(which: int) -> GraphValue:
         return prices[which] + blend * (prices[len(rule.TWICE) + which] - prices[which])
 
     shared_ms, rough = _shared_ms(prices, arms, now_us), _roughness(call)
@@ -153,20 +155,20 @@ def _decided(params: LearnedRouter, state: State, now_us: Value) -> State:
     return changed | {f"arm.{name}": arms[name] for name in ("missing_call", "expected_ms", "cost_ms")}
 
 
-def _shared_ms(prices: np.ndarray, arms: State, now_us: Value) -> Value:
+def _shared_ms(prices: np.ndarray, arms: State, now_us: GraphValue) -> GraphValue:
     fresh_us = 1000.0 * math.exp(prices[rule.FRESH])
     fresh = (arms["sent_us"] >= 0) & ((now_us - arms["sent_us"]).cast("float64") < fresh_us)
     min_ms = where(fresh, arms["excess_ms"], math.inf).apply("ReduceMin", keepdims=0)
     return where(min_ms < math.inf, min_ms, 0.0).at_least(0.0)
 
 
-def _silent_ms(call: State, arms: State, current: Value, now_us: Value) -> Value:
+def _silent_ms(call: State, arms: State, current: GraphValue, now_us: GraphValue) -> GraphValue:
     silent_ms = (now_us - call["news_us"]).cast("float64") / 1000.0 - rule.SILENCE_MS
     return silent_ms - 2.0 * (arms["usual_ms"][current] + arms["expected_ms"][current].at_least(0.0))
 
 
 def _costs(
-    prices: np.ndarray, arms: State, blended: Callable[[int], Value], now_us: Value, shared_ms: Value, rough: Value
+    prices: np.ndarray, arms: State, blended: Callable[[int], GraphValue], now_us: GraphValue, shared_ms: GraphValue, rough: GraphValue
 ) -> State:  # fmt: skip
     by_excess = (1.0 + blended(rule.EXCESS) + prices[rule.EXCESS_ROUGH] * rough).at_least(0.0)
     rate = math.log(2.0) / 1000.0 * (-blended(rule.HALF_LIFE)).apply("Exp")

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, WIDTH, forget_arrivals, take_arrival
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
 
-class Arrivals(NamedTuple):
+class RecordedArrivals(NamedTuple):
     """Arrivals of calls (n, packets), each call in order of arrival; entries from index `arrived` on are unused.
 
     Attributes:
@@ -38,12 +38,12 @@ class Arrivals(NamedTuple):
     packets: int
 
 
-def record_arrivals(calls: Calls, router: Any, receiver: Any) -> Arrivals:
+def record_arrivals(calls: TrainingCalls, router: Any, receiver: Any) -> RecordedArrivals:
     """Play all calls and return their arrivals."""
     batch = calls.play(router, receiver, log=True)
     log, n, packets = batch.tables.log, len(calls), calls.scenario.packets
     shape = n, packets
-    found = Arrivals(
+    found = RecordedArrivals(
         np.zeros((*shape, WIDTH), np.float32),
         np.zeros(shape),
         np.zeros(shape),

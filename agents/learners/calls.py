@@ -20,7 +20,7 @@ LENGTHENED = 0.5
 """Share of the calls that `Calls.lengthen` changes."""
 
 
-class Calls:
+class TrainingCalls:
     """Calls of one scenario, each on its own world; the worlds stay in memory, about 0.4 MB each for 17 paths and one minute.
 
     Attributes:
@@ -62,11 +62,11 @@ class Calls:
         self.world.delay_us = self.world.loaded[0]
         self.world.history[:, :, 1] += added_us[:, :, 0] / 1000.0
 
-    def cut(self, parts: int) -> "list[Calls]":
+    def cut(self, parts: int) -> "list[TrainingCalls]":
         """Deal the calls in turn into `parts` groups of nearly equal size."""
         return [self._some(np.arange(part, len(self), parts)) for part in range(parts)]
 
-    def _some(self, which: NDArray[np.int64]) -> "Calls":
+    def _some(self, which: NDArray[np.int64]) -> "TrainingCalls":
         some = copy.copy(self)
         some.draws = [self.draws[row] for row in which]
         some.world = copy.copy(self.world)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import UNIT_MS, WIDTH
 from vcgym.agents.controllers.learned_lag import LearnedLag
-from vcgym.agents.learners.arrivals import Arrivals
+from vcgym.agents.learners.arrivals import RecordedArrivals
 from vcgym.agents.learners.through_player import ratings
 
 MAX_NORM = 1.0  # larger gradients are scaled down to this norm
@@ -55,7 +55,7 @@ class _Rating(torch.autograd.Function):
     """R of calls as a function of their targets."""
 
     @staticmethod
-    def forward(ctx: Any, target_ms: torch.Tensor, arrivals: Arrivals, which: NDArray[np.int64]) -> torch.Tensor:
+    def forward(ctx: Any, target_ms: torch.Tensor, arrivals: RecordedArrivals, which: NDArray[np.int64]) -> torch.Tensor:
         gradient, r = np.zeros(target_ms.shape), np.zeros(len(which))
         targets = target_ms.detach().numpy().astype(np.float64)
         calls = arrivals.delay_ms[which], arrivals.passed_ms[which], arrivals.overtaken[which], arrivals.arrived[which]
@@ -69,7 +69,7 @@ class _Rating(torch.autograd.Function):
         return grads[0][:, None] * gradient, None, None
 
 
-def rating_of(net: LagNet, arrivals: Arrivals, which: NDArray[np.int64]) -> torch.Tensor:
+def rating_of(net: LagNet, arrivals: RecordedArrivals, which: NDArray[np.int64]) -> torch.Tensor:
     """Return the smooth R of the calls `which`, differentiable with respect to the weights of `net`."""
     newest_ms = torch.from_numpy(arrivals.newest_ms[which].astype(np.float32))
     rating: torch.Tensor = _Rating.apply(newest_ms + net(torch.from_numpy(arrivals.features[which])), arrivals, which)
@@ -78,7 +78,7 @@ def rating_of(net: LagNet, arrivals: Arrivals, which: NDArray[np.int64]) -> torc
 
 def learn_lag(
     net: LagNet,
-    sets: Sequence[Arrivals],
+    sets: Sequence[RecordedArrivals],
     shares: NDArray[np.float64],
     steps: int,
     calls: int,

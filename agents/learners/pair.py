@@ -27,7 +27,7 @@ from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import MARGIN, ROUGHNESS, SCALE, START, TWICE, LearnedRouter
 from vcgym.agents.learners.arrivals import record_arrivals
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag
 from vcgym.agents.learners.price_search import search_prices
 from vcgym.agents.sweeps.search import each
@@ -50,7 +50,7 @@ class Candidates:
         on_ray: play the candidates in processes of the running Ray, which sample the same worlds; no effect on the result.
     """
 
-    def __init__(self, chunks: Sequence[Sequence[Calls]], receiver: Any, threads: int = 1, on_ray: bool = False) -> None:
+    def __init__(self, chunks: Sequence[Sequence[TrainingCalls]], receiver: Any, threads: int = 1, on_ray: bool = False) -> None:
         self._chunks, self._receiver, self._threads = chunks, receiver, threads
         self._packed = [pickle.dumps([(calls.scenario, calls.draws) for calls in chunk]) for chunk in chunks] if on_ray else []
 
@@ -66,7 +66,7 @@ class Candidates:
             return list(pool.map(lambda router: _play(self._chunks[chunk], router, self._receiver), rules))
 
 
-def _play(chunk: Sequence[Calls], router: Any, receiver: Any) -> NDArray[np.float64]:
+def _play(chunk: Sequence[TrainingCalls], router: Any, receiver: Any) -> NDArray[np.float64]:
     return np.concatenate([calls.scores(router, receiver) for calls in chunk])
 
 
@@ -75,8 +75,8 @@ def _play_packed(packed: bytes, router: Any, receiver: Any) -> NDArray[np.float6
 
 
 @functools.lru_cache(_CHUNKS_KEPT)
-def _unpacked(packed: bytes) -> list[Calls]:
-    return [Calls(scenario, draws) for scenario, draws in pickle.loads(packed)]
+def _unpacked(packed: bytes) -> list[TrainingCalls]:
+    return [TrainingCalls(scenario, draws) for scenario, draws in pickle.loads(packed)]
 
 
 SHARES = (0.6, 0.2, 0.2)  # shares of arrivals with the pair's router, with a restless router, and on the direct path
@@ -120,8 +120,8 @@ class Turns:
     def __init__(self, config: PairConfig, seed: int, home: Path, log: Log) -> None:
         self.config, self.seed, self.home, self.log = config, seed, home, log
         scenarios = scenarios_of(config)
-        self.train = [Calls.evenly(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
-        self.validation = [Calls.evenly(scenario, "validation", config.validation_calls) for scenario in scenarios]
+        self.train = [TrainingCalls.evenly(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
+        self.validation = [TrainingCalls.evenly(scenario, "validation", config.validation_calls) for scenario in scenarios]
         self.packets_played = 0
         torch.manual_seed(seed)
         self.net = LagNet(config.hidden)
@@ -198,7 +198,7 @@ class Turns:
         if paper:
             self._search(turn, "rough", np.where(rough, SCALE, 0.0), paper, self.config.rough_trials)
 
-    def _search(self, turn: int, name: str, scale: NDArray[np.float64], train: Sequence[Calls], trials: int) -> None:
+    def _search(self, turn: int, name: str, scale: NDArray[np.float64], train: Sequence[TrainingCalls], trials: int) -> None:
         config, before = self.config, self.packets_played
         chunks = list(zip(*(calls.cut(config.chunks) for calls in train), strict=True))
         packets = sum(map(len, chunks[0])) * config.packets

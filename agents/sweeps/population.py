@@ -19,7 +19,7 @@ from ray.tune.schedulers import PopulationBasedTraining
 from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, name_of, reports_of, trial_config
 from vcgym.agents.tracking import points
-from vcgym.agents.tracking.points import Point
+from vcgym.agents.tracking.points import MetricPoint
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.training import train
 
@@ -65,12 +65,12 @@ def run_member(values: dict[str, float], train_config: TrainConfig) -> None:
         if passed:
             shutil.rmtree(checkpoints, ignore_errors=True)
             checkpoint.adopt(checkpoint.newest(passed), checkpoints, {f"algorithm.{value}": chosen[value] for value in VALUES})
-    latest = Point({}, 0, 0)
+    latest = MetricPoint({}, 0, 0)
 
     def log(metrics: dict[str, float], steps: int) -> None:
         nonlocal latest
         if METRIC in metrics:
-            latest = Point({**metrics, **chosen}, steps, time.time_ns() // 1_000_000)
+            latest = MetricPoint({**metrics, **chosen}, steps, time.time_ns() // 1_000_000)
 
     def on_checkpoint(steps: int) -> None:
         if latest.steps == steps:
@@ -82,7 +82,7 @@ def run_member(values: dict[str, float], train_config: TrainConfig) -> None:
     _report(latest, checkpoints, True)
 
 
-def _report(line: Point, checkpoints: Path, done: bool) -> None:
+def _report(line: MetricPoint, checkpoints: Path, done: bool) -> None:
     """Report to Ray, with the trial's checkpoint after as many transitions where it is kept; `done` ends the trial."""
     with TemporaryDirectory() as folder:
         (Path(folder) / _STEPS).write_text(str(line.steps))

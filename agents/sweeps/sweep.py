@@ -35,7 +35,7 @@ _RETRIES = 2  # retries of a trial whose process, machine or training is lost
 
 
 @dataclass(frozen=True)
-class Best:
+class BestTrial:
     """Best trial and the folder of its agent."""
 
     agent: Path
@@ -48,7 +48,7 @@ class TrialError(ChildProcessError):
     """Error of a trial, or of a sweep in which all trials failed or none left an agent."""
 
 
-def run_sweep(config: SweepConfig) -> Best:
+def run_sweep(config: SweepConfig) -> BestTrial:
     """Run `config.trials` trainings, stop the weaker ones early, and return the best trial that left an agent.
 
     Raises:
@@ -92,7 +92,7 @@ def run_sweep(config: SweepConfig) -> Best:
         return best
 
 
-def _log_best(tracking: Tracking, config: TrainConfig, best: Best, steps: int) -> None:
+def _log_best(tracking: Tracking, config: TrainConfig, best: BestTrial, steps: int) -> None:
     """Log the best agent as the model of its run, unless no server has the run."""
     marker = best.agent.parents[1] / _MARKER
     if marker.exists():
@@ -101,7 +101,7 @@ def _log_best(tracking: Tracking, config: TrainConfig, best: Best, steps: int) -
         run.server.ask(lambda: registry.crown(run, model_name(config)))
 
 
-def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[Best, int]:
+def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[BestTrial, int]:
     """Return the trial with the highest last return among those that left an agent, and its transitions."""
     ended = [results[i] for i in range(len(results)) if results[i].error is None]
     if not ended:
@@ -113,7 +113,7 @@ def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[Best, int]:
         allowed = "at least one; trials on other machines leave theirs where the folder is shared"
         raise TrialError(f"{config.folder / 'agents'}: agents of {len(ended)} trials that ended is 0; allowed: {allowed}")
     agent, values, metrics = max(saved, key=lambda one: one[2][METRIC])
-    return Best(agent, values["learning_rate"], values["ent_coef"], metrics[METRIC]), metrics["steps"]
+    return BestTrial(agent, values["learning_rate"], values["ent_coef"], metrics[METRIC]), metrics["steps"]
 
 
 def _tune_config(config: SweepConfig) -> tune.TuneConfig:

@@ -7,7 +7,7 @@ from ray import tune
 
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.tracking import points
-from vcgym.agents.tracking.points import Point
+from vcgym.agents.tracking.points import MetricPoint
 from vcgym.agents.training.training import train
 from vcgym.network.traces.plain_file import replace_file
 
@@ -56,7 +56,7 @@ def run_trial(values: dict[str, float], train_config: TrainConfig) -> None:
 
     def report(metrics: dict[str, float], steps: int) -> None:
         if METRIC in metrics and steps > reported:
-            points.append(reports, Point(metrics, steps, time.time_ns() // 1_000_000))
+            points.append(reports, MetricPoint(metrics, steps, time.time_ns() // 1_000_000))
             tune.report({**metrics, "steps": steps})
 
     train(config, config.seeds[0], report)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Point(NamedTuple):
+class MetricPoint(NamedTuple):
     """Metric values seen after `steps` transitions, at `at_ms` milliseconds of Unix time."""
 
     values: dict[str, float]
@@ -15,7 +15,7 @@ class Point(NamedTuple):
     at_ms: int
 
 
-def append(path: Path, point: Point) -> None:
+def append(path: Path, point: MetricPoint) -> None:
     """Append a point to the file, after removing a line truncated by a kill."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = path.read_bytes() if path.exists() else b""
@@ -26,7 +26,7 @@ def append(path: Path, point: Point) -> None:
         file.write(json.dumps(point) + "\n")
 
 
-def read(path: Path) -> Iterator[Point]:
+def read(path: Path) -> Iterator[MetricPoint]:
     """Yield the points of the file, if it exists; skip a last line truncated by a kill.
 
     Raises:
@@ -36,6 +36,6 @@ def read(path: Path) -> Iterator[Point]:
     for number, line in enumerate(lines, 1):
         if line.endswith("\n"):
             try:
-                yield Point(*json.loads(line))
+                yield MetricPoint(*json.loads(line))
             except (ValueError, TypeError) as error:
                 raise ValueError(f"{path}: line {number} is {line[:80]!r}; allowed: values by name, steps, milliseconds") from error

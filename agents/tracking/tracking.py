@@ -37,7 +37,7 @@ from mlflow.utils.mlflow_tags import (
 from vcgym.agents.config.base import Config
 from vcgym.agents.tracking import points
 from vcgym.agents.tracking.held_signals import held_signals
-from vcgym.agents.tracking.points import Point
+from vcgym.agents.tracking.points import MetricPoint
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain, replace_file
 
@@ -86,7 +86,7 @@ class Run:
 
     def metrics(self, values: dict[str, float], steps: int) -> None:
         """Log metric values seen after `steps` transitions."""
-        point = Point(values, steps, time.time_ns() // 1_000_000)
+        point = MetricPoint(values, steps, time.time_ns() // 1_000_000)
         if not self.server.ask(lambda: self._log([point])) and self.unsent is not None:
             points.append(self.unsent, point)
 
@@ -111,7 +111,7 @@ class Run:
         """End the run as FINISHED, FAILED or KILLED."""
         self.server.ask(lambda: self.client.set_terminated(self.id, status))
 
-    def _log(self, seen: list[Point]) -> None:
+    def _log(self, seen: list[MetricPoint]) -> None:
         for values, steps, at_ms in seen:
             self.client.log_batch(self.id, metrics=[Metric(name, value, at_ms, steps) for name, value in values.items()])
 

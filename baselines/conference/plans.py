@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.conference.trees import NO_PARENT, Allocation, source_of
-from vcgym.network.overlay.network import MAX_TREES, PLANS, Network, set_plan
+from vcgym.network.overlay.network import MAX_TREES, PLANS, OverlayNetwork, set_plan
 
 
-def follow(net: Network, allocation: Allocation, now_us: int, seed: np.uint64) -> None:
+def follow(net: OverlayNetwork, allocation: Allocation, now_us: int, seed: np.uint64) -> None:
     """Put an allocation in force at once; for a session with more than MAX_TREES trees only those with the largest rates.
 
     Args:
@@ -27,7 +27,7 @@ def follow(net: Network, allocation: Allocation, now_us: int, seed: np.uint64) -
         set_plan(net, m, len(chosen), float(rates.sum()), now_us, seed)
 
 
-def largest_trees(net: Network) -> NDArray[np.int16]:
+def largest_trees(net: OverlayNetwork) -> NDArray[np.int16]:
     """Return the parents of the tree with the largest rate of each session, (P, P); all NO_PARENT for a silent one."""
     found = np.full((len(net.sessions),) * 2, NO_PARENT, np.int16)
     for m, session in enumerate(net.sessions):

@@ -13,13 +13,13 @@ from vcgym.baselines.conference.plans import follow, largest_trees
 from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
 from vcgym.network.overlay.forwarding import advance
 from vcgym.network.overlay.links import PACKET
-from vcgym.network.overlay.network import CODED_BYTES, HEADER_BYTES, PACKET_BYTES, Network, start_network
+from vcgym.network.overlay.network import CODED_BYTES, HEADER_BYTES, PACKET_BYTES, OverlayNetwork, start_network
 from vcgym.network.overlay.world import ConferenceWorld, happen, network_of
 
 _US = 1_000_000
 
 
-class Played(NamedTuple):
+class PlayedConference(NamedTuple):
     """Course of a conference of P parties, per second.
 
     Attributes:
@@ -59,7 +59,7 @@ class Played(NamedTuple):
         return np.array([self.session_kbps(at_s, at_s + window_s) for at_s in starts])
 
 
-def play(world: ConferenceWorld, params: Any, log: int = 0) -> Played:
+def play(world: ConferenceWorld, params: Any, log: int = 0) -> PlayedConference:
     """Play a world of whole seconds.
 
     Args:
@@ -94,7 +94,7 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> Played:
         delay_ms = np.diff(delay_us, axis=0) / gained / 1000.0
         gone, entered = np.diff(lost, axis=1)
     late = float(net.heard["late"].sum() / net.heard["packets"].sum())
-    return Played(
+    return PlayedConference(
         gained * PACKET_BYTES * 8e-3, delay_ms, sent_kbps, bound_kbps, late, gone / np.maximum(entered, 1.0), _overhead(net),
         net.log[: net.logged[0]], net.sessions["number"].copy(),
         8.0 * np.diff(entered_bytes, axis=0) / net.links["rate_bps"], trees,
@@ -102,14 +102,16 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> Played:
 
 
 def _celerity(
-    params: Any, net: Network, events: NDArray[np.void], seed: np.uint64
+    params: Any, net: OverlayNetwork, events: NDArray[np.void], seed: np.uint64
 ) -> tuple[Callable[[int], None], NDArray[np.float64]]:  # fmt: skip
     state = allocate_celerity(params, len(net.sessions))
     start_celerity(params, state, net)
     return lambda until_us: play_celerity(params, state, net, events, seed, True, until_us), state.bound_kbps
 
 
-def _planned(world: ConferenceWorld, params: Planned | OraclePlanned, net: Network, events: NDArray[np.void]) -> Callable[[int], None]:
+def _planned(
+    world: ConferenceWorld, params: Planned | OraclePlanned, net: OverlayNetwork, events: NDArray[np.void]
+) -> Callable[[int], None]:
     """Return a function that continues the play, with a new plan after each change of the network."""
     if world.absences:
         raise ValueError(f"world {world.name} has {len(world.absences)} absences; allowed in a planned allocation: none")
@@ -128,7 +130,7 @@ def _planned(world: ConferenceWorld, params: Planned | OraclePlanned, net: Netwo
     return advance_to
 
 
-def _overhead(net: Network) -> float:
+def _overhead(net: OverlayNetwork) -> float:
     parties, (updates, reports) = len(net.sessions), net.written.sum(axis=(1, 2))
     coded = int(net.repairs.counts[0])
     media = net.measured["sent"].sum() - updates - reports - coded

@@ -59,7 +59,7 @@ class Law(_Part):
         return start_kbps, min(self.min_kbps.value, start_kbps), nominal_kbps * self.peak.value
 
 
-class Relay(Law):
+class AdaptingRelay(Law):
     """Relay that adapts the forwarded media.
 
     Attributes:
@@ -76,7 +76,7 @@ class Relay(Law):
         return tuple(layer.value * (1.0 + self.fec_share.value) for layer in self.layers_kbps)
 
     @model_validator(mode="after")
-    def _rises(self) -> "Relay":
+    def _rises(self) -> "AdaptingRelay":
         if any(low >= high for low, high in zip(self.sent_kbps, self.sent_kbps[1:], strict=False)):
             raise ValueError(f"layers_kbps is {[layer.value for layer in self.layers_kbps]}; allowed are rising rates")
         return self
@@ -105,7 +105,7 @@ class Profile(Carded):
     media: Literal["scalable layers", "simulcast", "sender"]
     rates: Annotated[tuple[Rate, ...], Field(min_length=1)]
     sender: Law
-    relay: Relay | None
+    relay: AdaptingRelay | None
 
     @model_validator(mode="after")
     def _has_its_relay(self) -> "Profile":

@@ -15,7 +15,7 @@ from vcgym.envs.call.loop import play
 from vcgym.envs.call.paths.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.call.paths.receiving import Receiving
 from vcgym.envs.call.paths.routing import Routing
-from vcgym.envs.call.paths.state import ANSWER, CALL, Calls, Tables
+from vcgym.envs.call.paths.state import ANSWER, CALL, Calls, PathTables
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
@@ -207,7 +207,7 @@ class CallBatch(Batch):
         self.calls["feedback_loss"] = feedback_loss
         # Enough windows for a call that ends 30 s late.
         windows = (self.packets + 3000) // WINDOW_TICKS + 1
-        self.tables = Tables(
+        self.tables = PathTables(
             allocate_player(sessions, SLOTS - 1),
             np.zeros((sessions, scenario.paths), np.int64),
             np.zeros((sessions, windows, 3), np.int64),

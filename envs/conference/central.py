@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.conference.plans import largest_trees
 from vcgym.envs.call.batch import Together
-from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
+from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart
 from vcgym.envs.call.rewards.reward import earned, reward
 from vcgym.envs.call.stages import DECIDE, DONE
 from vcgym.envs.conference.decisions import EARNED, FEATURES, SESSION_FEATURES
 from vcgym.envs.conference.picture import RENDER, draw_conference
 from vcgym.envs.conference.session import ConferenceSession
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
+from vcgym.network.kernels.ranges import require_whole
 
 CONFERENCE = "conference"  # in place of the stages of a call: a reward reads `vcgym.envs.conference.decisions.EARNED`, (sessions,)
 
@@ -142,4 +142,4 @@ def _layout(parties: int) -> ObservationLayout:
     """Return the layout of the observations of all sources, (P, 6 P^2 + 3)."""
     links = {f"{name}[{tail},{head}]": FEATURES[name] for name in FEATURES for tail in range(parties) for head in range(parties)}
     features = tuple(Feature(name, unit, 0.0, 100.0, "age of its report") for name, unit in {**links, **SESSION_FEATURES}.items())
-    return ObservationLayout(Part("sources", features, tuple(f"source_{m}" for m in range(parties))))
+    return ObservationLayout(ObservationPart("sources", features, tuple(f"source_{m}" for m in range(parties))))

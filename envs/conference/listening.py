@@ -16,8 +16,9 @@ from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.world import World, WorldDraw
 
 RECEIVER = AdaptiveEwma()
@@ -61,7 +62,7 @@ class Streams(Recipe):
 
     modes = ("replay",)
 
-    def __init__(self, settings: Settings, delay_us: NDArray[np.int64]) -> None:
+    def __init__(self, settings: WorldSettings, delay_us: NDArray[np.int64]) -> None:
         self.strata = {"heard": 1.0}
         self.layout = Layout(("tree",), np.zeros((0, 3), np.int64), "")
         self._delay_us = delay_us

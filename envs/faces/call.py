@@ -6,9 +6,7 @@ from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATH
 from vcgym.baselines.controls.former import takes_former_words
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.sender.batch import PACING
-from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
-from vcgym.envs.call.sender.uplink import LOG_PACKETS, UplinkBatch
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, PACING, SenderStages
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.network.kernels.slots import SLOT_US
@@ -65,7 +63,7 @@ class CallVectorEnv(PathsVectorEnv):
         rules = {Control.PATH: path, Control.PLAYOUT: playout, Control.RATE: rate, Control.ORDER: order}
         _require_agent(uplink, rules)
         self._uplink, self._logs = uplink, bool(arguments.get("log"))
-        self._sender = {"rate": rate, "order": order, "pacing": pacing, "data": arguments.get("data")}
+        self._sender = {"rate": rate, "order": order, "pacing": pacing}
         setters = {control: in_place_of(control, CENTRAL) if rules[control] is None else rules[control] for control in controls_of(PATHS)}
         controls = tuple(control for control in setters if rules[control] is None)
         super().__init__(num_envs, setters, controls, interval, False, **arguments)
@@ -73,8 +71,14 @@ class CallVectorEnv(PathsVectorEnv):
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:
             return NO_UPLINK
+        from vcgym.envs.call.sender.uplink import (  # imported here: other calls of a bottleneck load every rate rule
+            LOG_PACKETS,
+            UplinkBatch,
+        )
+
         kept: dict[str, Any] = {"log_packets": LOG_PACKETS, "seconds": scenario.packets * SLOT_US * 1e-6} if self._logs else {}
-        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=scenario.mode == "correlated", **kept, **self._sender)
+        keeps_order, data = scenario.mode == "correlated", scenario.settings.data
+        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=keeps_order, data=data, **kept, **self._sender)
 
 
 def _require_agent(uplink: Any, rules: dict[Control, Any]) -> None:

@@ -16,7 +16,6 @@ from vcgym.envs.faces.playout import MECHANISMS
 from vcgym.envs.faces.vector.actions import action_space, options_of
 from vcgym.envs.faces.vector.observer import Observer
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
-from vcgym.envs.faces.vector.settings import CallAgentSettings, grouped
 from vcgym.network.kernels.ranges import one_of
 
 ROUTER, RECEIVER = AGENTS = ("router", "receiver")
@@ -44,7 +43,7 @@ class ParallelCall(ParallelEnv[str, Any, Any]):
         self.render_mode = None
         self.possible_agents = list(AGENTS)
         self.agents: list[str] = []
-        form, paths = self.native.action_form, self.native.batch.scenario.paths
+        form, paths = self.native.agent.action, self.native.batch.scenario.paths
         self.observation_spaces = {ROUTER: self.native.single_observation_space, RECEIVER: self.native.receiver_space}
         controlled = {ROUTER: Control.PATH, RECEIVER: Control.PLAYOUT}
         self.action_spaces = {agent: action_space(form, options_of([control], paths)) for agent, control in controlled.items()}
@@ -105,10 +104,9 @@ class _TwoAgents(PathsVectorEnv):
     def __init__(self, interval: int, mechanism: str, **arguments: Any) -> None:
         setters = {Control.PATH: in_place_of(Control.PATH, CENTRAL), Control.PLAYOUT: MECHANISMS[mechanism]}
         super().__init__(1, setters, tuple(setters), interval, False, autoreset_mode=AutoresetMode.DISABLED, **arguments)
-        agent = next(group for group in grouped(type(self), arguments) if isinstance(group, CallAgentSettings))
-        self.receiver = Observer(self.batch, agent, at_arrivals=True)
-        parts = spaces.Dict(self.receiver.records()) if agent.observation == "records" else self.receiver.layout.space
-        self.receiver_space: spaces.Space[Any] = self.receiver.layout.box if agent.observation == "features" else parts
+        self.receiver = Observer(self.batch, self.agent, at_arrivals=True)
+        parts = spaces.Dict(self.receiver.records()) if self.agent.observation == "records" else self.receiver.layout.space
+        self.receiver_space: spaces.Space[Any] = self.receiver.layout.box if self.agent.observation == "features" else parts
         self.heard = {name: np.zeros((1, *(space.shape or ())), space.dtype) for name, space in parts.items()}
 
     @property

@@ -10,15 +10,15 @@ from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rule import NEVER_US, require_rule
-from vcgym.envs.call.features.layout import ObservationLayout, Part
+from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback
 from vcgym.envs.call.features.sender.relative import RELATIVE_RATE_FEATURES, compress_senders
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
-from vcgym.envs.call.sender.batch import PACING
 from vcgym.envs.call.sender.effects import Requests
+from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.relative import MAX_AIM_MS, MIN_AIM_MS, follow_aims
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of
@@ -88,8 +88,8 @@ class RateVectorEnv(SenderVectorEnv):
 
     def _layout(self) -> ObservationLayout:
         if self.features == "intervals":
-            return ObservationLayout(Part("intervals", INTERVAL_FEATURES))
-        return ObservationLayout(Part("sender", RELATIVE_RATE_FEATURES if self.action_form in RELATIVE else RATE_FEATURES))
+            return ObservationLayout(ObservationPart("intervals", INTERVAL_FEATURES))
+        return ObservationLayout(ObservationPart("sender", RELATIVE_RATE_FEATURES if self.action_form in RELATIVE else RATE_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {

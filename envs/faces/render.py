@@ -5,16 +5,18 @@ Only drawing needs and imports matplotlib, which is part of the extra `video`.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, item_at
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+
+if TYPE_CHECKING:
+    from vcgym.envs.call.sender.batch import SendingBatch
 
 INCHES, DOTS_PER_INCH = (7.2, 4.0), 100
 RENDER_MODES = ("rgb_array", "human")
@@ -46,7 +48,7 @@ def draw_paths(axes: Any, batch: CallBatch, row: int) -> None:
     axes.set(xlabel="time in the call (s)", ylabel="delay of a packet (ms)", title=f"{draw.pair}, stratum {draw.stratum}" if draw else "")
 
 
-def draw_sender(axes: Any, batch: SendingBatch, row: int) -> None:
+def draw_sender(axes: Any, batch: "SendingBatch", row: int) -> None:
     """Draw the mean target of each second so far, on a log scale between the call's bounds."""
     sender, targets = batch.senders[row], batch.tables.targets[row]
     done = int(sender.now_us) // 1_000_000
@@ -59,7 +61,7 @@ def draw_sender(axes: Any, batch: SendingBatch, row: int) -> None:
     axes.set(xlim=(0, len(targets)), xlabel="time in the call (s)", ylabel="target bitrate (kbit/s)", title=link.name if link else "")
 
 
-def draw_queue(axes: Any, batch: SendingBatch, row: int) -> None:
+def draw_queue(axes: Any, batch: "SendingBatch", row: int) -> None:
     """Draw the time that each queued packet has left, oldest first, and the time that a packet needs on its way."""
     sender = batch.senders[row]
     packets = [item_at(sender.queue, i) for i in range(int(sender.queue.waiting))]

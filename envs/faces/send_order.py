@@ -13,21 +13,20 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Overflow, Sbpn
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.features.layout import ObservationLayout, Part
+from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_queues
 from vcgym.envs.call.features.sender.records import ITEM_WIDTH, show_queue
 from vcgym.envs.call.features.sender.relative import BEST_FEATURES, RELATIVE_ORDER_FEATURES, compress_senders, observe_best
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
-from vcgym.envs.call.sender.batch import BY_PACKET
 from vcgym.envs.call.sender.effects import PacketChoice
+from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.envs.call.sender.relative import MAX_MARGIN, MIN_MARGIN, choose_by_margin
 from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of
-from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 RATE = Tfrc()
@@ -111,8 +110,10 @@ class SendOrderVectorEnv(SenderVectorEnv):
 
     def _layout(self) -> ObservationLayout:
         if self.action_form in RELATIVE:
-            return ObservationLayout(Part("best", BEST_FEATURES), Part("sender", RELATIVE_ORDER_FEATURES))
-        return ObservationLayout(Part("queue", QUEUE_FEATURES, tuple(map(str, range(self.slots)))), Part("sender", ORDER_FEATURES))
+            return ObservationLayout(ObservationPart("best", BEST_FEATURES), ObservationPart("sender", RELATIVE_ORDER_FEATURES))
+        return ObservationLayout(
+            ObservationPart("queue", QUEUE_FEATURES, tuple(map(str, range(self.slots)))), ObservationPart("sender", ORDER_FEATURES)
+        )
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lab.bench.measure import Effort, Record, Run, median_ratio, rate
+from lab.bench.measure import Effort, Measurement, Run, median_ratio, rate
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.envs.call.sender.batch import SendingBatch
@@ -28,7 +28,7 @@ SEND, ACKNOWLEDGED = 0, 1
 
 
 @dataclass
-class Link:
+class PlainLink:
     """Drop-tail queue before a link of constant rate; the packet in service counts."""
 
     rate_bps: int
@@ -60,7 +60,7 @@ class Flow:
     rtt_sum_us: float = 0.0
 
 
-def simulate(link: Link, flow: Flow, packets: int) -> Flow:
+def simulate(link: PlainLink, flow: Flow, packets: int) -> Flow:
     """Simulate until all packets are sent and acknowledged."""
     events = [(0.0, SEND, 0.0)]
     while events:
@@ -91,30 +91,30 @@ ONE_FLOW = (Udp(LOAD * RATE_BPS, SIZE_BYTES),)
 FOUR_FLOWS = (Tcp("cubic"), Tcp("cubic"), Tcp("reno"), Udp(0.1 * RATE_BPS, SIZE_BYTES, on_s=1.0, off_s=1.0))
 
 
-def one_flow_queue(effort: Effort) -> Iterator[Record]:
+def one_flow_queue(effort: Effort) -> Iterator[Measurement]:
     """Yield the packets per second of a constant-bit-rate flow through a full queue."""
     packets, run = flows(ONE_FLOW, effort.part(1000) / 1000.0 * SECONDS)
     yield rate("one_flow_queue", "packets/s/core", packets, run, effort)
 
 
-def four_flows_cubic(effort: Effort) -> Iterator[Record]:
+def four_flows_cubic(effort: Effort) -> Iterator[Measurement]:
     """Yield the packets per second, acknowledgements included, of two CUBIC flows, a Reno flow and on-off UDP."""
     packets, run = flows(FOUR_FLOWS, effort.part(1000) / 1000.0 * SECONDS)
     yield rate("four_flows_cubic", "packets/s/core", packets, run, effort)
 
 
-def python_event_simulator(effort: Effort) -> Iterator[Record]:
+def python_event_simulator(effort: Effort) -> Iterator[Measurement]:
     """Yield the packets per second of the single flow in an event-driven simulator in plain Python."""
     packets, run = in_python(effort)
     yield rate("python_event_simulator", "packets/s/core", packets, run, effort)
 
 
-def over_python(effort: Effort) -> Iterator[Record]:
+def over_python(effort: Effort) -> Iterator[Measurement]:
     """Yield the ratio of the cost per packet in plain Python to that in the compiled loop."""
     yield median_ratio("one_flow_queue_over_python", in_python(effort), flows(ONE_FLOW, effort.part(1000) / 1000.0 * SECONDS), effort)
 
 
-def rmcat_five_flows(effort: Effort) -> Iterator[Record]:
+def rmcat_five_flows(effort: Effort) -> Iterator[Measurement]:
     """Yield the simulated seconds per second of case 5.5 of RFC 8867, 300 s with five flows."""
     case = CASES["5.5"]
     traces = traces_of("5.5", case)
@@ -151,6 +151,6 @@ def in_python(effort: Effort) -> tuple[int, Run]:
     packets = round(effort.part(1000) / 1000.0 * PYTHON_SECONDS * LOAD * RATE_BPS / (8 * SIZE_BYTES))
 
     def run() -> None:
-        simulate(Link(RATE_BPS, LIMIT), Flow(SIZE_BYTES * 8e6 / (LOAD * RATE_BPS), SIZE_BYTES, 40_000.0), packets)
+        simulate(PlainLink(RATE_BPS, LIMIT), Flow(SIZE_BYTES * 8e6 / (LOAD * RATE_BPS), SIZE_BYTES, 40_000.0), packets)
 
     return packets, run

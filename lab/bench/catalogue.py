@@ -10,14 +10,14 @@ from rich.table import Table
 
 from lab.bench import bottleneck, conference, footprint, others
 from lab.bench.evaluation import paper_evaluation
-from lab.bench.measure import Absent, Effort, Record
+from lab.bench.measure import Absent, Effort, Measurement
 from lab.bench.packets import paths, paths_ratio, system
 from lab.bench.predictors import FORWARD, forward
 from lab.bench.steps import env_steps
 from lab.bench.worlds import generation
 from vcgym.network.traces.plain_file import replace_file
 
-Benchmark = Callable[[Effort], Iterable[Record | Absent]]
+Benchmark = Callable[[Effort], Iterable[Measurement | Absent]]
 
 _BOTH_MODES = ("drt_bf", "drt_wm", "via_wm", "vcr_wm_exact", "vcr_wm_table")
 
@@ -52,10 +52,10 @@ CATALOGUE: dict[str, Benchmark] = {
 }
 
 
-def bench(folder: Path, names: Iterable[str], effort: Effort, console: Console) -> list[Record]:
+def bench(folder: Path, names: Iterable[str], effort: Effort, console: Console) -> list[Measurement]:
     """Measure the figures `names` of `CATALOGUE`, print a table and the absent figures, write `folder`/bench.json."""
     found = [one for name in names for one in CATALOGUE[name](effort)]
-    records = [one for one in found if isinstance(one, Record)]
+    records = [one for one in found if isinstance(one, Measurement)]
     console.print(_table(records, f"Best of rounds, at {effort.scale:.0%} of full size" if effort.scale < 1.0 else "Best of rounds"))
     for absent in found:
         if isinstance(absent, Absent):
@@ -64,7 +64,7 @@ def bench(folder: Path, names: Iterable[str], effort: Effort, console: Console) 
     return records
 
 
-def _table(records: Iterable[Record], title: str) -> Table:
+def _table(records: Iterable[Measurement], title: str) -> Table:
     table = Table(title=title)
     table.add_column("name", no_wrap=True)
     for heading in ("value", "unit", "threads", "rounds", "spread"):

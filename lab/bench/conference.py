@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 
 import vcgym.envs.conference  # noqa: F401  (registers the id)
-from lab.bench.measure import Effort, Record, Run, duration, rate
+from lab.bench.measure import Effort, Measurement, Run, duration, rate
 from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
 from vcgym.baselines.conference.plans import follow
 from vcgym.baselines.conference.trees import Allocation, tree_through
@@ -23,18 +23,18 @@ _SEED = np.uint64(9)
 _TREE_KBPS = 100.0
 
 
-def static_trees(effort: Effort) -> Iterator[Record]:
+def static_trees(effort: Effort) -> Iterator[Measurement]:
     """Yield the packet-hops per second over physical links: per session one tree of 100 kbps through the next party."""
     hops, run = _static(effort.part(SECONDS))
     yield rate("conference_hops", "packet-hops/s/core", hops, run, effort)
 
 
-def celerity(effort: Effort) -> Iterator[Record]:
+def celerity(effort: Effort) -> Iterator[Measurement]:
     """Yield the seconds to simulate 1,000 s of a conference of 12 parties under Celerity."""
     yield duration("conference_celerity_s", _celerity(effort.part(SECONDS)), effort)
 
 
-def env_steps(num_envs: int, effort: Effort) -> Iterator[Record]:
+def env_steps(num_envs: int, effort: Effort) -> Iterator[Measurement]:
     """Yield the steps per second of `num_envs` dumbbells of a minute, actions sampled once, resets included."""
     envs = gymnasium.make_vec("vcgym/Conference-v0", num_envs=num_envs)
     envs.action_space.seed(0)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
-from lab.bench.measure import Effort, Record, duration
+from lab.bench.measure import Effort, Measurement, duration
 from lab.bench.packets import SYSTEMS, VCR_WM
 from vcgym.baselines.path.via import Via
 from vcgym.baselines.playout.buffer_target import NetEqTarget
@@ -21,7 +21,7 @@ PAPER_SYSTEMS = [
 ]
 
 
-def paper_evaluation(effort: Effort) -> Iterator[Record]:
+def paper_evaluation(effort: Effort) -> Iterator[Measurement]:
     """Yield the seconds of the whole evaluation, with each world sampled once for all systems."""
     scenario = Scenario("wonderproxy", "paper", effort.part(PACKETS))
     draws = every_pair(scenario, 1)

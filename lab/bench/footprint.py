@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lab.bench.measure import Effort, Record
+from lab.bench.measure import Effort, Measurement
 from lab.bench.packets import PACKETS
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
@@ -31,16 +31,16 @@ env.step(env.action_space.sample())
 """
 
 
-def bytes_per_session(effort: Effort) -> Iterator[Record]:
+def bytes_per_session(effort: Effort) -> Iterator[Measurement]:
     """Yield the memory of a DRT-WM call of 6,000 packets over 17 paths, including its world, without a log."""
-    yield Record("bytes_per_session", _peak_bytes("wonderproxy", SESSIONS, effort.part(PACKETS)) / SESSIONS, "bytes", 1, 1, 0.0)
+    yield Measurement("bytes_per_session", _peak_bytes("wonderproxy", SESSIONS, effort.part(PACKETS)) / SESSIONS, "bytes", 1, 1, 0.0)
 
 
-def bytes_per_packet(effort: Effort) -> Iterator[Record]:
+def bytes_per_packet(effort: Effort) -> Iterator[Measurement]:
     """Yield the growth of peak memory with the length of a call, in bytes per packet and session (0: constant memory)."""
     short, long = effort.part(SHORT), effort.part(LONG)
     growth = _peak_bytes("table1", LONG_SESSIONS, long) - _peak_bytes("table1", LONG_SESSIONS, short)
-    yield Record("bytes_per_packet", growth / (LONG_SESSIONS * (long - short)), "bytes", 1, 1, 0.0)
+    yield Measurement("bytes_per_packet", growth / (LONG_SESSIONS * (long - short)), "bytes", 1, 1, 0.0)
 
 
 def _peak_bytes(name: str, sessions: int, packets: int) -> int:
@@ -57,23 +57,23 @@ def _peak_bytes(name: str, sessions: int, packets: int) -> int:
     return peak
 
 
-def import_time(effort: Effort) -> Iterator[Record]:
+def import_time(effort: Effort) -> Iterator[Measurement]:
     """Measure `import vcgym.envs` with a warm kernel cache."""
     yield _start("import_s", "import vcgym.envs", effort.rounds)
 
 
-def warm_start(effort: Effort) -> Iterator[Record]:
+def warm_start(effort: Effort) -> Iterator[Measurement]:
     """Measure the time from the start of Python to the first step of `vcgym/Call-v0`, with cached kernels."""
     yield _start("warm_start_s", _FIRST_STEP, effort.rounds)
 
 
-def cold_start(effort: Effort) -> Iterator[Record]:
+def cold_start(effort: Effort) -> Iterator[Measurement]:
     """Measure the same with an empty kernel cache, in a single round because it compiles everything."""
     with tempfile.TemporaryDirectory() as empty:
         yield _start("cold_start_s", _FIRST_STEP, 1, NUMBA_CACHE_DIR=empty)
 
 
-def _start(name: str, source: str, rounds: int, **environment: str) -> Record:
+def _start(name: str, source: str, rounds: int, **environment: str) -> Measurement:
     if not environment:
         _python(source)
     took = []
@@ -81,7 +81,7 @@ def _start(name: str, source: str, rounds: int, **environment: str) -> Record:
         began = time.perf_counter()
         _python(source, **environment)
         took.append(time.perf_counter() - began)
-    return Record(name, min(took), "s", 1, rounds, 1.0 - min(took) / max(took))
+    return Measurement(name, min(took), "s", 1, rounds, 1.0 - min(took) / max(took))
 
 
 def _python(source: str, **environment: str) -> None:

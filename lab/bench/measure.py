@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 Run = Callable[[], Any]
 
 
-class Record(NamedTuple):
+class Measurement(NamedTuple):
     """Measured figure of the benchmark.
 
     Attributes:
@@ -53,19 +53,19 @@ class Effort(NamedTuple):
         return max(minimum, round(whole * self.scale))
 
 
-def rate(name: str, unit: str, amount: float, run: Run, effort: Effort, threads: int = 1) -> Record:
+def rate(name: str, unit: str, amount: float, run: Run, effort: Effort, threads: int = 1) -> Measurement:
     """Measure `amount` per second, where one `run` processes `amount`."""
     took = _rounds(run, effort, threads)
-    return Record(name, amount / min(took), unit, threads, len(took), 1.0 - min(took) / max(took))
+    return Measurement(name, amount / min(took), unit, threads, len(took), 1.0 - min(took) / max(took))
 
 
-def duration(name: str, run: Run, effort: Effort, threads: int = 1) -> Record:
+def duration(name: str, run: Run, effort: Effort, threads: int = 1) -> Measurement:
     """Measure the seconds of one `run`."""
     took = _rounds(run, effort, threads)
-    return Record(name, min(took), "s", threads, len(took), 1.0 - min(took) / max(took))
+    return Measurement(name, min(took), "s", threads, len(took), 1.0 - min(took) / max(took))
 
 
-def median_ratio(name: str, slow: tuple[float, Run], fast: tuple[float, Run], effort: Effort) -> Record:
+def median_ratio(name: str, slow: tuple[float, Run], fast: tuple[float, Run], effort: Effort) -> Measurement:
     """Measure the ratio of time per unit of `slow` to `fast` (each an amount and its run): the median over alternating rounds."""
     watches = [_Stopwatch(run, effort, 1) for _, run in (slow, fast)]
     ratios = []
@@ -73,7 +73,7 @@ def median_ratio(name: str, slow: tuple[float, Run], fast: tuple[float, Run], ef
         slow_s, fast_s = (watch.round() for watch in watches)
         ratios.append((slow_s / slow[0]) / (fast_s / fast[0]))
     middle = statistics.median(ratios)
-    return Record(name, middle, "x", 1, effort.rounds, (max(ratios) - min(ratios)) / middle)
+    return Measurement(name, middle, "x", 1, effort.rounds, (max(ratios) - min(ratios)) / middle)
 
 
 class _Stopwatch:

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from lab.bench.measure import Absent, Effort, Record, median_ratio, rate
+from lab.bench.measure import Absent, Effort, Measurement, median_ratio, rate
 from lab.bench.packets import CALLS, PACKETS, SYSTEMS, calls
 from lab.bench.plain import forward
 from vcgym.network.scenarios.scenario import Scenario
@@ -18,14 +18,14 @@ STEPS = 500
 TWO_HOPS_S = (0.050, 0.080)
 
 
-def sync_vector_cartpole(effort: Effort) -> Iterator[Record]:
+def sync_vector_cartpole(effort: Effort) -> Iterator[Measurement]:
     """Yield the steps per second of 64 CartPoles in gymnasium's SyncVectorEnv."""
     envs = gymnasium.make_vec("CartPole-v1", num_envs=NUM_ENVS, vectorization_mode="sync")
     yield _cartpole("sync_vector_cartpole_64", envs, effort)
     envs.close()
 
 
-def envpool_cartpole(effort: Effort) -> Iterator[Record | Absent]:
+def envpool_cartpole(effort: Effort) -> Iterator[Measurement | Absent]:
     """Yield the steps per second of 64 CartPoles in EnvPool, which steps them in C++ on its own threads."""
     if importlib.util.find_spec("envpool") is None:
         yield Absent("envpool_cartpole_64", "envpool is not installed")
@@ -37,7 +37,7 @@ def envpool_cartpole(effort: Effort) -> Iterator[Record | Absent]:
     envs.close()
 
 
-def _cartpole(name: str, envs: gymnasium.vector.VectorEnv, effort: Effort, threads: int = 1) -> Record:
+def _cartpole(name: str, envs: gymnasium.vector.VectorEnv, effort: Effort, threads: int = 1) -> Measurement:
     actions = np.random.default_rng(0).integers(0, 2, (effort.part(STEPS), NUM_ENVS))
     envs.reset()
 
@@ -48,7 +48,7 @@ def _cartpole(name: str, envs: gymnasium.vector.VectorEnv, effort: Effort, threa
     return rate(name, "steps/s", actions.size, run, effort, threads)
 
 
-def simpy_two_hops(effort: Effort) -> Iterator[Record | Absent]:
+def simpy_two_hops(effort: Effort) -> Iterator[Measurement | Absent]:
     """Yield the packets per second of a SimPy model with one process per packet, which waits for two hops and is counted."""
     if importlib.util.find_spec("simpy") is None:
         yield Absent("simpy_two_hops", "simpy is not installed: pip install simpy")
@@ -76,13 +76,13 @@ def simpy_two_hops(effort: Effort) -> Iterator[Record | Absent]:
     yield rate("simpy_two_hops", "packets/s/core", packets, run, effort)
 
 
-def plain_python(effort: Effort) -> Iterator[Record]:
+def plain_python(effort: Effort) -> Iterator[Measurement]:
     """Yield the packets per second of DRT-WM in plain Python."""
     delays_us = _delays_of_the_direct_path(effort)
     yield rate("plain_python_drt_wm", "packets/s/core", len(delays_us), lambda: forward(delays_us), effort)
 
 
-def over_plain_python(effort: Effort) -> Iterator[Record]:
+def over_plain_python(effort: Effort) -> Iterator[Measurement]:
     """Yield the ratio of packets per second, compiled loop to plain Python, of DRT-WM on the same kind of worlds."""
     delays_us = _delays_of_the_direct_path(effort)
     scenario, sessions = Scenario("wonderproxy", "paper", len(delays_us)), effort.part(CALLS, minimum=2)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.bench.measure import Effort, Record, Run, median_ratio, rate
+from lab.bench.measure import Effort, Measurement, Run, median_ratio, rate
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute.vcroute import VCRoute
@@ -59,7 +59,7 @@ def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> 
     return run
 
 
-def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Record]:
+def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Measurement]:
     """Yield the packets per second of one system with one and two threads; modes other than paper appear in the name.
 
     Args:
@@ -71,8 +71,8 @@ def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Record]:
     pair = SYSTEMS[name] if name in SYSTEMS else _forecasting(NETWORKS[name.removeprefix("vcr_wm_")]())
     table = getattr(pair.path, "predictor", None)
     if isinstance(table, DelayTable):
-        yield Record(f"{named}_largest_error", table.largest_error_ms, "ms", 1, 1, 0.0)
-        yield Record(f"{named}_mean_error", table.mean_error_ms, "ms", 1, 1, 0.0)
+        yield Measurement(f"{named}_largest_error", table.largest_error_ms, "ms", 1, 1, 0.0)
+        yield Measurement(f"{named}_mean_error", table.mean_error_ms, "ms", 1, 1, 0.0)
     scenario, sessions = Scenario("wonderproxy", mode, effort.part(PACKETS)), effort.part(CALLS, minimum=2)
     for threads, unit in ((1, "packets/s/core"), (2, "packets/s")):
         yield rate(named, unit, sessions * scenario.packets, calls(pair, scenario, sessions, threads), effort, threads)
@@ -83,13 +83,13 @@ def _forecasting(predictor: Any) -> System:
     return vcr_wm.replace(path=vcr_wm.path._replace(predictor=predictor))
 
 
-def paths(number: int, effort: Effort) -> Iterator[Record]:
+def paths(number: int, effort: Effort) -> Iterator[Measurement]:
     """Yield the packets per second of VCR-WM over `number` paths, in the scale scenario of the VCRoute paper (section VI-D)."""
     amount, run = _vcr_wm(f"synthetic-{number}", effort)
     yield rate(f"vcr_wm_paths_{number}", "packets/s/core", amount, run, effort)
 
 
-def paths_ratio(effort: Effort) -> Iterator[Record]:
+def paths_ratio(effort: Effort) -> Iterator[Measurement]:
     """Yield the ratio of the cost per packet with 900 paths to that with 17."""
     yield median_ratio("vcr_wm_paths_900_over_17", _vcr_wm("synthetic-900", effort), _vcr_wm("wonderproxy", effort), effort)
 

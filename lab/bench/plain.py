@@ -15,7 +15,7 @@ ONE = 1 << 30
 NEVER = -1
 
 
-class Heard(NamedTuple):
+class PlainOutcome(NamedTuple):
     """Outcome of each packet (times in microseconds or NEVER), and counts of ticks."""
 
     emitted_us: list[int]
@@ -94,7 +94,7 @@ class Lag:
         return costs.index(min(costs))
 
 
-class Player:
+class PlainPlayer:
     """Player with constant pace: plays a unit per 10-ms tick, conceals, stretches, jumps."""
 
     def __init__(self, units: int) -> None:
@@ -165,11 +165,11 @@ class Player:
         return 1
 
 
-def forward(delays_us: Sequence[int]) -> Heard:
+def forward(delays_us: Sequence[int]) -> PlainOutcome:
     """Play one call with one packet per 10 ms on one path; `delays_us[k]` is the delay of packet k, negative for a loss."""
     packets = len(delays_us)
     arrivals = sorted((k * SLOT_US + delay_us, k) for k, delay_us in enumerate(delays_us) if delay_us >= 0)
-    lag, player, emitted_us = Lag(), Player(packets), [NEVER] * packets
+    lag, player, emitted_us = Lag(), PlainPlayer(packets), [NEVER] * packets
     watermark_us, queue = -(1 << 60), list[int]()
     for arrived_us, packet in arrivals:
         while player.tick_us is not None and player.tick_us < arrived_us and player.tick():
@@ -185,4 +185,4 @@ def forward(delays_us: Sequence[int]) -> Heard:
         player.arrive(packet, arrived_us, late, lag.lag_us)
     while player.tick_us is not None and player.tick():
         pass
-    return Heard(emitted_us, player.played_us, player.sounding, player.concealed, player.offset_us_sum)
+    return PlainOutcome(emitted_us, player.played_us, player.sounding, player.concealed, player.offset_us_sum)

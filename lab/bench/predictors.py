@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.bench.measure import Effort, Record, rate
+from lab.bench.measure import Effort, Measurement, rate
 from vcgym.network.kernels.jit import kernel
 from vcgym.predictors.mlp import HIDDEN, RANGES_MS
 from vcgym.predictors.predictor import predict_e2e, predict_row
@@ -19,12 +19,12 @@ from vcgym.predictors.scratch import scratch
 FORECASTS = 4096
 
 
-def forward(way: str, effort: Effort) -> Iterator[Record]:
+def forward(way: str, effort: Effort) -> Iterator[Measurement]:
     """Yield the nanoseconds per forecast of one `way` in `FORWARD`; a table also reports its error (ms)."""
     predictor: Any = shipped_network()
     if way == "table":
         predictor = shipped_table()
-        yield Record("predictor_table_largest_error", predictor.largest_error_ms, "ms", 1, 1, 0.0)
+        yield Measurement("predictor_table_largest_error", predictor.largest_error_ms, "ms", 1, 1, 0.0)
     draws = np.random.default_rng(0)
     transmit_ms, jitter_ms = (draws.uniform(*range_ms, FORECASTS) for range_ms in RANGES_MS)
     forecast_ms, run = np.empty(FORECASTS), FORWARD[way]

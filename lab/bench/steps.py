@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import gymnasium
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from lab.bench.measure import Effort, Record, rate
+from lab.bench.measure import Effort, Measurement, rate
 
 PACKETS = 6000
 MAX_WHOLE = 1024  # maximum number of calls that a round plays to the end
 
 
-def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Record]:
+def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Measurement]:
     """Yield the steps per second of `num_envs` parallel calls with one decision every `interval` packets."""
     for threads in (1, 2) if num_envs > 1 else (1,):
         envs = gymnasium.make_vec("vcgym/Call-v0", num_envs=num_envs, interval=interval, threads=threads)

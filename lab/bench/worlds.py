@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from lab.bench.measure import Absent, Effort, Record, rate
+from lab.bench.measure import Absent, Effort, Measurement, rate
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError
@@ -16,7 +16,7 @@ BLOCKS = 12
 SCENARIOS = {"paper": "wonderproxy", "correlated": "wonderproxy", "replay": "leo"}
 
 
-def generation(mode: str, effort: Effort) -> Iterator[Record | Absent]:
+def generation(mode: str, effort: Effort) -> Iterator[Measurement | Absent]:
     """Measure two figures per number of threads in the same rounds: slots x paths per second, and microseconds per slot."""
     blocks = effort.part(BLOCKS)
     try:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from lab.papers.statements import Record
+from lab.papers.statements import StatementRecord
 from lab.papers.verdicts import ANY
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.statistics import Estimate
@@ -30,7 +30,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 _INCREASING: dict[str, Callable[..., float]] = {"max": max, "min": min, "sqrt": math.sqrt}
 
 
-class Arithmetic(Record):
+class Arithmetic(StatementRecord):
     """Check of printed numbers of a paper against another number that it prints.
 
     Attributes:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from lab.papers.arithmetic import CONSISTENT, CONTRADICTORY, Arithmetic, arithmetic_rows
 from lab.papers.judge import CANNOT, NOT, REPRODUCED, judge
-from lab.papers.statements import Record, Statement
+from lab.papers.statements import Statement, StatementRecord
 from lab.papers.verdicts import OUTCOME, estimate_text, shown
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.statistics import Estimate
@@ -35,7 +35,7 @@ SHARES = (REPRODUCED, "not, cause shown", "not, without", CANNOT)
 """Verdicts in a table of shares."""
 
 
-class Experiment(Record):
+class Experiment(StatementRecord):
     """Experiment for a statement that is not reproduced: a changed setting and its outcome.
 
     Attributes:

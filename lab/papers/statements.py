@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, model_validator
 Rule = Literal["within", "at most", "at least", "lower", "higher", "equal", "not higher", "none"]
 
 
-class Record(BaseModel):
+class StatementRecord(BaseModel):
     """Part of a statements file: immutable, without unknown fields or NaN."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Statement(Record):
+class Statement(StatementRecord):
     """Published number or direction, and the rule by which our value reproduces it.
 
     Attributes:
@@ -51,6 +51,12 @@ class Statement(Record):
         if self.rule == "none" and not self.note:
             raise ValueError(f"{self.id}: rule none without a note; allowed: a note that says why")
         return self
+
+
+class NotComparable(StatementRecord):
+    """Measure of a statement that cannot be compared with our results."""
+
+    of: Literal["nothing"]
 
 
 StatementT = TypeVar("StatementT", bound=Statement)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lab.papers.judge import REPRODUCED, judge
 from lab.papers.statements import Statement
-from vcgym.leaderboard.results.files import Layout
+from vcgym.leaderboard.results.files import FileLayout
 from vcgym.leaderboard.statistics import Estimate
 
 INPUT, OUTCOME = "input", "outcome"
@@ -19,7 +19,7 @@ _COLUMNS = dict.fromkeys(("statement", "source", "kind", "text", "mode", "accoun
     "ours": "float64", "low": "float64", "high": "float64", "unit": "string", "verdict": "string", "reason": "string", "origin": "string",
     "cause": "string", "experiment": "string",
 }  # fmt: skip
-VERDICTS = Layout(
+VERDICTS = FileLayout(
     pa.schema([pa.field(name, pa.type_for_alias(kind), nullable=False) for name, kind in _COLUMNS.items()]),
     ("statement", "mode", "accounting"),
 )

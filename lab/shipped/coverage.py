@@ -16,7 +16,7 @@ import numpy as np
 
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean, mean
 from vcgym.leaderboard.statistics.coverage import Coverage
-from vcgym.leaderboard.statistics.paired import Sample
+from vcgym.leaderboard.statistics.paired import MetricSample
 from vcgym.leaderboard.statistics.ranking import separated
 from vcgym.leaderboard.statistics.resampling import Spread, resample
 from vcgym.network.traces.cards import canonical_sha256
@@ -64,7 +64,7 @@ def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
         values = _suite(draws, 2, seeds)
         middle, average = (resample(values, sizes, statistic, suite, RESAMPLES) for statistic in (interquartile_mean, mean))
         apart = resample(values, sizes, _apart, suite, RESAMPLES, noise=values[:1] - values[1:])
-        equals = Sample(_suite(draws, EQUALS, seeds), sizes)
+        equals = MetricSample(_suite(draws, EQUALS, seeds), sizes)
         claimed = bool(separated(equals, 1, suite, RESAMPLES // 4).beats.any())
         counts += [_within(middle, of_iqm, plain=True), _within(middle, of_iqm), _within(average, of_mean), _within(apart, 0.0), claimed]
     return Coverage(seeds, suites, *(counts / suites).round(4).tolist())

@@ -84,7 +84,7 @@ HEADINGS = ("stratum", "calls", "R", "R without delay")
 _VISQOL_HZ = 16_000
 
 
-class Heard(NamedTuple):
+class RatedCall(NamedTuple):
     """Call as rated and as measured: R (0 to 93.2), R without delay impairment, and relative similarity (near 1: nothing missing)."""
 
     stratum: str
@@ -105,7 +105,7 @@ def similarity(said: NDArray[np.int16], heard: NDArray[np.int16]) -> float:
     return float(measure.measure_from_arrays(one, other, _VISQOL_HZ).vnsim)
 
 
-def listen(stratum: str) -> list[Heard]:
+def listen(stratum: str) -> list[RatedCall]:
     """Play every system on the worlds of a stratum and measure what a listener hears."""
     scenario = Scenario("cloud", mode="correlated", packets=PACKETS)
     pairs = scenario.pairs("validation")
@@ -123,7 +123,7 @@ def listen(stratum: str) -> list[Heard]:
         for world in range(WORLDS):
             score = similarity(said[world], rendered(played.played_us[world], packets[world])) / complete[world]
             loss_rating = R_DEFAULT - float(loss_impairment(100.0 * share[world]))
-            found.append(Heard(stratum, world, system, float(ratings[world]), loss_rating, score))
+            found.append(RatedCall(stratum, world, system, float(ratings[world]), loss_rating, score))
     return found
 
 
@@ -146,7 +146,7 @@ def correlation(one: NDArray[np.float64], other: NDArray[np.float64], worlds: ND
     return spread.estimates()[0]
 
 
-def draw(calls: list[Heard], path: Path) -> None:
+def draw(calls: list[RatedCall], path: Path) -> None:
     """Draw the relative similarity of each call over R and over R without delay, a colour for each stratum."""
     figure = Figure(figsize=(8.0, 3.4), layout="constrained")
     both = figure.subplots(1, 2, sharey=True)
@@ -164,7 +164,7 @@ def main() -> None:
     """Play the calls, write them and the picture, and print the correlations."""
     calls = [call for stratum in STRATA for call in listen(stratum)]
     with TABLE.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([Heard._fields, *calls])
+        csv.writer(file, lineterminator="\n").writerows([RatedCall._fields, *calls])
     draw(calls, PICTURE)
     rows = []
     for name in ("all", *STRATA):

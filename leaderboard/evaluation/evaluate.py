@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells.cells import Cell, Found, read
+from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, read
 from vcgym.leaderboard.evaluation.cells.work_units import play_cells, play_here
 from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
 from vcgym.leaderboard.evaluation.published import LocalAgent
@@ -18,7 +18,7 @@ TOGETHER = 8  # rules per piece: enough to amortise the sampling of worlds, few 
 
 def evaluate(
     cells: list[Cell], folder: Path, on_progress: OnProgress, threads: int = 1, workers: int = 0, address: str | None = None
-) -> list[tuple[Cell, Found]]:  # fmt: skip
+) -> list[tuple[Cell, CellContent]]:  # fmt: skip
     """Return the content of each of `cells`. Cells missing in `folder` are played and saved there, so a killed run resumes.
 
     Cells of local agents are played in this process every time.

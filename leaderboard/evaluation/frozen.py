@@ -76,7 +76,8 @@ def require_frozen_data(suite: Suite, parts: Iterable[tuple[Part, Any]]) -> None
 
 def definition_hash(suite: Suite) -> str:
     """Return the hash of a suite's definition."""
-    definition = [suite.name, suite.version, suite.packets, suite.columns.ranked_by, [list(part[:_OWN]) for part in suite.parts]]
+    parts = [[*part[:_OWN], *part.settings] for part in suite.parts]
+    definition = [suite.name, suite.version, suite.packets, suite.columns.ranked_by, parts]
     return hashlib.sha256(json.dumps(definition).encode()).hexdigest()[:16]
 
 

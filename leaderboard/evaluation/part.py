@@ -1,6 +1,6 @@
 """A part of a suite: worlds of one scenario in one mode."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FITTED = "fitted"
 """Suite of a scenario file, and the name of its scenario."""
@@ -21,5 +21,4 @@ class Part(NamedTuple):
     stratum: str | None = None
     first_seed: int = 0
     traces: tuple[str, ...] = ()  # only for scenarios replay and rate-replay; of `fitted` the scenario file
-    offsets: str = "own"  # only for scenario replay, as is `direct`; see `vcgym.network.scenarios.scenario.Scenario`
-    direct: str | None = None
+    settings: tuple[tuple[str, Any], ...] = ()  # further fields of `vcgym.network.scenarios.settings.WorldSettings` and their values

@@ -1,6 +1,7 @@
 """Participants of a suite: systems of rules, published agents as file content that any process can load, and local agents."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +14,7 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.systems import System, load_system, system_names, tuning_trials
 from vcgym.envs import ids_of
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.plain_file import read_plain
 
 PATHS_ENVS, RATE_ENVS, ORDER_ENVS = ids_of("Call", "Relay", "Playout"), ids_of("Rate"), ids_of("SendOrder")
@@ -20,10 +22,9 @@ PATHS_ENVS, RATE_ENVS, ORDER_ENVS = ids_of("Call", "Relay", "Playout"), ids_of("
 AGENT_ENV, RATE_ENV, ORDER_ENV = PATHS_ENVS[0], RATE_ENVS[0], ORDER_ENVS[0]
 AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `kind_of`."""
-NOT_PLAYED = frozenset({
-    "scenario", "mode", "packets", "burst", "tau_ms", "traces", "offsets", "direct", "uplink", "seconds", "send_queue", "threads",
-    "max_episode_steps", "reward",
-})  # fmt: skip
+NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
+    "uplink", "seconds", "send_queue", "threads", "max_episode_steps", "reward",
+}  # fmt: skip
 """Arguments of environments that a board does not take from an agent: the suite chooses them, and a reward has no effect on play."""
 _MAX_FILE_BYTES = 1 << 28
 

@@ -259,15 +259,15 @@ def replay_suite(
         traces: trace files or their folder; the scenario file of suite `fitted`.
         packets: length of calls over paths, in slots.
         split: test, or all of what was measured.
-        offsets: see `vcgym.network.scenarios.scenario.Scenario`.
+        offsets: see `vcgym.network.scenarios.settings.WorldSettings`.
         direct: see the same.
 
     Raises:
         DataError: the traces cannot be played.
     """
     if PATHS in REPLAYS[name]:
-        mode = "correlated" if name == FITTED else "replay"
-        part = Part(name, mode, REPLAY_SEEDS, split, traces=tuple(traces), offsets=offsets, direct=direct)
+        mode, chosen = "correlated" if name == FITTED else "replay", (("offsets", offsets), ("direct", direct))
+        part = Part(name, mode, REPLAY_SEEDS, split, traces=tuple(traces), settings=chosen)
     else:
         part, packets = Part(name, BOTTLENECK, RUNS, split, stratum="replay", traces=tuple(traces)), 0
     suite = Suite(name, "", packets, (part,), REPLAYS[name])
@@ -294,7 +294,7 @@ def opened(suite: Suite, parts: Iterable[Part]) -> list[tuple[Part, Any]]:
     made: dict[tuple[object, ...], Any] = {}
     found = []
     for part in parts:
-        key = part.scenario, part.mode, part.traces, part.offsets, part.direct
+        key = part.scenario, part.mode, part.traces, part.settings
         if key not in made:
             made[key] = suite.play.open(part, suite.packets)
         found.append((part, made[key]))

@@ -19,7 +19,7 @@ from vcgym.leaderboard.report.scores.bar import Bar, bar_on
 from vcgym.leaderboard.report.scores.pareto import Front, front
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
-from vcgym.leaderboard.statistics.summaries import Profile, medians, profile_curves, profiles, shortfalls, worlds_won
+from vcgym.leaderboard.statistics.summaries import PerformanceProfile, medians, profile_curves, profiles, shortfalls, worlds_won
 from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
 from vcgym.network.scenarios.paths.shipped_series import SATELLITE
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
@@ -123,7 +123,7 @@ class Board(NamedTuple):
     bar: Bar
     axis: Axis | None
     fronts: dict[str, Front]
-    profiles: dict[str, Profile]
+    profiles: dict[str, PerformanceProfile]
     profile_curves: dict[str, np.ndarray]
     notes: tuple[str, ...]
     long_share: float

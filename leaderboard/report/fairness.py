@@ -28,7 +28,8 @@ from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.systems import System
-from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.case_metrics import jain
 from vcgym.leaderboard.statistics.student import interval
@@ -69,7 +70,7 @@ class Pairing(NamedTuple):
     sender: System
 
 
-class Shares(NamedTuple):
+class PairingShares(NamedTuple):
     """Delivered rates and delays of a pairing; the first axis is the run."""
 
     bps: NDArray[np.float64]  # (runs, flows) delivered while measured
@@ -127,7 +128,7 @@ def _rmcat(
     return Pairing(case, rule, rule, link, from_s, stops_s, RULES[rule])
 
 
-def play_pairing(pairing: Pairing, runs: int = RUNS) -> Shares:
+def play_pairing(pairing: Pairing, runs: int = RUNS) -> PairingShares:
     """Play a pairing with seeds from 0 on."""
     sender, link = pairing.sender, pairing.link
     calls = [flow for flow in link.flows if isinstance(flow, OtherCall)]
@@ -147,7 +148,7 @@ def play_pairing(pairing: Pairing, runs: int = RUNS) -> Shares:
         if pairing.against == CUBIC:
             flow = batch.tables.dumbbell.flows.flow[row, 0]
             bps[row, 1] = 8.0 * flow["size_bytes"] * (flow["sent"] - flow["dropped"]) / (pairing.to_s - pairing.from_s)
-    return Shares(bps, delay_ms)
+    return PairingShares(bps, delay_ms)
 
 
 def fairness(
@@ -165,7 +166,7 @@ def fairness(
 HEADINGS = ("case", "first call", "others", "share of the first %", "Jain's index", "least share %", "of capacity %", "delay p95 ms")
 
 
-def _row(pairing: Pairing, shares: Shares) -> list[str]:
+def _row(pairing: Pairing, shares: PairingShares) -> list[str]:
     of_all = shares.bps / shares.bps.sum(axis=1, keepdims=True)
     capacity_bps = float(pairing.link.trace.rates_bps[0])
     first, index, least, used = (

@@ -12,7 +12,7 @@ from rich.console import Console
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import cells
-from vcgym.leaderboard.evaluation.cells.cells import Cell, Found
+from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent
 from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.part import Part
@@ -87,7 +87,7 @@ def show(ranked: Sequence[Board], folder: Path, console: Console) -> None:
     console.print(f"Report, with pictures and the meaning of every name: {folder / REPORT}", soft_wrap=True)
 
 
-def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+def _delays(found: Iterable[tuple[Cell, CellContent]]) -> list[dict[str, Any]]:
     batches: dict[tuple[str, str, str, str], list[dict[str, DelayCdf]]] = {}
     for cell, (_, more) in found:
         part = cell.share.part
@@ -97,7 +97,7 @@ def _delays(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
     return [row for key, of_cells in batches.items() for row in cdf_rows(*key, of_cells)]
 
 
-def _timelines(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+def _timelines(found: Iterable[tuple[Cell, CellContent]]) -> list[dict[str, Any]]:
     return [
         {name: row[name] for name in ("system", *WORLD)} | {name: value for name, value in line.items() if name != "row"}
         for _, (rows, more) in found
@@ -106,7 +106,7 @@ def _timelines(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
     ]
 
 
-def _actions(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+def _actions(found: Iterable[tuple[Cell, CellContent]]) -> list[dict[str, Any]]:
     names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level", "rule")]
     return [
         {name: row[name] for name in names} | decisions
@@ -115,7 +115,7 @@ def _actions(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
     ]
 
 
-def _timings(found: Iterable[tuple[Cell, Found]]) -> list[dict[str, Any]]:
+def _timings(found: Iterable[tuple[Cell, CellContent]]) -> list[dict[str, Any]]:
     timings: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for cell, (_, more) in found:
         timings.setdefault((cell.name, cell.share.part.mode), []).append(more["timing"])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from vcgym.leaderboard.results.cdf import DelayCdf, count_within
 
 if TYPE_CHECKING:
-    from vcgym.baselines.conference.play import Played
+    from vcgym.baselines.conference.play import PlayedConference
 
 COUNTS_FROM_S = 30
 WINDOW_S = 5
@@ -18,7 +18,7 @@ RECOVERED = 0.9
 
 
 def metrics(
-    played: "Played", changes_s: list[float], optima_kbps: list[NDArray[np.float64]], r: NDArray[np.float64], bound_ms: float
+    played: "PlayedConference", changes_s: list[float], optima_kbps: list[NDArray[np.float64]], r: NDArray[np.float64], bound_ms: float
 ) -> dict[str, float]:  # fmt: skip
     """Return the metrics of one conference; what was before `COUNTS_FROM_S` does not count.
 
@@ -51,13 +51,13 @@ def metrics(
     }
 
 
-def delay_cdf(played: "Played") -> DelayCdf:
+def delay_cdf(played: "PlayedConference") -> DelayCdf:
     """Return the distribution of the time from source to receiver over the arrivals that were due."""
     log = played.log[played.log["created_us"] >= COUNTS_FROM_S * 1_000_000]
     return count_within(log["arrived_us"] - log["created_us"], max(_due(played, log, len(played.emitted)), len(log)))
 
 
-def _due(played: "Played", log: NDArray[np.void], parties: int) -> int:
+def _due(played: "PlayedConference", log: NDArray[np.void], parties: int) -> int:
     """Return how many arrivals there would have been without loss, what is under way at the end left out."""
     due = 0
     for m in range(parties):
@@ -66,7 +66,7 @@ def _due(played: "Played", log: NDArray[np.void], parties: int) -> int:
     return due
 
 
-def _recovery_s(played: "Played", changes_s: list[float]) -> float:
+def _recovery_s(played: "PlayedConference", changes_s: list[float]) -> float:
     """Return after how long the geometric mean of rates has recovered from a change, mean over changes after the start; 0 without one."""
     took_s = []
     for begins_s, ends_s in pairwise([*(int(at_s) for at_s in changes_s if at_s >= COUNTS_FROM_S), len(played.kbps)]):

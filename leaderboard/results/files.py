@@ -28,7 +28,7 @@ _TAKES = {pa.string(): str, pa.int64(): Integral, pa.float64(): Real}
 _LISTS = {"int64s": pa.list_(pa.int64()), "strings": pa.list_(pa.string())}
 
 
-class Layout(NamedTuple):
+class FileLayout(NamedTuple):
     """Ordered columns of a file, the unique key by which its rows are sorted, and the columns that an older file may lack."""
 
     schema: pa.Schema
@@ -36,7 +36,7 @@ class Layout(NamedTuple):
     newer: frozenset[str] = frozenset()
 
 
-def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
+def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> FileLayout:
     """Return the layout of a file.
 
     Args:
@@ -44,10 +44,10 @@ def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> Layout:
         key: columns by which the rows are sorted.
     """
     types = {name: _LISTS.get(kind) or pa.type_for_alias(kind) for name, kind in columns.items()}
-    return Layout(pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()]), key)
+    return FileLayout(pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()]), key)
 
 
-def results_of(columns: Columns) -> Layout:
+def results_of(columns: Columns) -> FileLayout:
     """Return the layout of `results.parquet`, one row per system and world, and of `oracles.parquet`, the same for oracles.
 
     An older file may lack any metric but that of the ranks and the mark of its kind.
@@ -93,7 +93,7 @@ TIMING = layout_of(
 """`timing.parquet`: mean time of one decision, time of the whole rollout, and the machine both were measured on."""
 
 
-def write(layout: Layout, rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+def write(layout: FileLayout, rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Check `rows` against `layout` and atomically replace `path` by them.
 
     Raises:
@@ -104,7 +104,7 @@ def write(layout: Layout, rows: Iterable[Mapping[str, Any]], path: Path) -> None
     replace_file(path, buffer.getvalue())
 
 
-def table(layout: Layout, rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
+def table(layout: FileLayout, rows: Iterable[Mapping[str, Any]], name: str) -> pa.Table:
     """Return `rows` as a table, checked against `layout` and sorted by its key; errors use `name` for the table.
 
     Raises:
@@ -118,7 +118,7 @@ def table(layout: Layout, rows: Iterable[Mapping[str, Any]], name: str) -> pa.Ta
     return found
 
 
-def require_columns(layout: Layout, rows: Iterable[Mapping[str, Any]], name: str) -> None:
+def require_columns(layout: FileLayout, rows: Iterable[Mapping[str, Any]], name: str) -> None:
     """Check that each row has the columns of `layout`; errors use `name` for the rows' file.
 
     Raises:
@@ -128,7 +128,7 @@ def require_columns(layout: Layout, rows: Iterable[Mapping[str, Any]], name: str
         _refuse_other_columns(row, layout.schema.names, f"row {number} for {name}")
 
 
-def read(layout: Layout, path: Path) -> pa.Table:
+def read(layout: FileLayout, path: Path) -> pa.Table:
     """Return the table in `path`; a column of `layout.newer` that the file lacks is null in every row.
 
     Raises:
@@ -205,7 +205,7 @@ def _column(field: pa.Field, values: list[Any], name: str) -> pa.Array:
     return pa.array(values, field.type)
 
 
-def _refuse_duplicates(table: pa.Table, layout: Layout, name: str) -> None:
+def _refuse_duplicates(table: pa.Table, layout: FileLayout, name: str) -> None:
     counts = table.group_by(list(layout.key)).aggregate([([], "count_all")])
     for row in counts.to_pylist():
         if row.pop("count_all") > 1:

@@ -43,7 +43,7 @@ class Paired(NamedTuple):
         return self._replace(systems=systems, row=self.row[[self.systems.index(name) for name in systems]])
 
 
-class Sample(NamedTuple):
+class MetricSample(NamedTuple):
     """Values of a metric, kind by kind.
 
     Attributes:
@@ -99,7 +99,7 @@ def _kinds(worlds: list[tuple]) -> np.ndarray:
     return np.array([places[name] for name in names], dtype=np.int64)
 
 
-def sample(paired: Paired, metric: str) -> Sample:
+def sample(paired: Paired, metric: str) -> MetricSample:
     """Return the values of `metric` in the worlds where every system has one.
 
     A kind with a single world cannot be resampled alone: such kinds are pooled, and a single remaining one joins the first kind.
@@ -115,7 +115,7 @@ def sample(paired: Paired, metric: str) -> Sample:
     elif len(single):
         several.append(single)
     order = np.concatenate(several) if several else np.zeros(0, np.int64)
-    return Sample(values[:, order], np.array([len(group) for group in several], dtype=np.int64))
+    return MetricSample(values[:, order], np.array([len(group) for group in several], dtype=np.int64))
 
 
 def worlds_compared(paired: Paired, metric: str) -> int:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
-from vcgym.leaderboard.statistics.paired import Paired, Sample, sample
+from vcgym.leaderboard.statistics.paired import MetricSample, Paired, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
 
 ROUNDING = 1e-9  # relative difference of equal systems due to rounding
@@ -84,7 +84,7 @@ def rank(paired: Paired, metric: str, better: int = 1, trim: float = INTERQUARTI
 
 
 def separated(
-    found: Sample, better: int, rng_seed: int = 0, resamples: int = RESAMPLES, trim: float = INTERQUARTILE
+    found: MetricSample, better: int, rng_seed: int = 0, resamples: int = RESAMPLES, trim: float = INTERQUARTILE
 ) -> Comparison:  # fmt: skip
     """Compare every system with every other, corrected for all comparisons.
 
@@ -122,7 +122,7 @@ def separated(
     return Comparison(beats, np.where(error > floor, error, 0.0), asked)
 
 
-def _centres_and_covariances(values: np.ndarray, found: Sample, trim: float) -> np.ndarray:
+def _centres_and_covariances(values: np.ndarray, found: MetricSample, trim: float) -> np.ndarray:
     """Return (S + S * S, R) trimmed means of values (S, R, W) and the covariances of their errors.
 
     An error is the mean over worlds of the winsorised value minus that of its kind, divided by the kept share: the influence function of a

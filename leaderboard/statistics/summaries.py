@@ -20,7 +20,7 @@ from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, resample
 
 
-class Profile(NamedTuple):
+class PerformanceProfile(NamedTuple):
     """Share of worlds in which a system exceeds each threshold, (T,), with the ends of its interval, (T,) each."""
 
     share: np.ndarray
@@ -92,12 +92,12 @@ def worlds_won(paired: Paired, metric: str, reference: str, better: int) -> dict
     return {name: _as_share(found) for name, found in _each(paired, metric, won, reference).items()}
 
 
-def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, Profile]:
+def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, PerformanceProfile]:
     """Return the performance profiles; a system with a profile above another's everywhere is better for any weights of worlds."""
     found = sample(paired, metric)
     spread = resample(*found, lambda values: performance_profile(values, thresholds))
     low, high = (np.clip(end, 0.0, 1.0) for end in spread.interval())
-    return {system: Profile(spread.centre[:, s], low[:, s], high[:, s]) for s, system in enumerate(paired.systems)}
+    return {system: PerformanceProfile(spread.centre[:, s], low[:, s], high[:, s]) for s, system in enumerate(paired.systems)}
 
 
 def profile_curves(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, np.ndarray]:

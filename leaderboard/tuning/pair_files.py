@@ -10,7 +10,7 @@ import numpy as np
 from vcgym.baselines.systems import TUNED
 from vcgym.leaderboard.tuning.tunable import as_data, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import CallTask
-from vcgym.leaderboard.tuning.tune_pairs import Found, Round, Studied
+from vcgym.leaderboard.tuning.tune_pairs import FoundValues, Round, Studied
 from vcgym.leaderboard.tuning.tuning import compared, domains_as_data, rounded
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
@@ -60,7 +60,7 @@ def _table(studied: Studied) -> dict[str, Any]:
     }
 
 
-def _as_data(found: Found) -> dict[str, Any]:
+def _as_data(found: FoundValues) -> dict[str, Any]:
     return {**found._asdict(), "train": rounded(found.train)}
 
 

@@ -21,7 +21,8 @@ from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import System
-from vcgym.envs.call.sender.batch import PACING, SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
 from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, utility

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.baselines.systems import System
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
@@ -65,6 +65,6 @@ def spent_on(task: Any) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=2)
-def _calls(name: str, mode: str, packets: int, traces: tuple[str, ...], split: str, worlds: int) -> Calls:
+def _calls(name: str, mode: str, packets: int, traces: tuple[str, ...], split: str, worlds: int) -> TrainingCalls:
     scenario = Scenario(name, mode, packets, traces=traces or None)
-    return Calls(scenario, drawn(scenario, split, worlds))
+    return TrainingCalls(scenario, drawn(scenario, split, worlds))

@@ -38,7 +38,7 @@ class Candidate(NamedTuple):
     starts: list[Values]
 
 
-class Found(NamedTuple):
+class FoundValues(NamedTuple):
     """Best values of a pair, their mean R over training worlds, the trials of all its rounds, and the worlds of the last round."""
 
     values: Values
@@ -65,9 +65,9 @@ class Studied(NamedTuple):
         validation: R of each validation world for the remaining pairs.
     """
 
-    alone: dict[str, Found]
+    alone: dict[str, FoundValues]
     expected: dict[str, float]
-    pairs: dict[str, Found]
+    pairs: dict[str, FoundValues]
     published: dict[str, Candidate]
     validation: dict[str, list[float]]
 
@@ -97,7 +97,7 @@ def tune_pairs(
         pair_name(router, receiver): alone[router].train + alone[receiver].train for router in rules.routers for receiver in rules.receivers
     }
     expected = dict(sorted(expected.items(), key=lambda item: -item[1]))
-    left, found, published = list(expected)[: first.left], dict[str, Found](), dict[str, Candidate]()
+    left, found, published = list(expected)[: first.left], dict[str, FoundValues](), dict[str, Candidate]()
     for name in left:
         router, receiver = name.split("+")
         system = System(rules.routers[router], rules.receivers[receiver])
@@ -127,12 +127,12 @@ def _alone(rules: Rules, spaces: Spaces, known: Mapping[str, Any]) -> dict[str, 
     return found
 
 
-def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, seed: str, folder: Path) -> dict[str, Found]:
+def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, seed: str, folder: Path) -> dict[str, FoundValues]:
     """Search each candidate in a process of Ray."""
     round_task = task._replace(worlds=one.worlds)
     calls = [(of_name, round_task, one.trials, zlib.crc32(f"{seed} {name}".encode()), folder) for name, of_name in candidates.items()]
     found = each(search_candidate, calls)
-    return {name: Found(values, best, one.trials, one.worlds) for name, (values, best) in zip(candidates, found, strict=True)}
+    return {name: FoundValues(values, best, one.trials, one.worlds) for name, (values, best) in zip(candidates, found, strict=True)}
 
 
 def search_candidate(candidate: Candidate, task: CallTask, trials: int, seed: int, folder: Path) -> tuple[Values, float]:

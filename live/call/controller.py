@@ -20,7 +20,7 @@ from vcgym.live.call.policies import Acting, LivePolicy
 from vcgym.live.protocol.messages import read_feedback, read_setup, write_command, write_level
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
-from vcgym.live.protocol.wire import Address, Header, Kind, write
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, write
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
@@ -91,7 +91,7 @@ class Controller:
 
     def __init__(self, session: Session, policy: LivePolicy) -> None:
         self._session, self._policy = session, policy
-        self.inbox = Inbox(session, Kind.FEEDBACK, Kind.SETUP)
+        self.inbox = Inbox(session, DatagramKind.FEEDBACK, DatagramKind.SETUP)
         self._to_sender = route_of(session.commands), address_of(session.commands[0])
         self._to_receiver = route_of(session.levels), address_of(session.levels[0])
         self._origin_us, self._repeat = -1, 0
@@ -123,7 +123,7 @@ class Controller:
         if opened := self.inbox.open(datagram, now_us):
             header, payload = opened
             with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
-                if header.kind == Kind.FEEDBACK:
+                if header.kind == DatagramKind.FEEDBACK:
                     if self.has_begun:
                         for record in read_feedback(payload, now_us - self._origin_us, len(self._session.media), self._session.packets):
                             self._deciding.learn(record)
@@ -150,11 +150,11 @@ class Controller:
     def _plan(self, now_us: int) -> Iterable[Sent]:
         """Return the commands of the decisions in force."""
         self._repeat = REPEAT_SLOTS
-        yield self._command(Kind.COMMAND, self._to_sender, write_command(self._path), now_us)
+        yield self._command(DatagramKind.COMMAND, self._to_sender, write_command(self._path), now_us)
         if self._level_us is not None:
-            yield self._command(Kind.LEVEL, self._to_receiver, write_level(self._level_us), now_us)
+            yield self._command(DatagramKind.LEVEL, self._to_receiver, write_level(self._level_us), now_us)
         self._commands += 1
 
-    def _command(self, kind: Kind, to: tuple[bytes, Address], payload: bytes, now_us: int) -> Sent:
+    def _command(self, kind: DatagramKind, to: tuple[bytes, Address], payload: bytes, now_us: int) -> Sent:
         hops, address = to
         return write(Header(kind, 0, self._session.number, self._commands, now_us, hops), payload, self._session.secret), address

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from vcgym.live.protocol.session import Session
 from vcgym.network.kernels.slots import LOST
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.world import World, WorldDraw
 
 _PAIR, _STRATUM = "sender-receiver", "live"
@@ -49,7 +50,7 @@ class _Outside(Recipe):
 
     modes = ("live",)
 
-    def __init__(self, settings: Settings, paths: int) -> None:
+    def __init__(self, settings: WorldSettings, paths: int) -> None:
         self.strata = {_STRATUM: 1.0}
         self.layout = Layout(tuple(map(str, range(paths))), np.zeros((0, 1), np.int64), "")
 

@@ -14,7 +14,7 @@ from vcgym.live.call.audio import encoded
 from vcgym.live.call.controller import Controller
 from vcgym.live.call.policies import LivePolicy
 from vcgym.live.call.receiver import Receiver
-from vcgym.live.call.sender import Sender
+from vcgym.live.call.sender import LiveSender
 from vcgym.live.forwarding.emulator import EmulatedWorld
 from vcgym.live.protocol.nodes import Node
 from vcgym.live.protocol.session import Session, hop_of
@@ -38,7 +38,7 @@ class Parties(NamedTuple):
     """Sender, router's location and receiver of a call, their session, and the world between them."""
 
     session: Session
-    sender: Sender
+    sender: LiveSender
     controller: Controller
     receiver: Receiver
     world: EmulatedWorld
@@ -100,7 +100,7 @@ def session_over(scenario: Scenario, draw: WorldDraw, world: EmulatedWorld, secr
 
 def parties_of(session: Session, policy: LivePolicy, world: EmulatedWorld, samples: NDArray[np.int16], start_us: int) -> Parties:
     """Return the parties of a call that begins at `start_us`, in microseconds since 1970; the sender says `samples` (n,), at 48 kHz."""
-    sender, controller = Sender(session, encoded(samples), start_us), Controller(session, policy)
+    sender, controller = LiveSender(session, encoded(samples), start_us), Controller(session, policy)
     return Parties(session, sender, controller, Receiver(session, policy), world)
 
 

@@ -11,7 +11,7 @@ from vcgym.live.call.policies import LivePolicy
 from vcgym.live.protocol.messages import MAX_BLOCKS, read_level, write_feedback
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
-from vcgym.live.protocol.wire import Address, Header, Kind, write
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, write
 from vcgym.network.kernels.slots import SLOT_US
 
 
@@ -30,7 +30,7 @@ class Receiver:
     """
 
     def __init__(self, session: Session, policy: LivePolicy) -> None:
-        self._session, self.inbox = session, Inbox(session, Kind.MEDIA, Kind.PROBE, Kind.LEVEL)
+        self._session, self.inbox = session, Inbox(session, DatagramKind.MEDIA, DatagramKind.PROBE, DatagramKind.LEVEL)
         self._hops, self._address = route_of(session.feedback), address_of(session.feedback[0])
         self.listening = Listening(session, policy)
         self.listening.play_slot()  # compiles
@@ -57,10 +57,10 @@ class Receiver:
         if opened := self.inbox.open(datagram, now_us):
             header, payload = opened
             with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
-                if header.kind == Kind.LEVEL:
+                if header.kind == DatagramKind.LEVEL:
                     self._obey(header, read_level(payload), now_us)
                 else:
-                    self._take(header, _opus_of(payload) if header.kind == Kind.MEDIA else None, now_us)
+                    self._take(header, _opus_of(payload) if header.kind == DatagramKind.MEDIA else None, now_us)
         return ()
 
     def _obey(self, header: Header, level_us: int, now_us: int) -> None:
@@ -84,7 +84,7 @@ class Receiver:
             records = self.listening.play_slot()
             for first in range(0, len(records), MAX_BLOCKS):
                 self._report = max(self._report + 1, slot)  # a restarted receiver goes on above its numbers from before
-                header = Header(Kind.FEEDBACK, 0, self._session.number, self._report, now_us, self._hops)
+                header = Header(DatagramKind.FEEDBACK, 0, self._session.number, self._report, now_us, self._hops)
                 yield write(header, write_feedback(records[first : first + MAX_BLOCKS]), self._session.secret), self._address
 
 

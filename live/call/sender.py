@@ -11,7 +11,7 @@ from vcgym.envs.call.batch import probe_schedule
 from vcgym.live.protocol.messages import read_command, write_setup
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
-from vcgym.live.protocol.wire import Address, Header, Kind, write
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, write
 from vcgym.network.kernels.slots import SLOT_US
 
 SETUP_US = 100_000  # interval of the announcements before slot 0
@@ -21,7 +21,7 @@ PAYLOAD_TYPE = 111  # dynamic (RFC 3551, section 6); by habit Opus in WebRTC
 RTP_HZ = 48_000  # RFC 7587, section 4.1
 
 
-class Sender:
+class LiveSender:
     """The sender.
 
     Args:
@@ -38,7 +38,7 @@ class Sender:
     """
 
     def __init__(self, session: Session, media: Iterator[bytes], start_us: int) -> None:
-        self._session, self.inbox = session, Inbox(session, Kind.COMMAND)
+        self._session, self.inbox = session, Inbox(session, DatagramKind.COMMAND)
         self._media = itertools.chain([next(media)], media)  # starts the encoder
         self._routes = [(route_of(hops), address_of(hops[0])) for hops in session.media]
         self._setup = route_of(session.setup), address_of(session.setup[0])
@@ -73,7 +73,7 @@ class Sender:
         if self._announced == MAX_ANNOUNCEMENTS:
             raise TimeoutError(f"no command reached the sender after {MAX_ANNOUNCEMENTS} announcements")
         hops, address = self._setup
-        header = Header(Kind.SETUP, 0, self._session.number, self._announced, now_us, hops)
+        header = Header(DatagramKind.SETUP, 0, self._session.number, self._announced, now_us, hops)
         self._announced += 1
         self.due_us = min(now_us + SETUP_US, self.started_us)
         return write(header, write_setup(self.started_us), self._session.secret), address
@@ -84,15 +84,15 @@ class Sender:
             payload_type=PAYLOAD_TYPE, sequence_number=slot & 0xFFFF, timestamp=slot * SLOT_US * RTP_HZ // 1_000_000 & 0xFFFFFFFF,
             ssrc=self._session.number & 0xFFFFFFFF, payload=next(self._media),
         )  # fmt: skip
-        yield self._datagram(Kind.MEDIA, path, slot, at_us, packet.serialize())
+        yield self._datagram(DatagramKind.MEDIA, path, slot, at_us, packet.serialize())
         self._last_used[path] = slot
         probed = int(self._schedule[slot % len(self._schedule)]) if len(self._schedule) else -1
         if probed >= 0 and slot - self._last_used[probed] >= len(self._schedule):
             self.probes += 1
-            yield self._datagram(Kind.PROBE, probed, slot, at_us, b"")
+            yield self._datagram(DatagramKind.PROBE, probed, slot, at_us, b"")
         self.paths.append(path)
         self.due_us = at_us + SLOT_US if slot + 1 < self._session.packets else NEVER_US
 
-    def _datagram(self, kind: Kind, path: int, slot: int, at_us: int, payload: bytes) -> Sent:
+    def _datagram(self, kind: DatagramKind, path: int, slot: int, at_us: int, payload: bytes) -> Sent:
         hops, address = self._routes[path]
         return write(Header(kind, path, self._session.number, slot, at_us, hops), payload, self._session.secret), address

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
-from vcgym.live.protocol.wire import Address, Header, Kind, WireError, write
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, WireError, write
 from vcgym.network.kernels.slots import SLOT_US
 
 _CANDIDATE = re.compile(r"a=candidate:\S+ \d+ udp \d+ (\S+) (\d+) typ host[^\r\n]*\r?\n?", re.IGNORECASE)
@@ -34,11 +34,11 @@ class Tunnel:
 
     due_us = NEVER_US
 
-    def __init__(self, session: Session, sends: Kind, path: int = 0) -> None:
+    def __init__(self, session: Session, sends: DatagramKind, path: int = 0) -> None:
         self._session, self._sends, self._path = session, sends, path
-        hops = session.media[path] if sends is Kind.MEDIA else session.feedback
+        hops = session.media[path] if sends is DatagramKind.MEDIA else session.feedback
         self._hops, self._address = route_of(hops), address_of(hops[0])
-        self._inbox = Inbox(session, Kind.FEEDBACK if sends is Kind.MEDIA else Kind.MEDIA)
+        self._inbox = Inbox(session, DatagramKind.FEEDBACK if sends is DatagramKind.MEDIA else DatagramKind.MEDIA)
         self._origin_us, self._number, self.sent = -1, -1, 0
         self.peer: Address | None = None
         self.delay_us: dict[int, int] = {}

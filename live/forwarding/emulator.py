@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vcgym.live.forwarding.relay import LIMITS, Limits, Relay
 from vcgym.live.protocol.nodes import NEVER_US, Sent
-from vcgym.live.protocol.wire import Address, Header, Kind, read
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, read
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw, blocks
@@ -93,7 +93,9 @@ class Emulator:
 
     def _delay_us(self, header: Header) -> int:
         paths, slots = self._world.delay_us.shape
-        if header.kind in (Kind.MEDIA, Kind.PROBE):
+        if header.kind in (DatagramKind.MEDIA, DatagramKind.PROBE):
             return int(self._world.delay_us[header.path, header.number]) if header.path < paths and header.number < slots else LOST
         between_us = self._world.feedback_us
-        return {Kind.FEEDBACK: between_us, Kind.LEVEL: between_us, Kind.COMMAND: self._world.command_us}.get(Kind(header.kind), 0)
+        return {DatagramKind.FEEDBACK: between_us, DatagramKind.LEVEL: between_us, DatagramKind.COMMAND: self._world.command_us}.get(
+            DatagramKind(header.kind), 0
+        )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.replay_window import ReplayWindow, is_fresh
-from vcgym.live.protocol.wire import Address, Header, Kind, WireError, hop_at, hops_of, is_authentic, moved_on, read, session_key
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, WireError, hop_at, hops_of, is_authentic, moved_on, read, session_key
 
 IDLE_US = 60_000_000
 """Silence after which a session makes room: longer than any of its datagrams stays fresh, so that none is forwarded again."""
@@ -42,7 +42,7 @@ class _Session:
 
     def __init__(self, key: bytes, limits: Limits, now_us: int) -> None:
         self.key, self.credit, self.seen_us = key, limits.burst_packets, now_us
-        self.seen = [ReplayWindow() for _ in Kind]
+        self.seen = [ReplayWindow() for _ in DatagramKind]
 
     def spend(self, limits: Limits, now_us: int) -> bool:
         """Take one packet from the token bucket; return False if it is empty."""

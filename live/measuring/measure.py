@@ -28,7 +28,7 @@ from vcgym.network.traces.trace_file import ENDING, write_trace
 LEAD_US = 500_000
 
 
-class Measured(NamedTuple):
+class MeasuredDelays(NamedTuple):
     """Measured delays.
 
     Attributes:
@@ -42,7 +42,7 @@ class Measured(NamedTuple):
     described: str
 
 
-def measure_pairs(secret: bytes, hosts: Sequence[Address], slots: int, first_session: int, host: str = "127.0.0.1") -> Measured:
+def measure_pairs(secret: bytes, hosts: Sequence[Address], slots: int, first_session: int, host: str = "127.0.0.1") -> MeasuredDelays:
     """Probe every ordered pair of two or more hosts in every slot; `host` is this machine's address as the hosts see it."""
     alone, pairs = [(a,) for a in range(len(hosts))], list(permutations(range(len(hosts)), 2))
     found_us = _probed(secret, [[hosts[n] for n in via] for via in (*alone, *pairs)], slots, first_session, (host, 0))
@@ -51,19 +51,19 @@ def measure_pairs(secret: bytes, hosts: Sequence[Address], slots: int, first_ses
     known = (over_us != LOST) & (own_us[a] != LOST) & (own_us[b] != LOST)
     delay_us = np.where(known, np.maximum(over_us - (own_us[a] + own_us[b]) // 2, 0), LOST)
     names = [f"{hop_of(hosts[i])}-{hop_of(hosts[j])}".replace(":", "_") for i, j in pairs]
-    return Measured(names, delay_us, "one-way delay as a difference of round trips; ways to the probing machine count half of theirs")
+    return MeasuredDelays(names, delay_us, "one-way delay as a difference of round trips; ways to the probing machine count half of theirs")
 
 
-def measure_session(secret: bytes, session: Session, first_session: int) -> Measured:
+def measure_session(secret: bytes, session: Session, first_session: int) -> MeasuredDelays:
     """Probe every path of a session in every slot of its length, one way; its receiver must not run."""
     end = address_of(session.media[0][-1])
     paths = [[address_of(hop) for hop in hops[:-1]] for hops in session.media]
     delay_us = _probed(secret, paths, session.packets, first_session, end)
     names = [f"path-{path:03d}" for path in range(len(paths))]
-    return Measured(names, delay_us, "one-way delay; sender and receiver have one clock")
+    return MeasuredDelays(names, delay_us, "one-way delay; sender and receiver have one clock")
 
 
-def write_traces(measured: Measured, folder: Path, name: str) -> list[Path]:
+def write_traces(measured: MeasuredDelays, folder: Path, name: str) -> list[Path]:
     """Write a trace with a card for each series on which anything arrived, as `scenario=replay traces=FOLDER` reads them.
 
     Raises:

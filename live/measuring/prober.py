@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from vcgym.live.protocol.nodes import NEVER_US, Sent
-from vcgym.live.protocol.wire import Address, Header, Kind, WireError, hops_of, is_authentic, read, route, session_key, write
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, WireError, hops_of, is_authentic, read, route, session_key, write
 from vcgym.network.kernels.slots import LOST, SLOT_US
 
 WAIT_US = 3_000_000
@@ -45,7 +45,7 @@ class Prober:
         row = header.session - self._first
         if 0 <= row < len(self._routes) and index == hops_of(header) - 1 and is_authentic(datagram, self._routes[row][2]):
             slot = header.number
-            if header.kind == Kind.PROBE and slot < self._slot and self.delay_us[row, slot] == LOST:
+            if header.kind == DatagramKind.PROBE and slot < self._slot and self.delay_us[row, slot] == LOST:
                 self.delay_us[row, slot] = now_us - self._start_us - slot * SLOT_US
         return ()
 
@@ -59,4 +59,4 @@ class Prober:
             self._slot += 1
             self.due_us = at_us + (SLOT_US if self._slot < self._slots else WAIT_US)
             for row, (hops, address, key) in enumerate(self._routes):
-                yield write(Header(Kind.PROBE, row, self._first + row, slot, at_us, hops), b"", key), address
+                yield write(Header(DatagramKind.PROBE, row, self._first + row, slot, at_us, hops), b"", key), address

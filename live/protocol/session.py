@@ -10,7 +10,19 @@ from pydantic import Field, ValidationError, model_validator
 from vcgym.agents.config.base import Config
 from vcgym.live.protocol.addresses import Hop
 from vcgym.live.protocol.replay_window import ReplayWindow, is_fresh
-from vcgym.live.protocol.wire import KEY_BYTES, MAX_HOPS, Address, Header, Kind, WireError, hops_of, is_authentic, payload_of, read, route
+from vcgym.live.protocol.wire import (
+    KEY_BYTES,
+    MAX_HOPS,
+    Address,
+    DatagramKind,
+    Header,
+    WireError,
+    hops_of,
+    is_authentic,
+    payload_of,
+    read,
+    route,
+)
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults
 
@@ -105,7 +117,7 @@ class Inbox:
         newest_us: arrival of the newest one that was opened, in microseconds since 1970; -1 before the first.
     """
 
-    def __init__(self, session: Session, *kinds: Kind) -> None:
+    def __init__(self, session: Session, *kinds: DatagramKind) -> None:
         self._session, self._seen = session, {int(kind): ReplayWindow() for kind in kinds}
         self.opened, self.refused, self.newest_us = 0, 0, -1
 
@@ -121,7 +133,7 @@ class Inbox:
             or header.kind not in self._seen
             or index != hops_of(header) - 1
             or header.path >= len(self._session.media)
-            or (header.kind in (Kind.MEDIA, Kind.PROBE) and header.number >= self._session.packets)
+            or (header.kind in (DatagramKind.MEDIA, DatagramKind.PROBE) and header.number >= self._session.packets)
             or not is_authentic(datagram, self._session.secret)
             or not is_fresh(header.sent_us, now_us)
             or not self._seen[header.kind].accept(header.number)

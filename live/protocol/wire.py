@@ -25,7 +25,7 @@ _FIXED = struct.Struct("!BBBBHQIQ")
 _HOP = struct.Struct("!4sH")
 
 
-class Kind(enum.IntEnum):
+class DatagramKind(enum.IntEnum):
     """Kind of a datagram; each has its own numbers."""
 
     MEDIA = 0  # payload: RTP (RFC 3550)
@@ -116,7 +116,7 @@ def read(datagram: bytes) -> tuple[Header, int]:
         raise WireError(f"datagram of {len(datagram)} bytes")
     index, version, kind, hops, path, session, number, sent_us = _FIXED.unpack_from(datagram)
     end = _FIXED.size + hops * _HOP.size
-    if version != VERSION or kind > Kind.LEVEL or not index < hops <= MAX_HOPS or end + TAG_BYTES > len(datagram):
+    if version != VERSION or kind > DatagramKind.LEVEL or not index < hops <= MAX_HOPS or end + TAG_BYTES > len(datagram):
         raise WireError(f"version {version}, kind {kind}, index {index} of {hops} hops in {len(datagram)} bytes")
     return Header(kind, path, session, number, sent_us, datagram[_FIXED.size : end]), index
 

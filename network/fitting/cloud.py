@@ -36,7 +36,7 @@ _COUNTRY = {"TYO": "Japan", "CAN": "China", "SIN": "Singapore", "FRA": "Germany"
             "UserHK": "China"}  # fmt: skip
 
 
-class Run(NamedTuple):
+class PingRun(NamedTuple):
     """Ping run between two regions, ms."""
 
     min_ms: float
@@ -45,7 +45,7 @@ class Run(NamedTuple):
     mdev_ms: float
 
 
-Runs = dict[tuple[str, str, str], Run]  # by cloud, source region, destination region
+Runs = dict[tuple[str, str, str], PingRun]  # by cloud, source region, destination region
 
 
 def read_runs(root: Path) -> Runs:
@@ -57,8 +57,8 @@ def read_runs(root: Path) -> Runs:
     path = root / "cloud_rtt" / "inter_region_ping.csv"
     table = read_table(path, read_content(path))
     links = zip(*(table.cells(name) for name in ("cloud", "src", "dst")), strict=True)
-    runs = zip(*(table.numbers(name, 0.0, MAX_DELAY_US / 1e3).tolist() for name in Run._fields), strict=True)
-    return {link: Run(*run) for link, run in zip(links, runs, strict=True)}
+    runs = zip(*(table.numbers(name, 0.0, MAX_DELAY_US / 1e3).tolist() for name in PingRun._fields), strict=True)
+    return {link: PingRun(*run) for link, run in zip(links, runs, strict=True)}
 
 
 def fit_cloud(root: Path) -> LinkTable:
@@ -93,7 +93,7 @@ def fit_cloud(root: Path) -> LinkTable:
     )
 
 
-def find_run(runs: Runs, source: str, destination: str) -> Run:
+def find_run(runs: Runs, source: str, destination: str) -> PingRun:
     """Return the run of the link between two of the `REGIONS`; see the module.
 
     Raises:
@@ -101,7 +101,7 @@ def find_run(runs: Runs, source: str, destination: str) -> Run:
     """
     source_region, destination_region = REGIONS[source][2], REGIONS[destination][2]
     if any(source_region.get(cloud, 0) == destination_region.get(cloud, 1) for cloud in CLOUDS):
-        return Run(LOCAL_MS, LOCAL_MS + LOCAL_SPREAD_MS, LOCAL_MS + 10.0 * LOCAL_SPREAD_MS, LOCAL_SPREAD_MS)
+        return PingRun(LOCAL_MS, LOCAL_MS + LOCAL_SPREAD_MS, LOCAL_MS + 10.0 * LOCAL_SPREAD_MS, LOCAL_SPREAD_MS)
     measured = _measured(runs, source_region, destination_region)
     if measured is not None:
         return measured
@@ -111,12 +111,12 @@ def find_run(runs: Runs, source: str, destination: str) -> Run:
         first, second = _measured(runs, source_region, third), _measured(runs, third, destination_region)
         if first is not None and second is not None:
             low, avg, high = (a + b for a, b in zip(first[:3], second[:3], strict=True))
-            sums.append(Run(low, avg, high, math.hypot(first.mdev_ms, second.mdev_ms)))
+            sums.append(PingRun(low, avg, high, math.hypot(first.mdev_ms, second.mdev_ms)))
     if not sums:
         raise DataError("inter_region_ping.csv", "link", f"{source}->{destination}", "a link of one cloud, or two over a third region")
     return min(sums, key=lambda run: run.avg_ms)
 
 
-def _measured(runs: Runs, source_region: dict[str, str], destination_region: dict[str, str]) -> Run | None:
+def _measured(runs: Runs, source_region: dict[str, str], destination_region: dict[str, str]) -> PingRun | None:
     keys = ((cloud, source_region.get(cloud, ""), destination_region.get(cloud, "")) for cloud in CLOUDS)
     return next((runs[key] for key in keys if key in runs), None)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vcgym.network.fitting.statistics_rows import Burst, Pooled, read_rows
-from vcgym.network.traces.cards import BadHour, BadHours, Beta, Card, Link, LinkTable, Place, Queue, canonical_sha256
+from vcgym.network.traces.cards import BadHour, BadHours, Beta, Card, Link, LinkTable, Place, QueueTimes, canonical_sha256
 from vcgym.network.worlds import bad_hours as congestion
 
 HOURS = 48  # in two days
@@ -120,7 +120,7 @@ def bad_hours(median_avg_ms: float, median_mdev_ms: float, pooled_mean_ms: float
     return BadHours(share=share, level_ms=math.sqrt(square / (share * q)), clamped=share != wanted)
 
 
-def queueing_excess(min_ms: float, avg_ms: float, max_ms: float, pings: int = BURST_PINGS) -> Queue:
+def queueing_excess(min_ms: float, avg_ms: float, max_ms: float, pings: int = BURST_PINGS) -> QueueTimes:
     """Fit base and lognormal excess of one burst: its mean is avg - min, and the median of its maximum over `pings` samples is max - min.
 
     With z the normal quantile at 0.5^(1/pings) and L = ln((max - min) / (avg - min)): log_sd solves L = z s - s^2 / 2, the smaller root
@@ -131,7 +131,7 @@ def queueing_excess(min_ms: float, avg_ms: float, max_ms: float, pings: int = BU
     excess = max(avg_ms - min_ms, MIN_EXCESS_MS)
     ratio = math.log(max(max_ms - min_ms, excess) / excess)
     log_sd = max(z - math.sqrt(max(z * z - 2.0 * ratio, 0.0)), MIN_LOG_SD)
-    return Queue(base_ms=min_ms, log_mean=math.log(excess) - log_sd**2 / 2.0, log_sd=log_sd)
+    return QueueTimes(base_ms=min_ms, log_mean=math.log(excess) - log_sd**2 / 2.0, log_sd=log_sd)
 
 
 def fit_links(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled]) -> list[Link]:

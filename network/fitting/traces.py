@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from vcgym.network.kernels.slots import LOST, SLOT_US
-from vcgym.network.traces.cards import Card, Carded, DataError, Milliseconds, Queue, canonical_sha256
+from vcgym.network.traces.cards import Card, Carded, DataError, Milliseconds, QueueTimes, canonical_sha256
 from vcgym.network.traces.coverage import SlotCoverage, coverage, parts
 from vcgym.network.traces.trace import Trace, to_slots
 from vcgym.network.worlds.correlated import MAX_TAU_MS
@@ -45,7 +45,7 @@ Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Run = Annotated[float, Field(ge=1.0)]
 
 
-class FittedPath(Queue):
+class FittedPath(QueueTimes):
     """Law of one path in files of an older fit, in one-way milliseconds: lognormal queueing of one correlation time.
 
     Attributes:

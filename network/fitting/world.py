@@ -31,7 +31,7 @@ GAIN_CLASSES = (0.0, 0.1)  # share of the direct average round trip that the bes
 PAIRS_PER_CELL = 100
 
 
-class Server(BaseModel):
+class PingServer(BaseModel):
     """A row of `servers.csv`; some rows have no description."""
 
     id: int = Field(ge=0)
@@ -110,7 +110,7 @@ def write_sample(root: Path, output: Path) -> None:
 
 def city_names(root: Path) -> dict[str, str]:
     """Return the city of each server, by server number; `server<number>` if unknown."""
-    return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], Server)}
+    return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], PingServer)}
 
 
 def _averages(root: Path) -> dict[tuple[str, str], float]:

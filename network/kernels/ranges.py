@@ -1,7 +1,7 @@
 """Range checks of parameters, made before any work starts."""
 
 import enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -35,3 +35,34 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """
     if value not in allowed:
         raise ValueError(f"{name} = {value!r}: allowed are {', '.join(allowed)}")
+
+
+def require_whole(**counts: tuple[Any, int, int]) -> None:
+    """Check that each named value is an integer within [minimum, maximum].
+
+    Raises:
+        ValueError: one is not; the message names argument, value and range.
+    """
+    for name, (value, low, high) in counts.items():
+        if not is_whole(value) or not low <= value <= high:
+            raise ValueError(f"{name} = {value!r}: allowed are integers from {low} to {high}")
+
+
+def is_number(value: Any) -> bool:
+    """Return True for an integer or a float, including NumPy's, but not for a bool."""
+    return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Return True for an integer, including NumPy's, but not for a bool."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def require_number(name: str, value: Any, low: float, high: float) -> None:
+    """Check that a value is a number within [low, high].
+
+    Raises:
+        ValueError: one is not; the message names argument, value and range.
+    """
+    if not is_number(value) or not low <= value <= high:
+        raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")

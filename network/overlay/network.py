@@ -75,7 +75,7 @@ HEARD = np.dtype(
 LOGGED = np.dtype([("session", "i8"), ("receiver", "i8"), ("number", "i8"), ("created_us", "i8"), ("arrived_us", "i8"), ("tree", "i8")])
 
 
-class Network(NamedTuple):
+class OverlayNetwork(NamedTuple):
     """Conference of P parties, party m the source of session m, over L physical links with F flows of cross traffic.
 
     Attributes:
@@ -133,7 +133,7 @@ def allocate_network(
     log: int = 0,
     bound_ms: float = 200.0,
     recovers: bool = False,
-) -> Network:
+) -> OverlayNetwork:
     """Allocate a conference, not yet started.
 
     Args:
@@ -154,7 +154,7 @@ def allocate_network(
     on_the_way = links["rate_bps"] * links["propagation_us"] // (_SMALL_BYTES * 8_000_000)
     sizes = 1 << np.ceil(np.log2(on_the_way + links["limit_packets"] + 64)).astype(np.int64)
     links["mask"], links["first"] = sizes - 1, np.cumsum(sizes) - sizes
-    return Network(
+    return OverlayNetwork(
         links, np.zeros(sizes.sum(), PACKET), allocate_clock(len(links) + parties + len(flows)), overlay.paths, np.zeros(parties, SESSION),
         np.zeros((parties, PLANS, MAX_TREES, parties), np.int16), np.zeros((parties, PLANS, MAX_TREES)), np.zeros((parties, MAX_TREES)),
         np.zeros((parties, parties), MEASURED), np.zeros((parties, parties), HEARD), np.zeros((parties, parties), np.int64),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.overlay.cross_traffic import CrossTraffic, TcpTraffic
-from vcgym.network.overlay.network import Network, allocate_network
+from vcgym.network.overlay.network import OverlayNetwork, allocate_network
 from vcgym.network.overlay.topologies import dumbbell
 from vcgym.network.overlay.topology import Overlay, Topology, overlay
 
@@ -104,7 +104,7 @@ def require_world(world: ConferenceWorld) -> None:
         require_within(span, starts_s=(0.0, 1e9), stops_s=(span.starts_s, 1e9))
 
 
-def network_of(world: ConferenceWorld, log: int = 0, recovers: bool = False) -> tuple[Network, NDArray[np.void]]:
+def network_of(world: ConferenceWorld, log: int = 0, recovers: bool = False) -> tuple[OverlayNetwork, NDArray[np.void]]:
     """Return the network of a world, not yet started, and its events in order of time.
 
     Args:

@@ -14,25 +14,6 @@ from vcgym.network.worlds.world import World
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of a scenario; see `vcgym.network.scenarios.scenario.Scenario` for the fields."""
-
-    mode: str
-    packets: int
-    data: str | None
-    burst: str
-    tau_ms: float
-    traces: tuple[str, ...] | None
-    offsets: str = "own"
-    direct: str | None = None
-
-    @property
-    def share_of_rtt(self) -> float:
-        """Return the share of a measured round trip that counts as one-way delay: all of it in mode paper, as in the paper's own log."""
-        return 1.0 if self.mode == "paper" else 0.5
-
-
-@dataclass(frozen=True)
 class Layout:
     """Paths of a scenario, the same for every pair."""
 

@@ -16,7 +16,6 @@ Each is one file of `vcgym.network.scenarios`; docs/worlds.md lists what is meas
 and, for series, by time. Only the leaderboard may use worlds of the test split (`vcgym.network.scenarios.splits`).
 """
 
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,27 +28,19 @@ from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.paths.cloud import Cloud
 from vcgym.network.scenarios.paths.fitted import ENDING, Fitted
 from vcgym.network.scenarios.paths.leo import Leo
-from vcgym.network.scenarios.paths.replay import OFFSETS, Replay, absolute
+from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.paths.shipped_series import SPLITS_OF_DRIVES, Drives, Pings
 from vcgym.network.scenarios.paths.stress import Stress
 from vcgym.network.scenarios.paths.synthetic import Synthetic
 from vcgym.network.scenarios.paths.table1 import Table1
 from vcgym.network.scenarios.paths.wonderproxy import WonderProxy
 from vcgym.network.scenarios.paths.world import WorldCities
-from vcgym.network.scenarios.recipe import Recipe, Settings
+from vcgym.network.scenarios.settings import RecipeMaker, WorldSettings
 from vcgym.network.scenarios.splits import ALL, SPLITS, check_split
-from vcgym.network.worlds.correlated import MAX_TAU_MS
-from vcgym.network.worlds.links import BURSTS
 from vcgym.network.worlds.world import World, WorldDraw
 from vcgym.network.worlds.world_links import MAX_RELAYS, MIN_RELAYS
 
-__all__ = ["MODES", "TAU_MS", "Scenario", "one_of"]
-
-TAU_MS = 200.0
-
 PLUGINS = "vcgym.scenarios"  # entry points of installed packages: classes of Recipe by the name of their scenario
-
-RecipeMaker = Callable[[Settings], Recipe]  # a class of Recipe, or a partial of one
 
 _RECIPES: dict[str, RecipeMaker] = {
     "wonderproxy": WonderProxy,
@@ -88,48 +79,23 @@ class Scenario:
     """Scenario in one mode.
 
     Args:
-        name: a key of `MODES` or of a plug-in; a scenario file, `*.json`; or any subclass of `Recipe`, constructed with `Settings`.
+        scenario: a key of `MODES` or of a plug-in; a scenario file, `*.json`; or any subclass of `Recipe`, constructed with its settings.
         mode: one of its modes.
         packets: length of the calls, in slots.
-        data: folder of measured data. `leo` needs it (None: the environment variable VCGYM_DATA). With it, `world` samples from all
-            measured pairs instead of the shipped sample. Ignored elsewhere.
-        burst: mode paper only: the measured burst to which the draws of a link are fitted, worst or median.
-        tau_ms: mode correlated only: correlation time of queueing, declared, 0 (independent slots) to 60,000 ms; studies sweep 0, 50, 200
-            and 1000.
-        traces: scenario replay only: a folder or files, see `vcgym.network.scenarios.paths.replay`.
-        offsets: scenario replay only: "own" cuts each path's trace at an offset of its own; "common" cuts all at the same time of their
-            common clock, for paths measured at one time.
-        direct: scenario replay only: name of the path of `Direct`; None: the first by file name.
+        others: further fields of `vcgym.network.scenarios.settings.WorldSettings`. Its folder `data` is needed by `leo`; with it, `world`
+            samples from all measured pairs instead of the shipped sample; other scenarios ignore it.
 
     Raises:
-        ValueError: an unknown name, mode or burst, tau_ms out of range, or traces for another scenario.
+        ValueError: an unknown name or mode, or a setting that is not allowed.
         DataError: data that is missing or broken.
     """
 
-    def __init__(
-        self,
-        name: str | RecipeMaker,
-        mode: str,
-        packets: int = 6000,
-        data: str | None = None,
-        burst: str = "worst",
-        tau_ms: float = TAU_MS,
-        traces: str | Sequence[str] | None = None,
-        offsets: str = "own",
-        direct: str | None = None,
-    ) -> None:
-        maker = _named(name) if isinstance(name, str) else name
-        self.name = name if isinstance(name, str) else getattr(maker, "func", maker).__name__
+    def __init__(self, scenario: str | RecipeMaker, mode: str, packets: int = 6000, **others: Any) -> None:
+        maker = _named(scenario) if isinstance(scenario, str) else scenario
+        self.name = scenario if isinstance(scenario, str) else getattr(maker, "func", maker).__name__
         one_of(f"mode of scenario {self.name}", mode, modes_of(maker))
-        one_of("burst", burst, BURSTS)
-        if isinstance(tau_ms, bool) or not isinstance(tau_ms, int | float) or not 0.0 <= tau_ms <= MAX_TAU_MS:
-            raise ValueError(f"tau_ms = {tau_ms!r}: allowed are numbers from 0 to {MAX_TAU_MS:g}")
-        one_of("offsets", offsets, OFFSETS)
-        for field, value, default in (("traces", traces, None), ("offsets", offsets, "own"), ("direct", direct, None)):
-            if value != default and name != "replay":
-                raise ValueError(f"{field} = {value!r}: allowed is {default} in scenario {self.name}; scenario replay takes {field}")
+        self.settings = settings = WorldSettings(scenario, mode, packets, **others)
         self.mode, self.packets = mode, packets
-        self.settings = settings = Settings(mode, packets, data, burst, float(tau_ms), absolute(traces), offsets, direct)
         self.recipe = maker(settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout
@@ -140,6 +106,11 @@ class Scenario:
     def paths(self) -> int:
         """Return the number of paths of a call."""
         return len(self.layout.path_names)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Return all that its worlds are a function of, with their split and seed: its name, its settings and the hash of its data."""
+        return self.name, *self.settings.decisive, self.layout.card
 
     @property
     def strata(self) -> dict[str, float]:

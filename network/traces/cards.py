@@ -129,7 +129,7 @@ class BadHours(_Record):
     imputed: bool = False
 
 
-class Queue(_Record):
+class QueueTimes(_Record):
     """Round-trip time base_ms + exp(log_mean + log_sd * Z), Z standard normal, the exponential in ms; `assumed` if not measured."""
 
     base_ms: Milliseconds
@@ -148,7 +148,7 @@ class Link(_Record):
     median: Beta | None = None
     worst: BadHour | None = None
     bad_hours: BadHours | None = None
-    queue: Queue
+    queue: QueueTimes
 
 
 class Carded(_Record):

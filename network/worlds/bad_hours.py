@@ -34,7 +34,7 @@ _MAX_LINK_US, _LOST_BIT, _NONE = np.int32(MAX_LINK_US), np.int32(LOST_BIT), np.i
 _ONE, _HALF = np.float32(1.0), np.float32(0.5)
 
 
-class BadHours(NamedTuple):
+class BadHoursRows(NamedTuple):
     """Parameters and running state; first axis: session, second: link. All are int64 except `_FLOATS`."""
 
     bad_from: NDArray[np.int64]
@@ -54,11 +54,11 @@ class BadHours(NamedTuple):
 _FLOATS = ("bad_level_ms", "loss", "loss_run")
 
 
-def allocate_bad_hours(sessions: int, links: int) -> BadHours:
+def allocate_bad_hours(sessions: int, links: int) -> BadHoursRows:
     """Allocate the state of `sessions` times `links` links, zeros."""
     shape = sessions, links
-    arrays: dict[str, Any] = {name: np.zeros(shape, float if name in _FLOATS else np.int64) for name in BadHours._fields}
-    return BadHours(**arrays)
+    arrays: dict[str, Any] = {name: np.zeros(shape, float if name in _FLOATS else np.int64) for name in BadHoursRows._fields}
+    return BadHoursRows(**arrays)
 
 
 @kernel

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
-from vcgym.network.worlds.bad_hours import LEVEL_MS, BadHours, allocate_bad_hours, bad_hours_row, start_bad_hours
+from vcgym.network.worlds.bad_hours import LEVEL_MS, BadHoursRows, allocate_bad_hours, bad_hours_row, start_bad_hours
 from vcgym.network.worlds.events import allocate_events, apply_events, put_events
 from vcgym.network.worlds.quantiles import draw_row, normal_table
 from vcgym.network.worlds.world import (
@@ -51,7 +51,7 @@ _ONE, _HALF, _BIAS, _FRACTION = np.float32(1.0), np.float32(0.5), np.int32(127),
 _MAX_LINK_US = np.int32(MAX_LINK_US)
 
 
-class Rows(NamedTuple):
+class CorrelatedRows(NamedTuple):
     """Parameters and running state; first axis: session, second: link (last_delay_us: path; events: event)."""
 
     seed: NDArray[np.uint64]
@@ -67,7 +67,7 @@ class Rows(NamedTuple):
     persistence: NDArray[np.float32]
     fresh: NDArray[np.float32]  # sqrt(1 - persistence^2)
     x: NDArray[np.float32]
-    hours: BadHours
+    hours: BadHoursRows
     events: NDArray[np.void]
     last_delay_us: NDArray[np.int32]
 
@@ -215,7 +215,7 @@ class CorrelatedWorld(World):
         arrays |= {name: np.zeros(sessions) for name in ("skew_ppm", "shift_chance", "shift_size")}
         arrays |= {name: np.zeros((sessions, links)) for name in ("base_ms", "level")}
         arrays |= {name: np.zeros((sessions, links), np.float32) for name in ("log2_mean", "log2_sd", "persistence", "fresh", "x")}
-        self.rows = Rows(**arrays)
+        self.rows = CorrelatedRows(**arrays)
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
         """Set parameters of `row`.

@@ -39,7 +39,7 @@ _ZERO, _HALF = np.float32(0.0), np.float32(0.5)
 _LEVEL, _SCALE, _JITTER, _LAWS = 0, 1, 2, 3
 
 
-class Rows(NamedTuple):
+class FittedRows(NamedTuple):
     """Parameters and running state; first axis: session, second: path."""
 
     seed: NDArray[np.uint64]
@@ -154,7 +154,7 @@ class FittedWorld(World):
             "lost": np.zeros(each, np.int64), "last_delay_us": np.zeros(each, np.int32),
         }  # fmt: skip
         arrays |= {name: np.zeros(each, np.float32) for name in ("persistence", "fresh", "z", "largest_us")}
-        self.rows = Rows(**arrays)
+        self.rows = FittedRows(**arrays)
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
         """Set the parameters of `row`.

@@ -28,7 +28,7 @@ from vcgym.network.worlds.world import (
 _HALF, _LOST_BIT = np.float32(0.5), np.int32(LOST_BIT)
 
 
-class Rows(NamedTuple):
+class PaperRows(NamedTuple):
     """Parameters and running state; first axis: session, second: link."""
 
     seed: NDArray[np.uint64]
@@ -88,7 +88,7 @@ class PaperWorld(World):
         links = number_of_links(path_links)
         super().__init__(sessions, len(path_links))
         self.path_links = path_links
-        self.rows = Rows(
+        self.rows = PaperRows(
             np.zeros(sessions, np.uint64),
             np.zeros(sessions, np.int64),
             np.zeros(sessions, np.bool_),

@@ -14,7 +14,7 @@ from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.worlds.world import HISTORY_BLOCKS, MIN_DELAY_US, World, WorldDraw, checked
 
 
-class Rows(NamedTuple):
+class ReplayRows(NamedTuple):
     """Parameters and running state; first axis: session, second: path."""
 
     block: NDArray[np.int64]
@@ -66,7 +66,7 @@ class ReplayWorld(World):
         super().__init__(sessions, series.shape[1])
         self._series = series
         block, pair = np.zeros(sessions, np.int64), np.zeros(sessions, np.int64)
-        self.rows = Rows(block, pair, *(np.zeros((sessions, self.paths), np.int64) for _ in range(2)))
+        self.rows = ReplayRows(block, pair, *(np.zeros((sessions, self.paths), np.int64) for _ in range(2)))
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
         """Set the parameters: pair, an index; offset (paths,), index of slot 0 in each series, at least HISTORY_BLOCKS * BLOCK_SLOTS."""

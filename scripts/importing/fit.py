@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.baselines.systems import load_system
 from vcgym.network.fitting.agreement import TOLERANCES, Agreement, compare, draw, held
 from vcgym.network.fitting.traces import JitterPath, Observed, fit_path, observed, scenario_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.paths.replay import pair_files
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import DataError, canonical_sha256
 from vcgym.network.traces.trace_file import ENDING, read_trace, refuse_existing, write_new
 from vcgym.network.worlds.replay import ReplayWorld
@@ -86,7 +87,7 @@ class _Series(Recipe):
 
     modes = ("replay",)
 
-    def __init__(self, settings: Settings, delay_us: NDArray[np.int64]) -> None:
+    def __init__(self, settings: WorldSettings, delay_us: NDArray[np.int64]) -> None:
         self.strata = {"measured": 1.0}
         self.layout = Layout(("path",), np.zeros((0, 1), np.int64), "")
         self._series = delay_us[None, None]
@@ -105,7 +106,7 @@ def concealed_percent(delay_us: NDArray[np.int64]) -> float:
     """Return the per cent of ticks that `SYSTEM` conceals in one call over a series of delays in microseconds or LOST (slots,)."""
     packets = min(len(delay_us) - _HISTORY, _CALL_SLOTS)
     scenario = Scenario(partial(_Series, delay_us=delay_us), "replay", packets)
-    calls = Calls(scenario, [scenario.draw("train", 0)])
+    calls = TrainingCalls(scenario, [scenario.draw("train", 0)])
     system = load_system(SYSTEM)
     totals = calls.play(system.path, system.playout).totals()
     concealed = int(totals.ticks_concealed[0])

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from aiortc.rtp import RtpPacket
 
 from vcgym.baselines.records import MEDIA, Record
-from vcgym.live.call.sender import Sender
+from vcgym.live.call.sender import LiveSender
 from vcgym.live.protocol.messages import write_command, write_feedback, write_setup
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.session import Session, address_of, route_of
-from vcgym.live.protocol.wire import Address, Header, Kind, hop_at, moved_on, new_key, read, write
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, hop_at, moved_on, new_key, read, write
 
 LATER_US = 1_000_000  # a replay comes after the original
 FAR_APART = ((1 << 32) - 1, *range(40))
@@ -23,7 +23,7 @@ AHEAD = 2000  # numbers of the insider above the slot, so that those of the part
 class Tapped:
     """Sender whose datagrams an attacker hears."""
 
-    def __init__(self, sender: Sender, attacker: "Attacker") -> None:
+    def __init__(self, sender: LiveSender, attacker: "Attacker") -> None:
         self._sender, self._attacker = sender, attacker
         self.receive = sender.receive
 
@@ -76,19 +76,25 @@ class Attacker:
             self._plan(now_us, ("spoofed", "relay"), (datagram, relay))
         self._plan(now_us, ("wrong key", "receiver"), (moved_on(changed), receiver))
         self._plan(now_us + LATER_US, ("replay", "receiver"), (moved_on(datagram), receiver))
-        forged = Header(Kind.COMMAND, 0, header.session, 1 << 31, now_us, route_of(self._session.commands))
+        forged = Header(DatagramKind.COMMAND, 0, header.session, 1 << 31, now_us, route_of(self._session.commands))
         command = moved_on(write(forged, write_command(0), self._key))
         self._plan(now_us, ("wrong key", "sender"), (command, address_of(self._session.commands[-1])))
 
     def betray(self, now_us: int, slot: int) -> None:
         """Send nonsense with the session's key to the three parties and the first relay; `slot` is the one that is sent now."""
         session, relay = self._session, self._session.media[0][1]
-        ends = {Kind.COMMAND: session.commands[-1], Kind.SETUP: session.setup[-1], Kind.FEEDBACK: session.feedback[-1]}
+        ends = {
+            DatagramKind.COMMAND: session.commands[-1],
+            DatagramKind.SETUP: session.setup[-1],
+            DatagramKind.FEEDBACK: session.feedback[-1],
+        }
         for kind, number, payload in _nonsense(slot):
             header = Header(kind, 0, session.number, number, now_us, route_of([ends.get(kind, session.media[0][-1])]))
             self._tell(now_us, (f"nonsense as {kind.name.lower()}", "its party"), header, payload)
         for number in FAR_APART:
-            header = Header(Kind.SETUP, 0, session.number, number, now_us, route_of([relay, relay]))  # a kind that this relay does not see
+            header = Header(
+                DatagramKind.SETUP, 0, session.number, number, now_us, route_of([relay, relay])
+            )  # a kind that this relay does not see
             self._tell(now_us, ("numbers far apart", "relay"), header, b"")
 
     def _tell(self, at_us: int, what: tuple[str, str], header: Header, payload: bytes) -> None:
@@ -104,14 +110,14 @@ class Attacker:
             yield sent
 
 
-def _nonsense(slot: int) -> Iterable[tuple[Kind, int, bytes]]:
+def _nonsense(slot: int) -> Iterable[tuple[DatagramKind, int, bytes]]:
     """Yield kind, number and payload of datagrams that no party would send."""
     far = write_feedback([Record(MEDIA, (1 << 32) - 1, 0, 1 << 52, 1 << 52, 0, 1 << 52, 0)])
     for number, payload in enumerate((b"", b"x", bytes(400))):
-        yield Kind.COMMAND, AHEAD + slot + number, payload
-        yield Kind.LEVEL, AHEAD + slot + number, payload
-        yield Kind.FEEDBACK, AHEAD + slot + number, payload
-    yield Kind.FEEDBACK, AHEAD + slot + 3, far
-    yield Kind.SETUP, AHEAD + slot, write_setup(0)
-    yield Kind.MEDIA, 4_000_000 + slot, RtpPacket(payload_type=111, payload=b"x").serialize()
-    yield Kind.MEDIA, slot + 5, RtpPacket(payload_type=111, payload=b"").serialize()
+        yield DatagramKind.COMMAND, AHEAD + slot + number, payload
+        yield DatagramKind.LEVEL, AHEAD + slot + number, payload
+        yield DatagramKind.FEEDBACK, AHEAD + slot + number, payload
+    yield DatagramKind.FEEDBACK, AHEAD + slot + 3, far
+    yield DatagramKind.SETUP, AHEAD + slot, write_setup(0)
+    yield DatagramKind.MEDIA, 4_000_000 + slot, RtpPacket(payload_type=111, payload=b"x").serialize()
+    yield DatagramKind.MEDIA, slot + 5, RtpPacket(payload_type=111, payload=b"").serialize()

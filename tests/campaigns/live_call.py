@@ -22,7 +22,7 @@ from vcgym.live.call.controller import Controller
 from vcgym.live.call.parties import Addresses, session_over
 from vcgym.live.call.policies import live_policy
 from vcgym.live.call.receiver import Receiver
-from vcgym.live.call.sender import LEAD_US, Sender
+from vcgym.live.call.sender import LEAD_US, LiveSender
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Relay
 from vcgym.live.protocol.nodes import open_socket, serve, unix_us
@@ -119,7 +119,7 @@ class _Call:
         self.emulator = _Beside(_forward, emulator, Emulator(secret, world, unix_us()))
         self.receiver = _Beside(_receive, receiver, self.session, policy)
         self.controller, self.attacker = Controller(self.session, live_policy(policy)), Attacker(self.session)
-        self.sender = Sender(self.session, encoded(tones(4.0)), 0)
+        self.sender = LiveSender(self.session, encoded(tones(4.0)), 0)
         self.reports: list[list[tuple[int, Totals]]] = [[]]
         for one in (self.emulator, self.receiver, *self.relays.values()):
             assert one.pipe.recv() == READY

@@ -20,7 +20,7 @@ import numpy as np
 from campaigns.case import Case
 from vcgym.live.forwarding.relay import Limits, Relay
 from vcgym.live.protocol.nodes import unix_us
-from vcgym.live.protocol.wire import Header, Kind, new_key, route, session_key, write
+from vcgym.live.protocol.wire import DatagramKind, Header, new_key, route, session_key, write
 
 DATAGRAMS = {"small": 20_000, "medium": 100_000, "full": 1_000_000}
 FLOOD_S = {"small": 2.0, "medium": 20.0, "full": 600.0}
@@ -40,7 +40,7 @@ def run(scale: str, folder: Path) -> Iterator[Case]:
 
 
 def _datagram(secret: bytes, session: int, number: int, *hops: tuple[str, int], sent_us: int = 0) -> bytes:
-    return write(Header(Kind.MEDIA, 0, session, number, sent_us, route(*hops)), bytes(60), session_key(secret, session))
+    return write(Header(DatagramKind.MEDIA, 0, session, number, sent_us, route(*hops)), bytes(60), session_key(secret, session))
 
 
 def _fuzzed(datagrams: int) -> Case:
@@ -142,7 +142,7 @@ def _round(
     while time.perf_counter() - began < seconds:
         sent = []
         for _ in range(burst):
-            datagram = write(Header(Kind.MEDIA, 0, session, number, unix_us(), hops_of_all), bytes(60), session_key(key, session))
+            datagram = write(Header(DatagramKind.MEDIA, 0, session, number, unix_us(), hops_of_all), bytes(60), session_key(key, session))
             number += 1
             sent.append(time.perf_counter_ns())
             opened.sendto(datagram, hops[0])

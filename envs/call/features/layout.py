@@ -37,7 +37,7 @@ def columns(features: Sequence[Feature]) -> Any:
     return namedtuple("Columns", names)(*range(len(names)))
 
 
-class Part(NamedTuple):
+class ObservationPart(NamedTuple):
     """Array of an observation: a row of features, or one such row per item.
 
     Attributes:
@@ -81,7 +81,7 @@ class ObservationLayout:
         features: every feature of a flat observation, in order.
     """
 
-    def __init__(self, *parts: Part) -> None:
+    def __init__(self, *parts: ObservationPart) -> None:
         self.parts = {part.name: part for part in parts}
         self.features = tuple(feature for part in parts for feature in part.flat)
         ends = np.cumsum([0, *(len(part.flat) for part in parts)]).tolist()

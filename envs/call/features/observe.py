@@ -9,7 +9,7 @@ from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, update
 from vcgym.envs.call.features.added import measure_added
 from vcgym.envs.call.features.call import CALL_FEATURES, CALL_STATE, CALL_WIDTH, clear_call, hear_call, write_call
-from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part
+from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart
 from vcgym.envs.call.features.path import PATH_FEATURES, PATH_STATE, PATH_WIDTH, clear_path, hear_path, write_paths
 from vcgym.envs.call.paths.feed import read_next, unread
 from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_records
@@ -20,7 +20,7 @@ from vcgym.network.kernels.slots import SLOT_US
 
 
 def call_layout(
-    path_names: tuple[str, ...], *others: Part, of_path: tuple[Feature, ...] = (), of_call: tuple[Feature, ...] = ()
+    path_names: tuple[str, ...], *others: ObservationPart, of_path: tuple[Feature, ...] = (), of_call: tuple[Feature, ...] = ()
 ) -> ObservationLayout:
     """Return the parts of an observation of calls.
 
@@ -30,8 +30,8 @@ def call_layout(
         of_path: features added to those of each path.
         of_call: features added to those of the call.
     """
-    of_paths = [Part("paths", (*PATH_FEATURES, *of_path), path_names)] if path_names else []
-    return ObservationLayout(*of_paths, Part("call", (*CALL_FEATURES, *of_call)), *others)
+    of_paths = [ObservationPart("paths", (*PATH_FEATURES, *of_path), path_names)] if path_names else []
+    return ObservationLayout(*of_paths, ObservationPart("call", (*CALL_FEATURES, *of_call)), *others)
 
 
 class FeatureState(NamedTuple):

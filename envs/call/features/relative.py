@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.call import CALL_FEATURES, CALL_WIDTH
-from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part, columns
+from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart, columns
 from vcgym.envs.call.features.path import PATH, PATH_WIDTH
 from vcgym.envs.call.features.scales import LIMIT
 from vcgym.network.kernels.jit import kernel
@@ -74,10 +74,10 @@ def allocate_slots(sessions: int, whole: ObservationLayout) -> Slots:
 def relative_layout(whole: ObservationLayout) -> ObservationLayout:
     """Return the layout of an observation of slots, given that of all paths."""
     parts = dict(whole.parts)
-    parts["call"] = Part("call", (*relative_call_features(), *parts["call"].features[CALL_WIDTH:]))
+    parts["call"] = ObservationPart("call", (*relative_call_features(), *parts["call"].features[CALL_WIDTH:]))
     if paths := parts.pop("paths", None):
         names = tuple(map(str, range(slot_count(paths.shape[0]))))
-        slots = Part("slots", (*SLOT_FEATURES, *paths.features[PATH_WIDTH:]), names)
+        slots = ObservationPart("slots", (*SLOT_FEATURES, *paths.features[PATH_WIDTH:]), names)
         return ObservationLayout(slots, *parts.values())
     return ObservationLayout(*parts.values())
 

@@ -63,7 +63,7 @@ _BY_SLOT = tuple(
 FEED_ROWS = ring(CALL, "feed", "rows")
 
 
-class Tables(NamedTuple):
+class PathTables(NamedTuple):
     """Arrays whose size depends on the batch; first axis: session, except for `probe_path`."""
 
     player: Player
@@ -84,7 +84,7 @@ class Calls(NamedTuple):
     """
 
     rows: NDArray
-    tables: Tables
+    tables: PathTables
     delay_us: NDArray[np.int32]
 
 

@@ -12,8 +12,9 @@ from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
+from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
-from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, Tables
+from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, SenderTables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.airtime import traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
@@ -27,9 +28,6 @@ from vcgym.network.bottleneck.sources import Series
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
 from vcgym.network.kernels.jit import kernel
-
-PACING = 2.5  # pacing factor of libwebrtc
-BY_PACKET = 0.0  # opportunities spaced by the mean packet size at the target: CCID 3
 
 
 class SendingTotals(NamedTuple):
@@ -131,7 +129,7 @@ class SendingBatch(Batch):
         links = 2 * sessions if reverse or second else sessions  # these bottlenecks follow the others
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)
-        self.tables = Tables(
+        self.tables = SenderTables(
             dumbbell,
             allocate_flight(sessions),
             allocate_departures(sessions if followed_by_paths else 0),

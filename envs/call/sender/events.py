@@ -54,7 +54,7 @@ from vcgym.envs.call.sender.in_flight import (
     ring_index,
 )
 from vcgym.envs.call.sender.second_bottleneck import onward_us, pass_on, skip_dropped
-from vcgym.envs.call.sender.state import NO_QUEUE, REPORTS, Tables, counted
+from vcgym.envs.call.sender.state import NO_QUEUE, REPORTS, SenderTables, counted
 from vcgym.envs.call.stages import DECIDE, DONE, PAUSED, RUNNING, leave
 from vcgym.network.bottleneck.cross_traffic import calls_wait, carry
 from vcgym.network.bottleneck.queue import DROPPED, is_marked, offer
@@ -390,7 +390,7 @@ class Sender(NamedTuple):
     """
 
     senders: NDArray
-    tables: Tables
+    tables: SenderTables
     rate: Any
     rate_state: Any
     order: Any

@@ -8,10 +8,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import Control
-from vcgym.envs.call.features.layout import Part
+from vcgym.envs.call.features.layout import ObservationPart
 from vcgym.envs.call.paths.routing import NoSender
 from vcgym.envs.call.sender.state import SENDER
 from vcgym.network.kernels.ranges import one_of
+
+PACING = 2.5  # pacing factor of libwebrtc
+BY_PACKET = 0.0  # opportunities spaced by the mean packet size at the target: CCID 3
 
 
 class SenderStages(Protocol):
@@ -27,7 +30,7 @@ class SenderStages(Protocol):
 
     inside: Any
     controls: tuple[Control, ...]
-    part: Part | None
+    part: ObservationPart | None
     arguments: tuple[Any, ...]
     senders: NDArray[Any]
 
@@ -83,7 +86,7 @@ class NoUplink:
 
     inside: NamedTuple = NoSender()
     controls: tuple[Control, ...] = ()
-    part: Part | None = None
+    part: ObservationPart | None = None
     arguments: tuple[Any, ...] = ()
     senders: NDArray[Any] = np.zeros(0, SENDER)
 

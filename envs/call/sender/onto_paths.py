@@ -23,7 +23,7 @@ from vcgym.envs.call.paths.feed import COMMANDS, command, in_force
 from vcgym.envs.call.paths.routing import delay_on, send
 from vcgym.envs.call.sender.events import play_sender, set_target, settle_packet
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
-from vcgym.envs.call.sender.state import Tables
+from vcgym.envs.call.sender.state import SenderTables
 from vcgym.envs.call.stages import RUNNING, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
@@ -50,7 +50,7 @@ class Uplink(NamedTuple):
 
     remote: NDArray  # (sessions,) of COMMANDED
     senders: NDArray  # (sessions,) of SENDER
-    tables: Tables
+    tables: SenderTables
     rate: Any
     rate_state: Any
     order: Any

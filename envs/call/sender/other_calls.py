@@ -17,7 +17,7 @@ from vcgym.envs.call.sender.begin import begin_rule, begin_sender
 from vcgym.envs.call.sender.cross_traffic import NoOtherCalls, deliver, run_cross_traffic
 from vcgym.envs.call.sender.events import next_us, take_turn
 from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
-from vcgym.envs.call.sender.state import LOGGED, SENDER, Tables
+from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables
 from vcgym.envs.call.stages import RUNNING
 from vcgym.network.bottleneck.cross_traffic import DEPARTED, NOBODY, Dumbbell, run_flows
 from vcgym.network.bottleneck.other_call import ORDERS, SAME, OtherCall
@@ -50,7 +50,7 @@ class OtherCalls(NamedTuple):
 
     calls: int  # maximum per bottleneck
     senders: NDArray[np.void]  # of SENDER
-    tables: Tables
+    tables: SenderTables
     rate: Any  # RateChoice, or the rule of the first call
     rate_state: Any
     history: NDArray[np.float64]
@@ -81,7 +81,7 @@ def allocate_others(
         return NoOtherCalls()
     rows = sessions * calls
     log = np.zeros((rows, log_packets), LOGGED)
-    tables = Tables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
+    tables = SenderTables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
     rate, orders = (rate_choice(rates), ByName(np.zeros(rows, np.int64))) if same is None else same
     state, history = allocate(rate, rows, 1), np.zeros((rows, 1, 3))
     return OtherCalls(calls, np.zeros(rows, SENDER), tables, for_kernels(rate), state, history, for_kernels(orders))

@@ -99,7 +99,7 @@ LOGGED = np.dtype(
 )  # fmt: skip
 
 
-class Tables(NamedTuple):
+class SenderTables(NamedTuple):
     """Bottlenecks, and arrays whose size depends on the batch; first axis: session."""
 
     dumbbell: Dumbbell

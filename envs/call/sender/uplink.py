@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import CENTRAL, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.features.layout import Part
+from vcgym.envs.call.features.layout import ObservationPart
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS
 from vcgym.envs.call.features.sender.remote import observe_remote, remote_features
 from vcgym.envs.call.features.sender.remote_records import show_remote_feedback
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.paths.feed import clear_commands
-from vcgym.envs.call.sender.batch import PACING, PlayedFlow, SendingBatch
+from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
+from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.onto_paths import COMMANDED, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
@@ -111,7 +112,7 @@ class UplinkBatch:
             np.zeros((sessions, SLOTS), np.int64),
             np.zeros((sessions, STATUSES, RATE_WIDTH), np.float32),
         )
-        self.part: Part | None = Part("sender", remote_features(self._sets_rate, self._orders > 0))
+        self.part: ObservationPart | None = ObservationPart("sender", remote_features(self._sets_rate, self._orders > 0))
         self.arguments = (world.name, data_hash(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
         self._kinds = [""] * sessions

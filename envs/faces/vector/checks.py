@@ -1,41 +1,13 @@
-"""Validation of arguments, seeds, masks and actions before any state changes."""
+"""Validation of seeds, masks and actions before any state changes."""
 
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-
-def require_whole(**counts: tuple[Any, int, int]) -> None:
-    """Check that each named value is an integer within [minimum, maximum].
-
-    Raises:
-        ValueError: one is not; the message names argument, value and range.
-    """
-    for name, (value, low, high) in counts.items():
-        if not _is_whole(value) or not low <= value <= high:
-            raise ValueError(f"{name} = {value!r}: allowed are integers from {low} to {high}")
-
-
-def is_number(value: Any) -> bool:
-    """Return True for an integer or a float, including NumPy's, but not for a bool."""
-    return isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
-
-
-def _is_whole(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def require_number(name: str, value: Any, low: float, high: float) -> None:
-    """Check that a value is a number within [low, high].
-
-    Raises:
-        ValueError: one is not; the message names argument, value and range.
-    """
-    if not is_number(value) or not low <= value <= high:
-        raise ValueError(f"{name} = {value!r}: allowed are numbers from {low:g} to {high:g}")
+from vcgym.network.kernels.ranges import is_whole
 
 
 def checked_autoreset(mode: AutoresetMode | str) -> AutoresetMode:
@@ -56,11 +28,11 @@ def checked_seeds(seed: int | list[int | None] | None, sessions: int) -> list[in
     Raises:
         ValueError: the number of seeds is wrong, or a seed is not an integer that fits in 64 bits.
     """
-    seeds = seed if isinstance(seed, list) else [int(seed) + i if _is_whole(seed) else seed for i in range(sessions)]
+    seeds = seed if isinstance(seed, list) else [int(seed) + i if is_whole(seed) else seed for i in range(sessions)]
     if len(seeds) != sessions:
         raise ValueError(f"seed has length {len(seeds)}: allowed is {sessions}, one per session")
     for given in seeds:
-        if given is not None and not (_is_whole(given) and 0 <= given < 1 << 64):
+        if given is not None and not (is_whole(given) and 0 <= given < 1 << 64):
             raise ValueError(f"seed = {given!r}: allowed are integers from 0 to 2**64 - 1")
     return seeds
 

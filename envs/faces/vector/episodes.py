@@ -18,10 +18,10 @@ from vcgym.envs.call.batch import Together
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
-from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds, require_whole
+from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds
 from vcgym.envs.faces.vector.snapshot import UnderWay, restore, snapshot
 from vcgym.network.kernels import rng
-from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.traces.refusal import shown
 
 OBSERVATIONS = ("features", "dict", "records")

@@ -21,13 +21,13 @@ from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.faces.render import draw_paths
 from vcgym.envs.faces.vector.actions import FORMS, RELATIVE, action_space, decode, options_of
-from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.observer import Observer
-from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, WorldSettings, grouped
-from vcgym.network.kernels.ranges import one_of
+from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, grouped
+from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import WorldSettings
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
 
@@ -49,7 +49,8 @@ class PathsVectorEnv(EpisodeVectorEnv):
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
-        arguments: fields of the settings of `vcgym.envs.faces.vector.settings`.
+        split: train or validation; test is reserved for the leaderboard.
+        arguments: fields of `WorldSettings`, and of the settings of `vcgym.envs.faces.vector.settings`.
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
@@ -66,6 +67,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
+        split: str = "train",
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, RECORDS_SHOWN // 2))
@@ -74,24 +76,21 @@ class PathsVectorEnv(EpisodeVectorEnv):
         if at_arrivals and interval > 1 and agent.observation == "records":
             raise ValueError(f"interval = {interval} with observation 'records': allowed is 1, which shows every arrival")
         self.holds = interval if at_arrivals else 1
-        world = settings.make()
-        self.interval, self.at_arrivals, self.split, self.action_form = interval, at_arrivals, settings.split, agent.action
+        world = settings.scenario if isinstance(settings.scenario, Scenario) else Scenario(**vars(settings))
+        world.pairs(split)  # rejects an unknown split
+        self.interval, self.at_arrivals, self.split, self.agent = interval, at_arrivals, split, agent
         self.uplink = self._make_uplink(num_envs, world)
-        location = at.location, at.feedback_loss, at.probe_rate
         self.setters = {**setters, Control.PLAYOUT: in_headroom(setters[Control.PLAYOUT])} if agent.action in RELATIVE else setters
         by_control = {str(control): setter for control, setter in self.setters.items()}
         self.batch = CallBatch(
-            world, num_envs, location=at.location, feedback_loss=at.feedback_loss, probe_rate=at.probe_rate, log=agent.log,
-            threads=agent.threads, uplink=self.uplink, interval=interval, **by_control,
+            world, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval, **by_control,
         )  # fmt: skip
         self.observer = Observer(self.batch, agent, at_arrivals)
         self.slots = self.observer.slots
         chosen = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
-        # Includes the data.
         decisive = (
-            *self.setters.values(), world.name, world.mode, settings.split, world.packets, chosen, agent.observation, agent.action,
-            *location, settings.burst, float(settings.tau_ms), agent.log, world.layout.card, fingerprint(self.observer.added), interval,
-            *self.uplink.arguments,
+            *self.setters.values(), *world.identity, split, chosen, agent.observation, agent.action, *vars(at).values(), agent.log,
+            fingerprint(self.observer.added), interval, *self.uplink.arguments,
         )  # fmt: skip
         self._acted = options_of((*controls, *self.uplink.controls), world.paths)
         self.controls = tuple(self._acted)
@@ -108,7 +107,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     @property
     def chosen_from(self) -> str | None:
         """Return the part of an observation whose items are the agent's choices; None if the path is no choice of its own."""
-        is_joint = self.action_form == "relative_continuous" or (self.action_form == "relative_discrete" and len(self.controls) > 1)
+        is_joint = self.agent.action == "relative_continuous" or (self.agent.action == "relative_discrete" and len(self.controls) > 1)
         return None if is_joint or Control.PATH not in self.controls else "paths" if self.slots is None else "slots"
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
@@ -125,9 +124,9 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         order = None if self.slots is None else self.slots.order
-        decided = decode(self.action_form, self._acted, actions, order)
+        decided = decode(self.agent.action, self._acted, actions, order)
         self.batch.answer(decided)
-        self.uplink.answer(decided, self.action_form != "exact")
+        self.uplink.answer(decided, self.agent.action != "exact")
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         self.observer.write(rows, shown)

@@ -13,11 +13,10 @@ from vcgym.envs.call.paths.state import CALL
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.faces.render import draw_sender
-from vcgym.envs.faces.vector.checks import require_whole
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import BottleneckSettings, SenderAgentSettings, grouped
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
-from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.bottleneck.recipe import data_hash, rates_of
 

@@ -6,56 +6,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from vcgym.envs.faces.vector.actions import RELATIVE
-from vcgym.envs.faces.vector.checks import is_number, require_number, require_whole
 from vcgym.envs.faces.vector.episodes import OBSERVATIONS
 from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.ranges import is_number, one_of, require_number, require_whole
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
-from vcgym.network.scenarios.scenario import TAU_MS, RecipeMaker, Scenario
-
-
-@dataclass(frozen=True)
-class WorldSettings:
-    """Worlds of calls over paths.
-
-    Attributes:
-        scenario: name, see `vcgym.network.scenarios.scenario`; any subclass of `Recipe`; or a `Scenario`, which keeps its settings.
-        mode: generation of delays from statistics: correlated, paper or replay.
-        split: train or validation; test is reserved for the leaderboard.
-        packets: length of a call, 1 to 1,000,000.
-        data: folder of measured data; None: the environment variable VCGYM_DATA.
-        burst: mode paper only: the measured burst to which draws are fitted, worst or median.
-        tau_ms: mode correlated only: correlation time of queueing, 0 to 60,000.
-        traces: scenario replay only: a folder or files of traces.
-        offsets: scenario replay only: own or common, see `vcgym.network.scenarios.scenario.Scenario`.
-        direct: scenario replay only: name of the path of `Direct`.
-    """
-
-    scenario: str | RecipeMaker | Scenario = "wonderproxy"
-    mode: str = "correlated"
-    split: str = "train"
-    packets: int = 6000
-    data: str | None = None
-    burst: str = "worst"
-    tau_ms: float = TAU_MS
-    traces: str | Sequence[str] | None = None
-    offsets: str = "own"
-    direct: str | None = None
-
-    def make(self) -> Scenario:
-        """Return the scenario.
-
-        Raises:
-            ValueError: a value that is not allowed, or an unknown split.
-            DataError: data is missing or broken.
-        """
-        require_whole(packets=(self.packets, 1, 1_000_000))
-        made = self.scenario
-        if not isinstance(made, Scenario):
-            made = Scenario(made, self.mode, self.packets, self.data, self.burst, self.tau_ms, self.traces, self.offsets, self.direct)
-        made.pairs(self.split)  # rejects an unknown split
-        return made
 
 
 @dataclass(frozen=True)

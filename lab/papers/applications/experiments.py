@@ -53,7 +53,7 @@ TRAFFIC: dict[str, tuple[Tcp, ...]] = {
 COMPETITORS = (*APPLICATIONS, *TRAFFIC)
 
 
-class Cell(NamedTuple):
+class ExperimentCell(NamedTuple):
     """Experiment with one application at one level.
 
     Attributes:
@@ -77,7 +77,7 @@ class Cell(NamedTuple):
     queue_ms: float = QUEUES_MS[0]
 
 
-def link_of(cell: Cell) -> SharedLink:
+def link_of(cell: ExperimentCell) -> SharedLink:
     """Return the world of an experiment, without a seed."""
     _, rates_kbps = rule_of(cell)
     way_ms, seconds = _way_ms(cell), SECONDS[cell.setup]
@@ -90,7 +90,7 @@ def link_of(cell: Cell) -> SharedLink:
     return link
 
 
-def _flows(cell: Cell) -> tuple[Tcp | OtherCall, ...]:
+def _flows(cell: ExperimentCell) -> tuple[Tcp | OtherCall, ...]:
     if cell.against not in APPLICATIONS:
         return TRAFFIC[cell.against] if cell.against else ()
     _, rates_kbps = rule_of(beside_of(cell))
@@ -102,22 +102,22 @@ def _flows(cell: Cell) -> tuple[Tcp | OtherCall, ...]:
     return (call,)
 
 
-def beside_of(cell: Cell) -> Cell:
+def beside_of(cell: ExperimentCell) -> ExperimentCell:
     """Return the same experiment with the competitor, if it is an application, as the first application."""
     return cell._replace(application=cell.against) if cell.against in APPLICATIONS else cell
 
 
-def rule_of(cell: Cell) -> tuple[Application, tuple[float, float, float]]:
+def rule_of(cell: ExperimentCell) -> tuple[Application, tuple[float, float, float]]:
     """Return the rule of the traffic over the bottleneck, and its start, minimum and maximum rate in kbit/s."""
     profile = load_profile(cell.application)
     return profile.up(cell.viewing, cell.parties) if cell.way == "up" else profile.down()
 
 
-def _way_ms(cell: Cell) -> float:
+def _way_ms(cell: ExperimentCell) -> float:
     return _WAY_MS if load_profile(cell.application).relay is not None else 2.0 * _WAY_MS
 
 
-def _capacity(cell: Cell) -> CapacityTrace:
+def _capacity(cell: ExperimentCell) -> CapacityTrace:
     if cell.setup != "disrupted":
         return constant(cell.mbps * 1e6)
     course = [(0.0, UNSHAPED_MBPS), (DROP_S[0], cell.mbps), (DROP_S[1], UNSHAPED_MBPS)]

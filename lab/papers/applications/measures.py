@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.papers.applications.calls import Played
-from lab.papers.applications.experiments import COMPETES_S, COUNTED_S, DROP_S, Cell
+from lab.papers.applications.calls import PlayedCells
+from lab.papers.applications.experiments import COMPETES_S, COUNTED_S, DROP_S, ExperimentCell
 from lab.papers.applications.statements import ApplicationStatement, Term
 from lab.papers.verdicts import NOTHING
 from vcgym.leaderboard.statistics import Estimate
@@ -28,24 +28,24 @@ _BACK, _ABOVE = 0.95, 1.1
 _SETTLED_S = 30
 
 
-def measure(metric: str, cell: Cell, played: Played) -> NDArray[np.float64]:
+def measure(metric: str, cell: ExperimentCell, played: PlayedCells) -> NDArray[np.float64]:
     """Return a metric (repeats,) of each repeat."""
     return _METRICS[metric](cell, played)
 
 
-def measured(statement: ApplicationStatement, played: Mapping[Cell, Played], queue_ms: float) -> Estimate:
+def measured(statement: ApplicationStatement, played: Mapping[ExperimentCell, PlayedCells], queue_ms: float) -> Estimate:
     """Return our value: the weighted sum of the terms per repeat."""
     if not statement.terms:
         return NOTHING
     return interval([np.sum([term.weight * _values(term, played, queue_ms) for term in statement.terms], axis=0)])
 
 
-def _values(term: Term, played: Mapping[Cell, Played], queue_ms: float) -> np.ndarray:
+def _values(term: Term, played: Mapping[ExperimentCell, PlayedCells], queue_ms: float) -> np.ndarray:
     of_levels = [measure(term.metric, cell, played[cell]) for cell in term.cells(queue_ms)]
     return np.asarray(getattr(np, term.over)(of_levels, axis=0))
 
 
-def _counted(cell: Cell, mbps: NDArray[np.float64]) -> NDArray[np.float64]:
+def _counted(cell: ExperimentCell, mbps: NDArray[np.float64]) -> NDArray[np.float64]:
     from_s, to_s = COUNTED_S[cell.setup]
     return np.asarray(mbps[:, from_s:to_s].mean(axis=1))
 
@@ -55,7 +55,7 @@ def _settled(mbps: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(mbps[:, to_s - _SETTLED_S : to_s].mean(axis=1))
 
 
-def _after_drop(cell: Cell, played: Played) -> NDArray[np.float64]:
+def _after_drop(cell: ExperimentCell, played: PlayedCells) -> NDArray[np.float64]:
     """Return (repeats, seconds) the medians of 5 s from the end of the drop on, as multiples of the median before it."""
     from_s, to_s = COUNTED_S[cell.setup]
     before = np.median(played.mbps[:, from_s:to_s], axis=1)
@@ -63,17 +63,17 @@ def _after_drop(cell: Cell, played: Played) -> NDArray[np.float64]:
     return np.asarray(np.median(windows, axis=2) / before[:, None])
 
 
-def _recovery_s(cell: Cell, played: Played) -> NDArray[np.float64]:
+def _recovery_s(cell: ExperimentCell, played: PlayedCells) -> NDArray[np.float64]:
     back = _after_drop(cell, played) >= _BACK
     return np.where(back.any(axis=1), back.argmax(axis=1), back.shape[1]).astype(np.float64)
 
 
-def _stable_s(cell: Cell, played: Played) -> NDArray[np.float64]:
+def _stable_s(cell: ExperimentCell, played: PlayedCells) -> NDArray[np.float64]:
     above = _after_drop(cell, played) > _ABOVE
     return np.where(above.any(axis=1), above.shape[1] - above[:, ::-1].argmax(axis=1), 0).astype(np.float64)
 
 
-_METRICS: dict[str, Callable[[Cell, Played], NDArray[np.float64]]] = {
+_METRICS: dict[str, Callable[[ExperimentCell, PlayedCells], NDArray[np.float64]]] = {
     "mbps": lambda cell, played: _counted(cell, played.mbps),
     "other_mbps": lambda cell, played: _counted(cell, played.other_mbps),
     "smaller_mbps": lambda cell, played: np.minimum(_settled(played.mbps), _settled(played.other_mbps)),

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lab.papers.applications.calls import Played, play_cell
-from lab.papers.applications.experiments import QUEUES_MS, Cell
+from lab.papers.applications.calls import PlayedCells, play_cell
+from lab.papers.applications.experiments import QUEUES_MS, ExperimentCell
 from lab.papers.applications.measures import measured
 from lab.papers.applications.statements import ApplicationStatement, load_arithmetic, load_statements
 from lab.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
@@ -31,7 +31,7 @@ OTHER_QUEUES_MS = (50.0, 75.0, 200.0, 500.0, 1000.0)
 OTHER_LEVELS_MBPS = (2.0, 1.0, 5.0)
 
 
-class Change(NamedTuple):
+class ChangedSetting(NamedTuple):
     """Changed setting: its kind, its name, and the statement and queue with it."""
 
     cause: Cause
@@ -40,17 +40,17 @@ class Change(NamedTuple):
     queue_ms: float
 
 
-def changes(statement: ApplicationStatement) -> Iterator[Change]:
+def changes(statement: ApplicationStatement) -> Iterator[ChangedSetting]:
     """Yield the changes to try for a statement."""
     for queue_ms in OTHER_QUEUES_MS:
-        yield Change(WORLD, f"a queue of {queue_ms:g} ms", statement, queue_ms)
+        yield ChangedSetting(WORLD, f"a queue of {queue_ms:g} ms", statement, queue_ms)
     levels = statement.terms[0].levels_mbps
     if len(levels) > 1:
         for mbps in levels:
-            yield Change(READING, f"only at {mbps:g} Mbit/s", _at(statement, mbps), QUEUES_MS[0])
+            yield ChangedSetting(READING, f"only at {mbps:g} Mbit/s", _at(statement, mbps), QUEUES_MS[0])
     elif statement.terms[0].setup == "competing" and statement.rule != "within":
         for mbps in OTHER_LEVELS_MBPS:
-            yield Change(WORLD, f"a link of {mbps:g} Mbit/s", _at(statement, mbps), QUEUES_MS[0])
+            yield ChangedSetting(WORLD, f"a link of {mbps:g} Mbit/s", _at(statement, mbps), QUEUES_MS[0])
 
 
 def _at(statement: ApplicationStatement, mbps: float) -> ApplicationStatement:
@@ -58,14 +58,14 @@ def _at(statement: ApplicationStatement, mbps: float) -> ApplicationStatement:
     return statement.model_copy(update={"terms": terms})
 
 
-def experiments(statements: Iterable[ApplicationStatement], played: dict[Cell, Played]) -> Iterator[Experiment]:
+def experiments(statements: Iterable[ApplicationStatement], played: dict[ExperimentCell, PlayedCells]) -> Iterator[Experiment]:
     """Yield an experiment per statement; `played` gets the calls that had to be played."""
     for statement in statements:
         tried = ((change.cause, change.name, _measured(change, played)) for change in changes(statement))
         yield first_that_holds(statement, statement.unit, tried)
 
 
-def _measured(change: Change, played: dict[Cell, Played]) -> Estimate:
+def _measured(change: ChangedSetting, played: dict[ExperimentCell, PlayedCells]) -> Estimate:
     for cell in {cell for term in change.statement.terms for cell in term.cells(change.queue_ms)} - played.keys():
         played[cell] = play_cell(cell)
     return measured(change.statement, played, change.queue_ms)
@@ -74,7 +74,7 @@ def _measured(change: Change, played: dict[Cell, Played]) -> Estimate:
 CALIBRATED = "calibrated"
 
 
-def cells_of(statements: Iterable[ApplicationStatement]) -> list[Cell]:
+def cells_of(statements: Iterable[ApplicationStatement]) -> list[ExperimentCell]:
     """Return the experiments of the statements, without duplicates."""
     return list(dict.fromkeys(cell for one in statements for term in one.terms for queue_ms in QUEUES_MS for cell in term.cells(queue_ms)))
 
@@ -101,7 +101,7 @@ def steps() -> int:
     return len(cells_of(load_statements())) + 1
 
 
-def verdict(statement: ApplicationStatement, played: Mapping[Cell, Played], queue_ms: float) -> dict[str, Any]:
+def verdict(statement: ApplicationStatement, played: Mapping[ExperimentCell, PlayedCells], queue_ms: float) -> dict[str, Any]:
     """Return the row of a statement for one size of the shaper's queue."""
     ours = measured(statement, played, queue_ms)
     word, reason = judge(statement, ours)

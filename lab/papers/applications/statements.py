@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from lab.papers.applications.experiments import COMPETITORS, Cell, Setup, Way
+from lab.papers.applications.experiments import COMPETITORS, ExperimentCell, Setup, Way
 from lab.papers.arithmetic import Arithmetic
 from lab.papers.register import Register, load_document
-from lab.papers.statements import Record, Statement
+from lab.papers.statements import Statement, StatementRecord
 from vcgym.baselines.rate.profile import Viewing, load_profile
 
 FILE = "published_applications.json"
@@ -20,7 +20,7 @@ Metric = Literal[
 ]  # fmt: skip
 
 
-class Term(Record):
+class Term(StatementRecord):
     """Weighted metric of an application over levels of a set-up.
 
     Attributes:
@@ -54,10 +54,10 @@ class Term(Record):
         load_profile(self.application).nominal_kbps(self.viewing, self.parties)
         return self
 
-    def cells(self, queue_ms: float) -> Iterator[Cell]:
+    def cells(self, queue_ms: float) -> Iterator[ExperimentCell]:
         """Yield the experiments of the term."""
         for mbps in self.levels_mbps:
-            yield Cell(self.setup, self.way, self.application, mbps, self.against, self.viewing, self.parties, queue_ms)
+            yield ExperimentCell(self.setup, self.way, self.application, mbps, self.against, self.viewing, self.parties, queue_ms)
 
 
 class ApplicationStatement(Statement):

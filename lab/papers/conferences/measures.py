@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.papers.conferences.statements import SESSIONS, Rate
+from lab.papers.conferences.statements import SESSIONS, SessionRate
 from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
 from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
-from vcgym.baselines.conference.play import Played, play
+from vcgym.baselines.conference.play import PlayedConference, play
 from vcgym.baselines.conference.published import mutualcast, simulcast
-from vcgym.network.overlay.network import PLANS, Network, start_network
+from vcgym.network.overlay.network import PLANS, OverlayNetwork, start_network
 from vcgym.network.overlay.topologies import BOTTLENECK_KBPS, dumbbell
 from vcgym.network.overlay.world import ConferenceWorld, dumbbell_timeline, network_of
 
@@ -46,7 +46,7 @@ class FixedPoint(NamedTuple):
     crossings: NDArray[np.float64]
 
 
-def play_timeline(seed: int) -> Played:
+def play_timeline(seed: int) -> PlayedConference:
     """Play Celerity on the timeline of the dumbbell."""
     return play(dumbbell_timeline(seed), Celerity(), _ARRIVALS)
 
@@ -66,12 +66,12 @@ def play_fixed_point(capacity_kbps: float, seed: int) -> FixedPoint:
     return FixedPoint(1000.0 * np.mean(queueing_s, axis=0), np.mean(crossings, axis=0))
 
 
-def _crossings(net: Network, m: int) -> float:
+def _crossings(net: OverlayNetwork, m: int) -> float:
     slot, trees = int(net.sessions["plan"][m]) % PLANS, int(net.sessions["trees"][m])
     return float(np.isin(net.trees[m, slot, :trees][:, _RIGHT], _LEFT).sum(axis=1) @ net.weights[m, slot, :trees])
 
 
-def planned_kbps(measure: Rate) -> float:
+def planned_kbps(measure: SessionRate) -> float:
     """Return the rate of a session in the allocation that a system computes at `from_s`."""
     network = dumbbell_timeline().overlay_at(measure.from_s)
     if measure.system.startswith("optimum"):
@@ -81,7 +81,7 @@ def planned_kbps(measure: Rate) -> float:
     return float(found.session_kbps()[SESSIONS.index(measure.session)])
 
 
-def of_course(what: str, played: Played) -> float:
+def of_course(what: str, played: PlayedConference) -> float:
     """Return one of the numbers above; lost and overhead as shares."""
     if what == "settled_s":
         return settled_s(played, WINDOW_S)
@@ -95,7 +95,7 @@ def of_course(what: str, played: Played) -> float:
     return float(delay_ms.mean() if what == "mean_delay_ms" else np.percentile(delay_ms, 99.0))
 
 
-def settled_s(played: Played, window_s: int) -> float:
+def settled_s(played: PlayedConference, window_s: int) -> float:
     """Return the first second from which all means over a window have all four sessions at 95 % of the optimum."""
     means = [played.session_kbps(at_s, at_s + window_s).min() for at_s in range(_PLAIN_S - window_s + 1)]
     below = np.flatnonzero(np.array(means) < _SHARE * _EACH_KBPS)

@@ -33,12 +33,12 @@ from lab.papers.conferences.measures import (
 from lab.papers.conferences.statements import (
     SESSIONS,
     ConferenceStatement,
-    Constant,
-    Course,
+    CourseFigure,
     Crossings,
     Exact,
-    Link,
-    Rate,
+    MeasuredQueueing,
+    PrintedConstant,
+    SessionRate,
     load_arithmetic,
     load_statements,
 )
@@ -48,7 +48,7 @@ from lab.papers.verdicts import INPUT, NOTHING, VERDICTS, estimate_text, verdict
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.conference.celerity import REPORT_S, UPDATE_S, Celerity
 from vcgym.baselines.conference.optimum.oracle_lp import packed_rate
-from vcgym.baselines.conference.play import Played
+from vcgym.baselines.conference.play import PlayedConference
 from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
 from vcgym.baselines.conference.session_rate import min_cut, session_rate
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
@@ -122,13 +122,13 @@ _CONSTANTS = {
 class Runs(NamedTuple):
     """Celerity played with each seed: on the timeline, and to its fixed point by capacity from E to F."""
 
-    timelines: list[Played]
+    timelines: list[PlayedConference]
     fixed_points: Mapping[float, list[FixedPoint]]
 
 
 def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
     """Play, judge every statement, write conference_verdicts.parquet and conference_reproduction.md, and return the verdicts."""
-    timelines: list[Played] = []
+    timelines: list[PlayedConference] = []
     fixed_points: dict[float, list[FixedPoint]] = {capacity: [] for capacity in CAPACITIES_KBPS}
     for seed in range(SEEDS):
         on_progress(seed, f"seed {seed}")
@@ -149,27 +149,27 @@ def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
 
 def verdict(statement: ConferenceStatement, runs: Runs) -> dict[str, Any]:
     """Return the row of a statement."""
-    is_input = isinstance(statement.measure, Constant)
+    is_input = isinstance(statement.measure, PrintedConstant)
     return verdict_row(statement, _MODE, measured(statement, runs), statement.unit, is_input=is_input)
 
 
 def measured(statement: ConferenceStatement, runs: Runs) -> Estimate:
     """Return our value: exact if it is computed, else the mean over seeds."""
     match statement.measure:
-        case Rate(system="celerity", from_s=from_s, to_s=to_s, session=session):
+        case SessionRate(system="celerity", from_s=from_s, to_s=to_s, session=session):
             return interval([[run.session_kbps(from_s, to_s)[SESSIONS.index(session)] for run in runs.timelines]])
-        case Rate() as planned:
+        case SessionRate() as planned:
             return _exact(planned_kbps(planned))
-        case Course(what=what):
+        case CourseFigure(what=what):
             return interval([[of_course(what, run) for run in runs.timelines]])
-        case Link(tail=tail, head=head, capacity_kbps=capacity):
+        case MeasuredQueueing(tail=tail, head=head, capacity_kbps=capacity):
             ends = SESSIONS.index(tail), SESSIONS.index(head)
             return interval([[found.queueing_ms[ends] for found in runs.fixed_points[capacity]]])
         case Crossings(session=session):
             return interval([[found.crossings[SESSIONS.index(session)] for found in runs.fixed_points[CAPACITIES_KBPS[0]]]])
         case Exact(what=what):
             return _exact(FORMULAS[what]())
-        case Constant(name=name):
+        case PrintedConstant(name=name):
             return _exact(_CONSTANTS[name])
     return NOTHING
 

@@ -6,13 +6,13 @@ from pydantic import Field
 
 from lab.papers.arithmetic import Arithmetic
 from lab.papers.register import Register, load_document
-from lab.papers.statements import Record, Statement
+from lab.papers.statements import NotComparable, Statement, StatementRecord
 
 FILE = "published_conferences.json"
 SESSIONS = "ABCD"
 
 
-class Rate(Record):
+class SessionRate(StatementRecord):
     """Rate of a session of the dumbbell in kbit/s: of an allocation computed for second `from_s`, or of Celerity between two seconds."""
 
     of: Literal["rate"]
@@ -22,14 +22,14 @@ class Rate(Record):
     to_s: Annotated[int, Field(ge=0, le=1000)]
 
 
-class Course(Record):
+class CourseFigure(StatementRecord):
     """Number about the whole timeline of Celerity on the dumbbell; see `lab.papers.conferences.measures`."""
 
     of: Literal["course"]
     what: Literal["settled_s", "mean_delay_ms", "p99_delay_ms", "lost", "overhead"]
 
 
-class Link(Record):
+class MeasuredQueueing(StatementRecord):
     """Mean queueing in ms that Celerity measures with delta near 0, from `tail` to `head`, with `capacity_kbps` from E to F."""
 
     of: Literal["link"]
@@ -38,31 +38,25 @@ class Link(Record):
     capacity_kbps: Annotated[float, Field(ge=100.0, le=1000.0)]
 
 
-class Crossings(Record):
+class Crossings(StatementRecord):
     """Copies of a packet of a session that pass from E to F on Celerity's trees, mean over trees and time."""
 
     of: Literal["crossings"]
     session: Literal["A", "B"]
 
 
-class Exact(Record):
+class Exact(StatementRecord):
     """Number about the formulas; see `lab.papers.conferences.reproduce`."""
 
     of: Literal["exact"]
     what: Literal["ring_bound", "ring_trees", "concavity", "subgradient", "delay_bound"]
 
 
-class Constant(Record):
+class PrintedConstant(StatementRecord):
     """Constant of ours that the paper prints; reproduced by construction."""
 
     of: Literal["constant"]
     name: Literal["header_bytes", "update_s", "report_s", "quick_s", "bound_ms", "update_kbps", "report_kbps"]
-
-
-class Nothing(Record):
-    """Statement that cannot be compared with our results."""
-
-    of: Literal["nothing"]
 
 
 class ConferenceStatement(Statement):
@@ -73,7 +67,9 @@ class ConferenceStatement(Statement):
         unit: unit of our value; % is shown times 100.
     """
 
-    measure: Annotated[Rate | Course | Link | Crossings | Exact | Constant | Nothing, Field(discriminator="of")]
+    measure: Annotated[
+        SessionRate | CourseFigure | MeasuredQueueing | Crossings | Exact | PrintedConstant | NotComparable, Field(discriminator="of")
+    ]
     unit: Literal["%", "kbit/s", "ms", "s", "bytes", ""] = ""
 
 

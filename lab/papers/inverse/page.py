@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.papers.inverse.assumptions import DECLARED
-from lab.papers.inverse.results import AblationRow, AuthorsLog, Best, Changes, Inverse, Value
+from lab.papers.inverse.results import AblationRow, AuthorsLog, BestAssumptions, Changes, Inverse, ValueWithInterval
 from lab.papers.inverse.trial import judged_statements
 from lab.papers.reproduce.verdicts import unit_of
 from lab.papers.vcroute.statements import VCRouteStatement
@@ -51,7 +51,7 @@ def _best_table(found: Inverse) -> str:
     return markdown_table(headings, lines, headings[:2])
 
 
-def _ends_table(ends: Sequence[Best]) -> str:
+def _ends_table(ends: Sequence[BestAssumptions]) -> str:
     lines = [
         [f"`{name}`", *(f"{best.changes[name]} ({best.without[name]})" if name in best.changes else "" for best in ends)]
         for name in DECLARED if any(name in best.changes for best in ends)
@@ -79,11 +79,11 @@ def _log_table(log: AuthorsLog | None) -> str:
     return markdown_table(headings, [own, *ours], headings[:1])
 
 
-def _name(best: Best) -> str:
+def _name(best: BestAssumptions) -> str:
     return best.source if best.seed is None else f"the whole paper, seed {best.seed}"
 
 
-def _statements(found: Inverse, joint: Best) -> str:
+def _statements(found: Inverse, joint: BestAssumptions) -> str:
     headings = ("statement", "source", "published", "defaults", "best joint assumptions", "fewest changes", "cause", "broken")
     ablated = {row.statement: row for row in found.ablation}
     held, by_id = set(joint.held), {one.id: one for one in judged_statements()}
@@ -91,7 +91,7 @@ def _statements(found: Inverse, joint: Best) -> str:
     return markdown_table(headings, lines, headings[:-1])
 
 
-def _line(statement: VCRouteStatement, row: AblationRow | None, joint: Value, held: bool) -> list[str]:
+def _line(statement: VCRouteStatement, row: AblationRow | None, joint: ValueWithInterval, held: bool) -> list[str]:
     best = value_text(statement, joint)
     cells = [statement.text, statement.source, statement.published, "**holds**", "", "", ""] if row is None else _failed(statement, row)
     return [*cells[:4], f"**holds** {best}" if held else best, *cells[4:]]
@@ -109,7 +109,7 @@ def _late_table(found: Inverse) -> str:
     return markdown_table(headings, [_failed(by_id[row.statement], row) for row in found.late], headings[:-1])
 
 
-def value_text(statement: VCRouteStatement, value: Value) -> str:
+def value_text(statement: VCRouteStatement, value: ValueWithInterval) -> str:
     """Return a value of a statement with its interval and unit as text."""
     ends: Mapping[str, Any] = {name: math.nan if end is None else end for name, end in value.model_dump().items()}
     return shown({**ends, "unit": unit_of(statement.measure)})

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from lab.papers.register import load_document
-from lab.papers.statements import Record
+from lab.papers.statements import StatementRecord
 from vcgym.network.traces.cards import Carded
 
 FILE = "inverse_vcroute.json"
@@ -13,7 +13,7 @@ Changes = dict[str, bool | int | float | str]
 """Fields of `lab.papers.inverse.assumptions.Assumptions` that differ from their defaults."""
 
 
-class Value(Record):
+class ValueWithInterval(StatementRecord):
     """A value with the ends of its 95 % interval, in the unit of `lab.papers.verdicts`; None where there is none."""
 
     ours: float | None
@@ -21,7 +21,7 @@ class Value(Record):
     high: float | None
 
 
-class Budget(Record):
+class Budget(StatementRecord):
     """Effort of the search.
 
     Attributes:
@@ -47,7 +47,7 @@ class Budget(Record):
     full: tuple[int, int, int]
 
 
-class Best(Record):
+class BestAssumptions(StatementRecord):
     """Assumptions under which most statements of one source, or of the whole paper, hold together.
 
     Attributes:
@@ -67,7 +67,7 @@ class Best(Record):
     without: dict[str, int]
 
 
-class AblationRow(Record):
+class AblationRow(StatementRecord):
     """Cause of one statement that does not hold under the base, the defaults or those with late packets teaching.
 
     Attributes:
@@ -84,14 +84,14 @@ class AblationRow(Record):
     statement: str
     changes: Changes
     cause: Literal["world", "accounting", "reading", "mixed", "out of reach"]
-    before: Value
-    after: Value
+    before: ValueWithInterval
+    after: ValueWithInterval
     singles: int
     gained: tuple[str, ...]
     broken: tuple[str, ...]
 
 
-class LogFit(Record):
+class LogFit(StatementRecord):
     """Packets drawn under assumptions, beside the authors' log (`lab.papers.inverse.authors_log`).
 
     Attributes:
@@ -111,7 +111,7 @@ class LogFit(Record):
     missing: float
 
 
-class AuthorsLog(Record):
+class AuthorsLog(StatementRecord):
     """Figures of the authors' log, and how well assumptions fit it, best first."""
 
     packets: int
@@ -140,8 +140,8 @@ class Inverse(Carded):
     judged: tuple[str, ...]
     held: tuple[str, ...]
     never: tuple[str, ...]
-    best: tuple[Best, ...]
-    values: dict[str, Value]
+    best: tuple[BestAssumptions, ...]
+    values: dict[str, ValueWithInterval]
     ablation: tuple[AblationRow, ...]
     late: tuple[AblationRow, ...]
     authors_log: AuthorsLog | None

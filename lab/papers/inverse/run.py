@@ -12,7 +12,7 @@ from lab.papers.inverse.ablation import Ablation, ablate, differences
 from lab.papers.inverse.assumptions import DECLARED, Assumptions
 from lab.papers.inverse.authors_log import compared
 from lab.papers.inverse.page import document
-from lab.papers.inverse.results import FILE, MIXED, OUT_OF_REACH, AblationRow, Best, Budget, Changes, Inverse, Value
+from lab.papers.inverse.results import FILE, MIXED, OUT_OF_REACH, AblationRow, BestAssumptions, Budget, Changes, Inverse, ValueWithInterval
 from lab.papers.inverse.search import GENERATIONS, Try, climb, evolve, most_held
 from lab.papers.inverse.trial import Size, Trial, judged_statements, tried
 from lab.papers.reproduce.config import ReproduceConfig
@@ -137,10 +137,10 @@ def cause_of(changes: Changes) -> Any:
     return OUT_OF_REACH if not causes else causes.pop() if len(causes) == 1 else MIXED
 
 
-def best_of(source: str, seed: int | None, trial: Trial, of: Sequence[str]) -> Best:
-    """Return what holds of the statements `of` in a trial; see `Best`."""
+def best_of(source: str, seed: int | None, trial: Trial, of: Sequence[str]) -> BestAssumptions:
+    """Return what holds of the statements `of` in a trial; see `BestAssumptions`."""
     held = tuple(name for name in of if name in trial.held)
-    return Best(source=source, seed=seed, changes=trial.assumed.changes, held=held, of=len(of), without={})
+    return BestAssumptions(source=source, seed=seed, changes=trial.assumed.changes, held=held, of=len(of), without={})
 
 
 def never_held(names: Iterable[str], trials: Iterable[Trial]) -> list[str]:
@@ -149,10 +149,10 @@ def never_held(names: Iterable[str], trials: Iterable[Trial]) -> list[str]:
     return [name for name in names if name not in ever]
 
 
-def value_of(trial: Trial, name: str) -> Value:
+def value_of(trial: Trial, name: str) -> ValueWithInterval:
     """Return our value of a statement in a trial, to five digits."""
     row = trial.rows[name]
-    return Value(**{end: None if math.isnan(row[end]) else float(f"{row[end]:.5g}") for end in ("ours", "low", "high")})
+    return ValueWithInterval(**{end: None if math.isnan(row[end]) else float(f"{row[end]:.5g}") for end in ("ours", "low", "high")})
 
 
 def card_of(body: dict[str, Any]) -> dict[str, str]:

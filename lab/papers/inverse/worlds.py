@@ -17,8 +17,9 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.scenarios.paths.linked import Linked
-from vcgym.network.scenarios.recipe import Recipe, Settings
+from vcgym.network.scenarios.recipe import Recipe
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.links import BURSTS
 from vcgym.network.worlds.quantiles import PROBABILITIES, TABLE_POINTS, draw_row, normal_table
 from vcgym.network.worlds.world import (
@@ -56,7 +57,7 @@ class AssumedRecipe(Recipe):
 
     modes = ("paper",)
 
-    def __init__(self, settings: Settings, about: str, assumed: Assumptions) -> None:
+    def __init__(self, settings: WorldSettings, about: str, assumed: Assumptions) -> None:
         self.assumed, self._about, self._packets = assumed, about, settings.packets
         self._plain = plain(about, settings.packets).recipe
         self.strata, self.layout = self._plain.strata, self._plain.layout
@@ -114,7 +115,7 @@ def _mixture(worst_ms: NDArray[np.float64], median_ms: NDArray[np.float64], shar
     return drawn[order][np.minimum(np.searchsorted(below, PROBABILITIES * below[-1]), len(drawn) - 1)]
 
 
-class Rows(NamedTuple):
+class InverseRows(NamedTuple):
     """Parameters and running state; first axis: session, second: link (last_delay_us: path)."""
 
     seed: NDArray[np.uint64]
@@ -204,7 +205,7 @@ class AssumedWorld(World):
         self.path_links, self.history_packets = path_links, assumed.history_packets
         persistence = math.exp(-SLOT_US / 1000.0 / assumed.tau_ms) if assumed.tau_ms > 0.0 else 0.0
         self.fixed = Fixed(persistence, int(assumed.series == "own"), assumed.clock_ppm, assumed.order == "fifo")
-        self.rows = Rows(
+        self.rows = InverseRows(
             np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64), np.zeros((sessions, links, TABLE_POINTS), np.float32),
             np.zeros((sessions, links, len(_GAUSSIANS) if persistence else 0), np.float32), np.zeros((sessions, links)),
             np.zeros((sessions, links), np.float32), np.zeros((sessions, self.paths), np.int32),

@@ -41,7 +41,7 @@ class Paper(NamedTuple):
     grids: tuple[Grid, ...]
 
 
-class Table(NamedTuple):
+class PictureTable(NamedTuple):
     """Grid filled with statements.
 
     Attributes:
@@ -107,7 +107,7 @@ PAPERS = (
 """In the order of their pages."""
 
 
-def tables(paper: Paper, statements: Iterable[Statement]) -> list[Table]:
+def tables(paper: Paper, statements: Iterable[Statement]) -> list[PictureTable]:
     """Return the tables of a paper with its statements."""
     known = list(statements)
     return [found for grid in paper.grids if (found := _filled(grid, known)).rows]
@@ -127,7 +127,7 @@ def of_paper(paper: Paper, names: Sequence[str]) -> set[str]:
     return {name for name in names if re.match(paper.prefix, name)}
 
 
-def _filled(grid: Grid, statements: Iterable[Statement]) -> Table:
+def _filled(grid: Grid, statements: Iterable[Statement]) -> PictureTable:
     cells: dict[tuple[str, str], list[Statement]] = {}
     for one in statements:
         match = re.fullmatch(grid.pattern, one.id)
@@ -137,4 +137,6 @@ def _filled(grid: Grid, statements: Iterable[Statement]) -> Table:
     if set(rows) == set(columns):
         columns = rows
     named = [grid.names.get(column, column) for column in columns]
-    return Table(grid.caption, named, [(grid.names.get(row, row), [cells.get((row, column), []) for column in columns]) for row in rows])
+    return PictureTable(
+        grid.caption, named, [(grid.names.get(row, row), [cells.get((row, column), []) for column in columns]) for row in rows]
+    )

@@ -28,7 +28,7 @@ STATES = {
 """State of a number -> its class on the page, its mark, and its name for the reader."""
 
 
-class Mark(NamedTuple):
+class PrintedMark(NamedTuple):
     """A printed number with its state.
 
     Attributes:
@@ -78,11 +78,11 @@ def _content(paper: Paper, statements: Sequence[Statement], rows: Sequence[Mappi
     }  # fmt: skip
 
 
-def _mark(statement: Statement, rows: Sequence[Mapping[str, Any]]) -> Mark:
+def _mark(statement: Statement, rows: Sequence[Mapping[str, Any]]) -> PrintedMark:
     counted = [row for row in rows if row["accounting"] != ACCOUNTINGS[1]]
     state = _state(counted)
     style, sign, _ = STATES[state]
-    return Mark(statement.text, statement.published, state, style, sign, [_line(row) for row in counted])
+    return PrintedMark(statement.text, statement.published, state, style, sign, [_line(row) for row in counted])
 
 
 def _state(rows: Sequence[Mapping[str, Any]]) -> str:

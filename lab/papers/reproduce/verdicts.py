@@ -55,7 +55,7 @@ def verdict_in(statement: VCRouteStatement, mode: str, material: Material, accou
 
 
 def _counts_delays(measure: Any) -> bool:
-    if isinstance(measure, p.Value | p.Change):
+    if isinstance(measure, p.StatisticFigure | p.Change):
         return "{}" in STATISTICS[measure.statistic].column
     return isinstance(measure, p.Worst | p.BestPair | p.GainGap)
 
@@ -64,13 +64,13 @@ def unit_of(measure: Any) -> str:
     """Return the unit of our displayed value: percent for a share, percentage points for a change of shares."""
     if isinstance(measure, p.Change):
         return "points" if not measure.relative and STATISTICS[measure.statistic].unit == "%" else "%"
-    if isinstance(measure, p.Value):
+    if isinstance(measure, p.StatisticFigure):
         return STATISTICS[measure.statistic].unit
     if isinstance(measure, p.Worst | p.BestPair | p.GainGap):
         return "%"
     if isinstance(measure, p.PublishedPath | p.DirectRange | p.Cost):
         return "ms"
-    if isinstance(measure, p.Link | p.Forecast):
+    if isinstance(measure, p.LinkFigure | p.ForecastFigure):
         return "ms" if measure.what.endswith("_ms") else "%" if measure.what != "r2" else ""
     return ""
 

@@ -24,7 +24,7 @@ from lab.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
 from lab.papers.causes import WORLD, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
 from lab.papers.judge import CANNOT, REPRODUCED
 from lab.papers.picture.page import write_pictures
-from lab.papers.senders.statements import SendingStatement, Term, load_arithmetic, load_statements
+from lab.papers.senders.statements import SenderTerm, SendingStatement, load_arithmetic, load_statements
 from lab.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW
@@ -61,7 +61,7 @@ def measured(statement: SendingStatement, played: Played, label: str) -> Estimat
     return interval([total])
 
 
-def _values(term: Term, played: Played, label: str) -> np.ndarray:
+def _values(term: SenderTerm, played: Played, label: str) -> np.ndarray:
     return np.array([run[term.metric] for run in played[label, term.kind, term.sender]])
 
 

@@ -10,13 +10,13 @@ from pydantic import model_validator
 
 from lab.papers.arithmetic import Arithmetic
 from lab.papers.register import Register, load_document
-from lab.papers.statements import Record, Statement
+from lab.papers.statements import Statement, StatementRecord
 from vcgym.leaderboard.results.sender_columns import RATE
 
 FILE = "published_sending.json"
 
 
-class Term(Record):
+class SenderTerm(StatementRecord):
     """Weighted mean of a metric of a sender on worlds of a kind."""
 
     weight: float = 1.0
@@ -25,7 +25,7 @@ class Term(Record):
     kind: str = ""
 
     @model_validator(mode="after")
-    def _is_known(self) -> "Term":
+    def _is_known(self) -> "SenderTerm":
         if self.metric not in RATE.metric:
             raise ValueError(f"metric is {self.metric!r}; allowed: {', '.join(RATE.metric)}")
         return self
@@ -43,8 +43,8 @@ class SendingStatement(Statement):
     """
 
     setting: Literal["tcp", "loss", "wifi", "none"]
-    terms: tuple[Term, ...] = ()
-    share_of: Term | None = None
+    terms: tuple[SenderTerm, ...] = ()
+    share_of: SenderTerm | None = None
     constant: Literal["", "expiry_ms", "loss_low", "loss_high", "encoder_kbps"] = ""
     unit: Literal["%", "points", "ms", ""] = ""
 

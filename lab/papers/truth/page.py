@@ -15,7 +15,7 @@ from lab.papers.judge import CANNOT, HIGHER, LARGER, REPRODUCED, REVERSED, SMALL
 from lab.papers.truth.ranking import ranking
 from lab.papers.vcroute.measures import Material, MissingError, measured, of_pairs
 from lab.papers.vcroute.outcomes import MIN_WORLDS, STATISTICS, Setting
-from lab.papers.vcroute.statements import REFERENCE, Change, Value, VCRouteStatement, load_claims, scenario_of
+from lab.papers.vcroute.statements import REFERENCE, Change, StatisticFigure, VCRouteStatement, load_claims, scenario_of
 from vcgym.leaderboard.report.table import markdown_table, signed
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
@@ -38,7 +38,7 @@ def page(results: Results, seeds: int, packets: int) -> str:
         looked_at = {setting.about for setting, _ in played}
         statements = [one for one in load_claims() if scenario_of(one) in looked_at]
         claims = [one for one in statements if isinstance(one.measure, Change)]
-        numbers = [one for one in statements if isinstance(one.measure, Value)]
+        numbers = [one for one in statements if isinstance(one.measure, StatisticFigure)]
         if claims:
             sections += [f"## {title}\n", *(_claims(claims, played, accounting) for accounting in ACCOUNTINGS)]
         if numbers:
@@ -87,7 +87,7 @@ def _said(statement: VCRouteStatement) -> str:
 
 def _named(statement: VCRouteStatement) -> str:
     measure = statement.measure
-    assert isinstance(measure, Value)
+    assert isinstance(measure, StatisticFigure)
     return f"{measure.system} {measure.pair}, {measure.statistic.removesuffix('_ms').replace('_', ' ')}"
 
 
@@ -122,7 +122,7 @@ def in_words(statement: VCRouteStatement, change: Estimate) -> tuple[str, str]:
 
 def number_cell(statement: VCRouteStatement, ours: Estimate) -> str:
     """Return a value, in bold if it is in the accepted range; its interval is ignored."""
-    assert isinstance(statement.measure, Value)
+    assert isinstance(statement.measure, StatisticFigure)
     verdict, _ = judge(statement, Estimate(ours.value, ours.value, ours.value))
     if verdict == CANNOT:
         return "n/a"

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
+from lab.papers.statements import NotComparable
 from lab.papers.vcroute import statements as p
 from lab.papers.vcroute.forecasts import FIGURES, sums
 from lab.papers.vcroute.outcomes import STATISTICS
@@ -81,12 +82,12 @@ def measured(measure: object, material: Material, accounting: str) -> Estimate:
 
 
 @measured.register
-def _nothing(measure: p.Nothing, material: Material, accounting: str) -> Estimate:
+def _nothing(measure: NotComparable, material: Material, accounting: str) -> Estimate:
     return Estimate(math.nan, math.nan, math.nan)
 
 
 @measured.register
-def _link(measure: p.Link, material: Material, accounting: str) -> Estimate:
+def _link(measure: p.LinkFigure, material: Material, accounting: str) -> Estimate:
     _require_world(material)
     table = load_links("table1")
     hops = [measure.source, *([measure.via] if measure.via else []), measure.destination]
@@ -134,7 +135,7 @@ def _direct_range(measure: p.DirectRange, material: Material, accounting: str) -
 
 
 @measured.register
-def _value(measure: p.Value, material: Material, accounting: str) -> Estimate:
+def _value(measure: p.StatisticFigure, material: Material, accounting: str) -> Estimate:
     statistic = STATISTICS[measure.statistic]
     rows = _of_system(material, measure.pair, measure.system)
     column = statistic.column.format(accounting)
@@ -180,7 +181,7 @@ def _gain_gap(measure: p.GainGap, material: Material, accounting: str) -> Estima
 
 
 @measured.register
-def _forecast(measure: p.Forecast, material: Material, accounting: str) -> Estimate:
+def _forecast(measure: p.ForecastFigure, material: Material, accounting: str) -> Estimate:
     calls = of_pairs(material.forecasts, measure.pair)
     if measure.what in ("target_low_ms", "target_high_ms"):
         ends = calls[measure.what].to_numpy()

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from lab.papers.arithmetic import Arithmetic
 from lab.papers.register import Register, load_document
-from lab.papers.statements import Record, Statement
+from lab.papers.statements import NotComparable, Statement, StatementRecord
 from lab.papers.vcroute.outcomes import STATISTICS
 from vcgym.network.scenarios.scenario import MODES
 
@@ -24,7 +24,7 @@ REFERENCE = "DRT-BF"
 """The system that every other is set beside: the worst of the five, says the paper."""
 
 
-class Link(Record):
+class LinkFigure(StatementRecord):
     """Round trip (ms) or loss (share) of a link of Table I, or of two by `via`."""
 
     of: Literal["link"]
@@ -34,7 +34,7 @@ class Link(Record):
     what: Literal["rtt_ms", "loss"]
 
 
-class PublishedPath(Record):
+class PublishedPath(StatementRecord):
     """Mean one-way delay (ms) of the direct path of a pair, or of the one over the relay `via`."""
 
     of: Literal["path"]
@@ -43,7 +43,7 @@ class PublishedPath(Record):
     via: str | None = None
 
 
-class PathRatio(Record):
+class PathRatio(StatementRecord):
     """Mean one-way delay of the direct path of `pair` as a share of that of the pair `to`."""
 
     of: Literal["path_ratio"]
@@ -52,7 +52,7 @@ class PathRatio(Record):
     to: str
 
 
-class DirectRange(Record):
+class DirectRange(StatementRecord):
     """Minimum or maximum over all pairs of the mean one-way delay (ms) of the direct path."""
 
     of: Literal["direct_range"]
@@ -61,7 +61,7 @@ class DirectRange(Record):
     pair: str = "*"
 
 
-class Value(Record):
+class StatisticFigure(StatementRecord):
     """Statistic (`lab.papers.vcroute.outcomes.STATISTICS`) of one system over the pairs that match a shell pattern."""
 
     of: Literal["value"]
@@ -71,7 +71,7 @@ class Value(Record):
     statistic: str
 
 
-class Change(Record):
+class Change(StatementRecord):
     """Change of a statistic's mean from `reference` to `system`: a share of the reference's mean, or a difference."""
 
     of: Literal["change"]
@@ -83,7 +83,7 @@ class Change(Record):
     relative: bool = True
 
 
-class Worst(Record):
+class Worst(StatementRecord):
     """Share of calls in which `system` has the largest mean delay among itself and the systems `among`."""
 
     of: Literal["worst"]
@@ -93,7 +93,7 @@ class Worst(Record):
     pair: str = "*"
 
 
-class BestPair(Record):
+class BestPair(StatementRecord):
     """Change of the mean delay in the pair with the largest decrease."""
 
     of: Literal["best_pair"]
@@ -103,7 +103,7 @@ class BestPair(Record):
     pair: str = "*"
 
 
-class GainGap(Record):
+class GainGap(StatementRecord):
     """Mean relative change of the delay of a call over the pairs `pairs` minus that over the pairs `others`."""
 
     of: Literal["gain_gap"]
@@ -114,7 +114,7 @@ class GainGap(Record):
     others: str
 
 
-class Forecast(Record):
+class ForecastFigure(StatementRecord):
     """Figure of the predictor, or of the delays to predict, over the packets of VCR-WM."""
 
     of: Literal["forecast"]
@@ -123,7 +123,7 @@ class Forecast(Record):
     what: Literal["rmse_ms", "r2", "within_10_percent", "target_low_ms", "target_high_ms", "target_mean_ms", "target_sd_ms"]
 
 
-class Paths(Record):
+class Paths(StatementRecord):
     """Number of paths of a pair."""
 
     of: Literal["paths"]
@@ -131,32 +131,38 @@ class Paths(Record):
     pair: str = "*"
 
 
-class Constant(Record):
+class Constant(StatementRecord):
     """Constant of WMJitter."""
 
     of: Literal["constant"]
     name: Literal["window_ms", "percentile"]
 
 
-class Cost(Record):
+class Cost(StatementRecord):
     """Measured time (ms) per packet of a system."""
 
     of: Literal["cost"]
     system: str
 
 
-class Nothing(Record):
-    """Statement that cannot be compared with our results."""
-
-    of: Literal["nothing"]
-
-
 Measure = Annotated[
-    Link | PublishedPath | PathRatio | DirectRange | Value | Change | Worst | BestPair | GainGap | Forecast | Paths | Constant | Cost
-    | Nothing,
+    LinkFigure
+    | PublishedPath
+    | PathRatio
+    | DirectRange
+    | StatisticFigure
+    | Change
+    | Worst
+    | BestPair
+    | GainGap
+    | ForecastFigure
+    | Paths
+    | Constant
+    | Cost
+    | NotComparable,
     Field(discriminator="of"),
 ]
-INPUTS = (Link, Paths, Constant)
+INPUTS = (LinkFigure, Paths, Constant)
 """Inputs of ours: reproduced by construction, and not counted among reproduced statements."""
 
 
@@ -228,7 +234,7 @@ def late_learning(statement: VCRouteStatement) -> VCRouteStatement:
 
 def scenario_of(statement: VCRouteStatement) -> str | None:
     """Return the scenario of a statement's calls, or None."""
-    return "table1" if isinstance(statement.measure, Link) else getattr(statement.measure, "scenario", None)
+    return "table1" if isinstance(statement.measure, LinkFigure) else getattr(statement.measure, "scenario", None)
 
 
 def claimed_scenarios() -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from vcgym.network.fitting.links import BURST_PINGS, bad_hour
 from vcgym.network.fitting.statistics_rows import Burst, Pooled, read_rows
 from vcgym.network.fitting.world import FILES, city_names
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
-from vcgym.network.scenarios.scenario import TAU_MS
+from vcgym.network.scenarios.settings import TAU_MS
 from vcgym.network.traces.cards import load_links
 from vcgym.network.worlds.correlated import CorrelatedWorld
 from vcgym.network.worlds.links import LINK, correlated_parameters, paper_parameters, row_of

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.paths import leo
-from vcgym.network.scenarios.scenario import TAU_MS, Scenario
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import TAU_MS
 from vcgym.network.traces.trace import to_slots
 from vcgym.network.traces.trace_file import read_trace
 from vcgym.network.worlds.world import blocks

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from lab.studies.forecasts.config import FitCell, ForecastsConfig
 from lab.studies.forecasts.figures import draw
-from lab.studies.forecasts.methods.method import Fitted
+from lab.studies.forecasts.methods.method import FittedMethod
 from lab.studies.forecasts.methods.quantile import TrainedQuantiles
 from lab.studies.forecasts.table import ALL_MODES
 from vcgym.agents.tracking.progress import progress
@@ -127,7 +127,7 @@ def _fit(config: ForecastsConfig, cell: FitCell, data: Data, home: Path, run: Ru
     }
 
 
-def _coverage(fitted: Fitted, rows: Rows) -> dict[str, float]:
+def _coverage(fitted: FittedMethod, rows: Rows) -> dict[str, float]:
     """Return the share of delays between the lowest and the highest forecast quantile, if the method forecasts quantiles."""
     if not isinstance(fitted, TrainedQuantiles):
         return {}
@@ -135,7 +135,7 @@ def _coverage(fitted: Fitted, rows: Rows) -> dict[str, float]:
     return {"between_quantiles": float(np.mean((low <= rows.target_ms) & (rows.target_ms <= high)))}
 
 
-def _judge(config: ForecastsConfig, cell: FitCell, judged: Rows, fitted: Fitted) -> list[dict[str, Any]]:
+def _judge(config: ForecastsConfig, cell: FitCell, judged: Rows, fitted: FittedMethod) -> list[dict[str, Any]]:
     """Return scores pair by pair over all splits; the column split identifies pairs that were not used in training."""
     rows = _rows_of(config, cell, judged)
     forecast_ms = fitted.predict(rows)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from lab.commands import LAB
 from lab.studies.oracles.joint import UNLIMITED
-from lab.studies.oracles.rating import Best, best_ratings
+from lab.studies.oracles.rating import BestInHindsight, best_ratings
 from lab.studies.oracles.seen import Seen, SeenWorld, see
 from vcgym.agents.config.base import Config
 from vcgym.agents.tracking.progress import OnProgress, progress
@@ -128,7 +128,7 @@ def expected_rating(seen: Seen, batch: CallBatch) -> tuple[float, int]:
     return float(r), int(totals.path_changes[0])
 
 
-def _oracle(best: Sequence[Best], changes: int) -> Best:
+def _oracle(best: Sequence[BestInHindsight], changes: int) -> BestInHindsight:
     return next(one for one, limit in zip(best, LIMITS, strict=True) if limit == UNLIMITED or changes <= limit)
 
 

@@ -23,7 +23,7 @@ from vcgym.leaderboard.results.columns import IDENTITY, WORLD
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import replace_file
 
-HEADROOM = results.Layout(
+HEADROOM = results.FileLayout(
     pa.schema([pa.field(name, pa.type_for_alias(kind), nullable=False) for name, kind in COLUMNS.items()]), (*CELL, "what")
 )
 """`headroom.parquet`."""

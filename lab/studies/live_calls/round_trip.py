@@ -28,7 +28,7 @@ from vcgym.live.call.parties import relays_of, vias
 from vcgym.live.call.policies import of_system
 from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import emulated
-from vcgym.live.measuring.measure import Measured, write_traces
+from vcgym.live.measuring.measure import MeasuredDelays, write_traces
 from vcgym.live.measuring.prober import Prober
 from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, unix_us
 from vcgym.live.protocol.wire import new_key
@@ -66,7 +66,7 @@ def measure(folder: Path) -> None:
             serve(parts, lambda: all(prober.due_us == NEVER_US for _, prober in parts))
     for number, ((_, prober), world) in enumerate(zip(parts, worlds, strict=True)):
         names = [f"path-{path:03d}" for path in range(scenario.paths)]
-        write_traces(Measured(names, prober.delay_us, "one-way delay, one clock"), folder / f"world-{number}", SCENARIO)
+        write_traces(MeasuredDelays(names, prober.delay_us, "one-way delay, one clock"), folder / f"world-{number}", SCENARIO)
         both = (prober.delay_us >= 0) & (world.delay_us >= 0)
         error_us = np.abs(prober.delay_us - world.delay_us)[both]
         missed = np.mean((prober.delay_us < 0) != (world.delay_us < 0))
@@ -80,7 +80,7 @@ def copy(folder: Path) -> None:
         world = emulated(scenario, scenario.draw("train", seed), LOCATIONS["central"])
         names = [f"path-{path:03d}" for path in range(scenario.paths)]
         delay_us = world.delay_us[:, :MEASURED_SLOTS].astype(np.int64)
-        write_traces(Measured(names, delay_us, "one-way delay, virtual time"), folder / f"world-{seed}", SCENARIO)
+        write_traces(MeasuredDelays(names, delay_us, "one-way delay, virtual time"), folder / f"world-{seed}", SCENARIO)
 
 
 def tune(folder: Path) -> None:

@@ -28,7 +28,7 @@ SEGMENT_BYTES = MTU - 20 - 20 - 12  # payload: IPv4, TCP and its timestamps
 _CHUNK = bytes(1 << 16)
 
 
-class Case(NamedTuple):
+class KernelCase(NamedTuple):
     """A call and TCP connections over one bottleneck, measured from `from_s` to the end of the call."""
 
     system: System
@@ -36,7 +36,7 @@ class Case(NamedTuple):
     from_s: float
 
 
-class Measured(NamedTuple):
+class MeasuredFlows(NamedTuple):
     """Throughput of each flow, the call first, in bit/s with all headers; waiting time of the call's packets, in ms."""
 
     bps: NDArray[np.float64]  # (flows,)
@@ -44,20 +44,20 @@ class Measured(NamedTuple):
     p95_ms: float
 
 
-def case(system: System, rate_bps: float, queue_ms: float, controls: Sequence[str], seconds: float, from_s: float) -> Case:
+def case(system: System, rate_bps: float, queue_ms: float, controls: Sequence[str], seconds: float, from_s: float) -> KernelCase:
     """Return a call of `system` beside a TCP connection for each of `controls`, over a drop-tail queue of `queue_ms` at `rate_bps`."""
     flows = tuple(Tcp(control, size_bytes=FRAME_BYTES, forward_ms=0.0, backward_ms=BACKWARD_MS) for control in controls)
     link = SharedLink(
         "kernel", 0, constant(rate_bps), queue_packets=8192, queue_bytes=round(rate_bps * queue_ms / 8e3), forward_ms=0.0,
         backward_ms=BACKWARD_MS, flows=flows, seconds=seconds, rates_kbps=(300.0, 50.0, rate_bps / 1e3),
     )  # fmt: skip
-    return Case(system, link, from_s)
+    return KernelCase(system, link, from_s)
 
 
-def simulate(chosen: Case, seeds: int) -> list[Measured]:
+def simulate(chosen: KernelCase, seeds: int) -> list[MeasuredFlows]:
     """Return what the simulator gives for seeds from 0 on, if the call begins `MODEL_SETTLES_S` after TCP."""
     link = chosen.link._replace(seconds=MODEL_SETTLES_S + chosen.link.seconds, pauses_s=((0.0, MODEL_SETTLES_S),))
-    chosen = Case(chosen.system, link, MODEL_SETTLES_S + chosen.from_s)
+    chosen = KernelCase(chosen.system, link, MODEL_SETTLES_S + chosen.from_s)
     until_from, whole = (_simulated(chosen.system, link._replace(seconds=seconds), seeds) for seconds in (chosen.from_s, link.seconds))
     found = []
     for row in range(seeds):
@@ -80,7 +80,7 @@ def _simulated(system: System, link: SharedLink, seeds: int) -> SendingBatch:
     return batch
 
 
-def _measured(chosen: Case, packets: NDArray[np.int64], tcp_bps: NDArray[np.float64]) -> Measured:
+def _measured(chosen: KernelCase, packets: NDArray[np.int64], tcp_bps: NDArray[np.float64]) -> MeasuredFlows:
     """Return the measures, from the (n, 3) times of sending and arrival and sizes of the call's packets and the rates of the others."""
     from_us, to_us = chosen.from_s * 1e6, chosen.link.seconds * 1e6
     sent_us, arrived_us, size_bytes = packets.T
@@ -88,7 +88,7 @@ def _measured(chosen: Case, packets: NDArray[np.int64], tcp_bps: NDArray[np.floa
     waits_ms = (arrived_us - sent_us)[heard] / 1000.0
     call_bps = 8e6 * size_bytes[heard].sum() / (to_us - from_us)
     mean_ms, p95_ms = (waits_ms.mean(), np.percentile(waits_ms, 95)) if heard.any() else (np.nan, np.nan)
-    return Measured(np.array([call_bps, *tcp_bps]), float(mean_ms), float(p95_ms))
+    return MeasuredFlows(np.array([call_bps, *tcp_bps]), float(mean_ms), float(p95_ms))
 
 
 class _Party(Protocol):
@@ -131,7 +131,7 @@ class _Download:
     def act(self, now_us: int) -> None: ...
 
 
-def play(chosen: Case) -> Measured:
+def play(chosen: KernelCase) -> MeasuredFlows:
     """Play a case over the kernel's queue in real time, with real-time priority where that is allowed.
 
     Raises:

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.studies.live_kernel.comparison import Case, Measured, case, play, simulate
+from lab.studies.live_kernel.comparison import KernelCase, MeasuredFlows, case, play, simulate
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.report.table import markdown_table
@@ -27,7 +27,7 @@ HEADINGS = (
 )  # fmt: skip
 
 
-def case_of(first: str, second: str, mbps: float, queue_ms: float) -> Case:
+def case_of(first: str, second: str, mbps: float, queue_ms: float) -> KernelCase:
     """Return the case of a pair of flows; the call of FIXED has half of the rate."""
     if first in ("CUBIC", "Reno"):
         probe = case(load_system("FIXED"), mbps * 1e6, queue_ms, (first.lower(), second.lower()), SECONDS, FROM_S)
@@ -36,14 +36,14 @@ def case_of(first: str, second: str, mbps: float, queue_ms: float) -> Case:
     return made._replace(system=made.system.replace(rate=FixedRate(500.0 * mbps))) if first == "FIXED" else made
 
 
-def measures(runs: list[Measured], alike: bool) -> NDArray[np.float64]:
+def measures(runs: list[MeasuredFlows], alike: bool) -> NDArray[np.float64]:
     """Return (3, runs): share of the first flow, of equal flows of the smaller, in %; mean and 95th percentile of the wait in ms."""
     pairs = np.array([run.bps[-2:] for run in runs])
     shares = 100.0 * pairs / pairs.sum(axis=1, keepdims=True)
     return np.array([shares.min(axis=1) if alike else shares[:, 0], [run.mean_ms for run in runs], [run.p95_ms for run in runs]])
 
 
-def row(of_case: tuple[str, str, float, float], kernel: list[Measured]) -> list[str]:
+def row(of_case: tuple[str, str, float, float], kernel: list[MeasuredFlows]) -> list[str]:
     """Return a row of the table: each measure with its 95 % interval, of the kernel and of the simulator, and the difference."""
     first, second, mbps, queue_ms = of_case
     cells = [f"{first} beside {second}", f"{mbps:g}", f"{queue_ms:g}"]

@@ -20,7 +20,7 @@ _BISECTIONS = 16
 _DEAREST_MS = 1e6  # maximum price of the whole share: 0.01 of share costs as much as ten seconds of delay
 
 
-class Budgeted(NamedTuple):
+class BudgetedOffset(NamedTuple):
     """Best schedule found within a budget, and a lower bound on the mean offset (ms) of any schedule within it."""
 
     plan: Plan
@@ -43,7 +43,7 @@ def at_price(arrived_us: NDArray[np.int64], price_ms: float) -> Plan:
     return _lowest(staged, price_ms, float(staged.lowest))[0]
 
 
-def at_budget(arrived_us: NDArray[np.int64], max_share: float) -> Budgeted:
+def at_budget(arrived_us: NDArray[np.int64], max_share: float) -> BudgetedOffset:
     """Return the schedule with the minimum mean offset and at most `max_share` (0..1) of its ticks concealed.
 
     Raises:
@@ -63,7 +63,7 @@ def at_budget(arrived_us: NDArray[np.int64], max_share: float) -> Budgeted:
             best = min(best, plan, key=lambda one: one.delay_ms)
         else:
             low = price_ms
-    return Budgeted(best, min(bound_ms, best.delay_ms))
+    return BudgetedOffset(best, min(bound_ms, best.delay_ms))
 
 
 def _staged(arrived_us: NDArray[np.int64]) -> Stage:

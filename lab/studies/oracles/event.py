@@ -37,7 +37,7 @@ class Playout(NamedTuple):
     cost_us: float
 
 
-class Budgeted(NamedTuple):
+class BudgetedDelay(NamedTuple):
     """Best schedule found within a budget, and a lower bound on the mean delay (ms) of any schedule within it."""
 
     playout: Playout
@@ -69,7 +69,7 @@ def at_price(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], price_us
     return Playout(emitted_us, mean_ms, lost, float(delays.sum()) + price_us * lost)
 
 
-def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], max_lost: int) -> Budgeted:
+def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], max_lost: int) -> BudgetedDelay:
     """Return the schedule of minimum mean delay with at most `max_lost` packets lost or dropped.
 
     Raises:
@@ -94,7 +94,7 @@ def at_budget(sent_us: NDArray[np.int64], arrived_us: NDArray[np.int64], max_los
             low = price
         if high - low <= 1:
             break
-    return Budgeted(best, min(bound_ms, best.mean_ms))
+    return BudgetedDelay(best, min(bound_ms, best.mean_ms))
 
 
 def _bound_ms(found: Playout, price_us: int, max_lost: int, packets: int) -> float:

@@ -38,7 +38,7 @@ SPREAD = 1.25  # factor by which a mixture widens its two prices, so that changi
 _LEVEL_MS = UNIT_US / 1000.0
 
 
-class Best(NamedTuple):
+class BestInHindsight(NamedTuple):
     """Best result in hindsight under one limit on path changes.
 
     Attributes:
@@ -59,7 +59,7 @@ class _Cut(NamedTuple):
     floor_ms: float
 
 
-def best_ratings(seen: Seen, changes: Sequence[int], gap: float = GAP) -> list[Best]:
+def best_ratings(seen: Seen, changes: Sequence[int], gap: float = GAP) -> list[BestInHindsight]:
     """Return the best R and its bound for each limit on path changes in the call.
 
     Args:
@@ -79,7 +79,7 @@ def best_ratings(seen: Seen, changes: Sequence[int], gap: float = GAP) -> list[B
     return found
 
 
-def _best_fixed(seen: Seen, gap: float) -> Best:
+def _best_fixed(seen: Seen, gap: float) -> BestInHindsight:
     """Return the best result without path changes: each path is solved separately, since paths cannot be mixed."""
     alone = []
     for p in range(len(seen.delay_us)):
@@ -112,7 +112,7 @@ def highest_rating(cuts: Sequence[_Cut], lowest_ms: float) -> tuple[float, float
     return float(ratings.max()), float(shares[int(ratings.argmax())])
 
 
-def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[Best]:
+def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[BestInHindsight]:
     """Try prices until bound and plan meet or no price can improve them; then mix the two plans around the best one."""
     lowest_ms = staged.lowest * _LEVEL_MS
     plans: list[list[Plan]] = [[] for _ in changes]
@@ -136,8 +136,8 @@ def _search(staged: Stage, changes: tuple[int, ...], gap: float) -> list[Best]:
 
 
 def _mixed(
-    staged: Stage, changes: tuple[int, ...], plans: list[list[Plan]], cuts: list[list[_Cut]], best: list[Best], gap: float
-) -> list[Best]:  # fmt: skip
+    staged: Stage, changes: tuple[int, ...], plans: list[list[Plan]], cuts: list[list[_Cut]], best: list[BestInHindsight], gap: float
+) -> list[BestInHindsight]:  # fmt: skip
     """Close the duality gap: one price up to some tick, another one after it, in either order. Bisect the tick to the knee."""
     lowest_ms = staged.lowest * _LEVEL_MS
     for n in range(len(changes)):
@@ -162,10 +162,10 @@ def _mixed(
     return best
 
 
-def _best(plans: Sequence[Plan], cuts: Sequence[_Cut], lowest_ms: float) -> Best:
+def _best(plans: Sequence[Plan], cuts: Sequence[_Cut], lowest_ms: float) -> BestInHindsight:
     ratings = [float(rating(plan.delay_ms, plan.share)) for plan in plans]
     top = int(np.argmax(ratings))
-    return Best(plans[top], ratings[top], max(highest_rating(cuts, lowest_ms)[0], ratings[top]))
+    return BestInHindsight(plans[top], ratings[top], max(highest_rating(cuts, lowest_ms)[0], ratings[top]))
 
 
 def _floor_ms(value: float, mean: float, staged: Stage) -> float:

@@ -21,7 +21,7 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.bad_hours import LOSS_OFF, LOSS_ON, BadHours, allocate_bad_hours, next_phase, start_bad_hours
+from vcgym.network.worlds.bad_hours import LOSS_OFF, LOSS_ON, BadHoursRows, allocate_bad_hours, next_phase, start_bad_hours
 from vcgym.network.worlds.replay import ReplayWorld
 from vcgym.network.worlds.world import HISTORY_BLOCKS, MIN_DELAY_US, World, WorldDraw, blocks
 
@@ -107,7 +107,7 @@ def path_chances(draw: WorldDraw, path_links: NDArray[np.int64], packets: int) -
 
 
 @allocating_kernel
-def _links_pass(hours: BadHours, seed: np.uint64, first_slot: int, passes: NDArray[np.float64]) -> None:
+def _links_pass(hours: BadHoursRows, seed: np.uint64, first_slot: int, passes: NDArray[np.float64]) -> None:
     """Write the probability (links, packets) that a link passes the packet of a slot; bad hours begin at `first_slot`, before the call."""
     start_bad_hours(hours, 0, seed, first_slot)
     for link in range(passes.shape[0]):

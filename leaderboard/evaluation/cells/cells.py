@@ -65,7 +65,7 @@ class Cell(NamedTuple):
         }  # fmt: skip
 
 
-class Found(NamedTuple):
+class CellContent(NamedTuple):
     """Content of a cell's file: result rows, and other results as JSON; for a failed agent, only the verdict."""
 
     rows: pa.Table
@@ -118,7 +118,7 @@ def verdict(columns: Columns, reason: str) -> bytes:
     return to_bytes(pa.Table.from_pylist([], schema=schema))
 
 
-def read(path: Path) -> Found:
+def read(path: Path) -> CellContent:
     """Read a finished cell.
 
     Raises:
@@ -127,10 +127,10 @@ def read(path: Path) -> Found:
     return _found(load(path))
 
 
-def parsed(content: bytes) -> Found:
+def parsed(content: bytes) -> CellContent:
     """Parse the content of a finished cell's file."""
     return _found(pq.read_table(pa.BufferReader(content)))
 
 
-def _found(table: pa.Table) -> Found:
-    return Found(table, json.loads(table.schema.metadata[b"more"]))
+def _found(table: pa.Table) -> CellContent:
+    return CellContent(table, json.loads(table.schema.metadata[b"more"]))

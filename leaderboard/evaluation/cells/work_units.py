@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from vcgym.leaderboard.evaluation.cells.cells import Cell, Found, parsed
+from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, parsed
 from vcgym.leaderboard.evaluation.cells.playing import play_piece
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play
@@ -30,7 +30,7 @@ def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, b
     return list(play_piece(piece, scenario, threads))
 
 
-def play_here(cell: Cell, threads: int) -> Found:
+def play_here(cell: Cell, threads: int) -> CellContent:
     """Play a cell without saving it."""
     ((_, content),) = play_piece({"": cell}, _scenario(cell.play, cell.share.part, cell.share.packets), threads)
     return parsed(content)

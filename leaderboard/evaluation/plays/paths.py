@@ -30,8 +30,8 @@ class PathsPlay(Play):
 
     def open(self, part: Part, packets: int) -> Scenario:
         if part.scenario == FITTED:
-            return Scenario(part.traces[0], part.mode, packets)
-        return Scenario(part.scenario, part.mode, packets, traces=part.traces or None, offsets=part.offsets, direct=part.direct)
+            return Scenario(part.traces[0], part.mode, packets, **dict(part.settings))
+        return Scenario(part.scenario, part.mode, packets, traces=part.traces or None, **dict(part.settings))
 
     def card(self, scenario: Scenario) -> str:
         return scenario.layout.card

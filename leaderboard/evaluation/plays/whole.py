@@ -45,7 +45,7 @@ class WholePlay(Play):
 
     def open(self, part: Part, packets: int) -> WholeScenario:
         paths, _, uplink = part.scenario.partition(JOIN)
-        return WholeScenario(Scenario(paths, part.mode, packets), SendingScenario(uplink))
+        return WholeScenario(Scenario(paths, part.mode, packets, **dict(part.settings)), SendingScenario(uplink))
 
     def card(self, scenario: WholeScenario) -> str:
         both = scenario.paths.layout.card, data_hash(scenario.uplink)

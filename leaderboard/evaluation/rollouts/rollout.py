@@ -52,11 +52,8 @@ def play_rules_together(
 def call_envs(env_id: str, scenario: Scenario, num_envs: int, split: str, **arguments: Any) -> Any:
     """Return the environments of a policy on worlds of a scenario; by default without automatic restart."""
     return gymnasium.make_vec(
-        env_id, num_envs=num_envs, scenario=scenario.name, mode=scenario.mode, split=split, packets=scenario.packets,
-        burst=scenario.settings.burst, tau_ms=scenario.settings.tau_ms, data=scenario.settings.data, traces=scenario.settings.traces,
-        offsets=scenario.settings.offsets, direct=scenario.settings.direct,
-        **({"autoreset_mode": AutoresetMode.DISABLED} | arguments),
-    )  # fmt: skip
+        env_id, num_envs=num_envs, scenario=scenario, split=split, **({"autoreset_mode": AutoresetMode.DISABLED} | arguments)
+    )
 
 
 @unlock_test_split()

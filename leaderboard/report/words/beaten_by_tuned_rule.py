@@ -16,7 +16,7 @@ from vcgym.leaderboard.results.columns import Column, format_value
 from vcgym.leaderboard.statistics import Estimate
 
 
-class Comparison(NamedTuple):
+class ReferenceComparison(NamedTuple):
     """Comparison of a system with the tuned reference: its name, kind, and the paired difference of its ranked metric."""
 
     system: str
@@ -35,7 +35,7 @@ class BeatenByTunedRule(NamedTuple):
     board: str
     ranked_by: Column
     bar: Bar
-    others: tuple[Comparison, ...]
+    others: tuple[ReferenceComparison, ...]
     kinds: tuple[str, ...]
 
 
@@ -90,11 +90,13 @@ def markdown(ranked: Sequence[Board]) -> str:
 
 def _compare(board: Board) -> BeatenByTunedRule:
     lines = [line for line in board.lines if line.standing.system != board.bar.system]
-    others = tuple(Comparison(line.standing.system, line.kind, line.value.to_bar) for line in lines if line.value.to_bar is not None)
+    others = tuple(
+        ReferenceComparison(line.standing.system, line.kind, line.value.to_bar) for line in lines if line.value.to_bar is not None
+    )
     return BeatenByTunedRule(board.mode, board.columns.primary, board.bar, others, of_kinds(board))
 
 
-def _named(other: Comparison, ranked_by: Column) -> str:
+def _named(other: ReferenceComparison, ranked_by: Column) -> str:
     """Return the name; for an agent with its difference."""
     value, low, high = (format_value(ranked_by, end) for end in other.difference)
     return f"agent {other.system} ({value} [{low}, {high}])" if other.kind in AGENT_KINDS else other.system

@@ -46,7 +46,7 @@ def reread(module: str, path: Path) -> None:
         code_hash.cache_clear()
 
 
-class Source(NamedTuple):
+class SourceFile(NamedTuple):
     """The content of a source file.
 
     Attributes:
@@ -86,7 +86,7 @@ def code_hash(modules: frozenset[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def closure(modules: Iterable[str]) -> dict[str, Source]:
+def closure(modules: Iterable[str]) -> dict[str, SourceFile]:
     """Return the sources of `modules` and of their imports, direct or indirect, by module name.
 
     Raises:
@@ -97,7 +97,7 @@ def closure(modules: Iterable[str]) -> dict[str, Source]:
         if _read(name) is None:
             raise LookupError(f"module {name} has no source file to be hashed; allowed: modules that stand in files")
     packages = {name.partition(".")[0] for name in roots}
-    found: dict[str, Source] = {}
+    found: dict[str, SourceFile] = {}
     waiting = list(roots)
     while waiting:
         name = waiting.pop()
@@ -140,7 +140,7 @@ def _file(module: str) -> Path | None:
 
 
 @cache
-def _parsed(content: bytes, module: str) -> Source:
+def _parsed(content: bytes, module: str) -> SourceFile:
     """Parse a module. The result is cached by the hash of the content, since parsing takes far longer than reading."""
     name = hashlib.sha256(repr((sys.version, module)).encode() + content).hexdigest()
     path = cache_home() / "sources" / name[:2] / name
@@ -150,7 +150,7 @@ def _parsed(content: bytes, module: str) -> Source:
         tree = _without_docstrings(ast.parse(content))
         digest, imports = hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree, module)))
         _replace(path, json.dumps([digest, imports]))
-    return Source(digest, tuple(imports))
+    return SourceFile(digest, tuple(imports))
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:

@@ -42,7 +42,7 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat, rmcat_extended
 from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere
-from vcgym.network.scenarios.paths.replay import absolute
+from vcgym.network.scenarios.settings import absolute
 from vcgym.network.scenarios.splits import check_split
 from vcgym.network.traces.cards import DataError
 

@@ -5,14 +5,14 @@ not published. `vcgym.network.fitting.cloud` lists the substitute for each place
 """
 
 from vcgym.network.scenarios.paths.linked import TableLinked
-from vcgym.network.scenarios.recipe import Settings
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import load_links
 
 
 class Cloud(TableLinked):
     """Recipe whose pairs are split in a Latin square; each link has one burst, so `worst` and `median` are equal."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WorldSettings) -> None:
         super().__init__(settings, load_links("cloud"))
 
     def pairs(self, split: str) -> list[str]:

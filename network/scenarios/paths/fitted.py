@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from vcgym.network.fitting.traces import FittedPath, FittedScenario, parameters_of
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.scenarios.recipe import Layout, Recipe
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import Card, DataError, parse_carded
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.worlds.correlated import CorrelatedWorld
@@ -29,7 +30,7 @@ class Fitted(Recipe):
 
     modes = ("correlated",)
 
-    def __init__(self, settings: Settings, file: Path) -> None:
+    def __init__(self, settings: WorldSettings, file: Path) -> None:
         self.strata = {"fitted": 1.0}
         text = read_plain(file, MAX_JSON_BYTES).decode(errors="replace")
         self._fitted = fitted = parse_carded(FittedScenario, str(file), text)

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.scenarios.recipe import Layout, Recipe
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import LinkTable
 from vcgym.network.worlds.correlated import CorrelatedWorld
 from vcgym.network.worlds.links import LINK, correlated_parameters, paper_parameters, row_of
@@ -24,7 +25,7 @@ class Linked(Recipe):
 
     modes: ClassVar[tuple[str, ...]] = ("correlated", "paper")
 
-    def __init__(self, settings: Settings, relays: int, card: str) -> None:
+    def __init__(self, settings: WorldSettings, relays: int, card: str) -> None:
         self.settings = settings
         self.hops, path_links = links_and_paths(relays)
         if settings.mode == "correlated":
@@ -78,7 +79,7 @@ class Linked(Recipe):
 class TableLinked(Linked):
     """Recipe over a shipped link table; the other endpoints relay (in a table without roles: the other places)."""
 
-    def __init__(self, settings: Settings, table: LinkTable) -> None:
+    def __init__(self, settings: WorldSettings, table: LinkTable) -> None:
         self.table = table
         self._row = {(link.source, link.destination): row_of(link) for link in table.links}
         users = {place.code for place in table.places if place.role == "user"}

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.scenarios.recipe import Layout, Recipe
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.scenarios.splits import ALL, split_by_hash
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.coverage import GAP_S, SlotCoverage, coverage, parts
@@ -30,7 +31,6 @@ from vcgym.network.worlds.replay import ReplayWorld
 from vcgym.network.worlds.world import HISTORY_BLOCKS, World
 
 MIN_SPLIT_PAIRS = 5
-OFFSETS = ("own", "common")
 PART_OF_TRACE = {"train": (0.0, 0.6), "validation": (0.6, 0.8), "test": (0.8, 1.0), ALL: (0.0, 1.0)}
 _HISTORY = HISTORY_BLOCKS * BLOCK_SLOTS
 
@@ -63,7 +63,7 @@ class Replay(Recipe):
     modes = ("replay",)
     has_all = True
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WorldSettings) -> None:
         self.settings = settings
         self.strata = {"measured": 1.0}
         self.measured = found = self.measure()
@@ -150,13 +150,6 @@ def _nth(ranges: NDArray[np.int64], n: int) -> int:
     ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
     at = int(np.searchsorted(ends, n, "right"))
     return int(ranges[at, 1] - (ends[at] - n))
-
-
-def absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the absolute path of each file or folder of traces, because workers may have other working directories."""
-    if traces is None:
-        return None
-    return tuple(str(Path(one).expanduser().absolute()) for one in ([traces] if isinstance(traces, str) else traces))
 
 
 def pair_files(traces: Sequence[str] | None) -> dict[str, list[Path]]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.paths.replay import Measured, Replay, as_slots
-from vcgym.network.scenarios.recipe import Settings
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.catalogue import shipped
@@ -46,7 +46,7 @@ _HISTORY_US = HISTORY_BLOCKS * BLOCK_SLOTS * SLOT_US
 class Drives(Replay):
     """Drives over one road; a pair is a drive over each network, in an order that names the direct one: `v20_3_n8-v30_3_n78`."""
 
-    def __init__(self, settings: Settings, road: str) -> None:
+    def __init__(self, settings: WorldSettings, road: str) -> None:
         self.road = road
         super().__init__(settings)
         self.strata = {f"5g-{road}": 1.0}

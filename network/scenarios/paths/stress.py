@@ -21,7 +21,7 @@ import numpy as np
 
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.paths.wonderproxy import WonderProxy
-from vcgym.network.scenarios.recipe import Settings
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.correlated import CorrelatedWorld
 from vcgym.network.worlds.events import Event
 from vcgym.network.worlds.paths import relay_sequences
@@ -43,7 +43,7 @@ class Stress(WonderProxy):
 
     modes = ("correlated",)
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WorldSettings) -> None:
         super().__init__(settings)
         self.strata, self.by_name = dict.fromkeys(STRESS, 1.0 / len(STRESS)), (MILD_STEP, ONE_SECOND_BURSTS)
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.rng import normal_quantile
-from vcgym.network.scenarios.recipe import Layout, Recipe, Settings
+from vcgym.network.scenarios.recipe import Layout, Recipe
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.correlated import CorrelatedWorld
 from vcgym.network.worlds.paper import PaperWorld
 from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
@@ -45,7 +46,7 @@ class Synthetic(Recipe):
 
     modes = ("paper", "correlated")
 
-    def __init__(self, settings: Settings, paths: int) -> None:
+    def __init__(self, settings: WorldSettings, paths: int) -> None:
         self.settings = settings
         self.strata = {"independent" if settings.mode == "paper" else "quiet": 1.0}
         card = hashlib.sha256(f"synthetic {paths} {MEAN_MS} {SD_MS} {LOG_SD}".encode()).hexdigest()

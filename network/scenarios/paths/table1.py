@@ -5,14 +5,14 @@ Bad hours are unknown: the natural mix has none.
 """
 
 from vcgym.network.scenarios.paths.linked import TableLinked
-from vcgym.network.scenarios.recipe import Settings
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import load_links
 
 
 class Table1(TableLinked):
     """Recipe for Table I: any city may call any other; pairs are split by the distance of their rows in the table."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WorldSettings) -> None:
         super().__init__(settings, load_links("table1"))
 
     def pairs(self, split: str) -> list[str]:

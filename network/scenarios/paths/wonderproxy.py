@@ -6,14 +6,14 @@ statistics of every ordered link. Fitted: see `vcgym.network.fitting.links`. Ass
 """
 
 from vcgym.network.scenarios.paths.linked import TableLinked
-from vcgym.network.scenarios.recipe import Settings
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import load_links
 
 
 class WonderProxy(TableLinked):
     """Recipe whose pairs are split in a Latin square."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WorldSettings) -> None:
         super().__init__(settings, load_links("wonderproxy_ten_places"))
 
     def pairs(self, split: str) -> list[str]:

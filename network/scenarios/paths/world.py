@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from vcgym.network.scenarios.paths.linked import Linked
-from vcgym.network.scenarios.recipe import Settings
+from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import data_root
 from vcgym.network.worlds.world_links import load_sample, relays_of, split_of
 
@@ -18,7 +18,7 @@ from vcgym.network.worlds.world_links import load_sample, relays_of, split_of
 class WorldCities(Linked):
     """Recipe whose pairs are split by a hash of their two cities; sample and full data give a pair the same split."""
 
-    def __init__(self, settings: Settings, relays: int) -> None:
+    def __init__(self, settings: WorldSettings, relays: int) -> None:
         if settings.data is None:
             self._world = load_sample()
         else:

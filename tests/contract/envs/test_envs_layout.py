@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 
 from vcgym.envs.call.features.call import CALL, CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
-from vcgym.envs.call.features.layout import Feature, ObservationLayout, Part, columns
+from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart, columns
 from vcgym.envs.call.features.observe import call_layout
 from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.call.features.sender.remote import remote_features
@@ -21,7 +21,7 @@ def test_no_number_of_paths_makes_a_width_ambiguous(paths):
         for rate_held in (False, True):
             for orders_held in (False, True):
                 sender = remote_features(rate_held, orders_held)
-                layout = call_layout(names, Part("sender", sender), of_path=forecast)
+                layout = call_layout(names, ObservationPart("sender", sender), of_path=forecast)
                 shapes = {name: part.shape for name, part in layout.parts.items()}
                 assert shapes == {"paths": (paths, 9 + len(forecast)), "call": (12,), "sender": (len(sender),)}
                 flat = np.arange(2.0 * len(layout.features)).reshape(2, -1)
@@ -44,7 +44,7 @@ def test_a_name_that_two_features_share_is_refused():
 
 
 def test_features_of_items_carry_the_item():
-    layout = ObservationLayout(Part("queue", (Feature("age", "s", 0, 1, "0"), Feature("size", "bytes", 0, 9, "0")), ("0", "1")))
+    layout = ObservationLayout(ObservationPart("queue", (Feature("age", "s", 0, 1, "0"), Feature("size", "bytes", 0, 9, "0")), ("0", "1")))
     assert [feature.name for feature in layout.features] == ["age[0]", "size[0]", "age[1]", "size[1]"]
     assert layout.box.high.tolist() == [1, 9, 1, 9]
     assert layout.parts["queue"].space.high.tolist() == [[1, 9], [1, 9]]

@@ -25,7 +25,7 @@ from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayCon
 from vcgym.live.measuring import prober
 from vcgym.live.protocol.nodes import open_socket, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of, read_session
-from vcgym.live.protocol.wire import Header, Kind, new_key, route, write
+from vcgym.live.protocol.wire import DatagramKind, Header, new_key, route, write
 
 SECONDS = 1.5
 
@@ -118,7 +118,7 @@ def test_a_receiver_whose_sender_vanishes_ends_with_its_call_and_keeps_the_recor
     def send_one():
         with open_socket() as opened:
             while not (tmp_path / "call" / "packets.npz").exists():
-                header = Header(Kind.MEDIA, 0, 1, 140, unix_us(), route(at))
+                header = Header(DatagramKind.MEDIA, 0, 1, 140, unix_us(), route(at))
                 opened.sendto(write(header, RtpPacket(payload_type=111, payload=next(encoded(tones(0.1)))).serialize(), session.secret), at)
                 stop.wait(0.2)
 

@@ -15,7 +15,7 @@ from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator
 from vcgym.live.forwarding.relay import Relay
 from vcgym.live.protocol.nodes import open_socket, serve, unix_us
 from vcgym.live.protocol.session import Session, hop_of
-from vcgym.live.protocol.wire import Kind, new_key, session_key
+from vcgym.live.protocol.wire import DatagramKind, new_key, session_key
 from vcgym.network.kernels.slots import LOST
 
 SECONDS, SLOTS = 4.0, 6000
@@ -36,7 +36,7 @@ def tunnel(monkeypatch):
             number=1, key=session_key(secret, 1).hex(), packets=SLOTS, seed=0, media=[hops], feedback=back, commands=back, setup=hops,
             levels=hops, history=[[0.0, 0.0, 0.0]],
         )  # fmt: skip
-        ends = Tunnel(session, Kind.MEDIA), Tunnel(session, Kind.FEEDBACK)
+        ends = Tunnel(session, DatagramKind.MEDIA), Tunnel(session, DatagramKind.FEEDBACK)
         world = EmulatedWorld(delay_us, np.zeros((1, 3)), 30_000, 30_000)
         parts = [(emulator, Emulator(secret, world, unix_us())), (relay, Relay(secret, unix_us())), (caller, ends[0]), (callee, ends[1])]
         stop = threading.Event()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from mlflow.exceptions import MlflowException
 
-from vcgym.agents.tracking.points import Point, append, read
+from vcgym.agents.tracking.points import MetricPoint, append, read
 from vcgym.agents.tracking.tracking import UNSENT, Tracking
 from vcgym.network.traces.cards import load_links
 
@@ -281,10 +281,10 @@ def test_a_model_gets_its_version_after_a_kill_and_two_processes_may_give_it_one
 
 def test_points_survive_a_kill_while_one_is_written(tmp_path):
     path = tmp_path / "points.jsonl"
-    append(path, Point({"a": 1.0}, 1, 10))
+    append(path, MetricPoint({"a": 1.0}, 1, 10))
     path.write_text(path.read_text() + '[{"a": 2.')
-    assert list(read(path)) == [Point({"a": 1.0}, 1, 10)]
-    append(path, Point({"a": 3.0}, 3, 30))
+    assert list(read(path)) == [MetricPoint({"a": 1.0}, 1, 10)]
+    append(path, MetricPoint({"a": 3.0}, 3, 30))
     assert [point.steps for point in read(path)] == [1, 3]
     path.write_text("[1]\n")
     with pytest.raises(ValueError, match=r"points\.jsonl: line 1 is "):

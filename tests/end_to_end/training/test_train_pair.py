@@ -16,7 +16,7 @@ from safetensors.torch import save
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_router import NUMBERS
 from vcgym.agents.learners import pair as learned_pair
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.learners.study import MODEL, run_pairs
 from vcgym.agents.sweeps.search import each
 from vcgym.agents.tracking import registry
@@ -60,7 +60,7 @@ def files_of(home):
 
 def test_a_trained_pair_beats_its_start_on_training_calls(trained):
     _, pair = trained
-    calls = Calls.evenly(Scenario("wonderproxy", "correlated", 300), "train", 8, 24)
+    calls = TrainingCalls.evenly(Scenario("wonderproxy", "correlated", 300), "train", 8, 24)
     before, after = (calls.scores(*learned_system(pair.folder, name).chosen).mean() for name in ("start", LEARNED))
     assert after > before
     assert set(pair.validation_r) == {"start", "lag 0", "router 0", "end", "DRT-WM"}

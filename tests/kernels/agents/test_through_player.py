@@ -6,7 +6,7 @@ import torch
 
 from vcgym.agents.controllers.learned_router import START, LearnedRouter
 from vcgym.agents.learners.arrivals import record_arrivals
-from vcgym.agents.learners.calls import Calls
+from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag, rating_of
 from vcgym.agents.learners.through_player import MIDDLE_MS, call_rating, ratings
 from vcgym.baselines.path.direct import Direct
@@ -33,7 +33,7 @@ def rating(target_ms, delay_ms, passed_ms, overtaken, packets):
 
 @pytest.fixture(scope="module")
 def calls():
-    return Calls.evenly(Scenario("wonderproxy", "correlated", PACKETS), "train", 12)
+    return TrainingCalls.evenly(Scenario("wonderproxy", "correlated", PACKETS), "train", 12)
 
 
 @pytest.fixture(scope="module")

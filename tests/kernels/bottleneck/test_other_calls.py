@@ -24,9 +24,10 @@ from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.systems import load_system
-from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.begin import MEAN_BYTES
 from vcgym.envs.call.sender.effects import Requests
+from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 from vcgym.envs.call.stages import DONE
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.flow import Tcp, Udp

@@ -14,7 +14,7 @@ from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.coverage import expected
 from vcgym.leaderboard.statistics.coverage import table as table_of_coverage
 from vcgym.leaderboard.statistics.detectable import detectable
-from vcgym.leaderboard.statistics.paired import Sample
+from vcgym.leaderboard.statistics.paired import MetricSample
 from vcgym.leaderboard.statistics.ranking import separated
 from vcgym.leaderboard.statistics.resampling import resample
 from vcgym.leaderboard.statistics.summaries import medians, profiles, shortfalls, worlds_won
@@ -195,7 +195,7 @@ def test_the_stored_coverage_is_what_is_demanded():
 def test_many_equal_systems_are_tied_where_separate_tests_would_find_some():
     draws, apart, alone = np.random.default_rng(8), 0, 0
     for _ in range(40):
-        found = Sample(draws.normal(0.0, 1.0, (20, 40)), np.full(4, 10))
+        found = MetricSample(draws.normal(0.0, 1.0, (20, 40)), np.full(4, 10))
         apart += separated(found, 1, resamples=300).beats.any()
         difference = found.values[:, None] - found.values[None]
         t = np.abs(difference.mean(axis=-1)) / np.maximum(difference.std(axis=-1, ddof=1) / np.sqrt(40), 1e-12)

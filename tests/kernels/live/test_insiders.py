@@ -18,12 +18,12 @@ from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator
 from vcgym.live.protocol.messages import write_feedback, write_setup
 from vcgym.live.protocol.nodes import NEVER_US
 from vcgym.live.protocol.replay_window import AHEAD_US
-from vcgym.live.protocol.wire import Header, Kind, route, session_key, write
+from vcgym.live.protocol.wire import DatagramKind, Header, route, session_key, write
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 300
-ENDS = {Kind.COMMAND: SENDER, Kind.SETUP: CONTROLLER, Kind.FEEDBACK: CONTROLLER}  # the others end at the receiver
+ENDS = {DatagramKind.COMMAND: SENDER, DatagramKind.SETUP: CONTROLLER, DatagramKind.FEEDBACK: CONTROLLER}  # the others end at the receiver
 MIDDLE = PACKETS // 2
 NOW_US = START_US + MIDDLE * SLOT_US
 
@@ -54,19 +54,19 @@ def given_to(parties, kind, payload, number=MIDDLE, sent_us=None, now_us=NOW_US)
 
 
 NONSENSE = {
-    **{f"command of {size} bytes": (Kind.COMMAND, bytes(size)) for size in (0, 1, 3, 400)},
-    "command of another path": (Kind.COMMAND, struct.pack("!H", 999)),
-    "empty Opus": (Kind.MEDIA, rtp(b"")),
-    "noise as Opus": (Kind.MEDIA, rtp(b"\xff" * 50)),
-    "no RTP": (Kind.MEDIA, b"x"),
-    "level of another length": (Kind.LEVEL, b"x"),
-    "level of an hour": (Kind.LEVEL, struct.pack("!I", 3_600_000_000)),
-    "set-up of 1970": (Kind.SETUP, write_setup(0)),
-    "set-up of the far future": (Kind.SETUP, write_setup(1 << 63)),
-    "feedback of another length": (Kind.FEEDBACK, b"x"),
-    "feedback of a packet beyond the call": (Kind.FEEDBACK, record(packet=(1 << 32) - 1, sent_us=((1 << 32) - 1) * SLOT_US)),
-    "feedback of the far future": (Kind.FEEDBACK, record(arrived_us=1 << 52)),
-    "feedback of an hour of lag": (Kind.FEEDBACK, record(lag_us=3_600_000_000)),
+    **{f"command of {size} bytes": (DatagramKind.COMMAND, bytes(size)) for size in (0, 1, 3, 400)},
+    "command of another path": (DatagramKind.COMMAND, struct.pack("!H", 999)),
+    "empty Opus": (DatagramKind.MEDIA, rtp(b"")),
+    "noise as Opus": (DatagramKind.MEDIA, rtp(b"\xff" * 50)),
+    "no RTP": (DatagramKind.MEDIA, b"x"),
+    "level of another length": (DatagramKind.LEVEL, b"x"),
+    "level of an hour": (DatagramKind.LEVEL, struct.pack("!I", 3_600_000_000)),
+    "set-up of 1970": (DatagramKind.SETUP, write_setup(0)),
+    "set-up of the far future": (DatagramKind.SETUP, write_setup(1 << 63)),
+    "feedback of another length": (DatagramKind.FEEDBACK, b"x"),
+    "feedback of a packet beyond the call": (DatagramKind.FEEDBACK, record(packet=(1 << 32) - 1, sent_us=((1 << 32) - 1) * SLOT_US)),
+    "feedback of the far future": (DatagramKind.FEEDBACK, record(arrived_us=1 << 52)),
+    "feedback of an hour of lag": (DatagramKind.FEEDBACK, record(lag_us=3_600_000_000)),
 }
 
 
@@ -87,9 +87,9 @@ def test_nonsense_in_the_middle_of_a_call_changes_next_to_nothing(begun, kind, p
 def test_a_set_up_of_1970_neither_ends_the_router_s_call_nor_draws_commands(begun):
     _, parties = begun
     for number, origin_us in enumerate((0, 1 << 63)):
-        controller, sent = given_to(parties, Kind.SETUP, write_setup(origin_us), number, sent_us=NOW_US)
+        controller, sent = given_to(parties, DatagramKind.SETUP, write_setup(origin_us), number, sent_us=NOW_US)
         assert sent == [] and not controller.has_begun and controller.due_us == NEVER_US
-    controller, sent = given_to(parties, Kind.SETUP, write_setup(NOW_US + SLOT_US), 2, sent_us=NOW_US)
+    controller, sent = given_to(parties, DatagramKind.SETUP, write_setup(NOW_US + SLOT_US), 2, sent_us=NOW_US)
     assert len(sent) >= 1 and controller.due_us == NOW_US + 2 * SLOT_US  # slot 0 was decided before
 
 
@@ -103,18 +103,18 @@ def test_a_router_that_was_late_sends_its_last_decision_only(begun):
 
 def test_feedback_before_the_call_does_not_keep_it_from_beginning(begun):
     network, parties = begun
-    given_to(parties, Kind.FEEDBACK, record(), 0, sent_us=0, now_us=0)
+    given_to(parties, DatagramKind.FEEDBACK, record(), 0, sent_us=0, now_us=0)
     network.run(NEVER_US)
     assert len(parties.sender.paths) == PACKETS and parties.controller.is_done
 
 
-@pytest.mark.parametrize("kind", [Kind.MEDIA, Kind.PROBE])
+@pytest.mark.parametrize("kind", [DatagramKind.MEDIA, DatagramKind.PROBE])
 @pytest.mark.parametrize("number", [PACKETS, 4_000_000, (1 << 32) - 1])
 def test_a_first_packet_beyond_the_call_does_not_begin_it(begun, kind, number):
     (_, parties), now_us = begun, 1 << 50
     receiver, _ = given_to(parties, kind, rtp(b"x"), number, now_us, now_us)
     assert not receiver.has_begun and receiver.due_us == NEVER_US and not receiver.media
-    given_to(parties, Kind.MEDIA, rtp(b"x"), 0, now_us, now_us)
+    given_to(parties, DatagramKind.MEDIA, rtp(b"x"), 0, now_us, now_us)
     assert receiver.has_begun and not receiver.is_done and list(receiver.media) == [0]
 
 
@@ -123,7 +123,7 @@ def test_a_packet_that_was_not_sent_at_the_start_of_its_slot_takes_no_memory(beg
     network.run(NOW_US)
     kept = len(parties.receiver.media)
     for number in range(MIDDLE + 20, PACKETS):
-        given_to(parties, Kind.MEDIA, rtp(b"x"), number, sent_us=NOW_US)
+        given_to(parties, DatagramKind.MEDIA, rtp(b"x"), number, sent_us=NOW_US)
     assert len(parties.receiver.media) == kept
 
 
@@ -132,7 +132,7 @@ def test_the_far_future_is_not_held():
     emulator = Emulator(SECRET, world, 0)
     for number in range(1000):
         sent_us = AHEAD_US + 1 + (1 << 40)
-        header = Header(Kind.MEDIA, 0, 1, number, sent_us, route(EMULATOR, RECEIVER))
+        header = Header(DatagramKind.MEDIA, 0, 1, number, sent_us, route(EMULATOR, RECEIVER))
         assert not list(emulator.receive(write(header, b"x", session_key(SECRET, 1)), SENDER, 0))
     assert emulator.due_us == NEVER_US and emulator.relay.counts == {"not fresh": 1000}
 

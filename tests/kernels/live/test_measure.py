@@ -8,7 +8,7 @@ import pytest
 
 from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator
 from vcgym.live.forwarding.relay import Relay
-from vcgym.live.measuring.measure import Measured, measure_pairs, write_traces
+from vcgym.live.measuring.measure import MeasuredDelays, measure_pairs, write_traces
 from vcgym.live.measuring.prober import WAIT_US, Prober
 from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, unix_us
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -56,11 +56,11 @@ def test_traces_are_a_scenario_at_once(tmp_path):
     delay_us = np.full((2, 6000), 40_000)
     delay_us[1] += 10_000
     delay_us[1, 3000:3100] = LOST
-    files = write_traces(Measured(["a", "b", "c"], np.vstack([delay_us, np.full((1, 6000), LOST)]), "method"), tmp_path, "a test")
+    files = write_traces(MeasuredDelays(["a", "b", "c"], np.vstack([delay_us, np.full((1, 6000), LOST)]), "method"), tmp_path, "a test")
     assert [file.name for file in files] == ["a.csv.gz", "b.csv.gz"]
     scenario = Scenario("replay", "replay", 100, traces=str(tmp_path))
     world = scenario.world(1)
     history = world.start(0, scenario.draw("train", 0))
     assert history[:, 1] == pytest.approx([40.0, 50.0])
     with pytest.raises(ValueError, match="existing"):
-        write_traces(Measured(["a"], delay_us[:1], "method"), tmp_path, "a test")
+        write_traces(MeasuredDelays(["a"], delay_us[:1], "method"), tmp_path, "a test")

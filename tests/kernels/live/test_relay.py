@@ -7,13 +7,13 @@ import pytest
 
 from vcgym.live.forwarding.relay import IDLE_US, Limits, Relay
 from vcgym.live.protocol.replay_window import AHEAD_US, FRESH_US
-from vcgym.live.protocol.wire import Header, Kind, moved_on, new_key, route, session_key, write
+from vcgym.live.protocol.wire import DatagramKind, Header, moved_on, new_key, route, session_key, write
 
 SECRET = new_key()
 SENDER, RELAY, OTHER, RECEIVER = (("127.0.0.1", port) for port in (1000, 2000, 3000, 4000))
 
 
-def datagram(number=0, session=1, hops=(RELAY, RECEIVER), secret=SECRET, kind=Kind.MEDIA, payload=b"sound", sent_us=0):
+def datagram(number=0, session=1, hops=(RELAY, RECEIVER), secret=SECRET, kind=DatagramKind.MEDIA, payload=b"sound", sent_us=0):
     return write(Header(kind, 0, session, number, sent_us, route(*hops)), payload, session_key(secret, session))
 
 
@@ -48,7 +48,7 @@ def test_it_drops_the_rest_without_an_answer_or_state(given, source, reason):
 
 def test_a_replay_is_dropped_but_numbers_of_another_kind_or_session_are_not():
     relay = Relay(SECRET, 0)
-    for given in (datagram(5), datagram(4), datagram(5, kind=Kind.PROBE), datagram(5, session=2)):
+    for given in (datagram(5), datagram(4), datagram(5, kind=DatagramKind.PROBE), datagram(5, session=2)):
         assert list(relay.receive(given, SENDER, 0))
         assert not list(relay.receive(given, OTHER, 0))
     assert relay.counts == {"forwarded": 4, "replayed": 4}

@@ -16,7 +16,7 @@ from scipy import stats
 from vcgym.leaderboard.forecasts.scores import scores
 from vcgym.predictors.dnn import Dnn, compiled, layers
 from vcgym.predictors.predictor import predict_each
-from vcgym.predictors.training import CHECKPOINT, Scale, Site, seeded
+from vcgym.predictors.training import CHECKPOINT, InputScale, Site, seeded
 
 
 def test_parameters():
@@ -56,7 +56,7 @@ def test_a_noiseless_set_is_fitted():
 
 def test_the_compiled_pass_is_the_network_of_torch():
     net = seeded(lambda: layers(1), 7)
-    scale = Scale(np.array([310.0, 95.0]), np.array([150.0, 61.0]), 420.0, 170.0)
+    scale = InputScale(np.array([310.0, 95.0]), np.array([150.0, 61.0]), 420.0, 170.0)
     draws = np.random.default_rng(3)
     inputs = np.column_stack([draws.uniform(0.0, 1500.0, 4000), draws.uniform(0.0, 1000.0, 4000)])
     with torch.no_grad():

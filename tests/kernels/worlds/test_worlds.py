@@ -5,7 +5,8 @@ import pytest
 
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.paths.leo import SERIES as LEO_SERIES
-from vcgym.network.scenarios.scenario import TAU_MS, Scenario
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import TAU_MS
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import load_links
 from vcgym.network.worlds.paths import links_and_paths, relay_sequences

@@ -11,7 +11,7 @@ from rich.console import Console
 from lab.bench import catalogue, footprint, measure
 from lab.bench.catalogue import CATALOGUE, bench
 from lab.bench.command import BenchConfig
-from lab.bench.measure import Absent, Effort, Record
+from lab.bench.measure import Absent, Effort, Measurement
 
 pytestmark = pytest.mark.long  # plays, or trains
 
@@ -26,7 +26,7 @@ def taken(tmp_path_factory):
     patched = pytest.MonkeyPatch()
     patched.delenv("VCGYM_DATA", raising=False)
     # The largest batch has no smaller self.
-    patched.setitem(CATALOGUE, "env_1pkt_8192", lambda effort: [Record("env_1pkt_8192", 1.0, "steps/s", 1, 2, 0.0)])
+    patched.setitem(CATALOGUE, "env_1pkt_8192", lambda effort: [Measurement("env_1pkt_8192", 1.0, "steps/s", 1, 2, 0.0)])
     screen = io.StringIO()
     records = bench(folder, [name for name in CATALOGUE if name not in SLOW], TINY, Console(file=screen, width=150))
     patched.undo()
@@ -45,7 +45,7 @@ def test_every_figure_is_there_or_said_to_be_absent(taken):
 
 def test_a_record_is_complete(taken):
     records, _, stored = taken
-    assert [Record(**one) for one in stored] == records
+    assert [Measurement(**one) for one in stored] == records
     for record in records:
         assert math.isfinite(record.value)
         assert record.value > 0.0 or record.name == "bytes_per_packet"
@@ -68,7 +68,7 @@ def test_the_best_round_counts(monkeypatch):
         now[0] += next(seconds)
 
     found = measure.rate("a", "packets/s/core", 100.0, run, Effort(rounds=3, round_s=0.0))
-    assert found == Record("a", 50.0, "packets/s/core", 1, 3, 0.75)
+    assert found == Measurement("a", 50.0, "packets/s/core", 1, 3, 0.75)
 
 
 def test_a_ratio_is_the_median_of_rounds_that_take_turns(monkeypatch):

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from lab.papers.applications.calls import REPEATS, Played, play_cell
-from lab.papers.applications.experiments import QUEUES_MS, SECONDS, TRAFFIC, Cell, link_of
+from lab.papers.applications.calls import REPEATS, PlayedCells, play_cell
+from lab.papers.applications.experiments import QUEUES_MS, SECONDS, TRAFFIC, ExperimentCell, link_of
 from lab.papers.applications.measures import measure
 from lab.papers.applications.reproduce import CALIBRATED, cells_of, page, verdict
 from lab.papers.applications.statements import FILE, ApplicationStatement, Statements, load_statements
@@ -19,20 +19,23 @@ STATEMENTS = load_statements()
 
 
 def test_worlds_of_the_study():
-    dropped = link_of(Cell("disrupted", "up", "zoom", 0.25))
+    dropped = link_of(ExperimentCell("disrupted", "up", "zoom", 0.25))
     assert dropped.trace.rates_bps.tolist() == [1_000_000_000, 250_000, 1_000_000_000]
     assert dropped.trace.times_us.tolist() == [0, 60_000_000, 90_000_000]
     assert (dropped.seconds, dropped.queue_bytes) == (300.0, 9375)
-    assert link_of(Cell("static", "up", "meet", 0.3, queue_ms=100.0)).queue_bytes == 4500
-    assert link_of(Cell("static", "up", "teams", 1.0)).forward_ms == 2 * link_of(Cell("static", "up", "meet", 1.0)).forward_ms
-    assert link_of(Cell("static", "up", "teams", 10.0, viewing="pinned", parties=8)).rates_kbps[2] == 2900.0
-    (call,) = link_of(Cell("competing", "up", "zoom", 0.5, "teams")).flows
+    assert link_of(ExperimentCell("static", "up", "meet", 0.3, queue_ms=100.0)).queue_bytes == 4500
+    assert (
+        link_of(ExperimentCell("static", "up", "teams", 1.0)).forward_ms
+        == 2 * link_of(ExperimentCell("static", "up", "meet", 1.0)).forward_ms
+    )
+    assert link_of(ExperimentCell("static", "up", "teams", 10.0, viewing="pinned", parties=8)).rates_kbps[2] == 2900.0
+    (call,) = link_of(ExperimentCell("competing", "up", "zoom", 0.5, "teams")).flows
     assert (call.starts_s, call.stops_s, call.forward_ms, call.rates_kbps[2]) == (30.0, 150.0, 40.0, 1440.0)
-    assert link_of(Cell("competing", "down", "zoom", 0.5, "netflix")).flows == TRAFFIC["netflix"]
+    assert link_of(ExperimentCell("competing", "down", "zoom", 0.5, "netflix")).flows == TRAFFIC["netflix"]
 
 
 def test_an_experiment_is_played():
-    cell = Cell("competing", "up", "zoom", 0.5, "teams")
+    cell = ExperimentCell("competing", "up", "zoom", 0.5, "teams")
     played = play_cell(cell)
     assert played.mbps.shape == played.other_mbps.shape == (REPEATS, int(SECONDS["competing"]))
     assert (played.other_mbps[:, :30] == 0.0).all()
@@ -40,7 +43,7 @@ def test_an_experiment_is_played():
     assert (played.mbps.mean(axis=1) > 2.0 * played.other_mbps[:, 30:150].mean(axis=1)).all()
     total = (played.mbps + played.other_mbps)[:, 30:150].mean(axis=1)
     assert ((total > 0.4) & (total < 0.505)).all()
-    downloads = play_cell(Cell("competing", "down", "teams", 0.5, "youtube"))
+    downloads = play_cell(ExperimentCell("competing", "down", "teams", 0.5, "youtube"))
     assert (measure("other_mbps", cell, downloads) > 0.2).all()
 
 
@@ -49,11 +52,11 @@ def course(changes, seconds=300):
     mbps = np.zeros(seconds)
     for at_s, rate in changes:
         mbps[at_s:] = rate
-    return Played(np.array([mbps, mbps]), np.array([0.5 * mbps, 0.5 * mbps]))
+    return PlayedCells(np.array([mbps, mbps]), np.array([0.5 * mbps, 0.5 * mbps]))
 
 
 def test_metrics_of_known_courses():
-    drop = Cell("disrupted", "up", "zoom", 0.25)
+    drop = ExperimentCell("disrupted", "up", "zoom", 0.25)
     recovers = course([(0, 0.8), (60, 0.2), (110, 0.79), (150, 1.0), (200, 0.8)])
     assert measure("recovery_s", drop, recovers).tolist() == [18.0, 18.0]  # the median of 5 s is back with its third second
     assert measure("peak", drop, recovers).tolist() == [1.25, 1.25]
@@ -62,7 +65,7 @@ def test_metrics_of_known_courses():
     assert measure("recovery_s", drop, never).tolist() == [206.0, 206.0]
     assert measure("stable_s", drop, never).tolist() == [0.0, 0.0]
     beside = course([(0, 9.0), (30, 0.2), (120, 0.4), (150, 9.0)], 180)
-    cell = Cell("competing", "up", "zoom", 0.5, "meet")
+    cell = ExperimentCell("competing", "up", "zoom", 0.5, "meet")
     assert measure("mbps", cell, beside) == pytest.approx(0.25)
     assert measure("utilisation", cell, beside) == pytest.approx(0.5)
     assert measure("settled_mbps", cell, beside) == pytest.approx(0.4)

@@ -7,12 +7,12 @@ import pytest
 
 from lab.papers.conferences.measures import of_course, play_fixed_point
 from lab.papers.conferences.reproduce import Runs, page, verdict
-from lab.papers.conferences.statements import FILE, Constant, Exact, Nothing, Statements, load_statements
+from lab.papers.conferences.statements import FILE, Exact, Nothing, PrintedConstant, Statements, load_statements
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
 from lab.papers.register import DATA
 from lab.papers.verdicts import INPUT, OUTCOME, VERDICTS
 from vcgym.baselines.conference.celerity import Celerity
-from vcgym.baselines.conference.play import Played, play
+from vcgym.baselines.conference.play import PlayedConference, play
 from vcgym.leaderboard.results.files import write
 from vcgym.network.overlay.network import LOGGED
 from vcgym.network.overlay.world import dumbbell_timeline
@@ -22,7 +22,7 @@ A, B, C, D = range(4)
 PLANNED = ("optimum", "optimum of three hops", "mutualcast", "simulcast")
 STATEMENTS = load_statements()
 COMPUTED = [
-    one for one in STATEMENTS if isinstance(one.measure, Constant | Exact | Nothing) or getattr(one.measure, "system", "") in PLANNED
+    one for one in STATEMENTS if isinstance(one.measure, PrintedConstant | Exact | Nothing) or getattr(one.measure, "system", "") in PLANNED
 ]
 
 
@@ -56,7 +56,7 @@ def course(changes, lost=()):
     log = np.zeros(1000, LOGGED)
     log["created_us"] = np.arange(1000) * 1_000_000
     log["arrived_us"] = log["created_us"] + np.where(np.arange(1000) < 100, 900_000, 100_000)
-    return Played(kbps, kbps, kbps[:, 0], kbps[:, 0], 0.0, share, 0.04, log, np.zeros(4, np.int64), kbps[:, 0], kbps)
+    return PlayedConference(kbps, kbps, kbps[:, 0], kbps[:, 0], 0.0, share, 0.04, log, np.zeros(4, np.int64), kbps[:, 0], kbps)
 
 
 def test_metrics_of_known_courses():

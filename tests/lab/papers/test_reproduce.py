@@ -275,7 +275,7 @@ def test_figures_of_the_predictor_rest_on_all_packets():
         "target_low_ms": 50.0, "target_high_ms": 200.0,
     }  # fmt: skip
     for what, value in wanted.items():
-        ours = found(p.Forecast(of="forecast", scenario="wonderproxy", pair="*", what=what), None, forecasts=table)
+        ours = found(p.ForecastFigure(of="forecast", scenario="wonderproxy", pair="*", what=what), None, forecasts=table)
         assert ours.value == pytest.approx(value)
         assert ours.low <= ours.value <= ours.high
 

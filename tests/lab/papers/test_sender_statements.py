@@ -7,7 +7,7 @@ import pytest
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
 from lab.papers.register import DATA
 from lab.papers.senders.reproduce import measured, page, verdicts
-from lab.papers.senders.statements import FILE, SendingStatement, Statements, Term, load_statements
+from lab.papers.senders.statements import FILE, SenderTerm, SendingStatement, Statements, load_statements
 from lab.papers.verdicts import VERDICTS
 from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.results.files import write
@@ -40,7 +40,7 @@ def test_verdicts_of_made_up_runs():
         ("5 %", "", name): [dict.fromkeys(RATE.metric, mean + step) for step in (-0.01, 0.0, 0.01, 0.02)]
         for name, mean in (("A", 0.5), ("B", 0.4))
     }
-    terms = [Term(sender="A", metric="r").model_dump(), Term(sender="B", metric="r", weight=-1.0).model_dump()]
+    terms = [SenderTerm(sender="A", metric="r").model_dump(), SenderTerm(sender="B", metric="r", weight=-1.0).model_dump()]
     ours = measured(statement(terms=terms), played, "5 %")
     assert ours == pytest.approx((0.1, 0.1, 0.1))
     share = statement(terms=terms, share_of=terms[1] | {"weight": 1.0}, rule="at least", accepted=(0.1, 10.0))

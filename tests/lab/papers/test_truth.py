@@ -12,7 +12,7 @@ from lab.papers.vcroute.statements import (
     LATE_LEARNS,
     SYSTEMS,
     Change,
-    Value,
+    StatisticFigure,
     VCRouteStatement,
     claimed_scenarios,
     load_claims,
@@ -187,7 +187,7 @@ def test_a_number_is_put_together_as_its_statistic_says():
 
 def test_the_truth_table_is_a_part_of_the_published_statements():
     claims = load_claims()
-    assert all(isinstance(one.measure, Change | Value) for one in claims)
+    assert all(isinstance(one.measure, Change | StatisticFigure) for one in claims)
     printed = [one for one in claims if not one.id.endswith(LATE_LEARNS)]
     assert (len(printed), len(claims)) == (54, 69)
     load_systems(list(SYSTEMS))

@@ -8,7 +8,7 @@ from scipy import stats
 from lab.studies.forecasts.methods.boosting import Boosting
 from lab.studies.forecasts.methods.lstm import Lstm
 from lab.studies.forecasts.methods.quantile import QuantileDnn
-from lab.studies.forecasts.methods.simple import DelayPlusJitter, Ewma, LastDelay, Linear
+from lab.studies.forecasts.methods.simple import DelayPlusJitter, Ewma, LastDelay, LeastSquares
 from vcgym.predictors.training import Site
 
 
@@ -17,7 +17,7 @@ def test_simple_methods_are_what_they_say():
     transmit, lag = rows.inputs.T
     assert (LastDelay().fit(rows, rows, 0, Site()).predict(rows) == transmit).all()
     assert (DelayPlusJitter().fit(rows, rows, 0, Site()).predict(rows) == transmit + lag).all()
-    linear = Linear().fit(rows, rows, 0, Site())
+    linear = LeastSquares().fit(rows, rows, 0, Site())
     slopes = stats.linregress(linear.predict(rows), rows.target_ms)
     assert slopes.slope == pytest.approx(1.0) and slopes.intercept == pytest.approx(0.0, abs=1e-6)
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lab.studies.listening import Heard, correlation, draw, similarity, speech
+from lab.studies.listening import RatedCall, correlation, draw, similarity, speech
 from vcgym.live.call.audio import RATE_HZ, encoded, rendered
 
 
@@ -34,6 +34,6 @@ def test_correlations_are_of_ranks_with_an_interval_over_worlds():
 
 
 def test_the_picture_is_small(tmp_path):
-    calls = [Heard("quiet", world, "DRT-WM", 80.0 - world, 90.0 - world, 0.9) for world in range(40)]
+    calls = [RatedCall("quiet", world, "DRT-WM", 80.0 - world, 90.0 - world, 0.9) for world in range(40)]
     draw(calls, tmp_path / "listening.png")
     assert 2_000 < (tmp_path / "listening.png").stat().st_size < 60_000

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from lab.studies.forecasts.config import ForecastsConfig, RowSet
 from lab.studies.forecasts.methods.methods import PublishedDnn
-from lab.studies.forecasts.methods.simple import Linear
+from lab.studies.forecasts.methods.simple import LeastSquares
 from lab.studies.forecasts.study import run_study
 from lab.studies.forecasts.table import print_ranks
 from vcgym.agents.tracking.tracking import EXPERIMENT
@@ -42,7 +42,7 @@ def config(home):
         given = PredictorDataConfig(parts=parts, splits=splits, packets=500, rows=1500, threads=1, folder=home / folder)
         build(given, systems, lambda done, note: None)
     config = ForecastsConfig(
-        methods={"dnn": PublishedDnn(epochs=3, batch_size=64), "linear": Linear()},
+        methods={"dnn": PublishedDnn(epochs=3, batch_size=64), "linear": LeastSquares()},
         sets={"both": RowSet(worlds=["*/paper"])},
         holdouts=["random", "pair"],
         seeds=[0, 1],

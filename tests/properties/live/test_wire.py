@@ -19,8 +19,8 @@ from vcgym.live.protocol.replay_window import AHEAD_US, WINDOW, ReplayWindow
 from vcgym.live.protocol.wire import (
     MAX_DATAGRAM,
     MAX_HOPS,
+    DatagramKind,
     Header,
-    Kind,
     WireError,
     hop_at,
     hops_of,
@@ -37,7 +37,9 @@ from vcgym.network.kernels.slots import SLOT_US
 ADDRESSES = st.tuples(st.ip_addresses(v=4).map(str), st.integers(0, 65535))
 ROUTES = st.lists(ADDRESSES, min_size=1, max_size=MAX_HOPS)
 U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
-HEADERS = st.builds(Header, st.sampled_from(list(Kind)), st.integers(0, 65535), U64, U32, U64, ROUTES.map(lambda hops: route(*hops)))
+HEADERS = st.builds(
+    Header, st.sampled_from(list(DatagramKind)), st.integers(0, 65535), U64, U32, U64, ROUTES.map(lambda hops: route(*hops))
+)
 KEY = session_key(b"secret", 7)
 
 
@@ -50,7 +52,7 @@ def test_a_datagram_is_read_as_it_was_written(header, payload):
 
 @given(ROUTES, st.binary(max_size=100))
 def test_each_hop_finds_the_next_one_and_the_tag_stays_right(hops, payload):
-    datagram = write(Header(Kind.MEDIA, 0, 1, 2, 3, route(*hops)), payload, KEY)
+    datagram = write(Header(DatagramKind.MEDIA, 0, 1, 2, 3, route(*hops)), payload, KEY)
     for index in range(len(hops)):
         header, found = read(datagram)
         assert (found, hops_of(header)) == (index, len(hops)) and hop_at(header, index) == hops[index] and is_authentic(datagram, KEY)
@@ -83,7 +85,7 @@ def _is_taken(datagram):
 
 def test_a_datagram_that_would_be_fragmented_is_not_written():
     with pytest.raises(WireError, match="allowed is at most 1400"):
-        write(Header(Kind.MEDIA, 0, 0, 0, 0, route(("127.0.0.1", 1))), bytes(MAX_DATAGRAM), KEY)
+        write(Header(DatagramKind.MEDIA, 0, 0, 0, 0, route(("127.0.0.1", 1))), bytes(MAX_DATAGRAM), KEY)
     with pytest.raises(WireError, match="allowed is 1 to 8"):
         route(*[("127.0.0.1", 1)] * 9)
 

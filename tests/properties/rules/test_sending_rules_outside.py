@@ -13,7 +13,8 @@ from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
 from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
-from vcgym.envs.call.sender.batch import BY_PACKET, PACING, SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 

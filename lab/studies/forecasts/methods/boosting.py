@@ -30,17 +30,17 @@ class Boosting(Method):
     max_leaf_nodes: Annotated[int, Field(ge=2)] = 31
     n_iter_no_change: Annotated[int, Field(ge=1)] = 10
 
-    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> "Trees":
+    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> "TreeEnsemble":
         trees = HistGradientBoostingRegressor(
             loss=self.loss, learning_rate=self.learning_rate, max_iter=self.max_iter, max_leaf_nodes=self.max_leaf_nodes,
             n_iter_no_change=self.n_iter_no_change, early_stopping=True, random_state=seed,
         )  # fmt: skip
         with threadpool_limits(1, "openmp"):  # more threads would busy-wait for each other on shared cores
-            return Trees(trees.fit(rows.inputs, rows.target_ms, X_val=check.inputs, y_val=check.target_ms))
+            return TreeEnsemble(trees.fit(rows.inputs, rows.target_ms, X_val=check.inputs, y_val=check.target_ms))
 
 
 @dataclass(frozen=True)
-class Trees:
+class TreeEnsemble:
     """Fitted ensemble of trees."""
 
     trees: HistGradientBoostingRegressor

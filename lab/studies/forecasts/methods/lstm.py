@@ -9,7 +9,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from vcgym.predictors.rows import Rows
-from vcgym.predictors.training import Examples, History, NetworkMethod, Scale, Site, outputs, scale_of, seeded, train
+from vcgym.predictors.training import Examples, History, InputScale, NetworkMethod, Site, outputs, scale_of, seeded, train
 
 
 class Lstm(NetworkMethod):
@@ -49,7 +49,7 @@ class TrainedLstm:
     """Fitted network."""
 
     net: nn.Module
-    scale: Scale
+    scale: InputScale
     length: int
     history: History
 

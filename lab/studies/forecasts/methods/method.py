@@ -14,7 +14,7 @@ from vcgym.predictors.rows import Rows
 from vcgym.predictors.training import Site
 
 
-class Fitted(Protocol):
+class FittedMethod(Protocol):
     """Result of a fit."""
 
     def predict(self, rows: Rows) -> NDArray[np.float64]:
@@ -27,5 +27,5 @@ class Method(BaseModel, ABC):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
 
     @abstractmethod
-    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> Fitted:
+    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> FittedMethod:
         """Fit to `rows`; `check` is used for early stopping, `seed` for sampling."""

@@ -7,7 +7,7 @@ from pydantic import Field
 from lab.studies.forecasts.methods.boosting import Boosting
 from lab.studies.forecasts.methods.lstm import Lstm
 from lab.studies.forecasts.methods.quantile import QuantileDnn
-from lab.studies.forecasts.methods.simple import DelayPlusJitter, Ewma, LastDelay, Linear
+from lab.studies.forecasts.methods.simple import DelayPlusJitter, Ewma, LastDelay, LeastSquares
 from vcgym.predictors.dnn import Dnn
 
 
@@ -18,6 +18,6 @@ class PublishedDnn(Dnn):
 
 
 AnyMethod = Annotated[
-    LastDelay | DelayPlusJitter | Ewma | Linear | Boosting | PublishedDnn | QuantileDnn | Lstm,
+    LastDelay | DelayPlusJitter | Ewma | LeastSquares | Boosting | PublishedDnn | QuantileDnn | Lstm,
     Field(discriminator="kind"),
 ]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from vcgym.predictors.dnn import layers
 from vcgym.predictors.rows import Rows
-from vcgym.predictors.training import Examples, History, NetworkMethod, Scale, Site, outputs, scale_of, seeded, train
+from vcgym.predictors.training import Examples, History, InputScale, NetworkMethod, Site, outputs, scale_of, seeded, train
 
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -42,7 +42,7 @@ class TrainedQuantiles:
     """Fitted network."""
 
     net: nn.Module
-    scale: Scale
+    scale: InputScale
     history: History
 
     def quantiles(self, rows: Rows) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ Weight = Annotated[float, Field(gt=0, le=1)]
 
 
 @dataclass(frozen=True)
-class Line:
+class FittedLine:
     """Linear forecast: transmit delay * slope + jitter * slope + intercept."""
 
     slopes: NDArray[np.float64]
@@ -30,8 +30,8 @@ class LastDelay(Method):
 
     kind: Literal["last"] = "last"
 
-    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> Line:
-        return Line(np.array([1.0, 0.0]), 0.0)
+    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> FittedLine:
+        return FittedLine(np.array([1.0, 0.0]), 0.0)
 
 
 class DelayPlusJitter(Method):
@@ -39,19 +39,19 @@ class DelayPlusJitter(Method):
 
     kind: Literal["sum"] = "sum"
 
-    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> Line:
-        return Line(np.array([1.0, 1.0]), 0.0)
+    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> FittedLine:
+        return FittedLine(np.array([1.0, 1.0]), 0.0)
 
 
-class Linear(Method):
+class LeastSquares(Method):
     """Least squares on both inputs."""
 
     kind: Literal["linear"] = "linear"
 
-    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> Line:
+    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> FittedLine:
         design = np.column_stack([rows.inputs, np.ones(len(rows))])
         (transmit, jitter, intercept), *_ = np.linalg.lstsq(design, rows.target_ms)
-        return Line(np.array([transmit, jitter]), float(intercept))
+        return FittedLine(np.array([transmit, jitter]), float(intercept))
 
 
 class Ewma(Method):

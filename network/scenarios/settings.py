@@ -1,0 +1,92 @@
+"""Settings of worlds of calls over paths. A new one is a field of `WorldSettings` and a use of it, and nothing else.
+
+Environments, their configs, suites and saved states take the fields from there.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vcgym.network.kernels.ranges import one_of, require_number, require_whole
+from vcgym.network.worlds.correlated import MAX_TAU_MS
+from vcgym.network.worlds.links import BURSTS
+
+if TYPE_CHECKING:
+    from vcgym.network.scenarios.recipe import Recipe
+
+OFFSETS = ("own", "common")
+TAU_MS = 200.0
+REPLAY = "replay"
+"""Scenario of traces of your own."""
+
+RecipeMaker = Callable[["WorldSettings"], "Recipe"]
+"""A class of Recipe, or a partial of one."""
+
+_ELSEWHERE = "identified elsewhere"  # metadata of a field: scenario by its name, files by the card of their content
+_ONLY_IN = "only in"  # the scenario that alone takes another value than the default
+
+
+@dataclass(frozen=True)
+class WorldSettings:
+    """Settings of the worlds of calls over paths.
+
+    Attributes:
+        scenario: name, see `vcgym.network.scenarios.scenario`; any subclass of `Recipe`; or a `Scenario`, which keeps its settings.
+        mode: generation of delays from statistics: correlated, paper or replay.
+        packets: length of a call in 10-ms slots, 1 to 1,000,000.
+        data: folder of measured data; None: the environment variable VCGYM_DATA.
+        burst: mode paper only: the measured burst to which draws are fitted, worst or median.
+        tau_ms: mode correlated only: correlation time of queueing, declared, 0 (independent slots) to 60,000; studies sweep 0 to 1000.
+        traces: scenario replay only: a folder or files of traces.
+        offsets: scenario replay only: own cuts each path's trace at its own offset, common cuts all at one time of their common clock.
+        direct: scenario replay only: name of the path of `Direct`; None: the first by file name.
+
+    Raises:
+        ValueError: a value out of range, or one that another scenario takes.
+    """
+
+    scenario: str | RecipeMaker = field(default="wonderproxy", metadata={_ELSEWHERE: True})
+    mode: str = "correlated"
+    packets: int = 6000
+    data: str | None = field(default=None, metadata={_ELSEWHERE: True})
+    burst: str = "worst"
+    tau_ms: float = TAU_MS
+    traces: str | Sequence[str] | None = field(default=None, metadata={_ELSEWHERE: True, _ONLY_IN: REPLAY})
+    offsets: str = field(default="own", metadata={_ONLY_IN: REPLAY})
+    direct: str | None = field(default=None, metadata={_ONLY_IN: REPLAY})
+
+    def __post_init__(self) -> None:
+        require_whole(packets=(self.packets, 1, 1_000_000))
+        one_of("burst", self.burst, BURSTS)
+        require_number("tau_ms", self.tau_ms, 0.0, MAX_TAU_MS)
+        one_of("offsets", self.offsets, OFFSETS)
+        for one in fields(self):
+            value, only = getattr(self, one.name), one.metadata.get(_ONLY_IN, self.scenario)
+            if value != one.default and only != self.scenario:
+                allowed = f"allowed is {one.default} in scenario {self.scenario}; scenario {only} takes {one.name}"
+                raise ValueError(f"{one.name} = {value!r}: {allowed}")
+        object.__setattr__(self, "tau_ms", float(self.tau_ms))
+        object.__setattr__(self, "traces", absolute(self.traces))
+
+    @property
+    def share_of_rtt(self) -> float:
+        """Return the share of a measured round trip that counts as one-way delay: all of it in mode paper, as in the paper's own log."""
+        return 1.0 if self.mode == "paper" else 0.5
+
+    @property
+    def decisive(self) -> tuple[tuple[str, Any], ...]:
+        """Return name and value of each setting on which worlds depend beyond the name of the scenario and the card of its data."""
+        return tuple((one.name, getattr(self, one.name)) for one in fields(self) if _ELSEWHERE not in one.metadata)
+
+    @classmethod
+    def among(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return those of the arguments of an environment that are settings of worlds."""
+        return {one.name: arguments[one.name] for one in fields(cls) if one.name in arguments}
+
+
+def absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the absolute path of each file or folder of traces, because workers may have other working directories."""
+    if traces is None:
+        return None
+    return tuple(str(Path(one).expanduser().absolute()) for one in ([traces] if isinstance(traces, str) else traces))
