@@ -17,7 +17,7 @@ VERSIONS: dict[str, dict[str, Any]] = {
     "vcgym/Relay-v1": {**_PATHS, "interval": 100},
     "vcgym/Playout-v1": {**_PATHS, "interval": 10},
     "vcgym/Call-v1": {**_PATHS, "interval": 50},
-    "vcgym/Rate-v1": {"action": "relative_discrete"},
+    "vcgym/Rate-v1": {"action": "relative_discrete", "interval": 5},
     "vcgym/SendOrder-v1": {"action": "relative_discrete", "reward": "missed", "interval": 10, "send_queue": None, "overflow": None},
 }
 """Ids, with the arguments in which each differs from the defaults of its class; chosen by `lab.studies.defaults`."""

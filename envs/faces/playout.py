@@ -30,6 +30,8 @@ class PlayoutVectorEnv(PathsVectorEnv):
         packet lost or late; or a reward object.
     End of episode: truncation after the last arrival; in that step the queue is flushed and the player plays to the end.
     Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is controlled by `path`, by default Direct.
+    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``, a headroom
+        above the newest delay, 5 ms * 32 ** (a / 7); ``reward="impairment"``, ``interval=10``.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.

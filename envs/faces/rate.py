@@ -21,7 +21,7 @@ from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.relative import MAX_AIM_MS, MIN_AIM_MS, follow_aims
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of
+from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
@@ -49,6 +49,9 @@ class RateVectorEnv(SenderVectorEnv):
     End of episode: truncation at the end of the call (60 to 125 s); packets in flight are counted in the last step.
     Source: the control of GCC and TFRC; `order` is the scheduler, by default first in, first out. The reward is R3Net's
         (arXiv 1912.02222) with a cost of change.
+    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``, the
+        queueing delay that the target aims at, 10 ms * 8 ** (a / 7) (`vcgym.envs.call.sender.relative`), for ``interval=5`` reports;
+        delays and losses in the observation are compressed to order one.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -56,7 +59,8 @@ class RateVectorEnv(SenderVectorEnv):
         scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         reward: utility or emodel, or parameters of a reward.
-        action: continuous, discrete or exact.
+        action: continuous, discrete, exact, relative_discrete or relative_continuous.
+        interval: reports for which a decision holds, >= 1; 1 unless the action is relative.
         features: reports: the features of docs/envs.md; intervals: those of the Bandwidth Estimation Challenge, a report every 60 ms.
         arguments: those of every environment of senders, docs/envs.md.
     """
@@ -73,18 +77,21 @@ class RateVectorEnv(SenderVectorEnv):
         reward: str = "utility",
         action: str = "continuous",
         features: str = "reports",
+        interval: int = 1,
         **arguments: Any,
     ) -> None:
         require_rule("order", order, Control.ORDER)
         one_of("features", features, FEATURES)
-        self.features = features
+        require_held(interval, action)
+        self.features, self.holds = features, interval
         agent = in_place_of(Control.RATE, SENDER, effect=Requests())
         super().__init__(num_envs, agent, order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
-        self._told = np.zeros(num_envs, np.int64)
+        self._told, self._aim_ms = np.zeros(num_envs, np.int64), np.zeros(num_envs)
         self._smallest_us = np.full(num_envs, -1, np.int64)
 
     def _own_arguments(self) -> tuple[Any, ...]:
-        return () if self.features == "reports" else (self.features,)
+        held = () if self.holds == 1 else (self.holds,)
+        return held if self.features == "reports" else (self.features, *held)
 
     def _layout(self) -> ObservationLayout:
         if self.features == "intervals":
@@ -124,12 +131,16 @@ class RateVectorEnv(SenderVectorEnv):
             asked.wake_us[rows] = np.where(wanted[rows, 2] > 0, senders["now_us"][rows] + wanted[rows, 2], NEVER_US)
         elif self.action_form in RELATIVE:
             x = position_of(actions, AIMS if self.action_form == "relative_discrete" else None)
-            follow_aims(senders, rows, MIN_AIM_MS * (MAX_AIM_MS / MIN_AIM_MS) ** x)
+            self._aim_ms = MIN_AIM_MS * (MAX_AIM_MS / MIN_AIM_MS) ** x
+            self._hold(rows)
         elif self.action_form == "discrete":
             senders["answer_bps"] = senders["target_bps"] * np.array(STEPS)[actions]
         else:
             position = (actions[:, 0].astype(np.float64) + 1.0) / 2.0
             senders["answer_bps"] = senders["min_bps"] * (senders["max_bps"] / senders["min_bps"]) ** position
+
+    def _hold(self, rows: NDArray[np.int64]) -> None:
+        follow_aims(self.batch.senders, rows, self._aim_ms)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch

@@ -25,8 +25,8 @@ from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.envs.call.sender.relative import MAX_MARGIN, MIN_MARGIN, choose_by_margin
 from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of
-from vcgym.network.kernels.ranges import one_of, require_whole
+from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 RATE = Tfrc()
@@ -52,6 +52,10 @@ class SendOrderVectorEnv(SenderVectorEnv):
     Source: the control of SBPN over TFRC; `rate` controls the rate, by default TFRC; the scheduler `overflow` chooses the victim in a full
         queue, by default the new packet. With ``send_queue=None`` the world sets the length of the queue, and L is the longest in the
         scenario.
+    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``: SBPN2, but
+        video is dropped with less than 3 ** (a % 4 / 3) half round trips left, and if a >= 4 the last packet too
+        (`vcgym.envs.call.sender.relative`), for ``interval=10`` opportunities; it observes the packet that SBPN would send in place of the
+        queue; ``reward="missed"``, ``send_queue=None``, ``overflow=None``.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -61,6 +65,8 @@ class SendOrderVectorEnv(SenderVectorEnv):
         send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         reward: on_time, missed or emodel, or parameters of a reward.
+        interval: transmission opportunities for which a decision holds, >= 1; 1 unless the action is relative.
+        action: discrete, relative_discrete or relative_continuous.
         empty_slot: meaning of an action on an empty slot: newest (the newest queued packet) or refuse (an error).
         arguments: those of every environment of senders, docs/envs.md.
     """
@@ -83,9 +89,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         action: str = "discrete",
         **arguments: Any,
     ) -> None:
-        require_whole(interval=(interval, 1, 1000))
-        if interval > 1 and action not in RELATIVE:
-            raise ValueError(f"interval = {interval} with action {action!r}: allowed is 1 unless action is {' or '.join(RELATIVE)}")
+        require_held(interval, action)
         self.holds = interval
         require_rule("rate", rate, Control.RATE)
         overflow = EVICTS if overflow is None else overflow

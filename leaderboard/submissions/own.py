@@ -19,7 +19,7 @@ from vcgym.network.kernels.slots import SLOT_US
 
 SEED = " seed "
 """Between the name of a method and the number of one of its trainings, in the name of a system."""
-_UNITS = {"Playout": " arrivals", "SendOrder": " opportunities"}
+_UNITS = {"Playout": " arrivals", "Rate": " reports", "SendOrder": " opportunities"}
 _SAID = ("action", "interval", "features", *CONTROLS, "reward")
 
 

@@ -29,6 +29,17 @@ def position_of(actions: NDArray[Any], levels: int | None) -> NDArray[np.float64
     return np.clip((numbers + 1.0) / 2.0, 0.0, 1.0) if levels is None else numbers / (levels - 1)
 
 
+def require_held(interval: int, action: str) -> None:
+    """Check the number of decisions of a sender for which an action holds.
+
+    Raises:
+        ValueError: it is not allowed, for this form of the action.
+    """
+    require_whole(interval=(interval, 1, 1000))
+    if interval > 1 and action not in RELATIVE:
+        raise ValueError(f"interval = {interval} with action {action!r}: allowed is 1 unless action is {' or '.join(RELATIVE)}")
+
+
 class SenderVectorEnv(EpisodeVectorEnv):
     """A batch of senders with one control set by the agent; each environment's docstring specifies observation, action and reward.
 

@@ -22,7 +22,7 @@ SENDERS = ("vcgym/Rate-v1", "vcgym/SendOrder-v1")
 
 def brief(env_id, decisions=15):
     """Arguments of a call of about so many decisions."""
-    return {"seconds": 0.12 * decisions} if env_id in SENDERS else {"packets": 110 * decisions}
+    return {"seconds": 0.5 * decisions} if env_id in SENDERS else {"packets": 110 * decisions}
 
 
 def make(env_id, sessions=3, **arguments):
@@ -102,6 +102,23 @@ def test_a_decision_of_playout_holds_for_its_arrivals():
         assert (reward[0], over[0]) == (pytest.approx(total), each_over[0])
 
 
+def test_a_decision_of_rate_holds_for_its_reports():
+    held, each = make("vcgym/Rate-v1", 1, seconds=6.0), make("vcgym/Rate-v1", 1, seconds=6.0, interval=1)
+    held.reset(seed=2), each.reset(seed=2)
+    held.action_space.seed(2)
+    over = np.zeros(1, bool)
+    while not over[0]:
+        action, total = held.action_space.sample(), 0.0
+        observation, reward, _, over, _ = held.step(action)
+        for _ in range(held.holds):
+            expected, of_one, _, each_over, _ = each.step(action)
+            total += of_one[0]
+            if each_over[0]:
+                break
+        np.testing.assert_array_equal(observation, expected)
+        assert (reward[0], over[0]) == (pytest.approx(total), each_over[0])
+
+
 def test_a_held_decision_shows_no_records():
     with pytest.raises(ValueError, match=r"interval = 10 with observation 'records': allowed is 1"):
         make("vcgym/Playout-v0", interval=10, observation="records")
@@ -110,7 +127,7 @@ def test_a_held_decision_shows_no_records():
 
 
 def test_the_target_follows_the_aim():
-    envs = make("vcgym/Rate-v1", 6, seconds=6.0)
+    envs = make("vcgym/Rate-v1", 6, seconds=6.0, interval=1)
     envs.reset(seed=3)
     envs.action_space.seed(3)
     has_yielded = False

@@ -96,7 +96,7 @@ INTERVALS = {
     "Relay": "interval 100 packets (1 s), playout WMJitter, reward impairment",
     "Playout": "interval 10 arrivals, path Direct, reward impairment",
     "Call": "interval 50 packets (0.5 s), reward impairment",
-    "Rate": "features reports, order Fifo, reward utility",
+    "Rate": "interval 5 reports, features reports, order Fifo, reward utility",
     "SendOrder": "interval 10 opportunities, rate Tfrc, reward missed",
 }
 
