@@ -4,7 +4,6 @@
 world. ``python docs/site/board.py outputs/leaderboard/quick-v3`` keeps the rows of that run first.
 """
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from vcgym.leaderboard.report.board import Board, board_of
 from vcgym.leaderboard.report.table import markdown_table, modes_table
 from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.files import read_with_oracles
 
@@ -29,12 +29,6 @@ COLUMNS = CALL._replace(
 )
 RESULTS = "lab/notes/results.md"
 BEST_ROWS = 8  # of README's table, before the last system
-WORDS = {
-    "LEARNED": "learned pair", "VIA": "Via", "VCR": "VCRoute", "VCR2": "VCRoute 2", "GRD": "greedy", "LIN": "LinUCB", "DRT": "direct path",
-    "BEST": "best history", "RND": "random", "DTS": "Thompson, discounted", "SWTS": "Thompson, window",
-    "BF": "count buffer", "WM": "WMJitter", "WMH": "WMJitter, held", "EWMA": "EWMA", "EWMAH": "EWMA, held", "NEQ": "NetEQ",
-}  # fmt: skip
-"""Code of a rule in the name of a system -> word in README's table."""
 BEGIN, END = "<!-- docs/site/board.py writes from here -->\n", "<!-- to here -->\n"
 
 
@@ -71,15 +65,7 @@ def short_table(boards: Sequence[Board]) -> str:
     _, rows = modes_table(boards, few(boards[0]))
     headings = [f"{board.mode}: above {in_words(board.bar.system)}" for board in boards]
     shown = [*rows[:BEST_ROWS], *rows[BEST_ROWS:][-1:]]
-    return markdown_table(["system", *headings, "rank"], ([in_words(name), *cells] for name, _, *cells in shown))
-
-
-def in_words(name: str) -> str:
-    """Return the name of a system in words: `greedy / EWMA, tuned`; the name itself if a rule of it has no word."""
-    rules = re.split(r"[-+]", name.removesuffix("-tuned").removesuffix("-correlated").removesuffix("-paper"))
-    if not set(rules) <= set(WORDS):
-        return name
-    return " / ".join(WORDS[rule] for rule in rules) + (", tuned" if name.endswith("-tuned") else "")
+    return markdown_table(["system", *headings, "rank"], ([name, *cells] for name, _, *cells in shown))
 
 
 def main() -> None:

@@ -14,11 +14,13 @@ from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
 from vcgym.leaderboard.report.words.details import details
 from vcgym.leaderboard.report.words.headline import change, headline
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import COST, format_value
 from vcgym.leaderboard.statistics import Estimate
 
-_TEXT = ("rank", "system", "kind")
-_WIDE = 116  # columns of a terminal that shows every heading; a narrower one shows differences and ranks
+_TEXT = ("rank", "system", "id", "kind")
+_WIDE = 116  # columns of a terminal that shows every heading but the id; a narrower one shows differences and ranks
+_WIDEST = 150  # columns of a terminal that shows the id too
 
 
 def print_summary(boards: Sequence[Board], console: Console, asked: Collection[str] = ()) -> None:
@@ -30,7 +32,8 @@ def print_summary(boards: Sequence[Board], console: Console, asked: Collection[s
     lines = few(first, asked)
     headings, rows = modes_table(boards, lines) if others else (_few_headings(first), _few_rows(first, lines))
     narrow = headings[:1] + headings[2:-1] if others else [name for name in headings if name in ("system", "rank") or " above\n" in name]
-    shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in narrow]
+    wide = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in narrow]
+    shown = [i for i in wide if console.width >= _WIDEST or headings[i] != "id"]
     table = Table(
         title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0, show_edge=False, pad_edge=False
     )  # fmt: skip
@@ -57,13 +60,16 @@ def modes_table(boards: Sequence[Board], chosen: Iterable[Line]) -> tuple[list[s
     first, label = boards[0], boards[0].columns.primary.label
     shown = [first, *_other_modes(boards)]
     beside = [(first.published, first.mode), *((board.bar.system, board.mode) for board in shown)]
+    words = [(in_words(name).replace(" / ", " /\n"), mode) for name, mode in beside]
     lines = [{line.standing.system: line for line in board.lines} for board in shown]
     rows = []
     for line in chosen:
         name, above = line.standing.system, [line.value.to_published]
         above += [of_board[name].value.to_bar for of_board in lines]
-        rows.append([name, *(change(board, one) if one else "" for board, one in zip((first, *shown), above, strict=True)), line.rank])
-    return ["system", *(f"{label} above\n{name}\n{mode} [95 %]" for name, mode in beside), "rank"], rows
+        rows.append(
+            [in_words(name), *(change(board, one) if one else "" for board, one in zip((first, *shown), above, strict=True)), line.rank]
+        )
+    return ["system", *(f"{label} above\n{name}\n{mode} [95 %]" for name, mode in words), "rank"], rows
 
 
 def _other_modes(boards: Sequence[Board]) -> list[Board]:
@@ -104,9 +110,10 @@ def without_markup(text: str) -> str:
 
 def _few_headings(board: Board) -> list[str]:
     column = board.columns.primary
-    beside = [f"{column.label} above\n{name}\n[95 %]" for name in (board.published, board.bar.system) if name]
+    references = [in_words(name).replace(" / ", " /\n") for name in (board.published, board.bar.system) if name]
+    beside = [f"{column.label} above\n{words}\n[95 %]" for words in references]
     score = ["% of what\nwas\nattainable"] if board.axis is not None and board.axis.has_room else []
-    return ["system", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
+    return ["system", "id", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
 
 
 def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
@@ -115,7 +122,8 @@ def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
         value, low, high = (format_value(board.columns.primary, end) for end in line.estimate(board.columns.primary))
         beside = [change(board, found) for found in (line.value.to_published, line.value.to_bar) if found]
         score = [format_score(line.value.score)] if board.axis is not None and board.axis.has_room and line.value.score else []
-        rows.append([line.standing.system, line.kind, *beside, *score, f"{value} [{low}, {high}]", line.rank])
+        name = line.standing.system
+        rows.append([in_words(name), name, line.kind, *beside, *score, f"{value} [{low}, {high}]", line.rank])
     return rows
 
 
