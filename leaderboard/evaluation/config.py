@@ -95,7 +95,7 @@ class LeaderboardConfig(Config):
     @field_validator("agent_options", mode="before")
     @classmethod
     def _by_method(cls, options: Any, info: ValidationInfo) -> Any:
-        if unknown := sorted((options or {}).keys() - info.data.get("agents", {}).keys()):
+        if unknown := sorted((options or {}).keys() - info.data.get("agents", options or {}).keys()):
             raise ValueError(f"agent_options has {', '.join(unknown)}; allowed: agent_options.NAME={{...}} with a NAME of agents")
         return options or {}
 
