@@ -10,6 +10,7 @@ from vcgym.leaderboard.report.board import Board, Line, with_seeds
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import format_value
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.traces.plain_file import replace_file
@@ -64,7 +65,7 @@ def _latex(ranked: Iterable[Board], asked: Collection[str]) -> str:
 def _tabular(board: Board, lines: Sequence[Line]) -> str:
     """Return a board as a tabular; a method has its number of seeds after its name."""
     primary, has_room = board.columns.primary, board.axis is not None and board.axis.has_room
-    above = [f"above {name}" for name in (board.published, board.bar.system) if name]
+    above = [f"above {in_words(name)}" for name in (board.published, board.bar.system) if name]
     headings = ["system", primary.heading, *above, *(["% of attainable"] if has_room else []), "rank"]
     rows = [" & ".join(map(_escaped, headings)) + r" \\", r"\midrule"]
     for line in lines:
@@ -72,7 +73,7 @@ def _tabular(board: Board, lines: Sequence[Line]) -> str:
         seeds = f" ({len(line.seeds)} seeds)" if line.seeds else ""
         beside = [change(board, found) for found in (line.value.to_published, line.value.to_bar) if found]
         score = [format_score(line.value.score)] if has_room and line.value.score else []
-        cells = [line.standing.system + seeds, f"{value} [{low}, {high}]", *beside, *score, line.standing.ranks]
+        cells = [in_words(line.standing.system) + seeds, f"{value} [{low}, {high}]", *beside, *score, line.standing.ranks]
         rows.append(" & ".join(map(_escaped, cells)) + r" \\")
     title = _escaped(f"{board.conditions['suite']}, {board.mode}, {board.worlds} worlds")
     return "\n".join(

@@ -45,7 +45,7 @@ def test_latex_has_a_row_per_system_and_escapes_names(board, tmp_path):
     text = (tmp_path / "table.tex").read_text()
     assert r"50 \%\_mine (2 seeds) & " in text and "seed 0" not in text and text.count(r" \\") == 1 + len(board.lines)
     assert text.count(r"\begin{tabular}{lrrrl}") == text.count(r"\end{tabular}") == 1
-    assert "$-$" in text and r"R & above DRT-WM & above DRT-WM-tuned" in text
+    assert "$-$" in text and "R & above direct path / WMJitter & above direct path / WMJitter, tuned" in text
 
 
 def test_another_ending_is_refused(tmp_path):
