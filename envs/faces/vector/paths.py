@@ -73,7 +73,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, RECORDS_SHOWN // 2))
         settings, at, agent = grouped(type(self), arguments)
         one_of("action", agent.action, FORMS)
-        world = settings.scenario if isinstance(settings.scenario, Scenario) else Scenario(**vars(settings))
+        world = settings.scenario if isinstance(settings.scenario, Scenario) else Scenario(settings)
         world.pairs(split)  # rejects an unknown split
         self.interval, self.at_arrivals, self.split, self.agent = interval, at_arrivals, split, agent
         self.uplink = self._make_uplink(num_envs, world)
