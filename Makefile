@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+DEVELOPED := .venv/.developed
 
 # Parts of the tests, each in new processes: what numba has compiled is freed only by the end of its process.
 # Tests of a file stay with one worker, so that two workers do not compile the same kernels.
@@ -9,13 +10,21 @@ TESTS := "tests/configs tests/golden tests/contract/envs" \
 	"tests/contract/agents tests/contract/conference tests/contract/leaderboard tests/contract/repository tests/contract/submissions" \
 	tests/kernels "tests/properties tests/end_to_end" tests/lab
 
-.PHONY: install leaderboard predictor test docs campaign bench truth reproduce ui clean
+.PHONY: install develop leaderboard predictor test docs campaign bench truth reproduce ui clean
 
+# What a user needs: play, train, rank.
 install: $(INSTALLED)
+
+# Everything: also the tools of the tests, live calls, submissions, sweeps and the laboratory.
+develop: $(DEVELOPED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vcgym needs Python 3.11 or later, PYTHON=$(PYTHON) is " + sys.version.split()[0])'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable '.[user]'
+	touch $@
+
+$(DEVELOPED): $(INSTALLED)
 	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[all,dev,browser,docs]'
 	touch $@
 
@@ -23,27 +32,27 @@ $(INSTALLED): pyproject.toml constraints.txt
 leaderboard: install
 	$(BIN)/vcgym-leaderboard
 
-test: install
+test: develop
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
+	PYTHONPATH=.typings $(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
 	for part in $(TESTS); do $(BIN)/pytest -n 2 --dist loadfile $$part || exit; done
 
 # The site of README and docs/, under outputs/site; a link that leads nowhere is an error.
-docs: install
+docs: develop
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Kills, bad files, bad disks, lost nodes: minutes; hours with SCALE=full. One alone: ONLY=importers. Figures under outputs/campaigns.
-campaign: install
+campaign: develop
 	PYTHONPATH=tests $(BIN)/python -m campaigns --scale $(or $(SCALE),small) $(ONLY)
 
 # Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
-predictor: install
+predictor: develop
 	$(BIN)/vcgym-predictor-data
 	$(BIN)/vcgym-train-predictor study=predictor-shipped folder=outputs/predictor/shipped
 	cmp outputs/predictor/shipped/predictor/predictor.safetensors data/predictor/predictor.safetensors
 
-bench: install
+bench: develop
 	$(BIN)/python -m lab bench
 
 ui: install
@@ -51,12 +60,12 @@ ui: install
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///outputs/mlflow.db
 
 # Writes lab/notes/truth.md: which claims of the paper hold, in which world. A few minutes on two cores; VCGYM_DATA adds the measured worlds.
-truth: install
+truth: develop
 	$(BIN)/python -m lab truth folder=lab/notes
 
 # Every published number of the paper beside ours: verdicts and page under outputs/reproduce. FULL=true plays calls as long as the paper's.
 # SEARCH=true looks for the worlds and readings in which the numbers would hold: half an hour of one core, resumable.
-reproduce: install
+reproduce: develop
 ifdef SEARCH
 	$(BIN)/python -m lab reproduce search=$(SEARCH)
 else

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config
+from vcgym.agents.config.names import PolicyName, Traces, WavFile
 from vcgym.live.protocol.addresses import End, Hop, Host
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -50,7 +51,7 @@ class WorldConfig(Config):
     split: Literal["train", "validation"] = "validation"
     seed: Annotated[int, Field(ge=0)] = 0
     stratum: str | None = None
-    traces: AbsolutePath | None = None
+    traces: Traces | None = None
     location: Literal["sender", "central", "receiver"] = "central"
 
 
@@ -95,11 +96,11 @@ class CallConfig(Config):
     """
 
     do: Literal["play", "send", "control", "receive"] = "play"
-    policy: str = "VCR-WM"
+    policy: PolicyName = "VCR-WM"
     world: WorldConfig = Field(default_factory=WorldConfig)
     seconds: Seconds = 60.0
     session: AbsolutePath | None = None
-    wav: AbsolutePath | None = None
+    wav: WavFile | None = None
     stats: bool = False
     folder: AbsolutePath = Path("outputs/call")
 

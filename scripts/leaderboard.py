@@ -12,6 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from vcgym.agents.config.names import EVERY
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System, system_names
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
@@ -99,7 +100,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, {**submitted, **own})
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
-    show(ranked, board, console)
+    show(ranked, board, console, [] if config.systems in (None, [EVERY]) else systems)
 
 
 def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:

@@ -8,9 +8,9 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 PLACES = frozenset({"folder", "data", "resume"})
 """Fields of every config that have no effect on the result."""
@@ -19,7 +19,7 @@ AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(lambda path: 
 
 
 class Config(BaseModel):
-    """Frozen settings that reject unknown keys and implicit type conversions.
+    """Frozen settings that reject unknown keys and implicit type conversions, but for whole numbers such as 1e6.
 
     Attributes:
         without_effect: fields that have no effect on the result.
@@ -27,6 +27,15 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
     without_effect: ClassVar[frozenset[str]] = PLACES
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _whole(cls, value: Any, info: ValidationInfo) -> Any:
+        """Return 1e6 as an integer where integers are allowed and other numbers are not."""
+        kind = cls.model_fields[str(info.field_name)].annotation
+        allowed = (kind, *get_args(kind))
+        is_whole = isinstance(value, float) and value.is_integer() and int in allowed and float not in allowed
+        return int(value) if is_whole else value
 
     def decisive(self) -> dict[str, Any]:
         """Return the resolved config as JSON values, without fields that have no effect and without the paths of a nested training."""

@@ -10,14 +10,12 @@ from pydantic import Field, ValidationInfo, field_serializer, field_validator
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.base import Config
+from vcgym.agents.config.names import SET_BY_VCGYM
 from vcgym.baselines.configured import mapping_of, rule_from
 from vcgym.baselines.controls.control import FORMER
 from vcgym.baselines.controls.former import renamed
 from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.network.traces.refusal import one_line, shown
-
-# Arguments of the vector env that a config cannot set: the pipeline sets them, or agents need their defaults.
-_OWN_ARGUMENTS = {"num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"}
 
 
 class EnvConfig(Config):
@@ -80,7 +78,7 @@ def env_defaults(env_id: str) -> dict[str, Any]:
     """Return the arguments of the vector environment `env_id` that a config may set, with their defaults."""
     spec = _spec(env_id)
     creator = spec.vector_entry_point if callable(spec.vector_entry_point) else load_env_creator(str(spec.vector_entry_point))
-    return {name: p.default for name, p in arguments_of(creator).items() if name not in _OWN_ARGUMENTS} | spec.kwargs
+    return {name: p.default for name, p in arguments_of(creator).items() if name not in SET_BY_VCGYM} | spec.kwargs
 
 
 def _spec(env_id: str) -> EnvSpec:

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from vcgym.agents.config.algorithms import Algorithm, PPOConfig
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.names import TrainedAgent
 
 
 class TrainConfig(Config):
@@ -68,7 +69,7 @@ class EvaluateConfig(Config):
         seed: seed from which the worlds are sampled.
     """
 
-    agent: AbsolutePath
+    agent: TrainedAgent
     env: EnvConfig = Field(default_factory=EnvConfig)
     data: DataConfig = Field(default_factory=DataConfig)
     split: Literal["train", "validation"] = "validation"

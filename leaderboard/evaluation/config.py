@@ -7,12 +7,19 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig, RayConfig
+from vcgym.agents.config.names import AgentName, SystemName, Traces
 from vcgym.agents.config.training import TrainConfig
 from vcgym.leaderboard.evaluation.part import FITTED
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite, replay_suite
 from vcgym.network.scenarios.paths.fitted import ENDING
+
+SuiteName = Literal[
+    "quick-v2", "quick-v3", "first", "paper-v0", "correlated-v0", "measured-v0", "replay-v0", "stress-v0", "stress-v1", "scale-v0",
+    "order-v0", "rate-v0", "calls-v0", "rmcat-v0", "rmcat-v1", "whole-v0", "conference-v0", "replay", "rate-replay", "fitted",
+]  # fmt: skip
+"""Every suite, and those of your own traces."""
 
 
 class LeaderboardConfig(Config):
@@ -52,30 +59,23 @@ class LeaderboardConfig(Config):
 
     do: Literal["run", "add", "verify", "page", "fairness", "courses", "swaps"] = "run"
     list: Literal["systems"] | None = None
-    suite: str = "quick-v2"
-    traces: AbsolutePath | Annotated[builtins.list[AbsolutePath], Field(min_length=1)] | None = None
+    suite: SuiteName = "quick-v2"
+    traces: Traces | Annotated[builtins.list[Traces], Field(min_length=1)] | None = None
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
     split: Literal["test", "all"] = "test"
     offsets: Literal["own", "common"] = "own"
     direct: str | None = None
-    systems: Annotated[builtins.list[str], Field(min_length=1)] | None = None
+    systems: Annotated[builtins.list[SystemName], Field(min_length=1)] | None = None
     train: TrainConfig | None = Field(default_factory=TrainConfig)
-    agents: dict[str, Annotated[builtins.list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    agents: dict[str, Annotated[builtins.list[AgentName], Field(min_length=1)]] = Field(default_factory=dict)
     agent_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    agent: str | None = None
+    agent: AgentName | None = None
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/leaderboard/quick-v2")
     board: AbsolutePath = Path("outputs/leaderboard/quick-v2")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     workers: Annotated[int, Field(ge=0, le=1024)] = 0
     ray: RayConfig = Field(default_factory=RayConfig)
-
-    @field_validator("suite")
-    @classmethod
-    def _known(cls, suite: str) -> str:
-        if suite not in (*SUITES, *REPLAYS):
-            raise ValueError(f"suite is {suite!r}; allowed: {', '.join((*SUITES, *REPLAYS))}")
-        return suite
 
     @model_validator(mode="before")
     @classmethod

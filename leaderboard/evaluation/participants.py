@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from vcgym.agents.config.env import env_defaults
+from vcgym.agents.config.names import EVERY
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
@@ -18,17 +19,16 @@ from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.kept import described
+from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, one_line
 from vcgym.predictors.table import DelayTable
 
-AGENT, OF_SEED = "PPO", "PPO seed "
+AGENT, OF_SEED = "PPO", f"PPO{SEED}"
 """Names of the agents trained here: one alone, or by their seeds."""
 SENDER_ENVS = {RATE_ENV: "rate", ORDER_ENV: "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
-EVERY = "all"
-"""In place of names of systems: every one that fits the suite."""
 _TUNED_ON = {"rate-replay": "rate"}
 """Suite of traces of your own -> scenario on which the rules that it shows are tuned; a rule tuned on the traces is named by its file."""
 
@@ -128,7 +128,7 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
     if env not in suite.envs:
         raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(suite.envs) or 'systems of rules'}")
     homes = {
-        name if len(config.seeds) == 1 else f"{name} seed {seed}": folder / f"seed-{seed}" / "agent" for seed in config.seeds
+        name if len(config.seeds) == 1 else f"{name}{SEED}{seed}": folder / f"seed-{seed}" / "agent" for seed in config.seeds
     }  # fmt: skip
     if env == AGENT_ENV:
         return {called: published_agent(home, _form_of(config)) for called, home in homes.items()}

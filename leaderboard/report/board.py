@@ -5,6 +5,7 @@ control) has its own board. Oracles are on a board's axis and never ranked. `vcg
 and the one used for ranking.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from vcgym.leaderboard.report.scores.bar import Bar, bar_on
 from vcgym.leaderboard.report.scores.pareto import Front, front
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
+from vcgym.leaderboard.statistics.seeds import methods
 from vcgym.leaderboard.statistics.summaries import PerformanceProfile, medians, profile_curves, profiles, shortfalls, worlds_won
 from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
 from vcgym.network.scenarios.paths.shipped_series import SATELLITE
@@ -59,7 +61,10 @@ class Value(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Line of a system: its kind ("rule", "tuned", "agent", "local"), standing, summary per metric, shares per band, value and cost."""
+    """Line of a system or method: its kind ("rule", "tuned", "agent", "local"), standing, summary per metric, shares per band, value, cost.
+
+    A method has a line for each of its trainings too, by number; these have no rank.
+    """
 
     kind: str
     standing: Standing
@@ -67,6 +72,7 @@ class Line(NamedTuple):
     bands: dict[str, float]
     value: Value
     cost: dict[str, int]
+    seeds: tuple["Line", ...] = ()
 
     def estimate(self, column: Column) -> Estimate:
         """Return the summary of `column` in tables: its interquartile mean or its mean."""
@@ -77,10 +83,22 @@ class Line(NamedTuple):
         return format_value(column, self.estimate(column).value)
 
     @property
+    def runs(self) -> tuple[str, ...]:
+        """Systems whose rows these are: that of the line, or the trainings of the method."""
+        return tuple(line.standing.system for line in self.seeds) or (self.standing.system,)
+
+    @property
     def rank(self) -> str:
-        """Rank as text: "2", or "tied 1-3" if the data do not decide."""
+        """Rank as text: "2", or "tied 1-3" if the data do not decide; "" for one training of a method."""
+        if not self.standing.rank_low:
+            return ""
         tied = self.standing.rank_low < self.standing.rank_high
         return f"tied {self.standing.ranks}" if tied else self.standing.ranks
+
+
+def with_seeds(lines: Iterable[Line]) -> list[Line]:
+    """Return lines, that of a method followed by those of its trainings."""
+    return [one for line in lines for one in (line, *line.seeds)]
 
 
 class Stratum(NamedTuple):
@@ -130,8 +148,8 @@ class Board(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """Reference of `Value.won`: the best published system, or the best system if there is none."""
-        return self.published or self.lines[0].standing.system
+        """Reference of `Value.won`: the best published system; without one the best system, of a method its first training."""
+        return self.published or self.lines[0].runs[0]
 
 
 def board_name(mode: str, stratum: str | None) -> str:
@@ -177,16 +195,21 @@ def board_of(columns: Columns, name: str, rows: pa.Table) -> Board:
     both = pair_worlds(rows)
     summaries = {column.name: _CENTRES[column.centre](paired, column.name) for column in columns.numbers}
     standings = rank(paired, primary.name, primary.better, primary.trim)
-    bar = bar_on(_suite(results), name, {standing.system: kinds[standing.system] for standing in standings})
+    bar = bar_on(_suite(results), name, {standing.system: kinds.get(standing.system, "") for standing in standings})
     published = best_published(paired, columns)
     axis = anchored(both, published, columns)
-    values = _values(columns, paired, both, axis, bar, published, published or standings[0].system)
-    lines = []
-    for standing in standings:
-        of_system = results.filter(pc.field("system") == standing.system)
+    of_methods = methods(paired.systems)
+    values = _values(columns, paired, both, axis, bar, published, published or _one_run(standings[0].system, of_methods))
+
+    def line(standing: Standing) -> Line:
+        name, seeds = standing.system, tuple(line(Standing(run, 0, 0)) for run in of_methods.get(standing.system, ()))
+        of_system = results.filter(pc.is_in(pc.field("system"), pa.array(of_methods.get(name, (name,)))))
         cost = {column: of_system[column][0].as_py() for column in COST}
-        of_metrics = {name: summary[standing.system] for name, summary in summaries.items()}
-        lines.append(Line(kinds[standing.system], standing, of_metrics, bands(columns, of_system), values[standing.system], cost))
+        of_metrics = {metric: summary[name] for metric, summary in summaries.items()}
+        kind = seeds[0].kind if seeds else kinds[name]
+        return Line(kind, standing, of_metrics, bands(columns, of_system), values[name], cost, seeds)
+
+    lines = [line(standing) for standing in standings]
     return Board(
         columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar, published),
         published, bar, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
@@ -200,6 +223,11 @@ def _anchors(columns: Columns, rows: pa.Table, worlds: int) -> list[pa.Table]:
     names = (columns.anchors.hundred, columns.anchors.informed) if columns.anchors else ()
     found = [rows.filter((pc.field("kind") == ORACLE) & (pc.field("system") == name)) for name in names]
     return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
+
+
+def _one_run(name: str, of_methods: Mapping[str, tuple[str, ...]]) -> str:
+    """Return a system, or the first training of a method: what others can be compared with world by world."""
+    return of_methods[name][0] if name in of_methods else name
 
 
 def _suite(results: pa.Table) -> str:
@@ -218,7 +246,7 @@ def _values(
     middle = medians(paired, primary.name)
     short = {} if columns.target is None else shortfalls(paired, primary.name, columns.target)
     to_published, to_bar = (_to(paired, primary, one) for one in (published, bar.system))
-    starts = [name for name in paired.systems if f"{name}{START}" in paired.systems]
+    starts = [name for name in won if f"{name}{START}" in paired.systems]
     learned = {name: _to(paired, primary, f"{name}{START}")[name] for name in starts}
     return {
         name: Value(
@@ -231,7 +259,7 @@ def _values(
             short.get(name),
             learned.get(name),
         )
-        for name in paired.systems
+        for name in won
     }
 
 
@@ -240,7 +268,7 @@ def _turned(difference: Estimate) -> Estimate:
 
 
 def _to(paired: Paired, primary: Column, reference: str) -> dict[str, Estimate]:
-    """Return the paired difference of each system to `reference`; an empty mapping without a reference."""
+    """Return the paired difference of each system and method to `reference`; an empty mapping without a reference."""
     return differences(paired, primary.name, reference, primary.trim) if reference else {}
 
 

@@ -22,8 +22,9 @@ from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.report.words.left_out import left_out_lines
 from vcgym.leaderboard.report.words.measured import measured_lines
 from vcgym.leaderboard.report.words.names import STRATA, codes
-from vcgym.leaderboard.results.cdf import Cdfs, of_board, read_cdfs
+from vcgym.leaderboard.results.cdf import Cdfs, by_method, of_board, read_cdfs
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles
+from vcgym.leaderboard.statistics.seeds import methods
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.plain_file import replace_file
 
@@ -34,7 +35,8 @@ _PAGE = Path(__file__).parent / "page"
 class Stored(NamedTuple):
     """Files of a finished run.
 
-    Results, including any oracles; delay distributions; timelines of sessions; cards (hash, scenarios, cards) of the data; sentences
+    Results, including any oracles; delay distributions, of a method over its trainings; timelines of sessions, of a method those of its
+    first training; cards (hash, scenarios, cards) of the data; sentences
     on the user's own traces and on agents that were left out; and pictures of conferences (system, PNG in base64).
     """
 
@@ -54,8 +56,11 @@ class Stored(NamedTuple):
             ValueError: a file was not written by a run.
         """
         results = read_with_oracles(folder)
-        cdfs = read_cdfs(read(DELAY_CDF, folder / "cdf.parquet"))
-        timelines = read(TIMELINE, folder / "timeline.parquet").to_pylist()
+        of_methods = methods(results["system"].unique().to_pylist())
+        cdfs = by_method(read_cdfs(read(DELAY_CDF, folder / "cdf.parquet")), of_methods)
+        first = {runs[0]: name for name, runs in of_methods.items()}
+        rows = read(TIMELINE, folder / "timeline.parquet").to_pylist()
+        timelines = [row | {"system": first.get(row["system"], row["system"])} for row in rows]
         paths = sorted(folder.glob(f"{PREFIX}*.png"))
         pictures = [(path.stem.removeprefix(PREFIX), base64.b64encode(path.read_bytes()).decode()) for path in paths]
         return cls(results, cdfs, timelines, read_cards(folder), [*measured_lines(folder), *left_out_lines(folder)], pictures)

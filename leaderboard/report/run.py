@@ -1,6 +1,6 @@
 """Run a suite: play every system on every world, cell by cell, then write rows, files, ranks, table and page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +12,7 @@ from rich.console import Console
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import cells
-from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent
+from vcgym.leaderboard.evaluation.cells.held import STALE, Held, hold
 from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.part import Part
@@ -36,7 +36,7 @@ def run_suite(
     suite: Suite, parts: list[tuple[Part, Any]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
     threads: int = 1, workers: int = 0, address: str | None = None, left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Board]:  # fmt: skip
-    """Play every participant on every world and publish the results; a killed run resumes.
+    """Play every participant on every world and publish them with all that the board in `folder` holds; a killed run resumes.
 
     An agent that fails in play is left out on all worlds and named with the reason.
 
@@ -44,7 +44,8 @@ def run_suite(
         suite: suite to play.
         parts: result of `vcgym.leaderboard.evaluation.suites.prepare`.
         systems: participants by name.
-        folder: folder for the cells, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and leaderboard.md.
+        folder: folder for the cells, board.json, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and
+            leaderboard.md.
         on_progress: called with the number of finished cells (`vcgym.leaderboard.evaluation.plan.plan`) and the last one.
         threads: see `evaluate`; no effect on the results.
         workers: see `evaluate`; no effect on the results.
@@ -65,9 +66,9 @@ def run_suite(
     on_progress(len(planned), "ranking")
     failed = {cell.name: of_cell.verdict for cell, of_cell in played if of_cell.verdict}
     write_measured(parts, folder)
-    write_left_out(dict(left_out) | failed, folder)
-    found = [(cell, of_cell) for cell, of_cell in played if cell.name not in failed]
-    rows = pa.concat_tables(cell.rows for _, cell in found).to_pylist()
+    found, stale = hold(folder, played, {*failed, *left_out})
+    write_left_out({**left_out, **failed, **dict.fromkeys(stale, STALE)}, folder)
+    rows = pa.concat_tables(one.found.rows for one in found).to_pylist()
     results.write(results.results_of(suite.columns), rows, folder / "results.parquet")
     results.write(results.TIMING, _timings(found), folder / "timing.parquet")
     results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
@@ -78,47 +79,47 @@ def run_suite(
     return publish(folder)
 
 
-def show(ranked: Sequence[Board], folder: Path, console: Console) -> None:
-    """Print a summary of a finished suite: the first system, its worlds, the user's agents, and the path of the page."""
-    print_summary(ranked, console)
+def show(ranked: Sequence[Board], folder: Path, console: Console, asked: Collection[str] = ()) -> None:
+    """Print a summary of a finished suite: the systems that the user has `asked` for, its worlds, own methods, and the path of the page."""
+    print_summary(ranked, console, asked)
     for line in (*measured_lines(folder), *left_out_lines(folder)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"All systems, strata and modes: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)
     console.print(f"Report, with pictures and the meaning of every name: {folder / REPORT}", soft_wrap=True)
 
 
-def _delays(found: Iterable[tuple[Cell, CellContent]]) -> list[dict[str, Any]]:
+def _delays(found: Iterable[Held]) -> list[dict[str, Any]]:
     batches: dict[tuple[str, str, str, str], list[dict[str, DelayCdf]]] = {}
-    for cell, (_, more) in found:
-        part = cell.share.part
+    for name, share, (_, more) in found:
+        part = share.part
         for pair, of_pair in more["delays"].items():
-            cdfs = {name: DelayCdf(np.array(cdf["packets_within"]), cdf["packets_sent"]) for name, cdf in of_pair.items()}
-            batches.setdefault((cell.name, board_name(part.mode, part.stratum), part.scenario, pair), []).append(cdfs)
+            cdfs = {one: DelayCdf(np.array(cdf["packets_within"]), cdf["packets_sent"]) for one, cdf in of_pair.items()}
+            batches.setdefault((name, board_name(part.mode, part.stratum), part.scenario, pair), []).append(cdfs)
     return [row for key, of_cells in batches.items() for row in cdf_rows(*key, of_cells)]
 
 
-def _timelines(found: Iterable[tuple[Cell, CellContent]]) -> list[dict[str, Any]]:
+def _timelines(found: Iterable[Held]) -> list[dict[str, Any]]:
     return [
         {name: row[name] for name in ("system", *WORLD)} | {name: value for name, value in line.items() if name != "row"}
-        for _, (rows, more) in found
+        for _, _, (rows, more) in found
         for line in more["timelines"]
         for row in rows.slice(line["row"], 1).to_pylist()
     ]
 
 
-def _actions(found: Iterable[tuple[Cell, CellContent]]) -> list[dict[str, Any]]:
+def _actions(found: Iterable[Held]) -> list[dict[str, Any]]:
     names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level", "rule")]
     return [
         {name: row[name] for name in names} | decisions
-        for _, (rows, more) in found
+        for _, _, (rows, more) in found
         for row, decisions in zip(rows.to_pylist() if more["actions"] else (), more["actions"], strict=True)
     ]
 
 
-def _timings(found: Iterable[tuple[Cell, CellContent]]) -> list[dict[str, Any]]:
+def _timings(found: Iterable[Held]) -> list[dict[str, Any]]:
     timings: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for cell, (_, more) in found:
-        timings.setdefault((cell.name, cell.share.part.mode), []).append(more["timing"])
+    for name, share, (_, more) in found:
+        timings.setdefault((name, share.part.mode), []).append(more["timing"])
     return [
         {
             "system": system, "mode": mode, "wall_clock_s": sum(timing["wall_clock_s"] for timing in of_cells),

@@ -1,14 +1,14 @@
 """The leaderboard as text: for a terminal with 80 or 120 columns, and as Markdown."""
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
-from vcgym.leaderboard.report.board import Board, Line, Stratum
+from vcgym.leaderboard.report.board import Board, Line, Stratum, with_seeds
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
 from vcgym.leaderboard.report.words.details import details
@@ -21,10 +21,11 @@ _TEXT = ("rank", "system", "kind")
 _WIDE = 116  # columns of a terminal that shows every heading; a narrower one shows differences and ranks
 
 
-def print_summary(boards: Sequence[Board], console: Console) -> None:
-    """Print the headline of the first board, agents by kind of world, and its representative systems; the file has the rest."""
+def print_summary(boards: Sequence[Board], console: Console, asked: Collection[str] = ()) -> None:
+    """Print the headline of the first board, agents by kind of world, and a few systems (`few`); the file has the rest."""
     first = boards[0]
-    headings, rows = _few_headings(first), _few_rows(first)
+    lines = few(first, asked)
+    headings, rows = _few_headings(first), _few_rows(first, lines)
     shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in ("system", "rank") or " above\n" in name]
     table = Table(
         title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0, show_edge=False, pad_edge=False
@@ -32,9 +33,11 @@ def print_summary(boards: Sequence[Board], console: Console) -> None:
     for i in shown:
         whole = headings[i] != "system"
         table.add_column(headings[i], justify="left" if headings[i] in _TEXT else "right", no_wrap=whole, overflow="fold")
-    for line, cells in zip(few(first), rows, strict=True):
+    for line, cells in zip(lines, rows, strict=True):
         table.add_row(*(cells[i].replace("[", r"\[") for i in shown), style="bold" if line.kind in AGENT_KINDS else None)
     console.print(table)
+    if more := len(first.lines) - len(lines):
+        console.print(f"{more} more system{'s' * (more > 1)} of this board: on the page and in the file named below.", highlight=False)
     console.print()
     for sentence in (*headline(first), *of_kinds(first)):
         console.print(sentence, highlight=False, markup=False)
@@ -64,7 +67,7 @@ def markdown(boards: Iterable[Board]) -> str:
 
 def few_table(board: Board) -> str:
     """Return the representative systems of a board as a Markdown table."""
-    return markdown_table(_few_headings(board), _few_rows(board))
+    return markdown_table(_few_headings(board), _few_rows(board, few(board)))
 
 
 def without_markup(text: str) -> str:
@@ -79,9 +82,9 @@ def _few_headings(board: Board) -> list[str]:
     return ["system", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
 
 
-def _few_rows(board: Board) -> list[list[str]]:
+def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
     rows = []
-    for line in few(board):
+    for line in lines:
         value, low, high = (format_value(board.columns.primary, end) for end in line.estimate(board.columns.primary))
         beside = [change(board, found) for found in (line.value.to_published, line.value.to_bar) if found]
         score = [format_score(line.value.score)] if board.axis is not None and board.axis.has_room and line.value.score else []
@@ -177,7 +180,7 @@ def _score_headings(board: Board) -> list[str]:
 
 
 def _score_rows(board: Board) -> list[list[str]]:
-    return [_score_cells(board, line) for line in board.lines]
+    return [_score_cells(board, line) for line in with_seeds(board.lines)]
 
 
 def _score_cells(board: Board, line: Line) -> list[str]:

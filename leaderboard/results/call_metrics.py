@@ -37,9 +37,7 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
     for name, value in identity.items():
         if _varies(value) and len(value) != sessions:
             raise ValueError(f"identity column {name!r} has {len(value)} values for {sessions} sessions")
-    return [
-        {name: value[s] if _varies(value) else value for name, value in identity.items()} | _call(played, s) for s in range(sessions)
-    ]
+    return [{name: value[s] if _varies(value) else value for name, value in identity.items()} | _call(played, s) for s in range(sessions)]
 
 
 def g114_band(mouth_to_ear_ms: float) -> str:

@@ -88,6 +88,16 @@ def read_cdfs(table: pa.Table) -> Cdfs:
     return cdfs
 
 
+def by_method(cdfs: Cdfs, methods: Mapping[str, Sequence[str]]) -> Cdfs:
+    """Return the distributions with each method, over the packets of its trainings, in place of these."""
+    pooled = {run for runs in methods.values() for run in runs}
+    return {
+        where: {system: cdf for system, cdf in of_where.items() if system not in pooled}
+        | {name: DelayCdf.of_all(of_where[run] for run in runs) for name, runs in methods.items() if runs[0] in of_where}
+        for where, of_where in cdfs.items()
+    }
+
+
 def of_board(cdfs: Cdfs, mode: str, accounting: str) -> dict[str, DelayCdf]:
     """Return the distribution of each system over all worlds of a board."""
     parts: dict[str, list[DelayCdf]] = {}

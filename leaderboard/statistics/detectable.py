@@ -17,6 +17,7 @@ from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.ranking import separated
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE
+from vcgym.leaderboard.statistics.seeds import entries
 
 POWER = 0.8
 MIN_FREEDOM = 10  # with so many, a standard error is within a quarter of the truth in two of three cases
@@ -39,7 +40,7 @@ class Detectable(NamedTuple):
 def detectable(paired: Paired, metric: str, trim: float = INTERQUARTILE) -> Detectable:
     """Return the smallest detectable difference of trimmed means of `metric`."""
     found = sample(paired, metric)
-    _, error, bound = separated(found, 1, trim=trim)
+    _, error, bound = separated(found, 1, trim=trim, ranked=entries(paired.systems))
     differing = error[error > 0.0]  # excludes NaN
     freedom = found.values.shape[1] - len(found.sizes)
     if not differing.size or freedom < MIN_FREEDOM:

@@ -18,10 +18,12 @@ them.
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
 from vcgym.leaderboard.statistics.paired import MetricSample, Paired, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
+from vcgym.leaderboard.statistics.seeds import Entries, entries
 
 ROUNDING = 1e-9  # relative difference of equal systems due to rounding
 # Minimum of a resample's standard error as a share of the sample's: with fewer than `FEW` worlds of some kind, and otherwise.
@@ -62,7 +64,7 @@ class Comparison(NamedTuple):
 
 
 def rank(paired: Paired, metric: str, better: int = 1, trim: float = INTERQUARTILE) -> list[Standing]:
-    """Return systems by the trimmed mean of `metric`, best first, with rank intervals.
+    """Return systems, and methods in place of their trainings, by the trimmed mean of `metric`, best first, with rank intervals.
 
     Args:
         paired: results of one mode.
@@ -75,18 +77,23 @@ def rank(paired: Paired, metric: str, better: int = 1, trim: float = INTERQUARTI
     """
     if not better:
         raise ValueError(f"metric {metric!r} has no better end to rank by")
-    found = sample(paired, metric)
-    centres = trimmed_mean(found.values, trim) if found.sizes.size else np.full(len(paired.systems), np.nan)
-    size = len(paired.systems)
-    order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(centres[s]), paired.systems[s]))
-    beats = separated(found, better, trim=trim).beats
-    return [Standing(paired.systems[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum())) for s in order]
+    found, ranked = sample(paired, metric), entries(paired.systems)
+    size = len(ranked.names)
+    centres = ranked.means @ trimmed_mean(found.values, trim) if found.sizes.size else np.full(size, np.nan)
+    order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(centres[s]), ranked.names[s]))
+    beats = separated(found, better, trim=trim, ranked=ranked).beats
+    return [Standing(ranked.names[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum())) for s in order]
 
 
 def separated(
-    found: MetricSample, better: int, rng_seed: int = 0, resamples: int = RESAMPLES, trim: float = INTERQUARTILE
+    found: MetricSample, better: int, rng_seed: int = 0, resamples: int = RESAMPLES, trim: float = INTERQUARTILE,
+    ranked: Entries | None = None,
 ) -> Comparison:  # fmt: skip
     """Compare every system with every other, corrected for all comparisons.
+
+    The error of a method has the part of its seeds too (`seeds`). A difference in units of that error is taken to follow Student's law with
+    the degrees of freedom of the seeds, and is tested as the normal number of the same probability: so a method of two seeds is hardly ever
+    told apart, and prevents no claim between others.
 
     Args:
         found: values of a metric for S systems.
@@ -94,22 +101,27 @@ def separated(
         rng_seed: seed of the resampling.
         resamples: number of resamples.
         trim: see `rank`.
+        ranked: what is compared, of the S systems; None: each of them.
     """
-    size = len(found.values)
+    ranked = ranked or Entries(tuple(map(str, range(len(found.values)))), tuple((s,) for s in range(len(found.values))))
+    size = len(ranked.names)
     first, second = np.triu_indices(size, 1)
     beats = np.zeros((size, size), bool)
     if size < 2 or not found.sizes.size or (found.sizes < 2).any():
         return Comparison(beats, np.full(len(first), np.nan), np.nan)
     spread = resample(*found, lambda values: _centres_and_covariances(values, found, trim), rng_seed, resamples)
-    floor = ROUNDING * max(1.0, float(np.abs(spread.centre[:size]).max()))
-    difference, error = _differences(spread.centre, size, floor)
-    moved, errors = _differences(spread.resampled, size, floor)
+    floor = ROUNDING * max(1.0, float(np.abs(spread.centre[: len(found.values)]).max()))
+    difference, error = _differences(spread.centre, ranked, floor)
+    moved, errors = _differences(spread.resampled, ranked, floor)
     # If two systems differ in only one or two worlds, a resample without them has zero difference with zero standard error. Without a
     # minimum, one such pair would prevent every claim on the board. data/coverage.json has the rate of false claims with these minima.
     min_error = MIN_ERROR_OF_FEW if found.sizes.min() < FEW else MIN_ERROR
     moves = better * (moved - difference[:, None]) / np.maximum(errors, min_error * error[:, None])
     moves = np.stack([moves, -moves])  # each pair makes two claims, one per direction
     excess = np.stack([difference, -difference]) * better / error
+    freedom = ranked.freedom[first] + ranked.freedom[second]
+    seeded = freedom > 0
+    excess[:, seeded] = stats.norm.isf(stats.t.sf(excess[:, seeded], freedom[seeded]))
     open_claims, asked = np.ones(excess.shape, bool), np.nan
     while open_claims.any():
         bound = float(np.quantile(moves[open_claims].max(axis=0), CONFIDENCE))
@@ -139,9 +151,23 @@ def _centres_and_covariances(values: np.ndarray, found: MetricSample, trim: floa
     return np.concatenate([trimmed_mean(values, trim), covariance.reshape(len(errors), -1).T])
 
 
-def _differences(both: np.ndarray, size: int, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (S (S - 1) / 2, ...) the differences of each pair of centres, and their standard errors, at least `floor`."""
-    first, second = np.triu_indices(size, 1)
-    centre, covariance = both[:size], both[size:].reshape(size, size, *both.shape[1:])
-    variance = covariance[first, first] + covariance[second, second] - 2.0 * covariance[first, second]
-    return centre[first] - centre[second], np.maximum(np.sqrt(np.maximum(variance, 0.0)), floor)
+def _differences(both: np.ndarray, ranked: Entries, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (E (E - 1) / 2, ...) the differences of each pair of entries, and their standard errors, at least `floor`.
+
+    Args:
+        both: (S + S * S, ...) centres of the systems, and the covariances of their errors; with a second axis, of resamples.
+        ranked: the E entries.
+        floor: smallest error.
+    """
+    count = sum(map(len, ranked.members))
+    centre, covariance = both[:count], both[count:].reshape(count, count, *both.shape[1:])
+    first, second = np.triu_indices(len(ranked.names), 1)
+    of_seeds = ranked.seed_variance(centre) if ranked.has_methods else np.zeros(centre.shape)
+    if ranked.has_methods:
+        centre = np.tensordot(ranked.means, centre, 1)
+        covariance = np.tensordot(ranked.means, np.tensordot(ranked.means, covariance, (1, 1)), (1, 1))
+        if both.ndim > 1:
+            centre = centre + ranked.draws(both.shape[1]) * np.sqrt(of_seeds)
+    worlds = np.maximum(covariance[first, first] + covariance[second, second] - 2.0 * covariance[first, second], 0.0)
+    variance = worlds + of_seeds[first] + of_seeds[second]
+    return centre[first] - centre[second], np.maximum(np.sqrt(variance), floor)

@@ -17,7 +17,8 @@ from vcgym.leaderboard.statistics.aggregates import (
     trimmed_mean,
 )  # fmt: skip
 from vcgym.leaderboard.statistics.paired import Paired, sample
-from vcgym.leaderboard.statistics.resampling import Estimate, resample
+from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample
+from vcgym.leaderboard.statistics.seeds import Entries, entries, methods, pooled
 
 
 class PerformanceProfile(NamedTuple):
@@ -44,6 +45,7 @@ def differences(paired: Paired, metric: str, reference: str, trim: float = INTER
     Raises:
         ValueError: `reference` is not among the systems.
     """
+
     def apart(values: np.ndarray, _: np.ndarray) -> np.ndarray:
         centres = trimmed_mean(values, trim)
         return centres - centres[-1]
@@ -94,16 +96,20 @@ def worlds_won(paired: Paired, metric: str, reference: str, better: int) -> dict
 
 def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, PerformanceProfile]:
     """Return the performance profiles; a system with a profile above another's everywhere is better for any weights of worlds."""
-    found = sample(paired, metric)
+    found, ranked = sample(paired, metric), entries(paired.systems)
     spread = resample(*found, lambda values: performance_profile(values, thresholds))
+    student = np.broadcast_to(spread.student, spread.centre.shape).T
+    turned = Spread(spread.centre.T, spread.resampled.swapaxes(0, 1), spread.factor, student)
+    spread = pooled(turned, ranked, found.values, found.sizes)
     low, high = (np.clip(end, 0.0, 1.0) for end in spread.interval())
-    return {system: PerformanceProfile(spread.centre[:, s], low[:, s], high[:, s]) for s, system in enumerate(paired.systems)}
+    return {system: PerformanceProfile(spread.centre[s], low[s], high[s]) for s, system in enumerate(ranked.names)}
 
 
 def profile_curves(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, np.ndarray]:
     """Return the profiles, (T,) each, without intervals."""
-    found = performance_profile(sample(paired, metric).values, thresholds)
-    return {system: found[:, s] for s, system in enumerate(paired.systems)}
+    ranked = entries(paired.systems)
+    found = ranked.means @ performance_profile(sample(paired, metric).values, thresholds).T
+    return dict(zip(ranked.names, found, strict=True))
 
 
 def difference(paired: Paired, metric: str, system: str, reference: str, relative: bool) -> Estimate:
@@ -129,7 +135,7 @@ def difference(paired: Paired, metric: str, system: str, reference: str, relativ
 def _each(
     paired: Paired, metric: str, statistic: Callable[[np.ndarray, np.ndarray], np.ndarray], *references: str
 ) -> dict[str, Estimate]:  # fmt: skip
-    """Return a statistic of each system over the worlds in which it and each of `references` has a value.
+    """Return a statistic of each system and method (`seeds`) over the worlds in which it and each of `references` has a value.
 
     Args:
         paired: results of one mode.
@@ -150,6 +156,13 @@ def _each(
         noise = found.values - found.values[-1] if references else None
         spread = resample(*found, partial(_with_starts, statistic, found.starts), noise=noise)
         estimates |= zip(names, spread.estimates(), strict=False)
+    for name, runs in methods(paired.systems).items():
+        found = sample(paired.of(*runs, *references), metric)
+        noise = found.values - found.values[-1] if references else found.values
+        spread = resample(*found, partial(_with_starts, statistic, found.starts), noise=noise)
+        one = Entries((name,), (tuple(range(len(runs))),))
+        cut = Spread(spread.centre[: len(runs)], spread.resampled[: len(runs)], spread.factor, 1.0)
+        estimates |= {name: pooled(cut, one, noise[: len(runs)], found.sizes).estimates()[0]}
     return estimates
 
 

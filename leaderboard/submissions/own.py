@@ -13,11 +13,10 @@ from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.published import LocalAgent, Participant
 from vcgym.leaderboard.evaluation.suites import Suite
+from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.network.kernels.slots import SLOT_US
 
-SEED = " seed "
-"""Between the name of a method and the number of one of its trainings, in the name of a system."""
 _SAID = ("action", "interval", "features", *CONTROLS, "reward")
 
 

@@ -6,7 +6,7 @@ Environments, their configs, suites and saved states take the fields from there.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from vcgym.network.kernels.ranges import one_of, require_number, require_whole
 from vcgym.network.worlds.correlated import MAX_TAU_MS
@@ -53,11 +53,11 @@ class WorldSettings:
     mode: str = "correlated"
     packets: int = 6000
     data: str | None = field(default=None, metadata={_ELSEWHERE: True})
-    burst: str = "worst"
+    burst: Literal["worst", "median"] = "worst"
     tau_ms: float = TAU_MS
     traces: str | Sequence[str] | None = field(default=None, metadata={_ELSEWHERE: True, _ONLY_IN: REPLAY})
     loss_run_slots: float = 1.0
-    offsets: str = field(default="own", metadata={_ONLY_IN: REPLAY})
+    offsets: Literal["own", "common"] = field(default="own", metadata={_ONLY_IN: REPLAY})
     direct: str | None = field(default=None, metadata={_ONLY_IN: REPLAY})
 
     def __post_init__(self) -> None:

@@ -12,9 +12,8 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,13 +26,10 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import TypeAdapter, ValidationError
 
-from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.base import Config, DataConfig, RayConfig
-from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
-from vcgym.network.traces.refusal import MAX_LINE, faults, one_line
+from vcgym.agents.config.names import refusals
 from vcgym.scripts.console.program import VCGYM, Program
-from vcgym.scripts.console.usage import keys_of
+from vcgym.scripts.console.usage import has_schema
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
@@ -64,7 +60,8 @@ def command(
                     sys.exit(status)
 
         def main() -> None:
-            register()
+            if has_schema(name, program.conf):
+                register()
             os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise its errors and print nothing
             if {"-m", "--multirun"} & set(sys.argv) and not any(word.startswith("hydra.sweep.dir=") for word in sys.argv):
                 sys.argv.append(f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}")
@@ -86,9 +83,7 @@ def _failing_in_one_line(name: str, program: Program) -> Iterator[None]:
     except EXPECTED as error:
         if os.environ.get(_TRACEBACK) == "1":
             raise
-        text = _text(error) or type(error).__name__
-        hint = _meant(text, keys_of(name, program.modules[name], program.conf))
-        sys.exit(f"{program.title(name)}: {one_line(text, MAX_LINE - len(hint))}{hint}")
+        sys.exit(program.refusal(name, _text(error) or type(error).__name__))
 
 
 @contextmanager
@@ -143,9 +138,9 @@ def _text(error: BaseException) -> str:
     if isinstance(error, InstantiationException) and error.__cause__:
         key = re.search(r"full_key: (\S+)", str(error))
         where = key[1] if key else ""
-        return faults(error.__cause__, where) if isinstance(error.__cause__, ValidationError) else _text(error.__cause__)
+        return refusals(error.__cause__, where) if isinstance(error.__cause__, ValidationError) else _text(error.__cause__)
     if isinstance(error, ValidationError):
-        return faults(error)
+        return refusals(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'a file'}: {error.strerror}"
     if isinstance(error, RecursionError | MemoryError):
@@ -158,18 +153,12 @@ def _text(error: BaseException) -> str:
     return str(error)
 
 
-def _meant(text: str, known: Sequence[str]) -> str:
-    """Return a suggestion for the end of an error: one of the names that the error allows, or one of the keys."""
-    refused = re.match(r"(\S+) is no key of", text) or re.search(r"'([^']+)'.*\ballowed(?: are)?:? ?(.+)$", text)
-    if refused is None:
-        return ""
-    allowed = known if refused.re.groups == 1 else [name.strip("'") for name in refused[2].split(", ") if " " not in name]
-    close = [name for name in get_close_matches(refused[1], allowed, 1) if name != refused[1]]
-    return f"; did you mean {close[0]}?" if close else ""
-
-
 def register() -> None:
     """Register one schema per typed config, in the group of its YAML files."""
+    from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig  # imported here: only some commands have a schema
+    from vcgym.agents.config.env import EnvConfig
+    from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
+
     env = OmegaConf.create(_schema(EnvConfig))
     # The available options depend on the chosen environment, so EnvConfig checks them, not hydra.
     OmegaConf.set_struct(env.options, False)

@@ -11,8 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
+from vcgym.network.traces.refusal import MAX_LINE, one_line
+from vcgym.scripts.console.arguments import check, meant
+from vcgym.scripts.console.completion import completion
 from vcgym.scripts.console.moved import MOVED, run_moved
-from vcgym.scripts.console.usage import summary, usage
+from vcgym.scripts.console.usage import keys_of, summary, usage
 
 
 class Program(NamedTuple):
@@ -40,6 +43,8 @@ class Program(NamedTuple):
             sys.stdout.write(self._listed())
         elif sys.argv[1:] == ["--version"]:
             _print_version()
+        elif sys.argv[1:] == ["--completion"]:
+            sys.stdout.write(completion(self.name, self.modules, self.conf))
         else:
             self.run(sys.argv.pop(1).replace("-", "_"))
 
@@ -53,8 +58,20 @@ class Program(NamedTuple):
         elif "--version" in sys.argv[1:]:
             _print_version()
         else:
+            self._check(command)
             sys.argv[0] = self.title(command)
             importlib.import_module(self.modules[command]).main()
+
+    def refusal(self, command: str, text: str) -> str:
+        """Return the line with which a command refuses: what is wrong, what is allowed, and what was probably meant."""
+        hint = meant(text, [key.name for key in keys_of(command, self.modules[command], self.conf, deep=True)])
+        return f"{self.title(command)}: {one_line(text, MAX_LINE - len(hint))}{hint}"
+
+    def _check(self, command: str) -> None:
+        try:
+            check(sys.argv[1:], command, self.modules[command], self.conf)
+        except ValueError as error:
+            sys.exit(self.refusal(command, str(error)))
 
     def _listed(self) -> str:
         lines = "\n".join(f"  {name.replace('_', '-'):16} {summary(module)}" for name, module in self.modules.items())

@@ -4,25 +4,46 @@ It is read from the sources of the command and of its config, without importing 
 """
 
 import ast
+import functools
 import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 _HOME = Path(__file__).parents[2]
-_FIRST_PARTY = ("vcgym.", "lab.")
+FIRST_PARTY = ("vcgym.", "lab.")
 _WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "value"}
 _WORDS |= {"AbsolutePath": "path", "Path": "path"}
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 _FEW = 13  # maximum number of keys of a nested config that are listed with the outer one
 
 
+class Key(NamedTuple):
+    """A key of a command.
+
+    Attributes:
+        name: what a user types; ends in `.KEY` if a whole config stands below it.
+        allowed: its type and range as text.
+        default: its default as text.
+        meaning: what it means.
+        tree: module that declares it.
+        annotation: its declared type, with `.KEY` that of each value below; None: anything.
+    """
+
+    name: str
+    allowed: str
+    default: str
+    meaning: str
+    tree: ast.Module
+    annotation: ast.expr | None
+
+
 def summary(module: str) -> str:
     """Return the purpose of a command in one sentence."""
-    return _doc(_tree(module)).partition(":")[2].split("\n")[0].split(". ")[0].strip().rstrip(".,;:")
+    return _doc(tree_of(module)).partition(":")[2].split("\n")[0].split(". ")[0].strip().rstrip(".,;:")
 
 
 def usage(name: str, module: str, conf: str, title: str) -> str:
@@ -34,18 +55,35 @@ def usage(name: str, module: str, conf: str, title: str) -> str:
         conf: package of the YAML.
         title: what a user types.
     """
-    tree, folder = _tree(module), _place(conf)
-    kind = next(node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "command").args[1]
-    yaml_keys = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
-    keys = [_entry(*key) for key in _keys(_class(module, ast.unparse(kind)), yaml_keys)]
-    groups = [_entry(*group) for group in _groups(yaml_keys, folder)]
-    parts = [_doc(tree), f"  {title} key=value ...", "Keys:\n" + "\n".join(keys), *(["Choices:\n" + "\n".join(groups)] if groups else [])]
+    keys = [_entry(key.name, key.allowed, key.default, key.meaning) for key in keys_of(name, module, conf)]
+    groups = [_entry(group, ", ".join(names), choice, "") for group, names, choice in groups_of(name, conf)]
+    choices = ["Choices:\n" + "\n".join(groups)] if groups else []
+    parts = [_doc(tree_of(module)), f"  {title} key=value ...", "Keys:\n" + "\n".join(keys), *choices]
     return "\n\n".join(parts) + f"\n\n{title} -m key=1,2 runs once for each value. --cfg job prints the config as it is composed.\n"
 
 
-def keys_of(name: str, module: str, conf: str) -> list[str]:
-    """Return the names of the keys that `usage` lists."""
-    return re.findall(r"^  ([\w.]+)=", usage(name, module, conf, ""), re.MULTILINE)
+def keys_of(name: str, module: str, conf: str, deep: bool = False) -> list[Key]:
+    """Return the keys of a command as `usage` lists them; `deep`: also those of large nested configs and of each choice of a config."""
+    tree = tree_of(module)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    (kind,) = (node.args[1] for node in calls if getattr(node.func, "id", "") == "command")
+    return list(_keys(*next(configs_of(tree, kind)), _yaml(name, conf), "", deep))
+
+
+def groups_of(name: str, conf: str) -> list[tuple[str, list[str], str]]:
+    """Return the config groups of a command: what a user types, the choices, and the default."""
+    found = []
+    for default in _yaml(name, conf).get("defaults", []):
+        if isinstance(default, dict) and not next(iter(default)).startswith("override"):
+            ((group, choice),) = default.items()
+            names = sorted(path.stem for path in (place_of(conf) / group.partition("@")[0]).glob("*.yaml"))
+            found.append((group, names, str(choice or "null")))
+    return found
+
+
+def has_schema(name: str, conf: str) -> bool:
+    """Return True if the YAML of a command begins with the schema of a typed config."""
+    return any("_schema" in str(default) for default in _yaml(name, conf).get("defaults", []))
 
 
 def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
@@ -53,40 +91,36 @@ def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
     return "\n".join([head, *textwrap.wrap(meaning, 110, initial_indent="      ", subsequent_indent="      ")])
 
 
-def _groups(yaml_keys: dict[str, Any], folder: Path) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the config groups of a command."""
-    for default in yaml_keys.get("defaults", []):
-        if not isinstance(default, dict) or next(iter(default)).startswith("override"):
-            continue
-        ((group, choice),) = default.items()
-        names = sorted(path.stem for path in (folder / group.partition("@")[0]).glob("*.yaml"))
-        yield group, ", ".join(names), str(choice or "null"), ""
-
-
-def _keys(found: tuple[ast.Module, ast.ClassDef], yaml_keys: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
-    """Yield name, allowed values, default and meaning of each key of a config."""
-    tree, node = found
+def _keys(tree: ast.Module, node: ast.ClassDef, yaml_keys: dict[str, Any], prefix: str, deep: bool) -> Iterator[Key]:
+    """Yield the keys of a config."""
     for base in node.bases:
-        if isinstance(base, ast.Name) and (above := _config(tree, base)):
-            yield from _keys(above, yaml_keys, prefix)
+        for above in configs_of(tree, base):
+            yield from _keys(*above, yaml_keys, prefix, deep)
     meanings = dict(re.findall(r"^    (\w+): (.+?)(?=^    \w+: |\Z|^\w)", _doc(node) + "\n", re.MULTILINE | re.DOTALL))
-    for field in node.body:
-        if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name) or "ClassVar" in ast.unparse(field.annotation):
-            continue
-        name = field.target.id
-        meaning = " ".join(meanings.get(name, "").split())
-        inner = next((_config(tree, one) for one in ast.walk(field.annotation) if isinstance(one, ast.Name) and _config(tree, one)), None)
-        fields = [one for one in inner[1].body if isinstance(one, ast.AnnAssign)] if inner else []
-        if inner and len(fields) <= _FEW and "dict" not in ast.unparse(field.annotation):
-            below = yaml_keys.get(name)
-            yield from _keys(inner, below if isinstance(below, dict) else {}, f"{prefix}{name}.")
-        elif inner:
-            yield f"{prefix}{name}.KEY", f"keys of {inner[1].name}", "...", meaning or _doc(inner[1]).split("\n")[0]
-        else:
-            default = yaml_keys[name] if name in yaml_keys else _default(field.value)
-            yield f"{prefix}{name}", _allowed(tree, field.annotation), "null" if default is None else str(default), meaning or (
-                _doc(node).split("\n")[0] if prefix else ""
-            )  # fmt: skip
+    for field in fields_of(node):
+        name = f"{prefix}{field.target.id}"
+        meaning = " ".join(meanings.get(field.target.id, "").split())
+        inner = list(configs_of(tree, field.annotation))
+        is_open = "dict" in ast.unparse(field.annotation)
+        if inner and not is_open and (deep or len(fields_of(inner[0][1])) <= _FEW):
+            below = yaml_keys.get(field.target.id)
+            for one in inner if deep else inner[:1]:
+                yield from _keys(*one, below if isinstance(below, dict) else {}, f"{name}.", deep)
+        elif inner or (is_open and deep):
+            kind = inner[0][1] if inner else node
+            value = field.annotation.slice.elts[1] if is_open and not inner else None
+            yield Key(f"{name}.KEY", f"keys of {kind.name}", "...", meaning or _doc(kind).split("\n")[0], tree, value)
+        if deep or not inner:
+            default = yaml_keys[field.target.id] if field.target.id in yaml_keys else _default(field.value)
+            meaning = meaning or (_doc(node).split("\n")[0] if prefix else "")
+            shown = "null" if default is None else str(default)
+            yield Key(name, _allowed(tree, field.annotation), shown, meaning, tree, field.annotation)
+
+
+def fields_of(node: ast.ClassDef) -> list[Any]:
+    """Return the fields that a class declares."""
+    declared = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
+    return [one for one in declared if "ClassVar" not in ast.unparse(one.annotation)]
 
 
 def _allowed(tree: ast.Module, node: ast.expr) -> str:
@@ -95,8 +129,8 @@ def _allowed(tree: ast.Module, node: ast.expr) -> str:
         return f"{_allowed(tree, node.left)} or {_allowed(tree, node.right)}"
     if isinstance(node, ast.Constant):
         return "null" if node.value is None else str(node.value)
-    if isinstance(node, ast.Name) and (alias := _alias(tree, node.id)) is not None:
-        return _allowed(tree, alias)
+    if isinstance(node, ast.Name) and node.id not in _WORDS and (alias := found_in(tree, node.id)) and isinstance(alias[1], ast.expr):
+        return _allowed(alias[0], alias[1])
     if not isinstance(node, ast.Subscript):
         return _WORDS.get(ast.unparse(node), ast.unparse(node))
     name_of, inside = ast.unparse(node.value), node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -115,36 +149,40 @@ def _default(value: ast.expr | None) -> Any:
     return "(needed)" if value is None else ast.literal_eval(value) if isinstance(value, ast.Constant | ast.List | ast.Dict) else "..."
 
 
-def _alias(tree: ast.Module, name: str) -> ast.expr | None:
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
-            return node.value if isinstance(node.value, ast.Subscript | ast.BinOp) else None
-    return None
-
-
-def _config(tree: ast.Module, node: ast.Name) -> tuple[ast.Module, ast.ClassDef] | None:
-    """Return the config class with a name in a module, and the module that defines it; None for any other name."""
+def found_in(tree: ast.Module, name: str) -> tuple[ast.Module, ast.ClassDef | ast.expr] | None:
+    """Return the class or the value with a name in a module, also one that it imports from here, and the module that defines it."""
     for one in tree.body:
-        if isinstance(one, ast.ClassDef) and one.name == node.id:
+        if isinstance(one, ast.ClassDef) and one.name == name:
             return tree, one
-        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == node.id and isinstance(one.value, ast.BinOp):
-            return _config(tree, ast.Name(ast.unparse(one.value).split(" | ")[0]))  # for a union of configs, the default
-        if isinstance(one, ast.ImportFrom) and (one.module or "").startswith(_FIRST_PARTY) and node.id in (n.name for n in one.names):
-            return _config(_tree(str(one.module)), node)
+        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == name:
+            return tree, one.value
+        if isinstance(one, ast.ImportFrom) and (one.module or "").startswith(FIRST_PARTY) and name in (n.name for n in one.names):
+            return found_in(tree_of(str(one.module)), name)
     return None
 
 
-def _class(module: str, name: str) -> tuple[ast.Module, ast.ClassDef]:
-    found = _config(_tree(module), ast.Name(name))
-    assert found is not None
-    return found
+def configs_of(tree: ast.Module, node: ast.expr) -> Iterator[tuple[ast.Module, ast.ClassDef]]:
+    """Yield the classes that an annotation names, also through the name of a union, and the modules that define them."""
+    named = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+    for one in sorted(named, key=lambda one: one.col_offset):
+        if found := found_in(tree, one.id):
+            if isinstance(found[1], ast.ClassDef):
+                yield found[0], found[1]
+            elif isinstance(found[1], ast.BinOp):
+                yield from configs_of(found[0], found[1])
 
 
-def _tree(module: str) -> ast.Module:
-    return ast.parse(_place(module).with_suffix(".py").read_text(encoding="utf-8"))
+@functools.cache
+def tree_of(module: str) -> ast.Module:
+    """Return the source of a module."""
+    return ast.parse(place_of(module).with_suffix(".py").read_text(encoding="utf-8"))
 
 
-def _place(name: str) -> Path:
+def _yaml(name: str, conf: str) -> dict[str, Any]:
+    return dict(yaml.safe_load((place_of(conf) / f"{name}.yaml").read_text(encoding="utf-8")))
+
+
+def place_of(name: str) -> Path:
     """Return the path of a module or package, which is not imported; vcgym is a namespace without a folder of its own."""
     return _HOME.joinpath(*name.removeprefix("vcgym.").split("."))
 

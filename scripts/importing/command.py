@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
+from vcgym.agents.config.names import ExistingPath
 from vcgym.network.bottleneck.capacity.sets import GENERATED
-from vcgym.network.scenarios.paths.fitted import ENDING
 from vcgym.network.traces.cards import CARD_ENDING, DataError
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
@@ -50,10 +50,10 @@ class DataCommand(Config):
     do: Literal["list", "verify", "import", "download", "make", "fit"] = "list"
     data: DataConfig = Field(default_factory=DataConfig)
     format: Format | None = None
-    file: AbsolutePath | None = None
+    file: ExistingPath | None = None
     output: AbsolutePath | None = None
     set: str | None = None
-    source: AbsolutePath | None = None
+    source: ExistingPath | None = None
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:
@@ -64,8 +64,11 @@ class DataCommand(Config):
             missing.append("source")
         if missing:
             raise ValueError(f"do={self.do} needs {' and '.join(missing)}")
-        if self.do == "fit" and self.output is not None and self.output.suffix != ENDING:
-            raise ValueError(f"output is {self.output.name!r}; allowed with do=fit: a name ending in {ENDING}")
+        if self.do == "fit" and self.output is not None:
+            from vcgym.network.scenarios.paths.fitted import ENDING  # imported here: it loads the worlds
+
+            if self.output.suffix != ENDING:
+                raise ValueError(f"output is {self.output.name!r}; allowed with do=fit: a name ending in {ENDING}")
         known = {"download": list(sources()), "make": set_names()}.get(self.do)
         if known and self.set not in known:
             raise ValueError(f"set is {self.set!r}; allowed: {', '.join(known)}")

@@ -47,19 +47,20 @@ HANDMADE = {
     "NUL lines": lambda header, line, size: header + b"\0\n" * (size // 2),
     "shortest rows": lambda header, line, size: header + (b",".join([b"1"] * (header.count(b",") + 1)) + b"\n") * (size // 8),
     "shortest rows of empty cells": lambda header, line, size: header + (b"," * header.count(b",") + b"\n") * (size // 4),
-    "shortest rows, cells empty but the first": lambda header, line, size: header
-    + line(0)
-    + (b"0" + b"," * header.count(b",") + b"\n") * (size // 4),
+    "shortest rows, cells empty but the first": lambda header, line, size: (
+        header + line(0) + (b"0" + b"," * header.count(b",") + b"\n") * (size // 4)
+    ),
     "the same line for ever": lambda header, line, size: header + line(1) * (size // len(line(1))),
     "a whole file": lambda header, line, size: header + b"".join(line(i) for i in range(size // len(line(1)))),
-    "a whole file, its last line twice": lambda header, line, size: header
-    + b"".join(line(i) for i in range(size // len(line(1))))
-    + line(size // len(line(1)) - 1),
-    "whole lines with a blank line after each": lambda header, line, size: header
-    + b"".join(line(i) + b"\n" for i in range(size // len(line(1)))),
-    "whole lines, not text at the end": lambda header, line, size: header
-    + b"".join(line(i) for i in range(size // len(line(1))))
-    + b"\xff\n",
+    "a whole file, its last line twice": lambda header, line, size: (
+        header + b"".join(line(i) for i in range(size // len(line(1)))) + line(size // len(line(1)) - 1)
+    ),
+    "whole lines with a blank line after each": lambda header, line, size: (
+        header + b"".join(line(i) + b"\n" for i in range(size // len(line(1))))
+    ),
+    "whole lines, not text at the end": lambda header, line, size: (
+        header + b"".join(line(i) for i in range(size // len(line(1)))) + b"\xff\n"
+    ),
     "UTF-16": lambda header, line, size: (header + line(1) * 50).decode().encode("utf-16"),
     "every byte": lambda header, line, size: bytes(range(256)) * (size // 256),
     "noise": lambda header, line, size: random.Random(1).randbytes(size),

@@ -53,6 +53,15 @@ KINDS = {
 REQUIRED = {"evaluate": ["agent=somewhere"], "relay": ["secret=somewhere"]}
 REQUIRED |= {"emulate": ["secret=somewhere", "session=somewhere", "relays=['127.0.0.1:7000']"]}
 REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewhere"]}
+
+
+@pytest.fixture(autouse=True)
+def somewhere(tmp_path, monkeypatch):
+    (tmp_path / "somewhere").mkdir()
+    (tmp_path / "somewhere" / "card.json").touch()
+    monkeypatch.chdir(tmp_path)
+
+
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))
 ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))
 

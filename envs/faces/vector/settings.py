@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from vcgym.envs.faces.vector.episodes import OBSERVATIONS
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -67,7 +67,7 @@ class LocationSettings:
         probe_rate: probes per second on each idle path, >= 0.
     """
 
-    location: str = "central"
+    location: Literal["sender", "central", "receiver"] = "central"
     feedback_loss: float = 0.0
     probe_rate: float = 1.0
 
@@ -90,7 +90,7 @@ class AgentSettings:
 
     reward: Any = "emodel"
     observation: str = "features"
-    action: str = "discrete"
+    action: Literal["discrete", "continuous", "exact", "relative"] = "discrete"
     threads: int = 1
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
-from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name
+from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name, with_seeds
 from vcgym.leaderboard.report.long_calls import with_whole
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.scores.anchored import format_score
@@ -72,7 +72,7 @@ def bodies(results: pa.Table, board: Board) -> list[Body]:
     """Return the table of all worlds of a board, then one table per stratum."""
     columns = board.columns
     all_worlds = []
-    for line in board.lines:
+    for line in with_seeds(board.lines):
         values = {one.name: line.estimate(one).value for one in columns.numbers}
         beside = line.value.to_published, line.value.to_bar, line.value.score
         all_worlds.append(_Row(line, line.rank, line.estimate(columns.primary), beside, values, line.bands))
@@ -82,11 +82,12 @@ def bodies(results: pa.Table, board: Board) -> list[Body]:
 def _stratum_body(results: pa.Table, board: Board, stratum: Stratum) -> Body:
     of_stratum, columns = results.filter(pc.field("stratum") == stratum.name), board.columns
     rows = []
-    for line in sorted(board.lines, key=lambda line: -np.nan_to_num(stratum.centres[line.standing.system].value)):
+    for line in with_seeds(sorted(board.lines, key=lambda line: -np.nan_to_num(stratum.centres[line.standing.system].value))):
         system = line.standing.system
-        of_system = of_stratum.filter(pc.field("system") == system)
-        values = {metric.name: _centre(metric, of_system) for metric in columns.numbers}
-        ranks = stratum.standings[system].ranks
+        of_system = of_stratum.filter(pc.is_in(pc.field("system"), pa.array(line.runs)))
+        of_runs = [of_stratum.filter(pc.field("system") == run) for run in line.runs]
+        values = {metric.name: float(np.mean([_centre(metric, of_run) for of_run in of_runs])) for metric in columns.numbers}
+        ranks = stratum.standings[system].ranks if system in stratum.standings else ""
         rank = f"tied {ranks}" if "-" in ranks else ranks
         score = stratum.axis.scores[system] if stratum.axis else None
         beside = stratum.to_published.get(system), stratum.to_bar.get(system), score
@@ -173,11 +174,11 @@ def _pair_table(scenario: str, by_pair: dict[str, dict[str, float]], board: Boar
     widest = sorted(by_pair, key=lambda pair: (ends[pair][0] - ends[pair][1], pair))[:MAX_PAIRS]
     pairs = sorted(widest)
 
-    def cell(system: str, pair: str) -> tuple[float, str]:
+    def cell(line: Line, pair: str) -> tuple[float, str]:
         low, high = ends[pair]
-        value = by_pair[pair][system]
+        value = float(np.mean([by_pair[pair][run] for run in line.runs]))
         heat = float((value - low) / (high - low)) if high > low and value == value else 0.0
         return heat, format_value(board.columns.primary, value)
 
-    rows = [(line.standing.system, line.kind, [cell(line.standing.system, pair) for pair in pairs]) for line in board.lines]
+    rows = [(line.standing.system, line.kind, [cell(line, pair) for pair in pairs]) for line in board.lines]
     return PairTable(scenario, pairs, len(by_pair) - len(pairs), rows)

@@ -51,10 +51,10 @@ def anchored(paired: Paired, zero: str, columns: Columns) -> Axis | None:
     anchors, primary = columns.anchors, columns.primary
     if anchors is None or anchors.hundred not in paired.systems or not zero:
         return None
-    room = differences(paired, primary.name, zero, primary.trim)[anchors.hundred]
-    has_room = room.value >= anchors.min_room
-    found = shares(paired, primary.name, zero, anchors.hundred, primary.trim) if has_room else dict.fromkeys(paired.systems, NOTHING)
-    return Axis(zero, anchors.hundred, room, found, has_room)
+    above = differences(paired, primary.name, zero, primary.trim)
+    has_room = above[anchors.hundred].value >= anchors.min_room
+    found = shares(paired, primary.name, zero, anchors.hundred, primary.trim) if has_room else dict.fromkeys(above, NOTHING)
+    return Axis(zero, anchors.hundred, above[anchors.hundred], found, has_room)
 
 
 def best_published(paired: Paired, columns: Columns) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from vcgym.leaderboard.results.columns import DelayLoss
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, resample
+from vcgym.leaderboard.statistics.seeds import Entries, entries, pooled
 
 REFERENCE_MS, REFERENCE_LOSS = 400.0, 0.1
 
@@ -50,15 +51,22 @@ def front(paired: Paired, plane: DelayLoss) -> Front:
     total = np.where(np.isfinite(results[delay].to_numpy()), total, np.nan)
     both = paired._replace(results=results.append_column("_loss", [total]))
     delays, lost = sample(both, delay), sample(both, "_loss")
-    size = len(paired.systems)
-    spread = resample(np.concatenate([delays.values, lost.values]), delays.sizes, lambda values: values.mean(axis=-1))
+    ranked = entries(paired.systems)
+    size, runs = len(ranked.names), len(paired.systems)
+    values = np.concatenate([delays.values, lost.values])
+    spread = resample(values, delays.sizes, lambda values: values.mean(axis=-1))
+    twice = Entries(
+        ranked.names + tuple(f"{name}, loss" for name in ranked.names),
+        ranked.members + tuple(tuple(runs + one for one in of_entry) for of_entry in ranked.members),
+    )
+    spread = pooled(spread, twice, values, delays.sizes)
     centre, moved = spread.centre.reshape(2, size), spread.resampled.reshape(2, size, -1)
     ahead, ahead_moved = undominated(*centre), undominated(*moved)
     share = ahead_moved.mean(axis=-1) if moved.shape[-1] else np.full(size, np.nan)
     area = spread._replace(centre=_areas(*centre), resampled=_areas(*moved), student=float(np.mean(spread.student))).estimates()
     ends = spread.estimates()
     points = {
-        system: Point(ends[s], ends[size + s], bool(ahead[s]), float(share[s]), area[1 + s]) for s, system in enumerate(paired.systems)
+        system: Point(ends[s], ends[size + s], bool(ahead[s]), float(share[s]), area[1 + s]) for s, system in enumerate(ranked.names)
     }
     return Front(points, area[0])
 

@@ -1,4 +1,4 @@
-"""Agents left out of a board, each with the reason: a file in the folder of results, repeated in table and page."""
+"""Systems left out of a board, each with the reason: a file in the folder of results, repeated in table and page."""
 
 import json
 from collections.abc import Mapping
@@ -18,10 +18,11 @@ def write_left_out(reasons: Mapping[str, str], folder: Path) -> None:
 
 
 def left_out_lines(folder: Path) -> list[str]:
-    """Return a sentence for each agent that was left out of the run in `folder`.
+    """Return a sentence for each reason why systems were left out of the run in `folder`.
 
     Raises:
         DataError: the file is broken.
     """
     reasons = read_json(folder / FILE) if (folder / FILE).is_file() else {}
-    return [f"Left out: {name}, which {reason}." for name, reason in reasons.items()]
+    names = {reason: [name for name, its in reasons.items() if its == reason] for reason in reasons.values()}
+    return [f"Left out: {', '.join(of_reason)}, which {reason}." for reason, of_reason in names.items()]

@@ -2,11 +2,12 @@
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from vcgym.baselines.systems import system_names
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board, Line
+from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.network.scenarios.conference import SIZES
 
 MAX_ROWS = 12
@@ -65,9 +66,9 @@ STRATA = {
 
 
 def family(name: str) -> str:
-    """Return the family of a shipped system; any other system is its own family, together with its start (before the first update)."""
+    """Return the family of a shipped system; any other system is its own family, with its trainings and its start (before an update)."""
     if name not in _shipped():
-        return name.removesuffix(START)
+        return name.removesuffix(START).partition(SEED)[0]
     return max((code for code in FAMILIES if name.startswith(code)), key=len, default=name)
 
 
@@ -89,11 +90,14 @@ def shown(board: Board, order: Sequence[str]) -> list[str]:
     return [name for name in order if name in wanted]
 
 
-def few(board: Board) -> list[Line]:
-    """Return at most `MAX_ROWS` representative lines, best first, including the references and the user's agents."""
+def few(board: Board, asked: Collection[str] = ()) -> list[Line]:
+    """Return a few lines, best first: the first system, the references and the user's agents, and of the others those `asked` for.
+
+    Where nothing is asked for, the others are the best of each family, so that there are at most `MAX_ROWS` lines.
+    """
     order = [line.standing.system for line in board.lines]
-    needed = dict.fromkeys([order[0], board.published, board.bar.system, *mine(board), *shown(board, order)])
-    kept = [name for name in needed if name in order][:MAX_ROWS]
+    needed = [order[0], board.published, board.bar.system, *mine(board)]
+    kept = {*needed, *asked} if asked else set(list(dict.fromkeys(name for name in [*needed, *shown(board, order)] if name))[:MAX_ROWS])
     return [line for line in board.lines if line.standing.system in kept]
 
 

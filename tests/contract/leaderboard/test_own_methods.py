@@ -59,9 +59,7 @@ def test_a_zip_says_in_plain_text_with_what_it_was_trained(zips):
 def test_a_method_of_one_training_has_its_own_name_and_a_change_of_its_options_is_said(zips):
     found, told = loaded({"MINE": [str(zips / "ppo-0.zip")]}, {"MINE": {"interval": 10}})
     assert dict(found["MINE"].arguments) == {"action": "relative", "interval": 10}
-    assert told == [
-        "MINE, ppo-0.zip: action relative, interval 10 packets (0.1 s) in place of 50 in training, reward impairment."
-    ]
+    assert told == ["MINE, ppo-0.zip: action relative, interval 10 packets (0.1 s) in place of 50 in training, reward impairment."]
 
 
 def test_a_default_is_not_taken_in_silence(zips):

@@ -66,8 +66,12 @@ def folder(tmp_path_factory):
 
 def test_systems_are_ranked_by_the_mean_of_the_suites_metric():
     (board,) = boards(table())
-    assert [line.standing.system for line in board.lines] == ["GCC-rate-tuned", "PPO", *sorted(
-        ("GCC-WEBRTC", "UNMOD"), key=lambda name: -np.mean([row["utility"] for row in rows() if row["system"] == name])), "FIXED"]
+    assert [line.standing.system for line in board.lines] == [
+        "GCC-rate-tuned",
+        "PPO",
+        *sorted(("GCC-WEBRTC", "UNMOD"), key=lambda name: -np.mean([row["utility"] for row in rows() if row["system"] == name])),
+        "FIXED",
+    ]
     assert [line.rank for line in board.lines] == ["1", "2", "tied 3-4", "tied 3-4", "5"]
     for line in board.lines:
         mean = np.mean([row["utility"] for row in rows() if row["system"] == line.standing.system])

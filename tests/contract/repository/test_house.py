@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 HOME = Path(__file__).parents[3]
 CONFIG = tomllib.loads((HOME / "pyproject.toml").read_text())
 LAB = "lab"
-ROOMS = sorted({folder.parent.name for folder in HOME.glob("*/__init__.py")} - {LAB})
+ROOMS = sorted({folder.parent.name for folder in HOME.glob("*/__init__.py")} - {LAB, "package"})
 BUILDINGS = [*ROOMS, LAB]
 BIN = Path(sys.executable).parent
 CLAUSES = {"What", "Whether", "How", "Who", "Which", "Of", "As", "Where", "When", "From", "Between", "Everything", "Nothing", "One", "Some"}
@@ -27,7 +27,7 @@ CLAUSES = {"What", "Whether", "How", "Who", "Which", "Of", "As", "Where", "When"
 
 def copy_of_the_house(to: Path) -> Path:
     """The rooms, the laboratory, their links and the settings, without anything produced."""
-    for room in BUILDINGS:
+    for room in [*BUILDINGS, "package"]:
         shutil.copytree(HOME / room, to / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(HOME / ".typings", to / ".typings", symlinks=True)
     for name in ("pyproject.toml", "LICENSE", CONFIG["project"].get("readme", "LICENSE")):
@@ -42,7 +42,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.Compl
 def test_every_list_of_rooms_names_the_folders() -> None:
     packages = CONFIG["tool"]["setuptools"]["packages"]
     assert sorted(name.removeprefix("vcgym.") for name in packages if name.count(".") == 1) == ROOMS
-    assert sorted(CONFIG["tool"]["setuptools"]["package-dir"]) == [f"vcgym.{room}" for room in ROOMS]
+    assert sorted(CONFIG["tool"]["setuptools"]["package-dir"]) == ["vcgym", *(f"vcgym.{room}" for room in ROOMS)]
     assert sorted(CONFIG["tool"]["importlinter"]["root_packages"]) == [LAB, *(f"vcgym.{room}" for room in ROOMS)]
     assert sorted(link.name for link in (HOME / ".typings" / "vcgym").iterdir()) == ROOMS
 
@@ -58,9 +58,9 @@ def test_the_link_of_the_laboratory_leads_there() -> None:
     assert (HOME / ".typings" / LAB).readlink() == Path("..", LAB)
 
 
-def test_the_namespace_has_no_init() -> None:
-    assert not (HOME / "vcgym").exists()
-    assert not (HOME / ".typings" / "vcgym" / "__init__.py").exists()
+def test_the_package_holds_its_docstring_and_version_alone() -> None:
+    assert [path.name for path in (HOME / "package").iterdir() if path.name != "__pycache__"] == ["__init__.py"]
+    assert not (HOME / "vcgym").exists()  # it would hide the mapped rooms from a program that starts here
 
 
 def test_every_named_dependency_is_pinned_and_no_pin_is_an_address() -> None:
@@ -83,7 +83,11 @@ def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"vcgym"}  # nothing of the laboratory
     held = {name for name in names if name.startswith("vcgym/")}
     files = {f"vcgym/{path.relative_to(HOME).as_posix()}" for room in ROOMS for path in (HOME / room).rglob("*") if path.is_file()}
-    assert held == {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
+    assert held == {"vcgym/__init__.py"} | {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
+    asked = "import vcgym, vcgym.network; print(vcgym.__version__, len(vcgym.__doc__.splitlines()) > 5, vcgym.__file__)"
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    said = run(sys.executable, "-c", asked, cwd=tmp_path / "site", PYTHONPATH=str(tmp_path / "site"))
+    assert said.stdout == f"{wheel.name.split('-')[1]} True {tmp_path / 'site' / 'vcgym' / '__init__.py'}\n", said.stderr
 
 
 def test_a_planted_forbidden_import_is_reported(tmp_path: Path, python_path: Callable[[Path], str]) -> None:

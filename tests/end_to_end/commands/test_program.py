@@ -96,3 +96,23 @@ def test_every_moved_command_is_still_installed():
     scripts = tomllib.loads((CONF.parent / "pyproject.toml").read_text())["project"]["scripts"]
     names = {name.removeprefix("vcgym-").replace("-", "_") for name in scripts}
     assert names == {"vcgym", *VCGYM.modules, *moved.MOVED}
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("vcgym train-o", ["train-order"]),
+        ("vcgym train st", ["study=", "steps="]),
+        ("vcgym train algorithm=s", ["algorithm=sac"]),
+        ("vcgym leaderboard suite=stress", ["suite=stress-v0", "suite=stress-v1"]),
+    ],
+)
+def test_completion_is_a_static_script(tmp_path, line, offered):
+    script = subprocess.run(
+        [sys.executable, "-m", "vcgym.scripts.console.program", "--completion"], capture_output=True, text=True, check=True
+    )
+    (tmp_path / "completion.sh").write_text(script.stdout)
+    typed = f'COMP_WORDBREAKS= COMP_LINE="{line}" COMP_POINT={len(line)}; COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}'
+    command = ["bash", "-c", f'. ./completion.sh; {typed}; PATH=; _vcgym; echo "${{COMPREPLY[@]}}"']
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == offered

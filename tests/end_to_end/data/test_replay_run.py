@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -130,7 +129,7 @@ def test_a_fit_of_own_traces_is_ranked_by_a_command(tmp_path):
 def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     done = call(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "measured: traces is 'missing'; allowed: a folder or file that exists" in done.stderr
+    assert "traces is 'measured'; allowed: a file or folder that exists" in done.stderr
     call(tmp_path, "vcgym.scripts.data", "do=import", "format=ping", f"file={shipped()}/sample_ping.txt", "output=measured/home.csv.gz")
     done = call(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
@@ -144,10 +143,11 @@ def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     ("fields", "message"),
     [
         ({"suite": "replay", "split": "all"}, "split is 'all'; allowed: with traces=FOLDER, train=null and no agents"),
-        ({"suite": "replay", "split": "all", "train": None, "agents": {"A": Path("a")}}, "split is 'all'; allowed"),
+        ({"suite": "replay", "split": "all", "train": None, "agents": {"A": "json:loads"}}, "split is 'all'; allowed"),
         ({"suite": "rate-replay", "offsets": "common"}, "suite is 'rate-replay', offsets is 'common', direct is None; allowed"),
     ],
 )
-def test_all_of_a_trace_is_for_boards_without_training(fields, message):
+def test_all_of_a_trace_is_for_boards_without_training(tmp_path, fields, message):
+    (tmp_path / "home.csv.gz").touch()
     with pytest.raises(ValidationError, match=message):
-        LeaderboardConfig(traces=Path("measured"), **fields)
+        LeaderboardConfig(traces=tmp_path, **fields)

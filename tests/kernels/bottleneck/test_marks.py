@@ -37,9 +37,7 @@ def play(rate_bps, times_us, sizes, mark_us, limit_packets=8192):
     return departs_us, marked
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 4000), st.integers(1, 4000)), min_size=1, max_size=60), st.integers(0, 20_000), st.integers(1, 12)
-)
+@given(st.lists(st.tuples(st.integers(0, 4000), st.integers(1, 4000)), min_size=1, max_size=60), st.integers(0, 20_000), st.integers(1, 12))
 @settings(max_examples=100)
 def test_a_packet_is_marked_that_waits_longer_for_those_before_it(gaps, mark_us, limit_packets):
     times_us, sizes = np.cumsum([gap for gap, _ in gaps]), [size for _, size in gaps]

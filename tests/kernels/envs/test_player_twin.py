@@ -1,6 +1,5 @@
 """The clocked player equals a slow twin that recomputes every step of its definition at every tick."""
 
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -12,10 +11,6 @@ from vcgym.network.playout.player import CONCEALED, FAST, PLAYED, SILENT, STRETC
 
 UNIT = 10_000
 WINDOW = 2_000_000
-
-
-
-
 
 
 def _kernel(packets: list[Packet], by_arrival: bool) -> Playback:

@@ -99,5 +99,3 @@ def test_measures_that_do_not_exist_are_refused(spoil, words):
     document["card"]["sha256"] = canonical_sha256({"statements": document["statements"]})
     with pytest.raises(DataError, match=words):
         parse_carded(Statements, FILE, json.dumps(document))
-
-

@@ -45,7 +45,7 @@ def results(delay_ms, loss=None, pairs=None):
 
 
 def claim(direction=LOWER, statistic="mean_ms", pair="*", size=None):
-    """"new" against "old", of which the names stand for two systems of the paper."""
+    """ "new" against "old", of which the names stand for two systems of the paper."""
     measure = {"of": "change", "scenario": "wonderproxy", "pair": pair, "system": "VCR-WM", "reference": "DRT-BF", "statistic": statistic}
     accepted = {LOWER: size, EQUAL: (-MARGIN, MARGIN), NOT_HIGHER: (0.0, MARGIN)}[direction]
     return made({**measure, "relative": statistic != "loss"}, direction, accepted)

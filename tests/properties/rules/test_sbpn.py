@@ -66,6 +66,7 @@ def test_expired_alone():
 
 def sorted_twin(rule, packets, now_us, rtt_us):
     """What leaves and what is thrown away, by sorting."""
+
     def key(number):
         kind, expires_us = packets[number]
         if rule.weight > 0:

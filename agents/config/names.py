@@ -1,0 +1,137 @@
+"""Names and files in a config. Each check imports only what it needs, so a command can refuse a value before it loads anything else."""
+
+import ast
+import os
+import zipfile
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, ValidationError
+from pydantic_core import PydanticCustomError
+
+from vcgym.agents.config.base import AbsolutePath
+from vcgym.network.traces.refusal import faults, shown
+
+_REFUSED = "refused"  # type of the errors of these checks
+EVERY = "all"
+"""In place of names of systems: all that fit."""
+SET_BY_VCGYM = frozenset(("num_envs", "autoreset_mode", "split", "render_mode", "observation", "log", "log_packets", "data"))
+"""Arguments of an environment that a config cannot set: the pipeline sets them, or agents need their defaults."""
+
+
+def refusals(error: ValidationError, where: str = "") -> str:
+    """Return the faults that pydantic found, in one line; of a value that may have several types, what a check of this module says.
+
+    Args:
+        error: the validation error.
+        where: name of the validated field, if it is part of another document.
+    """
+    for one in error.errors(include_url=False):
+        if one["type"] == _REFUSED:
+            field = ".".join([*filter(None, [where]), *(str(part) for part in one["loc"] if "[" not in str(part))])
+            return f"{field} is {shown(one['input'])}; {one['msg']}"
+    return faults(error, where)
+
+
+def _refuse(allowed: str) -> PydanticCustomError:
+    return PydanticCustomError(_REFUSED, "allowed: {allowed}", {"allowed": allowed})
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise _refuse("a file or folder that exists")
+    return path
+
+
+def _trained(folder: Path) -> Path:
+    if not (folder / "card.json").is_file():
+        raise _refuse("a folder with the card.json of a trained agent, such as outputs/train/study/seed-0/agent")
+    return folder
+
+
+def _wav(file: Path) -> Path:
+    if _existing(file).is_dir() or file.open("rb").read(4) != b"RIFF":
+        raise _refuse("a WAV file, which begins with RIFF")
+    return file
+
+
+def _traces(path: Path) -> Path:
+    if _existing(path).is_dir() and not any(file.is_file() and file.suffix in (".gz", ".csv") for file in path.rglob("*")):
+        raise _refuse("traces (*.csv.gz), or a folder of them")
+    return path
+
+
+def _require_system(name: str) -> None:
+    from vcgym.baselines.systems import system_names  # imported here because it loads numba
+
+    if name not in (known := system_names()):
+        raise _refuse(", ".join(known))
+
+
+def _system(name: str) -> str:
+    if name != EVERY:
+        _require_system(name)
+    return name
+
+
+def _policy(name: str) -> str:
+    if not Path(name).expanduser().is_dir():
+        _require_system(name)
+    return name
+
+
+def _agent(name: str) -> str:
+    if Path(name).expanduser().is_dir():
+        return name
+    if name.endswith((".zip", ".onnx")) or "/" in name:
+        if not Path(name).is_file():
+            raise _refuse("a file or folder that exists")
+        if name.endswith(".zip") and not zipfile.is_zipfile(name):
+            raise _refuse("a zip that model.save() of Stable-Baselines3 wrote; this file is no zip")
+        return name
+    module, _, wanted = name.partition(":")
+    if not module or not wanted:
+        raise _refuse("module:name, a .zip that Stable-Baselines3 has saved, an .onnx, or a folder of vcgym train")
+    top = module.partition(".")[0]
+    found = PathFinder.find_spec(top, [os.getcwd()]) or find_spec(top)
+    if found is None:
+        raise _refuse(f"a module that can be imported; {top} is neither installed nor in {os.getcwd()}")
+    defined = _defined(Path(found.origin)) if found.origin and found.origin.endswith(".py") and top == module else []
+    if defined and wanted not in defined:
+        raise _refuse(", ".join(f"{module}:{one}" for one in defined))
+    return name
+
+
+def _defined(file: Path) -> list[str]:
+    """Return the names that a module defines and then those that it imports; none if only its execution tells."""
+    tree = ast.parse(file.read_bytes())
+    if any(isinstance(one, ast.ImportFrom) and one.names[0].name == "*" for one in ast.walk(tree)):
+        return []
+    own: list[str] = []
+    imported: list[str] = []
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef | ast.ClassDef):
+            own.append(one.name)
+        elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+            own.append(one.id)
+        elif isinstance(one, ast.Import | ast.ImportFrom):
+            imported += [each.asname or each.name for each in one.names]
+    return [] if "__getattr__" in own else [*own, *imported]
+
+
+ExistingPath = Annotated[AbsolutePath, AfterValidator(_existing)]
+"""A file or folder that exists."""
+TrainedAgent = Annotated[AbsolutePath, AfterValidator(_trained)]
+"""Folder of a trained agent."""
+WavFile = Annotated[AbsolutePath, AfterValidator(_wav)]
+"""A WAV file."""
+Traces = Annotated[AbsolutePath, AfterValidator(_traces)]
+"""A file of traces, or a folder of them."""
+SystemName = Annotated[str, AfterValidator(_system)]
+"""Name of a system, or `EVERY`."""
+PolicyName = Annotated[str, AfterValidator(_policy)]
+"""Name of a system, or a folder."""
+AgentName = Annotated[str, AfterValidator(_agent)]
+"""Your own method: module:name, a .zip, an .onnx or a folder."""

@@ -1,0 +1,84 @@
+"""Content of a board: the cells of each system that was ever played on it. So a later run of a few systems hides no other.
+
+`board.json` in the folder of results has them by system and share. An entry counts while its files exist and the worlds and the code that
+played them are today's; for a system of vcgym its own code too. Delete a name in the file to take the system off the board.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from vcgym.baselines.systems import load_system, system_names
+from vcgym.leaderboard.evaluation.cells.cells import FOLDER, MADE_BY, Cell, CellContent, Share, read
+from vcgym.leaderboard.evaluation.published import LocalAgent
+from vcgym.leaderboard.kept import file_name, to_bytes
+from vcgym.network.traces.plain_file import read_json, replace_file
+
+FILE = "board.json"
+STALE = "was played by other code or on other worlds: systems=[...] or agents.NAME=... plays it again"
+"""Reason why a system whose cells no longer count is left out."""
+
+
+class Held(NamedTuple):
+    """Content of a cell on a board, with the name of its system and its share."""
+
+    name: str
+    share: Share
+    found: CellContent
+
+
+def hold(folder: Path, played: Sequence[tuple[Cell, CellContent]], never: Collection[str]) -> tuple[list[Held], list[str]]:
+    """Add what a run has played to the board in `folder`; return all that it holds now, and the systems whose cells no longer count.
+
+    Args:
+        folder: folder of results.
+        played: every cell of the run and its content. The content of a local agent, which has no file, is saved here.
+        never: systems that the board must not show.
+
+    Raises:
+        ValueError: the file of a cell is not complete.
+        DataError: `board.json` is broken.
+    """
+    before: dict[str, dict[str, str]] = read_json(folder / FILE) if (folder / FILE).is_file() else {}
+    plays = {cell.share: cell for cell, _ in played}
+    keys = {share: file_name((share, type(cell.play)), MADE_BY) for share, cell in plays.items()}
+    now: dict[str, dict[str, str]] = {}
+    for cell, found in played:
+        if cell.name not in never:
+            now.setdefault(cell.name, {})[keys[cell.share]] = _file(folder, cell, found)
+    others = {name: files for name, files in sorted(before.items()) if name not in now and name not in never}
+    whole = {name: files for name, files in others.items() if _counts(folder, name, files, plays, keys)}
+    earlier = [Held(name, share, read(folder / FOLDER / files[keys[share]])) for name, files in whole.items() for share in plays]
+    replace_file(folder / FILE, (json.dumps(others | now, indent=1, sort_keys=True) + "\n").encode())
+    _remove(folder, before, others | now)
+    fresh = [Held(cell.name, cell.share, found) for cell, found in played if cell.name in now]
+    return fresh + earlier, sorted(others.keys() - whole.keys())
+
+
+def _file(folder: Path, cell: Cell, found: CellContent) -> str:
+    """Return the file of a cell, relative to the folder of cells; write that of a local agent."""
+    if not isinstance(cell.system, LocalAgent):
+        return cell.file
+    content = to_bytes(found.rows)
+    file = f"local-{file_name((cell.name, content), __name__)}"
+    replace_file(folder / FOLDER / file, content)
+    return file
+
+
+def _counts(folder: Path, name: str, files: Mapping[str, str], plays: Mapping[Share, Cell], keys: Mapping[Share, str]) -> bool:
+    """Return True if a system has a valid cell for every share of the run."""
+    if any(not (folder / FOLDER / files[key]).is_file() if key in files else True for key in keys.values()):
+        return False
+    if name not in system_names() or next(iter(files.values())).startswith("local-"):
+        return True
+    system = load_system(name)
+    return all(cell._replace(name=name, system=system).file == files[keys[share]] for share, cell in plays.items())
+
+
+def _remove(folder: Path, before: Mapping[str, Mapping[str, str]], after: Mapping[str, Mapping[str, str]]) -> None:
+    """Remove files of local agents that the board no longer names; others are found by their names and may serve again."""
+    files, used = ({file for of_system in named.values() for file in of_system.values()} for named in (before, after))
+    for file in files - used:
+        if file.startswith("local-"):
+            (folder / FOLDER / file).unlink(missing_ok=True)

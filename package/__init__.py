@@ -1,0 +1,16 @@
+"""vcgym: gym, training pipeline and leaderboard for low-latency video conferencing.
+
+`import vcgym.envs` registers the environments for `gymnasium.make("vcgym/Call-v0")`.
+
+    vcgym.envs         environments of calls, features and rewards
+    vcgym.baselines    published and tuned rules; `vcgym.baselines.systems.load_system("VIA-WM")`
+    vcgym.agents       training, learned policies; `vcgym.agents.sb3.make_vec_env` for Stable-Baselines3
+    vcgym.leaderboard  suites, ranking, statistics, submissions
+    vcgym.live         calls over real sockets
+    vcgym.network      worlds, traces, bottleneck and player
+    vcgym.predictors   forecasts of delay
+
+The program `vcgym` runs it from a shell: `vcgym --help`.
+"""
+
+__version__ = "0.1.0"

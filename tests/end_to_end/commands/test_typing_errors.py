@@ -1,0 +1,101 @@
+"""Twenty-four typing errors: each is refused in one line, before torch or hydra is imported, and leaves nothing."""
+
+import subprocess
+import sys
+from typing import get_args
+
+import gymnasium
+import pytest
+
+from vcgym.agents.config.env import env_defaults
+from vcgym.agents.config.names import SET_BY_VCGYM
+from vcgym.leaderboard.evaluation.config import SuiteName
+from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES
+from vcgym.scripts.console import arguments
+from vcgym.scripts.console.program import VCGYM
+from vcgym.scripts.console.usage import tree_of
+
+RUN = """
+import sys
+from vcgym.scripts.console.program import main
+sys.argv = ["vcgym", *sys.argv[1:]]
+try:
+    main()
+finally:
+    assert not {'hydra', 'torch', 'mlflow', 'ray'} & set(sys.modules)
+"""
+ERRORS = [
+    ("trian", "did you mean train?"),
+    ("train stepz=3", "stepz is no key of this command; --help lists those that are; did you mean steps?"),
+    ("train --steps 1000", "--steps is no option; arguments are key=value: type steps=1000"),
+    ("train --num-envs=8", "type num_envs=8"),
+    ("train steps 1000", "steps is no argument of the form key=value: type steps=1000"),
+    ("train steps=abc", "steps is 'abc'; allowed: a valid integer"),
+    ("train steps=-5", "steps is -5; allowed: greater than or equal to 1"),
+    ("train steps=1.5e-1", "steps is 0.15; allowed: a valid integer"),
+    ("train seeds=0", "seeds is 0; allowed: a list, such as [a,b]"),
+    ("train seeds=[0,1", "has no closing bracket; allowed: a list, such as [a,b]"),
+    ("train resume=ja", "resume is 'ja'; allowed: a valid boolean"),
+    ("train device=gpu", "device is 'gpu'; allowed: 'auto', 'cpu' or 'cuda'; did you mean cpu?"),
+    ("train algorithm.gama=0.9", "did you mean algorithm.gamma?"),
+    ("train env=cal", "env is 'cal'; allowed: call, call_cloud"),
+    ("train env.id=vcgym/Cal-v0", "did you mean vcgym/Call-v0?"),
+    ("train env.options.intervall=50", "vcgym/Call-v0 has no argument 'intervall'"),
+    ("train env.options.action=relativ", "did you mean relative?"),
+    ("leaderboard suite=papr-v0", "did you mean paper-v0?"),
+    ("leaderboard systems=[DRT-WM,DRT-VM]", "did you mean DRT-WM?"),
+    ("leaderboard agents.mine=my_ppo.zip", "agents.mine.0 is 'my_ppo.zip'; allowed: a file or folder that exists"),
+    ("leaderboard agents.mine=[mine:act,mine:atc]", "agents.mine.1 is 'mine:atc'; allowed: mine:act, mine:np; did you mean mine:act?"),
+    ("leaderboard agents.mine=text.zip", "this file is no zip"),
+    ("evaluate", "agent is not given; type agent=..."),
+    ("call wav=mine.py", "wav is 'mine.py'; allowed: a WAV file"),
+]
+
+
+@pytest.mark.parametrize(("typed", "said"), ERRORS, ids=[typed for typed, _ in ERRORS])
+def test_a_typing_error_gets_one_line(tmp_path, typed, said):
+    (tmp_path / "mine.py").write_text("import numpy as np\n\n\ndef act(observations):\n    return np.zeros(len(observations))\n")
+    (tmp_path / "text.zip").write_text("no zip")
+    words = [sys.executable, "-c", RUN, *typed.split()]
+    answer = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1 and said in answer.stderr and answer.stdout == ""
+    assert answer.stderr.count("\n") == 1 and len(answer.stderr) < 400
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["mine.py", "text.zip"]
+
+
+def checked(*words):
+    command = words[0].replace("-", "_")
+    arguments.check(words[1:], command, VCGYM.modules[command], VCGYM.conf)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "train steps=1e6 seeds=[0,1,2] algorithm=sac algorithm.tau=0.01 algorithm.ent_coef=auto env.options.interval=50",
+        "train -m algorithm.learning_rate=1e-3,1e-4 seeds=[0],[1] env=call,relay",
+        "train --multirun steps=range(1,3) env.options.reward={_target_:mine.Reward} hydra.sweep.dir=x --cfg job",
+        "leaderboard train=null systems=[all] agents.mine=conf agent_options.mine={interval:50} agent_options.mine.interval=50 traces=null",
+        "leaderboard train.algorithm.n_steps=64 ++train.steps=5 ~agent env@train.env=call folder=${board}",
+        "data do=import format=csv format.time_column=1 output=x.csv.gz",
+        "sweep train.env.id=mine:Mine-v0 learning_rate=[1e-4,1e-3] ray.address=auto",
+        "tune sending.senders=[] pairs.modes=[] systems=[]",
+    ],
+)
+def test_what_a_command_takes_is_not_refused(typed):
+    checked(*typed.split())
+
+
+@pytest.mark.parametrize("env_id", sorted(one for one in gymnasium.registry if one.startswith("vcgym/")))
+def test_the_sources_name_the_arguments_of_each_environment(env_id):
+    module, _, kind = gymnasium.registry[env_id].vector_entry_point.partition(":")
+    found = arguments.arguments_of(tree_of(module), arguments.ast.parse(kind, mode="eval").body)
+    assert found.keys() - SET_BY_VCGYM == env_defaults(env_id).keys()
+
+
+def test_the_names_of_the_suites_are_those_that_there_are():
+    assert set(get_args(SuiteName)) == {*SUITES, *REPLAYS}
+
+
+def test_a_multirun_checks_each_value():
+    with pytest.raises(ValueError, match="steps is 'many'"):
+        checked("train", "-m", "steps=10,many")
