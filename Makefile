@@ -55,9 +55,10 @@ predictor: develop
 bench: develop
 	$(BIN)/python -m lab bench
 
+# MLflow opens on pages for other work: the printed link leads to the training runs.
 ui: install
-	mkdir -p outputs
-	$(BIN)/mlflow ui --backend-store-uri sqlite:///outputs/mlflow.db
+	@$(BIN)/python -c 'from vcgym.agents.tracking.tracking import pages; print("Training runs:", pages("http://127.0.0.1:5000"))'
+	$(BIN)/mlflow ui --workers 1 --backend-store-uri sqlite:///outputs/mlflow.db
 
 # Writes lab/notes/truth.md: which claims of the paper hold, in which world. A few minutes on two cores; VCGYM_DATA adds the measured worlds.
 truth: develop

@@ -26,6 +26,7 @@ from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, home_of, name_of
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.agents.tracking.tracking import Run, Tracking, marked
+from vcgym.agents.training.run_names import named
 from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, require_same_study, tags_of, title_of
 from vcgym.agents.training.training import require_trainable
 from vcgym.network.traces.plain_file import replace_file, require_space
@@ -158,8 +159,10 @@ class _Nested(tune.Callback):
         if name not in self.open:
             stack, marker = self.trials.enter_context(ExitStack()), home_of(self.config, name) / _MARKER
             tags = tags_of(self.config, self.data_hash, self.config.seeds[0])
-            run = stack.enter_context(self.tracking.run(f"{title_of(self.config)} {name}", parent=self.sweep, tags=tags, marker=marker))
-            log_inputs(run, trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name), self.data_hash)
+            chosen = trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name)
+            title = ", ".join([*(named(key, trial.config[key]) for key in VALUES), name.replace("-", " ")])
+            run = stack.enter_context(self.tracking.run(title, parent=self.sweep, tags=tags, marker=marker))
+            log_inputs(run, chosen, self.data_hash)
             self.open[name] = run, stack
 
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:

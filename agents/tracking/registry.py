@@ -1,5 +1,6 @@
 """Models of runs and of MLflow's registry: code and safetensors, under a name and an alias. Nothing is pickled."""
 
+import re
 import time
 import warnings
 from collections.abc import Mapping
@@ -69,7 +70,7 @@ def log_model(run: Run, name: str, served: Served, steps: int, metrics: Mapping[
     client, info = run.client, run.client.get_run(run.id)
     tags = {tag: value for tag, value in info.data.tags.items() if not tag.startswith("mlflow.")}
     source = {tag: value for tag, value in info.data.tags.items() if tag.startswith("mlflow.source.")}
-    of_run = info.info.experiment_id, info.info.run_name.replace("/", " "), run.id
+    of_run = info.info.experiment_id, re.sub(r"[/:.%\"']", " ", info.info.run_name), run.id
     model = client.create_logged_model(*of_run, tags | source, model_type=name)
     with TemporaryDirectory() as draft:
         _save(Path(draft) / "model", served, model.model_id, run.id)

@@ -226,6 +226,11 @@ def _require_answer(uri: str) -> None:
         raise ConnectionError(f"MLFLOW_TRACKING_URI is {uri} ({error}); allowed: {allowed}") from error
 
 
+def pages(server: str) -> str:
+    """Return the address of the table of training runs on a server of MLflow that shows this database."""
+    return f"{server}/#/experiments/{Tracking().experiment_id}/runs?workflowType=machine_learning"
+
+
 def flatten(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested dictionaries as one, keys joined by dots."""
     flat: dict[str, Any] = {}

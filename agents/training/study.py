@@ -10,6 +10,7 @@ from vcgym.agents.published.export import load_agent
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.tracking import Run, Tracking, flatten
 from vcgym.agents.training.learners import name_of
+from vcgym.agents.training.run_names import what_differs
 from vcgym.agents.training.training import Trained, require_trainable, train
 from vcgym.network.traces.plain_file import read_json, replace_file, require_space
 from vcgym.network.traces.refusal import shown
@@ -45,11 +46,12 @@ def run_study(config: TrainConfig) -> list[Trained]:
     tracking = Tracking()
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     results, runs = [], []
-    with tracking.run(f"{title}: {config.study}", tags=tags_of(config, data), marker=config.folder / "mlflow_run") as study:
+    differing = what_differs(config)
+    with tracking.run(f"{title}: {config.study}{differing}", tags=tags_of(config, data), marker=config.folder / "mlflow_run") as study:
         log_inputs(study, config, data)
         for seed in config.seeds:
             marker = config.folder / f"seed-{seed}" / "mlflow_run"
-            with tracking.run(f"{title} seed {seed}", parent=study, tags=tags_of(config, data, seed), marker=marker) as run:
+            with tracking.run(f"{title}{differing}, seed {seed}", parent=study, tags=tags_of(config, data, seed), marker=marker) as run:
                 log_inputs(run, config.model_copy(update={"seeds": [seed]}), data)
                 results.append(train(config, seed, run.metrics))
                 run.folder(results[-1].agent)

@@ -29,7 +29,7 @@ from pydantic import TypeAdapter, ValidationError
 from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.names import refusals
 from vcgym.scripts.console.program import VCGYM, Program
-from vcgym.scripts.console.usage import has_schema
+from vcgym.scripts.console.usage import has_schema, keys_of
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
@@ -63,8 +63,7 @@ def command(
             if has_schema(name, program.conf):
                 register()
             os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise its errors and print nothing
-            if {"-m", "--multirun"} & set(sys.argv) and not any(word.startswith("hydra.sweep.dir=") for word in sys.argv):
-                sys.argv.append(f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}")
+            sys.argv += folders_of_jobs(name, program)
             with _ending_on_signals(title), _failing_in_one_line(name, program):
                 hydra.main(version_base="1.3", config_path=f"pkg://{program.conf}", config_name=name)(task)()
 
@@ -73,6 +72,17 @@ def command(
         return main
 
     return decorate
+
+
+def folders_of_jobs(name: str, program: Program) -> list[str]:
+    """Return the arguments that give each job of a multirun a folder of its own, unless the user names folders."""
+    if not {"-m", "--multirun"} & set(sys.argv):
+        return []
+    typed = {word.partition("=")[0] for word in sys.argv}
+    keys = {key.name for key in keys_of(name, program.modules[name], program.conf, deep=True)}
+    sweep = [] if "hydra.sweep.dir" in typed else [f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}"]
+    folder = next((key for key in ("folder", "train.folder") if key in keys and "board" not in keys), None)
+    return sweep if folder is None or folder in typed else [*sweep, f"{folder}=${{hydra:sweep.dir}}/${{hydra:job.num}}"]
 
 
 @contextmanager

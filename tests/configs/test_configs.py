@@ -18,6 +18,7 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
+from vcgym.agents.training.run_names import what_differs
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.features.forecast import Forecast
@@ -29,6 +30,7 @@ from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.predictors.published import shipped_network
 from vcgym.scripts.console import command
+from vcgym.scripts.console.program import VCGYM
 from vcgym.scripts.importing.command import DataCommand
 
 CONF = Path(command.__file__).parents[2] / "conf"
@@ -76,6 +78,40 @@ def composer(monkeypatch):
 
 def built(name, *overrides):
     return command.build(compose(name, [*REQUIRED.get(name, []), *overrides]), KINDS[name])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        ([], ""),
+        (["algorithm.learning_rate=1e-3", "seeds=[1]", "folder=elsewhere", "study=mine"], ", lr 1e-3"),
+        (["algorithm.gamma=0.95", "env.options.interval=50", "env=relay"], ", interval 50, gamma 0.95"),
+        (
+            ["steps=1e6", "num_envs=256", "algorithm.n_epochs=2", "algorithm.hidden=8", "device=cpu"],
+            ", n_epochs 2, hidden 8, num_envs 256, ...",
+        ),
+    ],
+)
+def test_the_name_of_a_run_says_what_differs_from_the_defaults(overrides, said):
+    assert what_differs(built("train", *overrides)) == said
+
+
+@pytest.mark.parametrize(
+    ("typed", "added"),
+    [
+        ("train steps=5", []),
+        ("train -m steps=5,6", ["hydra.sweep.dir", "folder"]),
+        ("sweep -m train.steps=5,6", ["hydra.sweep.dir", "train.folder"]),
+        ("train_rate --multirun trials=5,6 folder=mine hydra.sweep.dir=here", []),
+        ("leaderboard -m suite=quick-v2,paper-v0", ["hydra.sweep.dir"]),  # a board has the folder of its suite
+    ],
+)
+def test_each_job_of_a_multirun_has_a_folder_of_its_own(monkeypatch, typed, added):
+    name, *words = typed.split()
+    monkeypatch.setattr(sys, "argv", [f"vcgym-{name}", *words])
+    found = command.folders_of_jobs(name, VCGYM)
+    assert [word.partition("=")[0] for word in found] == added
+    assert all("${hydra:job.num}" in word for word in found if "sweep.dir=" not in word)
 
 
 def test_every_script_config_is_known():

@@ -1,11 +1,14 @@
 """Whole commands in processes of their own, trainings and boards: all but the start and the refusals of commands carry the mark `long`."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
 OTHERS = {"data", "browser", "namespaces", "listening", "realtime"}
+# Ray starts its workers with a niceness of 15, so that next to other programs a sweep of seconds takes minutes.
+os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  (the name is Ray's)
 QUICK = {HERE / "commands" / name for name in ("test_program.py", "test_typing_errors.py")}
 
 

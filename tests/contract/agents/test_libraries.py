@@ -18,6 +18,7 @@ PAGES = {
     page: (HOME / page).read_text(encoding="utf-8") for page in ("README.md", "docs/envs.md", "docs/worlds.md", "docs/rules.md", TRAIN)
 }
 PAGES[OFFLINE] = (HOME / OFFLINE).read_text(encoding="utf-8").partition("## Minari")[2].partition("\n## ")[0]
+COMPILES_MUCH = ("docs/envs.md", "docs/rules.md")  # loops that no other quick test needs
 TABLE = re.search(r"^\| algorithm \|(?:.+\n)+", PAGES[TRAIN], re.MULTILINE)[0]
 TINY = Suite("tiny", "v0", 200, (Part("table1", "correlated", 1),))
 SMALLER = {"100_000": "8", "2_000": "8", "1024": "4", "64": "2", "(100)": "(4)"}
@@ -65,7 +66,7 @@ def test_an_algorithm_trains_where_the_table_admits_it(algorithm, env, form, adm
         made(algorithm, env, form).learn(16)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.long] * (page in COMPILES_MUCH)) for page in PAGES])
 def test_every_block_of_a_page_runs_after_the_others(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))

@@ -245,6 +245,7 @@ def test_the_picture_of_a_rate_shows_the_past_alone():
     assert axes.get_ylabel() == "target bitrate (kbit/s)"
 
 
+@pytest.mark.long
 def test_the_picture_of_a_queue_shows_what_waits():
     for env, axes in pictures(ORDER):
         assert sum(bar.get_x() > 0.0 for bar in axes.patches) == env.unwrapped.native.batch.senders[0].queue.waiting
@@ -352,6 +353,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.parametrize("sender_id", [RATE, pytest.param(ORDER, marks=pytest.mark.long)], indirect=True)
 def test_plain_python_does_the_same(sender_id):
     digests = set()
     for disabled in ("0", "1"):

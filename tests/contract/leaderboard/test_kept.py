@@ -136,7 +136,7 @@ roots = playing.__name__, BottleneckPlay.__module__, "vcgym.baselines.rate.fixed
 }
 
 
-@pytest.mark.parametrize("user", PLAY)
+@pytest.mark.parametrize("user", [pytest.param(user, marks=[pytest.mark.long] * (user == "sender")) for user in PLAY])
 def test_the_closure_holds_all_that_is_loaded(user):
     asked = "import json, sys\n" + PLAY[user] + "print(json.dumps([roots, [name for name in sys.modules if name.startswith('vcgym.')]]))"
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)

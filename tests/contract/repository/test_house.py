@@ -106,6 +106,7 @@ def test_a_planted_forbidden_import_is_reported(tmp_path: Path, python_path: Cal
     assert "vcgym.network.planted -> lab.papers.judge" in report.stdout
 
 
+@pytest.mark.long
 def test_a_planted_type_error_is_reported(tmp_path: Path, python_path: Callable[[Path], str]) -> None:
     house = copy_of_the_house(tmp_path)
     (house / "network" / "planted.py").write_text("def halve(delay_ms: float) -> str:\n    return delay_ms / 2\n")

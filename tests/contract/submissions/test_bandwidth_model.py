@@ -123,6 +123,7 @@ def test_it_plays_as_the_model_of_its_file(folder, tmp_path):
     assert found == play_sender_agent(local, local.policy(), scenario, which).metrics
 
 
+@pytest.mark.long
 def test_faulty_ones_are_refused(folder):
     with pytest.raises(RefusedError, match=r"card\.json: describes a model for vcgym/Rate-v0; allowed: vcgym/Call-v0, as the suite has"):
         take(folder, observed(5))

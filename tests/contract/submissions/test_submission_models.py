@@ -103,6 +103,7 @@ def test_a_model_that_swells_does_so_in_its_trial_alone(onnx):
     refused(onnx, "policy.onnx: a trial call failed: ")
 
 
+@pytest.mark.long
 def test_models_of_another_shape_are_refused(onnx):
     parsed = model()
     parsed.graph.input[1].type.tensor_type.shape.dim[1].dim_value = 13
@@ -128,6 +129,7 @@ def test_scores_that_are_not_numbers_are_refused(onnx):
     refused(onnx, "policy.onnx: a trial call failed: ValueError: level_scores holds ")
 
 
+@pytest.mark.long
 def test_scores_that_are_no_numbers_in_play_alone_are_refused_and_nothing_is_kept(onnx, tmp_path):
     parsed = model()
     for node in parsed.graph.node:

@@ -64,7 +64,8 @@ def test_sweep_nests_its_trials(tmp_path):
     assert len(trials) == 2
     assert {run.info.status for run in found} == {"FINISHED"}
     assert len({run.data.params["algorithm.learning_rate"] for run in trials}) == 2
-    assert {run.info.run_name for run in trials} == {"Cart-v0 PPO trial-00000", "Cart-v0 PPO trial-00001"}
+    names = sorted(run.info.run_name.rpartition(", ")[2] for run in trials)
+    assert names == ["trial 00000", "trial 00001"] and all(run.info.run_name.startswith("lr ") for run in trials)
     (winner,) = [run for run in trials if run.outputs.model_outputs]
     champion = client.get_model_version_by_alias("vcgym-cart-v0-ppo", "champion")
     assert (champion.run_id, champion.version) == (winner.info.run_id, 1)
