@@ -4,17 +4,45 @@
 """
 
 import importlib
+import warnings
 from typing import Any
 
 import gymnasium
 
 _MODULES = {"Relay": "relay", "Playout": "playout", "Call": "call", "Rate": "rate", "SendOrder": "send_order"}
 
-for _name, _file in _MODULES.items():
-    _id = f"vcgym/{_name}-v0"
+_PATHS: dict[str, Any] = {"action": "relative_discrete", "reward": "impairment"}
+VERSIONS: dict[str, dict[str, Any]] = {
+    **{f"vcgym/{name}-v0": {} for name in _MODULES},
+    "vcgym/Relay-v1": {**_PATHS, "interval": 100},
+    "vcgym/Playout-v1": {**_PATHS, "interval": 10},
+    "vcgym/Call-v1": {**_PATHS, "interval": 50},
+    "vcgym/Rate-v1": {"action": "relative_discrete", "interval": 5},
+    "vcgym/SendOrder-v1": {"action": "relative_discrete", "reward": "missed", "interval": 10, "send_queue": None, "overflow": None},
+}
+"""Ids, with the arguments in which each differs from the defaults of its class; chosen by `lab.studies.defaults`."""
+
+
+def name_of(env_id: str) -> str:
+    """Return the name of an id without namespace and version: Call for vcgym/Call-v1."""
+    return env_id.rpartition("/")[2].partition("-")[0]
+
+
+def ids_of(*names: str) -> tuple[str, ...]:
+    """Return the ids of the environments of these names, older versions first, then in the order of `names`."""
+    versions = sorted({one.rpartition("-")[2] for one in VERSIONS})
+    return tuple(one for version in versions for name in names if (one := f"vcgym/{name}-{version}") in VERSIONS)
+
+
+# Gymnasium calls an id out of date once a newer version exists; here both stay, and the boards play version 0.
+warnings.filterwarnings("ignore", r".*The environment vcgym/\w+-v0 is out of date", DeprecationWarning)
+for _id, _arguments in VERSIONS.items():
     if _id not in gymnasium.registry:
-        _module = f"vcgym.envs.faces.{_file}"
-        gymnasium.register(_id, entry_point=f"{_module}:{_name}Env", vector_entry_point=f"{_module}:{_name}VectorEnv")
+        _name = name_of(_id)
+        _module = f"vcgym.envs.faces.{_MODULES[_name]}"
+        gymnasium.register(
+            _id, entry_point=f"{_module}:{_name}Env", vector_entry_point=f"{_module}:{_name}VectorEnv", kwargs=_arguments
+        )  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

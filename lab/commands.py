@@ -11,6 +11,7 @@ LAB = Program(
         "reproduce": "lab.papers.reproduce.command",
         "truth": "lab.papers.truth.command",
         "decision_value": "lab.studies.decision_value.command",
+        "defaults": "lab.studies.defaults.command",
         "forecasts": "lab.studies.forecasts.command",
         "headroom": "lab.studies.headroom.command",
         "oracle_check": "lab.studies.headroom.check",

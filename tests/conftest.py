@@ -21,12 +21,19 @@ settings.load_profile("vcgym")
 set_hypothesis_home_dir(Path(__file__).parents[1] / "outputs" / "cache" / "hypothesis")
 
 
-ENV_IDS = [name for name in gymnasium.registry if name.startswith("vcgym/")]
+NEWEST_IDS = [name for name in gymnasium.registry if name.startswith("vcgym/") and name.endswith("-v1")]
+ENV_IDS = [name for name in gymnasium.registry if name.startswith("vcgym/") and name not in NEWEST_IDS]
 
 
 @pytest.fixture(params=ENV_IDS)
 def env_id(request):
     """Each registered environment in turn, unless a test names its own."""
+    return request.param
+
+
+@pytest.fixture(params=NEWEST_IDS)
+def newest_env_id(request):
+    """Each id of version 1 in turn: an environment of version 0 with other defaults, so its tests are those of the other forms."""
     return request.param
 
 

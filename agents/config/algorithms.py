@@ -81,4 +81,45 @@ class SACConfig(Config):
     activation: Literal["tanh", "relu"] = "relu"
 
 
-Algorithm = PPOConfig | MaskablePPOConfig | SACConfig
+class InsidePPOConfig(Config):
+    """PPO inside the loop (`vcgym.agents.inside`): the compiled loop draws and records decisions, torch updates between rollouts.
+
+    A rollout is `num_envs` whole calls. The environment's features and actions play no part: the lag is set at each arrival, the path is
+    kept or changed every 200 ms.
+
+    Attributes:
+        learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.
+        baseline: what a return is compared with: the other replicas of its world, or a critic.
+        replicas: calls of a rollout in the same world, an even number; must divide num_envs.
+        worlds: training worlds, sampled once; a rollout draws some of them.
+        calls_per_step: calls per gradient step.
+        n_epochs: passes over each rollout.
+        gamma: discount per 10 ms, for the lag.
+        path_gamma: discount per 10 ms, for the path.
+        gae_lambda: lambda of generalised advantage estimation, with a critic.
+        vf_coef: weight of the value loss, with a critic.
+        clip_range: allowed relative change of an action's probability per rollout.
+        noise_sd: standard deviation of the noise on the network's output for the lag; one is about 10 to 20 ms.
+        noise_memory: correlation of this noise from arrival to arrival.
+        mirrored: every second replica has the noise of the one before with the other sign.
+        hidden: units in each of the two layers of a policy.
+    """
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
+    baseline: Literal["replicas", "critic"] = "replicas"
+    replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 4
+    worlds: Annotated[int, Field(ge=1)] = 240
+    calls_per_step: Annotated[int, Field(ge=1)] = 2
+    n_epochs: Annotated[int, Field(ge=1)] = 1
+    gamma: Share = 0.98
+    path_gamma: Share = 0.998
+    gae_lambda: Share = 0.95
+    vf_coef: Annotated[float, Field(ge=0)] = 0.5
+    clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    noise_sd: Annotated[float, Field(gt=0)] = 0.5
+    noise_memory: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    mirrored: bool = True
+    hidden: Annotated[int, Field(ge=1, le=256)] = 32
+
+
+Algorithm = PPOConfig | MaskablePPOConfig | SACConfig | InsidePPOConfig

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from vcgym.agents.config.algorithms import Algorithm, PPOConfig
+from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, PPOConfig
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.names import TrainedAgent
@@ -21,12 +21,12 @@ class TrainConfig(Config):
         study: name of the study, in titles and in MLflow.
         seeds: seeds of the trainings, one agent each.
         num_envs: calls played in parallel.
-        steps: training transitions per seed, rounded up to whole rollouts.
+        steps: training transitions per seed, rounded up to whole rollouts; inside the loop, decisions of all learned controls.
         evaluate_every: rollouts between two evaluations on the validation split.
         evaluation_episodes: calls per evaluation, the same ones each time.
         checkpoint_every: rollouts between two checkpoints.
         device: torch device; "cuda" without a GPU is an error, "auto" uses a GPU if there is one.
-        threads: torch threads; results are exactly repeatable with 1.
+        threads: torch threads; results are exactly repeatable with 1. Learning inside the loop always takes 1.
         folder: folder of everything the study writes except the tracking database.
         resume: continue from the newest checkpoints in `folder`; if false, a folder with checkpoints is an error. A resumed study must have
             the config it began with, except for `PLACES`.
@@ -49,12 +49,19 @@ class TrainConfig(Config):
 
     @model_validator(mode="after")
     def _batches_fill_rollouts(self) -> Self:
-        rollout = self.num_envs * self.algorithm.n_steps
-        if isinstance(self.algorithm, PPOConfig) and rollout % self.algorithm.batch_size:
-            raise ValueError(
-                f"algorithm.batch_size is {self.algorithm.batch_size}; it must divide num_envs * algorithm.n_steps = {rollout} transitions"
-            )
+        if isinstance(self.algorithm, InsidePPOConfig):
+            if self.num_envs % self.algorithm.replicas:
+                raise ValueError(f"num_envs is {self.num_envs}; it must be a multiple of algorithm.replicas = {self.algorithm.replicas}")
+            return self
+        if isinstance(self.algorithm, PPOConfig) and self.rollout % self.algorithm.batch_size:
+            allowed = f"it must divide num_envs * algorithm.n_steps = {self.rollout} transitions"
+            raise ValueError(f"algorithm.batch_size is {self.algorithm.batch_size}; {allowed}")
         return self
+
+    @property
+    def rollout(self) -> int:
+        """Transitions of a rollout; inside the loop, its calls."""
+        return self.num_envs * (1 if isinstance(self.algorithm, InsidePPOConfig) else self.algorithm.n_steps)
 
 
 class EvaluateConfig(Config):
@@ -119,6 +126,8 @@ class SweepConfig(Config):
     @model_validator(mode="after")
     def _population_has_checkpoints(self) -> Self:
         every = self.train.checkpoint_every
+        if isinstance(self.train.algorithm, InsidePPOConfig):
+            raise ValueError("train.algorithm is InsidePPO, which has no ent_coef to search; allowed: algorithms on the environment")
         if self.scheduler == "pbt" and (self.trials < 2 or self.train.evaluate_every % every):
             raise ValueError(
                 f"trials is {self.trials}, train.evaluate_every {self.train.evaluate_every}, train.checkpoint_every {every}; "

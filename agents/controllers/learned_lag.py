@@ -86,19 +86,9 @@ def _init(params, state, s, start, key):
 
 @update.register(LearnedLag)
 def _update(params, state, s, record):
-    if record.kind != MEDIA:
-        return
-    seen = state.seen[s]
-    passed_ms = (record.arrived_us - seen.arrived_us) / 1000.0
-    jitter_us = max(0, accumulated_jitter(state.window[s], record.sent_us, record.arrived_us))
-    overtaken = record.sent_us < seen.newest_us
-    take_arrival(seen, state.path_minimum_ms[s], state.history[s], record, jitter_us, state.x[s])
-    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-    playout_ms = followed_ms(state.playout_ms[s], state.target_ms[s], passed_ms, delay_ms, overtaken)
-    state.playout_ms[s] = playout_ms
-    state.target_ms[s] = seen.delay_ms + headroom_ms(params, state.x[s], state.layers[s])
-    smallest_ms = delay_ms - jitter_us / 1000.0
-    state.lag_us[s] = max(0, microseconds(max(playout_ms, state.target_ms[s]) - smallest_ms))
+    if record.kind == MEDIA:
+        smallest_ms = take_in(state, s, record)
+        aim(state, s, output(params, state.x[s], state.layers[s]), smallest_ms)
 
 
 @decide.register(LearnedLag)
@@ -107,14 +97,48 @@ def _decide(params, state, s, now_us):
 
 
 @kernel
-def headroom_ms(params, x, layers):
-    """Return the target minus the newest delay (ms, >= 0) for features `x` (WIDTH,)."""
+def take_in(state, s, record):
+    """Take an arrival in: write the features and P; return the smallest delay (ms) of the last 2 s.
+
+    Args:
+        state: LearnedLagState; row `s` is updated.
+        s: int64, row.
+        record: the media packet.
+    """
+    seen = state.seen[s]
+    passed_ms = (record.arrived_us - seen.arrived_us) / 1000.0
+    jitter_us = max(0, accumulated_jitter(state.window[s], record.sent_us, record.arrived_us))
+    overtaken = record.sent_us < seen.newest_us
+    take_arrival(seen, state.path_minimum_ms[s], state.history[s], record, jitter_us, state.x[s])
+    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+    state.playout_ms[s] = followed_ms(state.playout_ms[s], state.target_ms[s], passed_ms, delay_ms, overtaken)
+    return delay_ms - jitter_us / 1000.0
+
+
+@kernel
+def aim(state, s, out, smallest_ms):
+    """Set target and lag.
+
+    Args:
+        state: LearnedLagState; row `s` is updated.
+        s: int64, row.
+        out: float32, output of the network, before the softplus.
+        smallest_ms: smallest delay of the last 2 s.
+    """
+    headroom_ms = UNIT_MS * (max(out, 0.0) + math.log1p(math.exp(-abs(out))))
+    state.target_ms[s] = state.seen[s].delay_ms + headroom_ms
+    state.lag_us[s] = max(0, microseconds(max(state.playout_ms[s], state.target_ms[s]) - smallest_ms))
+
+
+@kernel
+def output(params, x, layers):
+    """Return the output of the network for features `x` (WIDTH,), before the softplus; `layers` (2, hidden) is overwritten."""
     _layer(params.first, x, layers[0])
     _layer(params.second, layers[0], layers[1])
     out = params.last[layers.shape[1]]
     for j in range(layers.shape[1]):
         out += params.last[j] * layers[1, j]
-    return UNIT_MS * (max(out, 0.0) + math.log1p(math.exp(-abs(out))))
+    return out
 
 
 @kernel

@@ -227,13 +227,7 @@ def _count_silence(call, arm, now_us):
 @decide.register(LearnedRouter)
 def _decide(params, state, s, now_us):
     call, prices = state.call[s], params.prices
-    above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[BLEND_FROM]) * math.exp(-prices[BLEND])
-    blend = 1.0 / (1.0 + math.exp(-min(max(above, -30.0), 30.0)))
-    shared_ms = max(0.0, _least_fresh(state.arm[s], now_us, 1000.0 * math.exp(prices[FRESH])))
-    rough = _roughness(call)
-    if call.path >= 0:
-        _count_silence(call, state.arm[s, call.path], now_us)
-    best = _costs(prices, state.arm[s], blend, now_us, shared_ms, rough)
+    best, blend, shared_ms, rough = appraise(prices, call, state.arm[s], now_us)
     if call.path < 0:
         call.path = best
     elif best != call.path:
@@ -245,6 +239,28 @@ def _decide(params, state, s, now_us):
             call.path = best
             call.news_us = now_us
     return call.path
+
+
+@kernel
+def appraise(prices, call, arms, now_us):
+    """Count silence, and set the cost of each path.
+
+    Args:
+        prices: float64 (NUMBERS,).
+        call: record of CALL.
+        arms: (paths,) of ARM; expected excess and cost are written.
+        now_us: int64, time of the decision.
+
+    Returns:
+        The path of minimum cost, the blend of the two sets of prices (0 to 1), the shared excess (ms) and the roughness (0 to 1).
+    """
+    above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[BLEND_FROM]) * math.exp(-prices[BLEND])
+    blend = 1.0 / (1.0 + math.exp(-min(max(above, -30.0), 30.0)))
+    shared_ms = max(0.0, _least_fresh(arms, now_us, 1000.0 * math.exp(prices[FRESH])))
+    rough = _roughness(call)
+    if call.path >= 0:
+        _count_silence(call, arms[call.path], now_us)
+    return _costs(prices, arms, blend, now_us, shared_ms, rough), blend, shared_ms, rough
 
 
 @kernel

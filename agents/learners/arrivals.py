@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, WIDTH, forget_arrivals, take_arrival
-from vcgym.agents.learners.calls import TrainingCalls
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.jit import kernel

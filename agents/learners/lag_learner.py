@@ -15,12 +15,13 @@ from vcgym.agents.controllers.arrival_features import UNIT_MS, WIDTH
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.learners.arrivals import RecordedArrivals
 from vcgym.agents.learners.through_player import ratings
+from vcgym.agents.networks.two_layers import TwoLayers
 
 MAX_NORM = 1.0  # larger gradients are scaled down to this norm
 START_BIAS = 0.5  # initial bias of the last layer: about 20 ms above the newest delay
 
 
-class LagNet(torch.nn.Module):
+class LagNet(TwoLayers):
     """The network of `LearnedLag` in torch.
 
     Args:
@@ -28,27 +29,15 @@ class LagNet(torch.nn.Module):
     """
 
     def __init__(self, hidden: int) -> None:
-        super().__init__()
-        self.first = torch.nn.Linear(WIDTH, hidden)
-        self.second = torch.nn.Linear(hidden, hidden)
-        self.last = torch.nn.Linear(hidden, 1)
-        with torch.no_grad():
-            self.last.weight.mul_(0.1)
-            self.last.bias.fill_(START_BIAS)
+        super().__init__(WIDTH, hidden, START_BIAS)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the target above the newest delay (ms) for features (..., WIDTH)."""
-        hidden = torch.relu(self.second(torch.relu(self.first(x))))
-        return UNIT_MS * torch.nn.functional.softplus(self.last(hidden)[..., 0])
+        return UNIT_MS * torch.nn.functional.softplus(self.output(x))
 
     def rule(self) -> LearnedLag:
         """Return the rule with the weights of this network."""
-        first, second, last = (_with_bias(layer) for layer in (self.first, self.second, self.last))
-        return LearnedLag(first, second, np.ascontiguousarray(last[:, 0]))
-
-
-def _with_bias(layer: torch.nn.Linear) -> NDArray[np.float32]:
-    return np.ascontiguousarray(torch.cat([layer.weight.T, layer.bias[None]]).detach().numpy(), np.float32)
+        return LearnedLag(*self.arrays())
 
 
 class _Rating(torch.autograd.Function):

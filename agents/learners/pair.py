@@ -26,8 +26,8 @@ from safetensors.torch import load, save
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import MARGIN, ROUGHNESS, SCALE, START, TWICE, LearnedRouter
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.learners.arrivals import record_arrivals
-from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag
 from vcgym.agents.learners.price_search import search_prices
 from vcgym.agents.sweeps.search import each

@@ -14,8 +14,8 @@ from vcgym.agents.learners.pair import Log, Turns, scenarios_of
 from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import progress
+from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.agents.training.study import require_same_study
 from vcgym.baselines.systems import System, learned_system, load_system
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS, save_learned
 from vcgym.network.traces.plain_file import replace_file, require_space

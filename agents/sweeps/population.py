@@ -29,7 +29,7 @@ _STEPS = "steps"
 def population_of(config: SweepConfig) -> PopulationBasedTraining:
     """Return the scheduler; its draws follow from the sweep's seed, through Python's global generator, which Ray uses."""
     bounds = {name: getattr(config, name) for name in VALUES}
-    interval = config.train.evaluate_every * config.train.num_envs * config.train.algorithm.n_steps
+    interval = config.train.evaluate_every * config.train.rollout
     random.seed(config.seed)
     return PopulationBasedTraining(
         time_attr=_STEPS,

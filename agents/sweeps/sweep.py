@@ -25,9 +25,10 @@ from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, home_of, name_of, run_trial, trial_config
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress, progress
+from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking, marked
 from vcgym.agents.training.run_names import named
-from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, require_same_study, tags_of, title_of
+from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, tags_of, title_of
 from vcgym.agents.training.training import require_trainable
 from vcgym.network.traces.plain_file import replace_file, require_space
 
@@ -133,7 +134,7 @@ def _tune_config(config: SweepConfig) -> tune.TuneConfig:
 
 
 def _halving(config: SweepConfig) -> ASHAScheduler:
-    steps, rollout = config.train.steps, config.train.num_envs * config.train.algorithm.n_steps
+    steps, rollout = config.train.steps, config.train.rollout
     interval = config.train.evaluate_every * rollout
     # Ray stops a trial when it reports max_t, before it publishes its agent: so max_t is beyond the last report.
     max_t = max(2 * steps, steps + rollout, interval)

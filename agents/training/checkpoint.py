@@ -61,20 +61,21 @@ def adopt(source: Path | None, folder: Path, changed: dict[str, Any]) -> None:
         write_files(draft, {ARRAYS: arrays, SCALARS: json.dumps(scalars, indent=1).encode()})
 
 
-def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
-    """Write `folder`/step-<transitions> and remove all but the newest two.
+def write(folder: Path, steps: int, arrays: dict[str, np.ndarray], scalars: dict[str, Any], identity: dict[str, Any]) -> Path:
+    """Write `folder`/step-<transitions>, unless it exists, and remove all but the newest two.
 
     Args:
         folder: folder of the training's checkpoints.
-        model: the model, between two rollouts.
+        steps: transitions so far.
+        arrays: arrays of the training's state by name.
+        scalars: its other values, in JSON.
         identity: JSON values that must be equal when training resumes.
 
     Returns:
-        The folder of the checkpoint; an existing one is not overwritten.
+        The folder of the checkpoint.
     """
-    target = path_of(folder, model.num_timesteps)
+    target = path_of(folder, steps)
     if not target.exists():
-        arrays, scalars = _capture(model)
         with new_folder(target) as draft:
             write_files(draft, {ARRAYS: to_bytes(arrays), SCALARS: json.dumps({"identity": identity, **scalars}, indent=1).encode()})
     for old in sorted(folder.glob("step-*"))[:-KEPT]:
@@ -82,12 +83,11 @@ def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
     return target
 
 
-def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
-    """Restore `model`, its environment and the process's random generators from `checkpoint`.
+def read(checkpoint: Path, identity: dict[str, Any]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return arrays and other values of a checkpoint.
 
     Raises:
-        ValueError: the checkpoint belongs to another training (the message names field, value and expected value), differs from its
-            manifest, or does not fit the model.
+        ValueError: it belongs to another training (the message names field, value and expected value), or differs from its manifest.
     """
     content_of_arrays, content_of_scalars = read_files(checkpoint, (ARRAYS, SCALARS))
     scalars = parse_json(checkpoint / SCALARS, content_of_scalars)
@@ -101,8 +101,26 @@ def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
                 f"expected {shown(identity.get(field, 'absent'))}"
             )
     try:
-        _restore(model, load_arrays(content_of_arrays), scalars)
-    except (SafetensorError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
+        return load_arrays(content_of_arrays), scalars
+    except SafetensorError as error:
+        raise ValueError(f"checkpoint {checkpoint} does not fit: {type(error).__name__} {shown(str(error), 160)}") from error
+
+
+def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
+    """Write the checkpoint of a model between two rollouts, see `write`."""
+    return write(folder, model.num_timesteps, *_capture(model), identity)
+
+
+def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
+    """Restore `model`, its environment and the process's random generators from `checkpoint`.
+
+    Raises:
+        ValueError: see `read`; or it does not fit the model.
+    """
+    arrays, scalars = read(checkpoint, identity)
+    try:
+        _restore(model, arrays, scalars)
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
         raise ValueError(f"checkpoint {checkpoint} does not fit: {type(error).__name__} {shown(str(error), 160)}") from error
 
 

@@ -17,7 +17,7 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 from torch import nn
 
-from vcgym.agents.config.algorithms import Algorithm, MaskablePPOConfig, SACConfig
+from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, MaskablePPOConfig, SACConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.networks.actor_critic import CONTINUOUS, LOG_SD, ActorCritic, MaskableSetPolicy, SetPolicy
@@ -36,6 +36,8 @@ _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
 def name_of(algorithm: Algorithm) -> str:
     """Return the name of the algorithm for a card."""
+    if isinstance(algorithm, InsidePPOConfig):
+        return "InsidePPO"
     return "SAC" if isinstance(algorithm, SACConfig) else "MaskablePPO" if isinstance(algorithm, MaskablePPOConfig) else "PPO"
 
 
@@ -56,6 +58,7 @@ def require_learnable(algorithm: Algorithm, envs: VectorEnv) -> None:
 def build_model(config: TrainConfig, seed: int) -> Model:
     """Build a model with fresh weights over monitored sessions of the training split with normalised rewards."""
     envs, chosen = make_envs(config.env, config.num_envs, "train"), config.algorithm
+    assert not isinstance(chosen, InsidePPOConfig)
     sessions = VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=chosen.gamma)
     rate = LinearSchedule(chosen.learning_rate, 0.0, 1.0) if chosen.schedule == "linear" else chosen.learning_rate
     common: dict[str, Any] = {"learning_rate": rate, "seed": seed, "device": config.device, **chosen.model_dump(exclude=_OURS)}

@@ -1,34 +1,23 @@
 """A study: one training per seed, each a run nested in the study's."""
 
 from pathlib import Path
-from typing import Any, Protocol
 
-from vcgym.agents.config.base import PLACES
+from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import data_hash, make_envs
 from vcgym.agents.published.export import load_agent
 from vcgym.agents.tracking import registry
-from vcgym.agents.tracking.tracking import Run, Tracking, flatten
+from vcgym.agents.tracking.same_study import require_same_study
+from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.agents.training.learners import name_of
 from vcgym.agents.training.run_names import what_differs
-from vcgym.agents.training.training import Trained, require_trainable, train
-from vcgym.network.traces.plain_file import read_json, replace_file, require_space
-from vcgym.network.traces.refusal import shown
+from vcgym.agents.training.trained import Trained
+from vcgym.agents.training.training import require_trainable, train
+from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS
+from vcgym.network.traces.plain_file import replace_file, require_space
 
 FINAL = "final/return_mean"
 """Metric of a model: mean return on the validation split of the agent as published."""
-
-
-class StudyConfig(Protocol):
-    """Fields that the config of any study has."""
-
-    @property
-    def folder(self) -> Path: ...
-
-    @property
-    def without_effect(self) -> frozenset[str]: ...
-
-    def decisive(self) -> dict[str, Any]: ...
 
 
 def run_study(config: TrainConfig) -> list[Trained]:
@@ -88,34 +77,13 @@ def model_name(config: TrainConfig) -> str:
 
 
 def log_agent(run: Run, config: TrainConfig, folder: Path, steps: int, metrics: dict[str, float]) -> None:
-    """Log the agent published in `folder` as the model of its run; the example is the first observation of a call."""
+    """Log what was published in `folder` as the model of its run; the example of an agent is the first observation of a call."""
+    if isinstance(config.algorithm, InsidePPOConfig):
+        served = registry.pair((folder / f"{LEARNED}{CARD}", folder / f"{LEARNED}{WEIGHTS}"))
+        run.server.ask(lambda: registry.log_model(run, model_name(config), served, steps, metrics))
+        return
     envs = make_envs(config.env, 1, "validation")
     observation, _ = envs.reset(seed=0)
     envs.close()
     served = registry.agent(folder, observation, load_agent(folder).predict(observation)[0])
     run.server.ask(lambda: registry.log_model(run, model_name(config), served, steps, metrics))
-
-
-def require_same_study(config: StudyConfig) -> None:
-    """Raise ValueError if the folder holds a study of another config, which this config cannot resume.
-
-    Raises:
-        ValueError: the message names the field that differs.
-    """
-    path = config.folder / "config.json"
-    if not path.exists():
-        return
-    begun = {name: value for name, value in flatten(read_json(path)).items() if not _has_no_effect(name, config)}
-    wanted = flatten(config.decisive())
-    for name in sorted(begun.keys() | wanted.keys()):
-        if begun.get(name, "absent") != wanted.get(name, "absent"):
-            raise ValueError(
-                f"{path} is of another study: {shown(name)[1:-1]} is {shown(begun.get(name, 'absent'))}, "
-                f"expected {shown(wanted.get(name, 'absent'))}; set it so, or choose another folder"
-            )
-
-
-def _has_no_effect(name: str, config: StudyConfig) -> bool:
-    """Return True for fields without effect, including nested ones, and for the paths of a nested training."""
-    first, _, inner = name.partition(".")
-    return first in config.without_effect or (first == "train" and inner.partition(".")[0] in PLACES)

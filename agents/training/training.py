@@ -3,8 +3,6 @@
 The hydra script and the sweep both call `train`; the caller chooses where metrics are logged.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,31 +12,21 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.utils import get_device, safe_mean
 
+from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
+from vcgym.agents.inside.learner import task_of
 from vcgym.agents.published.export import publish
 from vcgym.agents.published.spaces import describe
 from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.agents.training import checkpoint
+from vcgym.agents.training.inside import train_inside
 from vcgym.agents.training.learners import Model, build_model, name_of, require_learnable, snapshot
-
-# Called with metric values by name and the number of transitions so far.
-Log = Callable[[dict[str, float], int], None]
-# Called after each checkpoint between rollouts, with the number of transitions so far.
-OnCheckpoint = Callable[[int], None]
+from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
 
 _VALIDATION_SEED = 0
 _CHECKPOINT_FORMAT = 6
-
-
-@dataclass(frozen=True)
-class Trained:
-    """Training result: folder of the published agent, number of transitions, and the last evaluation."""
-
-    agent: Path
-    steps: int
-    validation: Evaluation
 
 
 def require_trainable(config: TrainConfig) -> None:
@@ -51,7 +39,10 @@ def require_trainable(config: TrainConfig) -> None:
     """
     _require_device(config)
     for seed in config.seeds:
-        _newest_checkpoint(config, seed)
+        newest_checkpoint(config, seed)
+    if isinstance(config.algorithm, InsidePPOConfig):
+        task_of(config.env)
+        return
     for split in ("train", "validation"):
         envs = make_envs(config.env, 1, split)
         try:
@@ -63,17 +54,19 @@ def require_trainable(config: TrainConfig) -> None:
 def train(
     config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None, on_checkpoint: OnCheckpoint = lambda steps: None
 ) -> Trained:
-    """Train one agent and publish it under `config.folder`/seed-<seed>/agent.
+    """Train one agent and publish it under `config.folder`/seed-<seed>/agent; inside the loop, as a system in `config.folder`/seed-<seed>.
 
     Raises:
         FileExistsError: the folder holds an earlier training and `config.resume` is false.
         ValueError: the newest checkpoint belongs to another training, or the device does not exist.
     """
     _require_device(config)
+    if isinstance(config.algorithm, InsidePPOConfig):
+        return train_inside(config, config.algorithm, seed, log, on_checkpoint)
     config.data.export()
     torch.set_num_threads(config.threads)
     home = config.folder / f"seed-{seed}"
-    newest = _newest_checkpoint(config, seed)
+    newest = newest_checkpoint(config, seed)
     model = build_model(config, seed)
     validation_envs = make_envs(config.env, config.evaluation_episodes, "validation")
     try:
@@ -81,8 +74,7 @@ def train(
         if newest is not None:
             checkpoint.load(newest, model, identity)
         model.set_logger(Logger(None, [_Forward(log)]))
-        rollout = config.num_envs * config.algorithm.n_steps
-        planned = -(-config.steps // rollout) * rollout
+        planned = -(-config.steps // config.rollout) * config.rollout
         with progress(f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions", planned) as report_progress:
             callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, on_checkpoint, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
@@ -109,21 +101,11 @@ def _require_device(config: TrainConfig) -> None:
         raise ValueError("device is 'cuda', but torch finds no GPU; allowed: 'auto' or 'cpu'")
 
 
-def _newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:
-    home = config.folder / f"seed-{seed}"
-    newest = checkpoint.newest(home / "checkpoints")
-    if newest is not None and not config.resume:
-        raise FileExistsError(f"{home} holds a training (resume is {config.resume}); set resume=true or another folder")
-    return newest
-
-
 def _identity(config: TrainConfig, seed: int, model: Model) -> dict[str, Any]:
     """Return the values that must be equal for a resumed training to equal an uninterrupted one."""
-    parts: dict[str, Any] = {"format": _CHECKPOINT_FORMAT, "vcgym": version("vcgym"), "seed": seed}
-    parts |= {"num_envs": config.num_envs, "steps": config.steps, "threads": config.threads, "device": get_device(config.device).type}
-    parts |= {"env.id": config.env.id, "observation_space": describe(model.observation_space), "action_space": describe(model.action_space)}
-    parts |= {f"env.options.{name}": value for name, value in config.env.model_dump(mode="json")["options"].items()}
-    return parts | {f"algorithm.{name}": value for name, value in config.algorithm.model_dump(mode="json").items()}
+    parts: dict[str, Any] = {"format": _CHECKPOINT_FORMAT, "vcgym": version("vcgym"), "device": get_device(config.device).type}
+    parts |= {"observation_space": describe(model.observation_space), "action_space": describe(model.action_space)}
+    return parts | identity_of(config, seed)
 
 
 class _Forward(KVWriter):
@@ -171,7 +153,7 @@ class _BetweenRollouts(BaseCallback):
     def _on_rollout_start(self) -> None:
         if self.model.num_timesteps == self.started_at:
             return
-        rollouts = self.model.num_timesteps // (self.config.num_envs * self.config.algorithm.n_steps)
+        rollouts = self.model.num_timesteps // (self.config.rollout)
         if rollouts % self.config.evaluate_every == 0:
             self.evaluate()
         if rollouts % self.config.checkpoint_every == 0:

@@ -4,7 +4,6 @@
 world of mode correlated. ``python docs/site/board.py outputs/leaderboard/quick-v2`` keeps the rows of that run first.
 """
 
-import re
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.report.words.headline import change, headline
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import format_value
 from vcgym.leaderboard.results.files import read_with_oracles
@@ -31,12 +31,6 @@ COLUMNS = CALL._replace(
 )
 RESULTS = "lab/notes/results.md"
 BEST_ROWS = 8  # of README's table, before the last system
-WORDS = {
-    "LEARNED": "learned pair", "VIA": "Via", "VCR": "VCRoute", "GRD": "greedy", "LIN": "LinUCB", "DRT": "direct path",
-    "BEST": "best history", "RND": "random", "DTS": "Thompson, discounted", "SWTS": "Thompson, window",
-    "BF": "count buffer", "WM": "WMJitter", "EWMA": "EWMA", "EWMAH": "EWMA, held",
-}  # fmt: skip
-"""Code of a rule in the name of a system -> word in README's table."""
 BEGIN, END = "<!-- docs/site/board.py writes from here -->\n", "<!-- to here -->\n"
 
 
@@ -74,14 +68,6 @@ def short_table(board: Board) -> str:
     shown = [*shown[:BEST_ROWS], *shown[BEST_ROWS:][-1:]]
     above = [f"above {in_words(name)}" for name in (board.published, board.bar.system)]
     return markdown_table(["system", "R", *above, "% of attainable", "rank"], (_cells(board, line) for line in shown))
-
-
-def in_words(name: str) -> str:
-    """Return the name of a system in words: `greedy / EWMA, tuned`; the name itself if a rule of it has no word."""
-    rules = re.split(r"[-+]", name.removesuffix("-tuned").removesuffix("-correlated"))
-    if not set(rules) <= set(WORDS):
-        return name
-    return " / ".join(WORDS[rule] for rule in rules) + (", tuned" if name.endswith("-tuned") else "")
 
 
 def _cells(board: Board, line: Line) -> list[str]:

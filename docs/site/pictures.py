@@ -5,7 +5,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from board import in_words, kept_board
+from board import kept_board
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -20,6 +20,7 @@ from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
 from vcgym.leaderboard.report.board import Board
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.scenarios.scenario import Scenario
 

@@ -32,6 +32,9 @@ class CallVectorEnv(PathsVectorEnv):
     End of episode: truncation at the end of the call (6,000 packets, 600 steps); packets at the sender or in flight are counted in the last
         step.
     Source: VCRoute with WMJitter (arXiv 2310.05054), one agent for both; the uplink's controls are those of GCC, and of SBPN over TFRC.
+    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(16)``, a // 8
+        stays or takes the other path with the smallest expected delay, a % 8 is a headroom above the newest delay,
+        5 ms * 32 ** (a % 8 / 7); ``reward="impairment"``, ``interval=50``, half a second.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.

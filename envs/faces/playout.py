@@ -18,7 +18,7 @@ MECHANISMS = {name: in_place_of(Control.PLAYOUT, RECEIVER, buffer=buffer) for na
 
 
 class PlayoutVectorEnv(PathsVectorEnv):
-    """Playout control: choose the watermark lag at each packet arrival, before the watermark moves.
+    """Playout control: choose the watermark lag at a packet arrival, before the watermark moves, for `interval` arrivals.
 
     Observation: float32 features of the call (docs/envs.md), computed from the arrivals so far, including the current one; or, with
         ``observation="records"``, that arrival as the only new record. A packet marked ``late`` is discarded for any action.
@@ -30,20 +30,25 @@ class PlayoutVectorEnv(PathsVectorEnv):
         packet lost or late; or a reward object.
     End of episode: truncation after the last arrival; in that step the queue is flushed and the player plays to the end.
     Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is controlled by `path`, by default Direct.
+    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``, a headroom
+        above the newest delay, 5 ms * 32 ** (a / 7); ``reward="impairment"``, ``interval=10``.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
         path: rule that sets the path.
         mechanism: watermark: the agent sets its lag; count or published: the agent sets the target of our or of the published count buffer.
+        interval: arrivals for which a decision holds, >= 1.
         arguments: those of every environment over paths, docs/envs.md.
     """
 
     @takes_former_words
-    def __init__(self, num_envs: int = 1, path: NamedTuple = PATH, mechanism: str = "watermark", **arguments: Any) -> None:
+    def __init__(
+        self, num_envs: int = 1, path: NamedTuple = PATH, mechanism: str = "watermark", interval: int = 1, **arguments: Any
+    ) -> None:  # fmt: skip
         one_of("mechanism", mechanism, tuple(MECHANISMS))
         require_rule("path", path, Control.PATH)
         setters = {Control.PATH: path, Control.PLAYOUT: MECHANISMS[mechanism]}
-        super().__init__(num_envs, setters, (Control.PLAYOUT,), 1, True, **arguments)
+        super().__init__(num_envs, setters, (Control.PLAYOUT,), interval, True, **arguments)
 
 
 class PlayoutEnv(ScalarEnv):

@@ -13,19 +13,22 @@ from vcgym.baselines.rule import NEVER_US, require_rule
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback
+from vcgym.envs.call.features.sender.relative import RELATIVE_RATE_FEATURES, compress_senders
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.no_uplink import PACING
+from vcgym.envs.call.sender.relative import MAX_AIM_MS, MIN_AIM_MS, follow_aims
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.sender import SenderVectorEnv
+from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 ORDER = Fifo()
 FEATURES = ("reports", "intervals")
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
+AIMS = 8
 _MAX = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
 _LATEST = np.iinfo(np.int64).max
 
@@ -46,6 +49,9 @@ class RateVectorEnv(SenderVectorEnv):
     End of episode: truncation at the end of the call (60 to 125 s); packets in flight are counted in the last step.
     Source: the control of GCC and TFRC; `order` is the scheduler, by default first in, first out. The reward is R3Net's
         (arXiv 1912.02222) with a cost of change.
+    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``, the
+        queueing delay that the target aims at, 10 ms * 8 ** (a / 7) (`vcgym.envs.call.sender.relative`), for ``interval=5`` reports;
+        delays and losses in the observation are compressed to order one.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -53,13 +59,14 @@ class RateVectorEnv(SenderVectorEnv):
         scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         reward: utility or emodel, or parameters of a reward.
-        action: continuous, discrete or exact.
+        action: continuous, discrete, exact, relative_discrete or relative_continuous.
+        interval: reports for which a decision holds, >= 1; 1 unless the action is relative.
         features: reports: the features of docs/envs.md; intervals: those of the Bandwidth Estimation Challenge, a report every 60 ms.
         arguments: those of every environment of senders, docs/envs.md.
     """
 
     rewards: ClassVar = {"utility": Utility(), "emodel": AudioEModel()}
-    forms = ("continuous", "discrete", "exact")
+    forms = ("continuous", "discrete", "exact", *RELATIVE)
 
     def __init__(
         self,
@@ -70,23 +77,26 @@ class RateVectorEnv(SenderVectorEnv):
         reward: str = "utility",
         action: str = "continuous",
         features: str = "reports",
+        interval: int = 1,
         **arguments: Any,
     ) -> None:
         require_rule("order", order, Control.ORDER)
         one_of("features", features, FEATURES)
-        self.features = features
+        require_held(interval, action)
+        self.features, self.holds = features, interval
         agent = in_place_of(Control.RATE, SENDER, effect=Requests())
         super().__init__(num_envs, agent, order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
-        self._told = np.zeros(num_envs, np.int64)
+        self._told, self._aim_ms = np.zeros(num_envs, np.int64), np.zeros(num_envs)
         self._smallest_us = np.full(num_envs, -1, np.int64)
 
     def _own_arguments(self) -> tuple[Any, ...]:
-        return () if self.features == "reports" else (self.features,)
+        held = () if self.holds == 1 else (self.holds,)
+        return held if self.features == "reports" else (self.features, *held)
 
     def _layout(self) -> ObservationLayout:
         if self.features == "intervals":
             return ObservationLayout(ObservationPart("intervals", INTERVAL_FEATURES))
-        return ObservationLayout(ObservationPart("sender", RATE_FEATURES))
+        return ObservationLayout(ObservationPart("sender", RELATIVE_RATE_FEATURES if self.action_form in RELATIVE else RATE_FEATURES))
 
     def _records(self) -> dict[str, spaces.Space[Any]]:
         return {
@@ -98,8 +108,10 @@ class RateVectorEnv(SenderVectorEnv):
         }
 
     def _action_space(self) -> spaces.Space[Any]:
-        if self.action_form == "continuous":
+        if self.action_form in ("continuous", "relative_continuous"):
             return spaces.Box(-1.0, 1.0, (1,), np.float32)
+        if self.action_form == "relative_discrete":
+            return spaces.Discrete(AIMS)
         if self.action_form == "discrete":
             return spaces.Discrete(len(STEPS))
         return spaces.Box(np.zeros(3, np.int64), _MAX, dtype=np.int64)
@@ -117,17 +129,26 @@ class RateVectorEnv(SenderVectorEnv):
             senders["answer_bps"] = wanted[:, 0]
             asked.every_us[rows] = wanted[rows, 1]
             asked.wake_us[rows] = np.where(wanted[rows, 2] > 0, senders["now_us"][rows] + wanted[rows, 2], NEVER_US)
+        elif self.action_form in RELATIVE:
+            x = position_of(actions, AIMS if self.action_form == "relative_discrete" else None)
+            self._aim_ms = MIN_AIM_MS * (MAX_AIM_MS / MIN_AIM_MS) ** x
+            self._hold(rows)
         elif self.action_form == "discrete":
             senders["answer_bps"] = senders["target_bps"] * np.array(STEPS)[actions]
         else:
             position = (actions[:, 0].astype(np.float64) + 1.0) / 2.0
             senders["answer_bps"] = senders["min_bps"] * (senders["max_bps"] / senders["min_bps"]) ** position
 
+    def _hold(self, rows: NDArray[np.int64]) -> None:
+        follow_aims(self.batch.senders, rows, self._aim_ms)
+
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
         if self.observation_kind != "records":
             if self.features == "reports":
                 observe_senders(batch.senders, rows, shown["sender"])
+                if self.action_form in RELATIVE:
+                    compress_senders(rows, shown["sender"])
             else:
                 observe_intervals(batch.senders, batch.tables.flight, rows, self._told, self._smallest_us, shown["intervals"])
             return

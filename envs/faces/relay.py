@@ -25,6 +25,8 @@ class RelayVectorEnv(PathsVectorEnv):
         packet lost or late; or a reward object.
     End of episode: truncation at the end of the call (6,000 packets, 600 steps); packets in flight are counted in the last step.
     Source: the routing half of VCRoute (arXiv 2310.05054); `playout` controls the lag, by default WMJitter of the same paper.
+    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(2)``, 0 stays and
+        1 takes the other path with the smallest expected delay; ``reward="impairment"``, ``interval=100``, a second.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.

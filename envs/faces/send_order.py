@@ -10,25 +10,29 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Overflow, Sbpn
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_queues
 from vcgym.envs.call.features.sender.records import ITEM_WIDTH, show_queue
+from vcgym.envs.call.features.sender.relative import BEST_FEATURES, RELATIVE_ORDER_FEATURES, compress_senders, observe_best
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
-from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.sender.effects import PacketChoice
 from vcgym.envs.call.sender.no_uplink import BY_PACKET
+from vcgym.envs.call.sender.relative import MAX_MARGIN, MIN_MARGIN, choose_by_margin
 from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.sender import SenderVectorEnv
+from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 RATE = Tfrc()
-OVERFLOW = Fifo()
+OVERFLOW, EVICTS = Fifo(), Sbpn(overflow=Overflow.EVICTS)
 SEND_QUEUE = 5  # packets, in the seed paper on SBPN
+MARGINS = 4
 EMPTY_SLOT = ("newest", "refuse")
 _LATEST = np.iinfo(np.int64).max
 
@@ -48,43 +52,55 @@ class SendOrderVectorEnv(SenderVectorEnv):
     Source: the control of SBPN over TFRC; `rate` controls the rate, by default TFRC; the scheduler `overflow` chooses the victim in a full
         queue, by default the new packet. With ``send_queue=None`` the world sets the length of the queue, and L is the longest in the
         scenario.
+    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``: SBPN2, but
+        video is dropped with less than 3 ** (a % 4 / 3) half round trips left, and if a >= 4 the last packet too
+        (`vcgym.envs.call.sender.relative`), for ``interval=10`` opportunities; it observes the packet that SBPN would send in place of the
+        queue; ``reward="missed"``, ``send_queue=None``, ``overflow=None``.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
         rate: rule that sets the rate.
-        overflow: rule that chooses the packet to drop from a full queue.
+        overflow: rule that chooses the packet to drop from a full queue; None: that of SBPN that drops the worst of all packets.
         scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
-        reward: on_time or emodel, or parameters of a reward.
+        reward: on_time, missed or emodel, or parameters of a reward.
+        interval: transmission opportunities for which a decision holds, >= 1; 1 unless the action is relative.
+        action: discrete, relative_discrete or relative_continuous.
         empty_slot: meaning of an action on an empty slot: newest (the newest queued packet) or refuse (an error).
         arguments: those of every environment of senders, docs/envs.md.
     """
 
     chosen_from = "queue"
-    rewards: ClassVar = {"on_time": OnTime(), "emodel": AudioEModel()}
-    forms = ("discrete",)
+    rewards: ClassVar = {"on_time": OnTime(), "missed": Missed(), "emodel": AudioEModel()}
+    forms = ("discrete", *RELATIVE)
 
     def __init__(
         self,
         num_envs: int = 1,
         rate: NamedTuple = RATE,
-        overflow: NamedTuple = OVERFLOW,
+        overflow: Any = OVERFLOW,
         scenario: str | BottleneckRecipe = "order",
         send_queue: int | None = SEND_QUEUE,
         pacing: float = BY_PACKET,
         reward: str = "on_time",
         empty_slot: str = "newest",
+        interval: int = 1,
+        action: str = "discrete",
         **arguments: Any,
     ) -> None:
+        require_held(interval, action)
+        self.holds = interval
         require_rule("rate", rate, Control.RATE)
+        overflow = EVICTS if overflow is None else overflow
         require_rule("overflow", overflow, Control.ORDER)
         one_of("empty_slot", empty_slot, EMPTY_SLOT)
         self.empty_slot = empty_slot
         agent = in_place_of(Control.ORDER, SENDER, effect=PacketChoice(overflow))
         super().__init__(
-            num_envs, rate, agent, scenario=scenario, send_queue=send_queue, pacing=pacing, reward=reward, **arguments
+            num_envs, rate, agent, scenario=scenario, send_queue=send_queue, pacing=pacing, reward=reward, action=action, **arguments
         )  # fmt: skip
+        self._margin, self._alone = np.ones(num_envs), np.zeros(num_envs, bool)
 
     @cached_property
     def slots(self) -> int:
@@ -94,9 +110,11 @@ class SendOrderVectorEnv(SenderVectorEnv):
         return max(self.scenario.draw("train", 0, kind).send_queue for kind in self.scenario.kinds)
 
     def _own_arguments(self) -> tuple[Any, ...]:
-        return (self.empty_slot,)
+        return (self.empty_slot,) if self.holds == 1 else (self.empty_slot, self.holds)
 
     def _layout(self) -> ObservationLayout:
+        if self.action_form in RELATIVE:
+            return ObservationLayout(ObservationPart("best", BEST_FEATURES), ObservationPart("sender", RELATIVE_ORDER_FEATURES))
         return ObservationLayout(
             ObservationPart("queue", QUEUE_FEATURES, tuple(map(str, range(self.slots)))), ObservationPart("sender", ORDER_FEATURES)
         )
@@ -110,7 +128,9 @@ class SendOrderVectorEnv(SenderVectorEnv):
         }
 
     def _action_space(self) -> spaces.Space[Any]:
-        return spaces.Discrete(2 * self.slots)
+        if self.action_form == "relative_continuous":
+            return spaces.Box(-1.0, 1.0, (2,), np.float32)
+        return spaces.Discrete(2 * (MARGINS if self.action_form == "relative_discrete" else self.slots))
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return a mask of the valid actions, (num_envs, 2 L); all are valid for a session that is done."""
@@ -119,6 +139,14 @@ class SendOrderVectorEnv(SenderVectorEnv):
         return np.concatenate([is_present, is_present], axis=1)
 
     def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        if self.action_form in RELATIVE:
+            if self.action_form == "relative_discrete":
+                x, self._alone = position_of(actions % MARGINS, MARGINS), actions >= MARGINS
+            else:
+                x, self._alone = position_of(actions[:, 0], None), actions[:, 1] > 0.0
+            self._margin = MIN_MARGIN * (MAX_MARGIN / MIN_MARGIN) ** x
+            self._hold(rows)
+            return
         slot, thrown = actions % self.slots, actions >= self.slots
         waiting = self.batch.senders["queue"]["waiting"]
         if self.empty_slot == "newest":
@@ -132,12 +160,20 @@ class SendOrderVectorEnv(SenderVectorEnv):
             )
         self.batch.senders["answer_order"] = np.where(thrown, -1 - slot, slot)
 
+    def _hold(self, rows: NDArray[np.int64]) -> None:
+        choose_by_margin(self.batch.senders, rows, self._margin, self._alone)
+
     def draw(self, axes: Any, row: int) -> None:
         """Draw the send queue, see `vcgym.envs.faces.render.draw_queue`."""
         draw_queue(axes, self.batch, row)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
+        if self.observation_kind != "records" and self.action_form in RELATIVE:
+            observe_best(batch.senders, rows, shown["best"])
+            observe_order_senders(batch.senders, batch.tables.flight, rows, shown["sender"])
+            compress_senders(rows, shown["sender"])
+            return
         if self.observation_kind != "records":
             observe_queues(batch.senders, rows, shown["queue"])
             observe_order_senders(batch.senders, batch.tables.flight, rows, shown["sender"])

@@ -19,14 +19,16 @@ from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
 from vcgym.envs.call.features.sender.intervals import INTERVALS, MEASURES
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, ITEM_WIDTH, MAX_FEEDBACK_ROWS
+from vcgym.envs.call.features.sender.relative import BEST_FEATURES, RELATIVE_ORDER_FEATURES
 from vcgym.envs.call.features.sender.remote import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
-from vcgym.envs.call.rewards.on_time import OnTime
+from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import ORDERS
-from vcgym.envs.faces.rate import STEPS
-from vcgym.envs.faces.send_order import SEND_QUEUE
+from vcgym.envs.call.sender.relative import MAX_AIM_MS, MAX_MARGIN, MIN_AIM_MS, MIN_MARGIN
+from vcgym.envs.faces.rate import AIMS, STEPS
+from vcgym.envs.faces.send_order import MARGINS, SEND_QUEUE
 from vcgym.envs.faces.vector.actions import FORMS, HEADROOMS_US, LEVELS, action_space, options_of
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
@@ -42,6 +44,8 @@ from vcgym.network.playout.quality import (
     REDUCED_SLOPE_PER_MS,
 )
 
+AIM_TEXT = f"{MIN_AIM_MS:g} ms * {MAX_AIM_MS / MIN_AIM_MS:g}"
+MARGIN_TEXT = f"{MIN_MARGIN:g} * {MAX_MARGIN / MIN_MARGIN:g}"
 _REQUIRED = {part: tuple(control for control in controls_of(part) if CONTROLS[control].required) for part in (PATHS, BOTTLENECK)}
 _CONTROLS = {
     "Relay": (Control.PATH,),
@@ -87,7 +91,7 @@ _FEATURES = """\
 `sender`, `queue` (L, features). The age is the possible age of a value at a decision. Relay and Call observe the
 first table once per path, in order of paths, then the second; Playout observes only the second."""
 _SLOTS = f"""\
-`action="relative"` is for simple algorithms: few slots instead of all paths, a separate action to stay, values of order one.
+The relative forms of the action are for simple algorithms: few slots instead of all paths, a separate action to stay, values of order one.
 Slot 0 is the path in use, slot 1 the other path with the smallest expected delay: the newest delay, which relaxes to the historical mean
 with age (half life {HALF_LIFE_S:g} s). Compressed means x / sqrt(1 + x^2). The observation is the first table once per slot, then the
 second; for Playout only the second. Added features and those of the sender keep their positions. `env.slots.order` of the native batch
@@ -148,8 +152,8 @@ def markdown() -> str:
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
         "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
-        "### Of slots (Relay, Call, with action relative)", _SLOTS, _features(SLOT_FEATURES),
-        "### Of the call (Relay, Playout, Call, with action relative)", _features(relative_call_features()),
+        "### Of slots (Relay, Call, with relative actions)", _SLOTS, _features(SLOT_FEATURES),
+        "### Of the call (Relay, Playout, Call, with relative actions)", _features(relative_call_features()),
         "### Of the sender (Call with an uplink)", _SENDER, _features((*REMOTE_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "value"), _REWARDS.items()),
@@ -167,9 +171,14 @@ def _of_senders() -> Iterable[str]:
         ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "the target on a log scale from the minimum to the maximum"),
         ("Rate", "`discrete`", f"`Discrete({len(STEPS)})`", f"factor on the target: {', '.join(f'{step:g}' for step in STEPS)}"),
         ("Rate", "`exact`", "int64 (3,)", "bit/s (0: unchanged); report interval, us (0: default); us to a decision without one (0: none)"),
+        ("Rate", "`relative_discrete`", f"`Discrete({AIMS})`", f"queueing delay aimed at: {AIM_TEXT} ** (a / {AIMS - 1})"),
+        ("Rate", "`relative_continuous`", "`Box(-1.0, 1.0, (1,), float32)`", f"the same, {AIM_TEXT} ** ((value + 1) / 2)"),
+        ("SendOrder", "`relative_discrete`", f"`Discrete({2 * MARGINS})`", f"""half round trips that video must have left: \
+{MARGIN_TEXT} ** (a % {MARGINS} / {MARGINS - 1}); a >= {MARGINS}: also if nothing else waits"""),
+        ("SendOrder", "`relative_continuous`", "`Box(-1.0, 1.0, (2,), float32)`", "the same on that scale; above 0: the same"),
         ("SendOrder", "`discrete`", f"`Discrete({2 * SEND_QUEUE})`", f"a < {SEND_QUEUE} sends the a-th oldest, {SEND_QUEUE} + a drops it"),
     )
-    on_time, utility = OnTime(), Utility()
+    on_time, missed, utility = OnTime(), Missed(), Utility()
     rewards = {
         "`utility`": f"""per report, of each second it covers: {utility.rate_weight:g} ln({utility.rate_scale_per_mbps:g} r + 1) - \
 {utility.delay_price_per_s:g} d - {utility.loss_price:g} l,\
@@ -179,6 +188,7 @@ minus {utility.change_price:g} abs(ln(target / previous target))""",
         "`emodel`": f"""per 10 ms of audio with a known outcome: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, \
 P the expiry time; concealed: not arrived by then""",
         "`on_time`": f"per packet that arrives by its expiry: audio {on_time.audio:g}, video {on_time.video:g}",
+        "`missed`": f"per packet that does not: audio -{missed.audio:g}, video -{missed.video:g}",
     }
     yield "## Rate and SendOrder: arguments and defaults"
     yield _arguments(SenderVectorEnv, "rate", "order", "scenario", "pacing", "reward", "action")  # these differ, see the docstrings
@@ -192,6 +202,9 @@ and for a batch `reset_mask`."""
     yield _features(QUEUE_FEATURES)
     yield "### Of the call (Rate, SendOrder)"
     yield _features(ORDER_FEATURES)
+    yield "### Of the packet to send, and of the call (Rate, SendOrder, with relative actions)"
+    yield "SendOrder observes the packet that SBPN would send, then the call; Rate the call alone, without the last two lines."
+    yield _features((*BEST_FEATURES, *RELATIVE_ORDER_FEATURES))
     yield "### Of intervals (Rate with features intervals)"
     yield f"""\
 150 numbers as in the Bandwidth Estimation Challenge of ACM MMSys 2024: for each line below {INTERVALS} intervals of 60 ms and {INTERVALS} \

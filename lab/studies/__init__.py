@@ -1,6 +1,7 @@
 """Questions of our own.
 
 decision_value   what prediction is worth to routing
+defaults         which defaults of environments let a learner learn
 fit              how well the fitted worlds agree with the measurements
 forecasts        methods of forecasting delay, compared
 headroom         what hindsight could gain above the systems of a board

@@ -7,7 +7,7 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, LocalAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, PATHS_ENVS, LocalAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.refusal import shown
@@ -31,7 +31,7 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, Any]], opti
 
     Args:
         acts: see `OwnPolicy`.
-        suite: suite to play, in `vcgym/Call-v0`, or over a bottleneck in `vcgym/Rate-v0` or `vcgym/SendOrder-v0`.
+        suite: suite to play, in the environment of the policy's training, or if it names none in the first that plays the suite.
         parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
         options: arguments of the environment, as in training. They precede those of the policy's attribute `options`, and these the ones
             that its action space carries (`vcgym.agents.sb3`); without `action` the form follows from the action space.
@@ -39,29 +39,26 @@ def local_agent(acts: Any, suite: Suite, parts: Iterable[tuple[Part, Any]], opti
     Raises:
         ValueError: the policy does not fit the observations or actions of a scenario, was trained in another environment, or fails.
     """
-    own, env = OwnPolicy(acts), env_of(suite)
+    own = OwnPolicy(acts)
+    trained = own.made_with or {"env": env_of(suite), "options": {}}
+    env = trained["env"]
     named = {**getattr(acts, "options", {}), **(options or {})}
     if chosen := sorted(NOT_PLAYED - {"reward"} & named.keys()):
         raise ValueError(f"agent_options has {', '.join(chosen)}, which suite {suite.name} chooses; allowed: other arguments of {env}")
-    trained = own.made_with or {"env": env, "options": {}}
-    if trained["env"] != env:
-        raise ValueError(f"agent was trained in {trained['env']}; allowed on suite {suite.name}: agents of {env}{_one_control(env)}")
+    if env not in suite.envs:
+        raise ValueError(f"agent was trained in {env}; allowed on suite {suite.name}: agents of {', '.join(suite.envs)}")
     given = {**trained["options"], **named}
     complete = EnvConfig(id=env, options=given).options
     given = {name: complete[name] for name in given if name not in NOT_PLAYED}
     opened = {(part.scenario, part.mode): (part, scenario) for part, scenario in parts}
     if own.action_space is not None and "action" not in given:
         given["action"] = _form(own, env, given, suite.play, next(iter(opened.values())))
-    if env != AGENT_ENV and own.reads != "features":
+    if env not in PATHS_ENVS and own.reads != "features":
         given["observation"] = own.reads
     agent = LocalAgent(own, env, tuple(sorted(given.items())))
     for part, scenario in opened.values():
         _try(agent, suite.play, part, scenario)
     return agent
-
-
-def _one_control(env: str) -> str:
-    return ", also with path or playout of a rule" if env == AGENT_ENV else ""
 
 
 def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first: tuple[Part, Any]) -> str:

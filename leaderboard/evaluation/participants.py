@@ -15,7 +15,7 @@ from vcgym.agents.published.export import agent_of, load_agent, read_card
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems, system_names
 from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.plan import require_controls
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENV, RATE_ENV, Participant, PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENVS, PATHS_ENVS, RATE_ENVS, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.kept import described
@@ -27,7 +27,7 @@ from vcgym.predictors.table import DelayTable
 
 AGENT, OF_SEED = "PPO", f"PPO{SEED}"
 """Names of the agents trained here: one alone, or by their seeds."""
-SENDER_ENVS = {RATE_ENV: "rate", ORDER_ENV: "order"}
+SENDER_ENVS = {**dict.fromkeys(RATE_ENVS, "rate"), **dict.fromkeys(ORDER_ENVS, "order")}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
 _TUNED_ON = {"rate-replay": "rate"}
 """Suite of traces of your own -> scenario on which the rules that it shows are tuned; a rule tuned on the traces is named by its file."""
@@ -130,8 +130,8 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
     homes = {
         name if len(config.seeds) == 1 else f"{name}{SEED}{seed}": folder / f"seed-{seed}" / "agent" for seed in config.seeds
     }  # fmt: skip
-    if env == AGENT_ENV:
-        return {called: published_agent(home, _form_of(config)) for called, home in homes.items()}
+    if env in PATHS_ENVS:
+        return {called: published_agent(home, _form_of(config), env) for called, home in homes.items()}
     return {called: _sender_agent(home, env, _form_of(config)) for called, home in homes.items()}
 
 
@@ -163,7 +163,7 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, P
     for folder in folders.values():
         require_fit(folder, envs)
     envs.close()
-    return {name: published_agent(folder, _form_of(train)) for name, folder in folders.items()}
+    return {name: published_agent(folder, _form_of(train), train.env.id) for name, folder in folders.items()}
 
 
 def _form_of(train: TrainConfig) -> tuple[tuple[str, Any], ...]:
@@ -173,14 +173,14 @@ def _form_of(train: TrainConfig) -> tuple[tuple[str, Any], ...]:
     return tuple((name, options[name]) for name in sorted(other))
 
 
-def published_agent(folder: Path, form: tuple[tuple[str, Any], ...] = ()) -> PublishedAgent:
-    """Return the agent of `vcgym/Call-v0` published in `folder`, with the arguments `form` that are not the defaults.
+def published_agent(folder: Path, form: tuple[tuple[str, Any], ...] = (), env: str = AGENT_ENV) -> PublishedAgent:
+    """Return the agent of calls over paths published in `folder`, with the arguments `form` that are not the defaults of its id `env`.
 
     Raises:
         ValueError: see `vcgym.agents.published.export.load_agent`.
     """
-    load_agent(folder, AGENT_ENV)
-    return PublishedAgent.read(folder, agent_of, arguments=form)
+    load_agent(folder, env)
+    return PublishedAgent.read(folder, agent_of, env, form)
 
 
 def _refuse_stale(folder: Path, train: TrainConfig) -> None:

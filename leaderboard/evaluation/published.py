@@ -13,12 +13,13 @@ from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.systems import System, load_system, system_names, tuning_trials
+from vcgym.envs import ids_of
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.plain_file import read_plain
 
-AGENT_ENV = "vcgym/Call-v0"
-RATE_ENV = "vcgym/Rate-v0"
-ORDER_ENV = "vcgym/SendOrder-v0"
+PATHS_ENVS, RATE_ENVS, ORDER_ENVS = ids_of("Call", "Relay", "Playout"), ids_of("Rate"), ids_of("SendOrder")
+"""Ids of the agents that a board ranks; the first is that of a policy that names none."""
+AGENT_ENV, RATE_ENV, ORDER_ENV = PATHS_ENVS[0], RATE_ENVS[0], ORDER_ENVS[0]
 AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `kind_of`."""
 NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
@@ -58,7 +59,7 @@ class PublishedAgent(NamedTuple):
         """Return True if its actions are path and level at every default decision, or one of them next to a named rule: a log of them
         can be verified.
         """
-        return not self.arguments or self.rule != ""
+        return self.env == AGENT_ENV and (not self.arguments or self.rule != "")
 
     def policy(self) -> Policy:
         """Make the policy.

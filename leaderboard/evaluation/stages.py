@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import Control, controls_of
+from vcgym.envs import ids_of
 from vcgym.leaderboard.evaluation.plays.bottleneck import BottleneckPlay, CasesPlay
 from vcgym.leaderboard.evaluation.plays.conferences import ConferencePlay
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.evaluation.plays.play import Play
 from vcgym.leaderboard.evaluation.plays.whole import WholePlay
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, ORDER_ENV, RATE_ENV
+from vcgym.leaderboard.evaluation.published import ORDER_ENVS, PATHS_ENVS, RATE_ENVS
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns, with_columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE as CONFERENCE_COLUMNS
@@ -44,11 +45,11 @@ class SuiteStage(NamedTuple):
     tuned_apart: bool = False
 
 
-PATHS = SuiteStage("paths", controls_of(control.PATHS), CALL, (AGENT_ENV,))
-SENDER = SuiteStage("sender", controls_of(control.BOTTLENECK), RATE, (RATE_ENV, ORDER_ENV), tuned_apart=True)
-ORDERED = SENDER._replace(name="ordered", columns=ORDER, envs=(ORDER_ENV, RATE_ENV))
+PATHS = SuiteStage("paths", controls_of(control.PATHS), CALL, PATHS_ENVS)
+SENDER = SuiteStage("sender", controls_of(control.BOTTLENECK), RATE, (*RATE_ENVS, *ORDER_ENVS), tuned_apart=True)
+ORDERED = SENDER._replace(name="ordered", columns=ORDER, envs=(*ORDER_ENVS, *RATE_ENVS))
 CASES = SENDER._replace(name="cases", columns=RMCAT, envs=())
-AFTER_SENDER = PATHS._replace(name="paths after a sender", columns=AFTER_SENDER_COLUMNS)
+AFTER_SENDER = PATHS._replace(name="paths after a sender", columns=AFTER_SENDER_COLUMNS, envs=ids_of("Call"))
 CONFERENCE = SuiteStage("conference", controls_of(control.CONFERENCE), CONFERENCE_COLUMNS)
 
 _PLAYS: dict[tuple[str, ...], Play] = {

@@ -8,8 +8,8 @@ import numpy as np
 
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress
+from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.agents.training.study import require_same_study
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.leaderboard.forecasts.scores import scores
 from vcgym.network.traces.plain_file import replace_file

@@ -14,11 +14,13 @@ from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
 from vcgym.leaderboard.report.words.details import details
 from vcgym.leaderboard.report.words.headline import change, headline
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import COST, format_value
 from vcgym.leaderboard.statistics import Estimate
 
-_TEXT = ("rank", "system", "kind")
-_WIDE = 116  # columns of a terminal that shows every heading; a narrower one shows differences and ranks
+_TEXT = ("rank", "system", "id", "kind")
+_WIDE = 116  # columns of a terminal that shows every heading but the id; a narrower one shows differences and ranks
+_WIDEST = 150  # columns of a terminal that shows the id too
 
 
 def print_summary(boards: Sequence[Board], console: Console, asked: Collection[str] = ()) -> None:
@@ -26,7 +28,8 @@ def print_summary(boards: Sequence[Board], console: Console, asked: Collection[s
     first = boards[0]
     lines = few(first, asked)
     headings, rows = _few_headings(first), _few_rows(first, lines)
-    shown = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in ("system", "rank") or " above\n" in name]
+    wide = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in ("system", "rank") or " above\n" in name]
+    shown = [i for i in wide if console.width >= _WIDEST or headings[i] != "id"]
     table = Table(
         title=_title(first), title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=0, show_edge=False, pad_edge=False
     )  # fmt: skip
@@ -77,9 +80,10 @@ def without_markup(text: str) -> str:
 
 def _few_headings(board: Board) -> list[str]:
     column = board.columns.primary
-    beside = [f"{column.label} above\n{name}\n[95 %]" for name in (board.published, board.bar.system) if name]
+    references = [in_words(name).replace(" / ", " /\n") for name in (board.published, board.bar.system) if name]
+    beside = [f"{column.label} above\n{words}\n[95 %]" for words in references]
     score = ["% of what\nwas\nattainable"] if board.axis is not None and board.axis.has_room else []
-    return ["system", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
+    return ["system", "id", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
 
 
 def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
@@ -88,7 +92,8 @@ def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
         value, low, high = (format_value(board.columns.primary, end) for end in line.estimate(board.columns.primary))
         beside = [change(board, found) for found in (line.value.to_published, line.value.to_bar) if found]
         score = [format_score(line.value.score)] if board.axis is not None and board.axis.has_room and line.value.score else []
-        rows.append([line.standing.system, line.kind, *beside, *score, f"{value} [{low}, {high}]", line.rank])
+        name = line.standing.system
+        rows.append([in_words(name), name, line.kind, *beside, *score, f"{value} [{low}, {high}]", line.rank])
     return rows
 
 

@@ -8,6 +8,7 @@ from vcgym.agents.config.env import env_defaults
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.systems import System
+from vcgym.envs import name_of
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.participants import study_agents
@@ -17,6 +18,7 @@ from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.network.kernels.slots import SLOT_US
 
+_UNITS = {"Playout": " arrivals", "Rate": " reports", "SendOrder": " opportunities"}
 _SAID = ("action", "interval", "features", *CONTROLS, "reward")
 
 
@@ -83,7 +85,7 @@ def _played(name: str, player: Participant, options: Mapping[str, Any]) -> str:
         value = trained.get(key) if key == "reward" else given.get(key, known.get(key))
         if value is not None:
             other = bool(trained) and key in options and _text(value) != _text(trained[key])
-            words.append(_setting(key, value) + (f" in place of {_text(trained[key])} in training" if other else ""))
+            words.append(_setting(key, value, player.env) + (f" in place of {_text(trained[key])} in training" if other else ""))
     if made_with:
         return ", ".join(words) + ("" if any(" in place of " in word for word in words) else ", as in training")
     free = [key for key in ("interval", "features") if key in known and key not in given]
@@ -91,8 +93,9 @@ def _played(name: str, player: Participant, options: Mapping[str, Any]) -> str:
     return ", ".join(words) + hint
 
 
-def _setting(key: str, value: Any) -> str:
-    after = f" packets ({value * SLOT_US / 1e6:g} s)" if key == "interval" else ""
+def _setting(key: str, value: Any, env: str) -> str:
+    """Return an argument in words; an interval in its unit."""
+    after = "" if key != "interval" else _UNITS.get(name_of(env), f" packets ({value * SLOT_US / 1e6:g} s)")
     return f"{key} {_text(value)}{after}"
 
 

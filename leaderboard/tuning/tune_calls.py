@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.learners.calls import TrainingCalls
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.baselines.systems import System
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw

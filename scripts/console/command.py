@@ -169,7 +169,12 @@ def _text(error: BaseException) -> str:
 
 def register() -> None:
     """Register one schema per typed config, in the group of its YAML files."""
-    from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig  # imported here: only some commands have a schema
+    from vcgym.agents.config.algorithms import (
+        InsidePPOConfig,
+        MaskablePPOConfig,
+        PPOConfig,
+        SACConfig,
+    )  # imported here: only some commands have a schema
     from vcgym.agents.config.env import EnvConfig
     from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 
@@ -182,7 +187,7 @@ def register() -> None:
     data = _schema(DataConfig)
     store = ConfigStore.instance()
     store.store(group="env", name="env_schema", node=env)
-    for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig)):
+    for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig), ("inside_ppo", InsidePPOConfig)):
         store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
     store.store(name="leaderboard_schema", node=own)
     store.store(name="train_schema", node=_schema(TrainConfig, data=data))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from vcgym.agents.learners.calls import TrainingCalls
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.baselines.systems import load_system
 from vcgym.network.fitting.agreement import TOLERANCES, Agreement, compare, draw, held
 from vcgym.network.fitting.traces import JitterPath, Observed, fit_path, observed, scenario_of

@@ -14,6 +14,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.paths import leo
 
@@ -43,7 +44,17 @@ UPLINK_CASES = {
         ("calls", "mixed", "correlated"),
     )
 }  # fmt: skip
-CASES = PATH_CASES | SENDER_CASES | UPLINK_CASES
+VERSION_1_CASES = {
+    f"{env_id} {kind or 'wonderproxy'}": (env_id, arguments, {"kind": kind} if kind else {})
+    for env_id, kind, arguments in (
+        ("vcgym/Relay-v1", "", {"packets": 1100, "log": True}),
+        ("vcgym/Playout-v1", "", {"packets": 1100, "log": True}),
+        ("vcgym/Call-v1", "", {"packets": 1100, "log": True}),
+        ("vcgym/Rate-v1", "cubic", {"seconds": 8.0, "log_packets": 4000}),
+        ("vcgym/SendOrder-v1", "rtt80-q5", {"seconds": 8.0, "log_packets": 4000}),
+    )
+}
+CASES = PATH_CASES | SENDER_CASES | UPLINK_CASES | VERSION_1_CASES
 
 
 def series():
@@ -74,7 +85,7 @@ def rollout(env_id, arguments, options):
         observation, reward, _, truncated, info = env.step(action)
         earned += reward[0]
         step += 1
-    if env_id in ("vcgym/Rate-v0", "vcgym/SendOrder-v0"):
+    if isinstance(env, SenderVectorEnv):
         log = env.log(0)
         more = {"log": hash_of(*(log[name] for name in log.dtype.names))}
     else:
@@ -101,8 +112,8 @@ def test_rollouts_match_golden(case, monkeypatch):
             assert seen[key] == pytest.approx(value, rel=1e-5 if key == "observed" else 1e-9, abs=1e-9), key
 
 
-def test_every_environment_has_a_golden_rollout(env_id):
-    assert any(case[0] == env_id for case in CASES.values())
+def test_every_environment_has_a_golden_rollout():
+    assert {case[0] for case in CASES.values()} == {name for name in gymnasium.registry if name.startswith("vcgym/")}
 
 
 if __name__ == "__main__":

@@ -30,6 +30,9 @@ OBSERVATIONS = ("features", "dict", "records")
 class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """Vector environment of parallel sessions, each with one decision per step; an episode ends by truncation.
 
+    Attributes:
+        holds: decisions of a session that one action sets.
+
     Args:
         batch: the sessions.
         layout: parts of an observation of features.
@@ -45,6 +48,7 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """
 
     batch: Together
+    holds: int = 1
     reset_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -108,6 +112,9 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         Raises:
             ValueError: an action of one of `rows` is not valid now.
         """
+
+    def _hold(self, rows: NDArray[np.int64]) -> None:
+        """Let the action of `rows` set one more decision."""
 
     @abstractmethod
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
@@ -237,6 +244,11 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     ) -> None:
         """Do the whole step for the sessions of one thread, so that threads synchronise once per step."""
         self.batch.advance(rows)
+        under_way = rows
+        for _ in range(self.holds - 1):
+            under_way = under_way[self.batch.why[under_way] != DONE]
+            self._hold(under_way)
+            self.batch.advance(under_way)
         write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
         self._steps[rows] += 1
         truncated[rows] = self.batch.why[rows] == DONE

@@ -14,6 +14,7 @@ from vcgym.envs.call.features.forecast import forecast_by
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
+from vcgym.envs.faces.vector.actions import RELATIVE
 from vcgym.envs.faces.vector.settings import CallAgentSettings
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
@@ -28,7 +29,7 @@ class Observer:
     Attributes:
         added: features added to the default ones.
         layout: parts of an observation of features.
-        slots: source and content of the slots of action relative; None for other forms.
+        slots: source and content of the slots of the relative actions; None for other forms.
 
     Args:
         batch: the calls.
@@ -48,7 +49,7 @@ class Observer:
         path_names = () if at_arrivals else batch.scenario.layout.path_names
         others = [batch.uplink.part] if batch.uplink.part else []
         whole = call_layout(path_names, *others, of_path=features_of(self.added, PATHS), of_call=features_of(self.added, CALL))
-        self.slots = allocate_slots(batch.sessions, whole) if agent.action == "relative" else None
+        self.slots = allocate_slots(batch.sessions, whole) if agent.action in RELATIVE else None
         self.layout = whole if self.slots is None else relative_layout(whole)
 
     def records(self) -> dict[str, spaces.Space[Any]]:

@@ -20,7 +20,7 @@ from vcgym.envs.call.rewards.rating import Rating
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.faces.render import draw_paths
-from vcgym.envs.faces.vector.actions import FORMS, action_space, decode, options_of
+from vcgym.envs.faces.vector.actions import FORMS, RELATIVE, action_space, decode, options_of
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.observer import Observer
 from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, grouped
@@ -37,14 +37,14 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     Attributes:
         controls: controls of the agent, with those of the uplink.
-        interval: packets between its decisions; ignored at arrivals.
+        interval: packets between its decisions; at arrivals, arrivals for which a decision holds.
         at_arrivals: True for an agent at the receiver, which decides at each arrival.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
         setters: for each control behind the sender the parameters of a rule, or the placeholder of an agent.
         controls: those of `setters` that the agent sets.
-        interval: packets between decisions, >= 1.
+        interval: packets between decisions, >= 1; at arrivals, arrivals for which a decision holds.
         at_arrivals: True for an agent at the receiver.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
@@ -73,11 +73,14 @@ class PathsVectorEnv(EpisodeVectorEnv):
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, RECORDS_SHOWN // 2))
         settings, at, agent = grouped(type(self), arguments)
         one_of("action", agent.action, FORMS)
+        if at_arrivals and interval > 1 and agent.observation == "records":
+            raise ValueError(f"interval = {interval} with observation 'records': allowed is 1, which shows every arrival")
+        self.holds = interval if at_arrivals else 1
         world = settings.scenario if isinstance(settings.scenario, Scenario) else Scenario(**vars(settings))
         world.pairs(split)  # rejects an unknown split
         self.interval, self.at_arrivals, self.split, self.agent = interval, at_arrivals, split, agent
         self.uplink = self._make_uplink(num_envs, world)
-        self.setters = {**setters, Control.PLAYOUT: in_headroom(setters[Control.PLAYOUT])} if agent.action == "relative" else setters
+        self.setters = {**setters, Control.PLAYOUT: in_headroom(setters[Control.PLAYOUT])} if agent.action in RELATIVE else setters
         by_control = {str(control): setter for control, setter in self.setters.items()}
         self.batch = CallBatch(
             world, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval, **by_control,
@@ -103,8 +106,9 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     @property
     def chosen_from(self) -> str | None:
-        """Return the part of an observation whose items are the agent's choices; None if a rule chooses the path."""
-        return ("paths" if self.slots is None else "slots") if Control.PATH in self.controls else None
+        """Return the part of an observation whose items are the agent's choices; None if the path is no choice of its own."""
+        is_joint = self.agent.action == "relative_continuous" or (self.agent.action == "relative_discrete" and len(self.controls) > 1)
+        return None if is_joint or Control.PATH not in self.controls else "paths" if self.slots is None else "slots"
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
         self.uplink.refuse(self.split, kind)
@@ -126,6 +130,9 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         self.observer.write(rows, shown)
+
+    def _hold(self, rows: NDArray[np.int64]) -> None:
+        self.observer.write(rows, self._shown)  # every arrival counts in the features
 
     def _worlds(self) -> dict[str, NDArray[Any]]:
         """Return pair and stratum and, with an uplink, the kind of its world."""

@@ -20,6 +20,25 @@ from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.bottleneck.recipe import data_hash, rates_of
 
+RELATIVE = ("relative_discrete", "relative_continuous")
+
+
+def position_of(actions: NDArray[Any], levels: int | None) -> NDArray[np.float64]:
+    """Return the positions in 0..1 of actions of one number: indices of `levels` levels, or if that is None numbers from -1 to 1."""
+    numbers = actions.reshape(len(actions)).astype(np.float64)
+    return np.clip((numbers + 1.0) / 2.0, 0.0, 1.0) if levels is None else numbers / (levels - 1)
+
+
+def require_held(interval: int, action: str) -> None:
+    """Check the number of decisions of a sender for which an action holds.
+
+    Raises:
+        ValueError: it is not allowed, for this form of the action.
+    """
+    require_whole(interval=(interval, 1, 1000))
+    if interval > 1 and action not in RELATIVE:
+        raise ValueError(f"interval = {interval} with action {action!r}: allowed is 1 unless action is {' or '.join(RELATIVE)}")
+
 
 class SenderVectorEnv(EpisodeVectorEnv):
     """A batch of senders with one control set by the agent; each environment's docstring specifies observation, action and reward.

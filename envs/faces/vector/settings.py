@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from vcgym.envs.faces.vector.actions import RELATIVE
 from vcgym.envs.faces.vector.episodes import OBSERVATIONS
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import is_number, one_of, require_number, require_whole
@@ -104,7 +105,7 @@ class CallAgentSettings(AgentSettings):
 
     Attributes:
         reward: emodel, event, impairment, rating, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
-        action: discrete, continuous, exact or relative.
+        action: discrete, continuous, exact, relative, relative_discrete or relative_continuous.
         features: additional features of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         log: keep per-packet outcomes, for `played`.
@@ -116,8 +117,8 @@ class CallAgentSettings(AgentSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.action == "relative" and self.observation == "records":
-            raise ValueError("observation = 'records': allowed are features and dict with action relative, which show its slots")
+        if self.action in RELATIVE and self.observation == "records":
+            raise ValueError(f"observation = 'records': allowed are features and dict with action {self.action}, which show its slots")
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class SenderAgentSettings(AgentSettings):
     """Observation, action and reward of an agent at a sender.
 
     Attributes:
-        reward: utility (Rate only), emodel or on_time (SendOrder only), or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        reward: utility (Rate only), emodel, on_time, missed (SendOrder only), or parameters of a reward (`vcgym.envs.call.rewards`).
         action: form of the action, see the environment.
         log_packets: number of packets of each call kept for `log`.
     """

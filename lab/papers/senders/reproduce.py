@@ -129,10 +129,7 @@ def settings(traces: Mapping[float, CapacityTrace], runs: int = RUNS) -> dict[st
         for mbps in MBPS
     }
     lossy = traces[LOSSY_MBPS]
-    loss = {
-        f"{100 * share:g} % loss": {"": [order_link("loss", seed, lossy, loss=share, flows=0) for seed in seeds]}
-        for share in LOSS[1:]
-    }
+    loss = {f"{100 * share:g} % loss": {"": [order_link("loss", seed, lossy, loss=share, flows=0) for seed in seeds]} for share in LOSS[1:]}
     wifi = {
         f"works {works_ms:g} ms": {
             "": [

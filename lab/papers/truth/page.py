@@ -28,7 +28,6 @@ HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "no value"
 NEGLIGIBLE_DELAY, NEGLIGIBLE_LOSS = 0.01, 0.001
 
 
-
 def page(results: Results, seeds: int, packets: int) -> str:
     """Return the whole page as Markdown from the results of each played setting."""
     percent = {"delay": 5.0, "loss": 1.0, "slight": 100.0 * NEGLIGIBLE_DELAY, "rare": 100.0 * NEGLIGIBLE_LOSS}

@@ -44,7 +44,6 @@ def _predicting(predictor: Callable[[], Any]) -> Callable[[VCRoute], Any]:
 REFERENCE, BASIS = "oracle", "last value"
 
 
-
 def _delayed(route: VCRoute) -> VCRoute:
     return route._replace(reward=RewardSource.DELAYED_ACTUAL)
 

@@ -17,8 +17,8 @@ from lab.studies.forecasts.methods.method import FittedMethod
 from lab.studies.forecasts.methods.quantile import TrainedQuantiles
 from lab.studies.forecasts.table import ALL_MODES
 from vcgym.agents.tracking.progress import progress
+from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.agents.training.study import require_same_study
 from vcgym.leaderboard.forecasts.scores import by_group, scores
 from vcgym.leaderboard.forecasts.train import chosen, log_rows
 from vcgym.leaderboard.kept import kept_document

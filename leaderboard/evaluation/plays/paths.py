@@ -1,4 +1,4 @@
-"""Calls over paths: systems of path and playout, and agents of `vcgym/Call-v0`."""
+"""Calls over paths: systems of path and playout, and agents of Call, Relay or Playout."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -66,7 +66,7 @@ class PathsPlay(Play):
         """Play an agent; the actions of a published one are logged, if a log of them can be verified."""
         player = Recorded(policy) if isinstance(agent, PublishedAgent) and agent.is_logged else policy
         arguments = dict(agent.arguments)
-        rollout = play_policy(player, AGENT_ENV, scenario, part.split, list(which), threads, part.stratum, **arguments)
+        rollout = play_policy(player, agent.env, scenario, part.split, list(which), threads, part.stratum, **arguments)
         if isinstance(agent, PublishedAgent) and isinstance(player, Recorded):
             rollout = rollout._replace(actions=_logged(agent, player.actions))
         return rollout

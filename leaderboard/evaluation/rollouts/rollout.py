@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import System
@@ -61,13 +62,22 @@ def play_policy(
     **arguments: Any,
 ) -> Rollout:  # fmt: skip
     """Play a policy on each world through the environment; the time per decision is that of `predict` for one session."""
+    arguments["autoreset_mode"] = AutoresetMode.NEXT_STEP  # calls with as many packets may have different numbers of arrivals
     envs = call_envs(env_id, scenario, len(worlds), split, threads=threads, observation=policy.reads, log=True, **arguments)
     began = time.perf_counter()
     names = [name for name, _ in worlds]
     for name in sorted(set(names)):
         mask = np.array([other == name for other in names])
         observation, _ = envs.reset(seed=[seed for _, seed in worlds], options={"pair": name, "stratum": stratum, "reset_mask": mask})
-    decision_us = play(policy, envs, observation).decision_us
-    strata = [draw.stratum for draw in envs.unwrapped.batch.draws]
+    strata, played = [draw.stratum for draw in envs.unwrapped.batch.draws], envs.played()
+    decision_us = play(policy, envs, observation, lambda done: copy_rows(played, envs.played(), done)).decision_us
     envs.close()
-    return Rollout(envs.played(), strata, decision_us, time.perf_counter() - began)
+    return Rollout(played, strata, decision_us, time.perf_counter() - began)
+
+
+def copy_rows(to: Played, finished: Played, rows: NDArray[np.int64]) -> None:
+    """Copy the finished calls in `rows`."""
+    names = "path", "arrived_us", "emitted_us", "flushed", "played_us", "windows"
+    arrays = [(getattr(to, name), getattr(finished, name)) for name in names]
+    for kept, now in (*arrays, *zip(to.totals, finished.totals, strict=True)):
+        kept[rows] = now[rows]

@@ -15,7 +15,7 @@ from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.envs.call.sender.uplink import LOG_PACKETS, UplinkBatch
 from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
-from vcgym.leaderboard.evaluation.rollouts.rollout import call_envs
+from vcgym.leaderboard.evaluation.rollouts.rollout import call_envs, copy_rows
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
@@ -110,7 +110,7 @@ def play_whole_agent(
     began = time.perf_counter()
 
     def keep(done: NDArray[np.int64]) -> None:
-        _copy_rows(played, envs.played(), done)
+        copy_rows(played, envs.played(), done)
         for row, flow, of_others in zip(done.tolist(), *_senders(envs.unwrapped.uplink, done.tolist()), strict=True):
             flows[row], others[row] = flow, of_others
 
@@ -124,11 +124,3 @@ def _senders(uplink: UplinkBatch, rows: Iterable[int]) -> tuple[list[PlayedFlow]
     """Return the finished sender of each of `rows`, and the bytes that each other flow delivered."""
     rows = list(rows)
     return [uplink.played(row) for row in rows], [uplink.sending.others_bytes(row) for row in rows]
-
-
-def _copy_rows(to: Played, finished: Played, rows: NDArray[np.int64]) -> None:
-    """Copy the finished calls in `rows`."""
-    names = "path", "arrived_us", "emitted_us", "flushed", "played_us", "windows"
-    arrays = [(getattr(to, name), getattr(finished, name)) for name in names]
-    for kept, now in (*arrays, *zip(to.totals, finished.totals, strict=True)):
-        kept[rows] = now[rows]

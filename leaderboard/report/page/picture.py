@@ -9,6 +9,7 @@ from vcgym.leaderboard.report.page.scale import Interval, Scale, robust
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.names import STRATA, few, meaning, mine
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.statistics import Estimate
 
 WIDEST = (-50.0, 150.0)
@@ -64,14 +65,15 @@ def _systems(board: Board, roles: dict[str, str]) -> Panel:
         found = [(line, scores[line.standing.system], format_score(scores[line.standing.system])) for line in shown]
         inside = [score.value for _, score, _ in found if WIDEST[0] <= score.value <= WIDEST[1]]
         scale = Scale(min(-5.0, *inside), max(105.0, *inside))
-        title, axis = "Who is ahead", f"% of what was attainable: 0 = {board.published}, the best published system; 100 = hindsight"
+        zero = f"{in_words(board.published)}, the best published system"
+        title, axis = "Who is ahead", f"% of what was attainable: 0 = {zero}; 100 = hindsight"
         lines = [(scale.place(end), f"{end:.0f}") for end in (0.0, 100.0)]
     else:
         found = [(line, difference, change(board, difference)) for line in shown if (difference := line.value.to_published)]
         scale = _with_zero(robust([difference for _, difference, _ in found], min_step=board.columns.min_step), board.columns.min_step)
         title, axis = (
             "Who is ahead",
-            f"{board.columns.primary.label} above {board.published}, the best published system, on the same worlds",
+            f"{board.columns.primary.label} above {in_words(board.published)}, the best published system, on the same worlds",
         )
         lines = _ticks(scale, board.columns.primary.factor)
     lanes = [_lane(line, score, words, scale, roles) for line, score, words in found]
@@ -80,7 +82,7 @@ def _systems(board: Board, roles: dict[str, str]) -> Panel:
 
 def _lane(line: Line, found: Estimate, words: str, scale: Scale, roles: dict[str, str]) -> Lane:
     name, interval = line.standing.system, scale.interval(found)
-    return Lane(name, meaning(name), [Mark(roles.get(name, "other"), name, interval, words)] if interval else [])
+    return Lane(in_words(name), meaning(name), [Mark(roles.get(name, "other"), in_words(name), interval, words)] if interval else [])
 
 
 def _strata(board: Board, roles: dict[str, str]) -> Panel:
@@ -92,9 +94,10 @@ def _strata(board: Board, roles: dict[str, str]) -> Panel:
     lanes = []
     for one in board.strata:
         found = [(name, one.to_published[name]) for name in names]
-        marks = [Mark(roles[name], name, interval, change(board, value)) for name, value in found if (interval := scale.interval(value))]
+        places = [(name, value, scale.interval(value)) for name, value in found]
+        marks = [Mark(roles[name], in_words(name), place, change(board, value)) for name, value, place in places if place]
         lanes.append(Lane(f"{one.name} ({one.worlds})", STRATA.get(one.name, ""), marks))
-    axis = f"{board.columns.primary.label} above {board.published}, in each kind of world (how many)"
+    axis = f"{board.columns.primary.label} above {in_words(board.published)}, in each kind of world (how many)"
     return Panel("Where", axis, _ticks(scale, board.columns.primary.factor), lanes)
 
 

@@ -13,6 +13,7 @@ from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.names import family, meaning, shown
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import COST, Column, format_value
 from vcgym.leaderboard.statistics import Estimate
 
@@ -132,6 +133,7 @@ def _body(board: Board, name: str, worlds: int, lines: list[_Row]) -> Body:
     rows = [
         {
             "system": system,
+            "words": in_words(system),
             "kind": row.line.kind,
             "about": meaning(system),
             "family": of_family,

@@ -12,6 +12,7 @@ from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board
 from vcgym.leaderboard.report.scores.bar import Bar
 from vcgym.leaderboard.report.words.headline import change
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import Column, format_value
 from vcgym.leaderboard.statistics import Estimate
 
@@ -79,7 +80,7 @@ def _by_kind(board: Board, name: str) -> str:
         ("not told apart in", [kind for kind, lead in found if not (lead.low > 0.0 or lead.high < 0.0)]),
     ):
         parts += [f"{word} {', '.join(kinds)}"] if kinds else []
-    return f"By kind, agent {name} against {board.bar.system} ({board.columns.primary.label}): {'; '.join(parts)}."
+    return f"By kind, agent {in_words(name)} against {in_words(board.bar.system)} ({board.columns.primary.label}): {'; '.join(parts)}."
 
 
 def markdown(ranked: Sequence[Board]) -> str:

@@ -10,6 +10,7 @@ from vcgym.leaderboard.report.board import Board, Line
 from vcgym.leaderboard.report.long_calls import WHOLE
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.names import mine
+from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.playout.quality import REDUCED_RANGE_MS
 
@@ -36,7 +37,7 @@ def _first(board: Board) -> str:
     share = ""
     if board.axis is not None and board.axis.has_room:
         share = f", {format_score(first.value.score or board.axis.room)} % of what hindsight could have gained"
-    return f"{first.standing.system} is {standing}: {_level(board, first)}. {_beside(board, first, share)}"
+    return f"{with_id(first.standing.system)} is {standing}: {_level(board, first)}. {_beside(board, first, share)}"
 
 
 def _where(board: Board) -> str:
@@ -49,7 +50,8 @@ def _where(board: Board) -> str:
         return "It is the published system over which leads in each kind of world are counted."
     leads = sorted(((one.name, one.to_published[name]) for one in board.strata), key=lambda lead: -lead[1].value)
     (most, best), (least, worst) = leads[0], leads[-1]
-    text = f"Its lead over {board.published} is largest in {most}, {change(board, best)}, and smallest in {least}, {change(board, worst)}"
+    ends = f"largest in {most}, {change(board, best)}, and smallest in {least}, {change(board, worst)}"
+    text = f"Its lead over {in_words(board.published)} is {ends}"
     unsure = ", ".join(stratum for stratum, lead in leads if not (lead.low > 0.0 or lead.high < 0.0))
     behind = ", ".join(stratum for stratum, lead in leads if lead.high < 0.0)
     return text + (f"; in {unsure} its interval contains 0" if unsure else "") + (f"; it is behind in {behind}" if behind else "") + "."
@@ -72,7 +74,7 @@ def _long(board: Board) -> str:
     first = "still first" if best is board.lines[0] else "first"
     return (
         f"{max(0.1, 100.0 * board.long_share):.1f} % of these calls have more than {REDUCED_RANGE_MS:.0f} ms mouth to ear, where R is "
-        f"below that of ITU-T G.107; by {WHOLE.label}, with its whole delay impairment, {name} is {first} ({value:.1f})."
+        f"below that of ITU-T G.107; by {WHOLE.label}, with its whole delay impairment, {in_words(name)} is {first} ({value:.1f})."
     )
 
 
@@ -96,5 +98,6 @@ def _beside(board: Board, line: Line, share: str = "") -> str:
     ):
         if difference is not None:
             own = name == line.standing.system
-            sentences.append(f"It is the best {what}." if own else f"Against {name}, the best {what}: {change(board, difference)}{after}.")
+            against = f"Against {with_id(name)}, the best {what}: {change(board, difference)}{after}."
+            sentences.append(f"It is the best {what}." if own else against)
     return " ".join(sentences) or "Nothing that it could be compared with was played."

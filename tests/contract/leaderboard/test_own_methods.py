@@ -10,11 +10,16 @@ from stable_baselines3.common.env_util import make_vec_env as make_vec_env_of_sb
 
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.systems import load_system
+from vcgym.envs import name_of
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
-from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
+from vcgym.leaderboard.evaluation.stages import ORDERED, SENDER
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
+from vcgym.leaderboard.play import play
 from vcgym.leaderboard.submissions.own import own_methods
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "paper", 1),))
+RATE_SUITE = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 1, stratum="wifi"),), (SENDER,))
+ORDER_SUITE = Suite("tiny", "v0", 0, (Part("order", BOTTLENECK, 1, stratum="rtt80-q32"),), (ORDERED,))
 OPTIONS = {"action": "relative", "interval": 50, "reward": "impairment"}
 SMALL = {"policy_kwargs": {"net_arch": [4]}, "device": "cpu"}
 
@@ -28,7 +33,7 @@ def zips(tmp_path_factory):
         routed = make_vec_env("vcgym/Call-v0", env_kwargs=OPTIONS | {"playout": lag})
         DQN("MlpPolicy", routed, seed=seed, buffer_size=10, **SMALL).save(folder / f"dqn-{seed}")
     PPO("MlpPolicy", make_vec_env_of_sb3("vcgym/Call-v0", env_kwargs=OPTIONS), **SMALL).save(folder / "plain")
-    PPO("MlpPolicy", make_vec_env("vcgym/Relay-v0", env_kwargs={"action": "relative"}), **SMALL).save(folder / "relay")
+    PPO("MlpPolicy", make_vec_env("vcgym/Rate-v0"), **SMALL).save(folder / "rate")
     return folder
 
 
@@ -75,7 +80,7 @@ def test_a_default_is_not_taken_in_silence(zips):
     [
         ("dqn-0", {"playout": None}, r"agents.MINE: .* it acts in Discrete\(2\), action=relative here takes MultiDiscrete\(\[2 8\]\)"),
         ("ppo-0", {"action": "continuous"}, r"agents.MINE: agent cannot play wonderproxy, mode paper: ValueError it observes \(26,\)"),
-        ("relay", {}, r"agents.MINE: agent was trained in vcgym/Relay-v0; allowed on suite tiny: agents of vcgym/Call-v0"),
+        ("rate", {}, r"agents.MINE: agent was trained in vcgym/Rate-v0; allowed on suite tiny: agents of vcgym/Call-v0, vcgym/Relay-v0"),
         ("nowhere", {}, r"agents.MINE: agent .*nowhere.zip cannot be loaded: DataError"),
     ],
 )
@@ -83,6 +88,26 @@ def test_what_does_not_fit_is_refused_in_one_line(zips, file, options, message):
     with pytest.raises(ValueError, match=message) as caught:
         loaded({"MINE": [str(zips / f"{file}.zip")]}, {"MINE": options})
     assert "\n" not in str(caught.value)
+
+
+INTERVALS = {
+    "Relay": "interval 100 packets (1 s), playout WMJitter, reward impairment",
+    "Playout": "interval 10 arrivals, path Direct, reward impairment",
+    "Call": "interval 50 packets (0.5 s), reward impairment",
+    "Rate": "interval 5 reports, features reports, order Fifo, reward utility",
+    "SendOrder": "interval 10 opportunities, rate Tfrc, reward missed",
+}
+
+
+def test_an_agent_of_version_1_is_ranked_where_its_control_is(newest_env_id, tmp_path):
+    DQN("MlpPolicy", make_vec_env(newest_env_id), buffer_size=10, **SMALL).save(tmp_path / "mine")
+    name = name_of(newest_env_id)
+    suite = {"Rate": RATE_SUITE, "SendOrder": ORDER_SUITE}.get(name, SUITE)
+    found, told = own_methods({"MINE": [str(tmp_path / "mine.zip")]}, {}, suite, prepare(suite))
+    assert found["MINE"].env == newest_env_id
+    assert told == [f"MINE, mine.zip: action relative_discrete, {INTERVALS[name]}, as in training."]
+    rows = play(suite=suite, named=found, folder=tmp_path).to_pylist()
+    assert {row["system"] for row in rows} == {"MINE"} and all(np.isfinite(row[suite.columns.primary.name]) for row in rows)
 
 
 def test_options_of_no_method_are_refused():

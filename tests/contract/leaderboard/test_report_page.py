@@ -23,6 +23,7 @@ from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.report.words.details import details
 from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.report.words.names import MAX_ROWS, family, few, meaning
+from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, read, write
@@ -137,15 +138,16 @@ def test_the_natural_mix_is_a_board_of_its_own():
 
 def test_the_terminal_shows_a_row_for_each_family_and_ends_with_three_sentences(folder):
     ranked, texts = boards(read(RESULTS, folder / "results.parquet")), []
-    for width in (80, 120):
+    for width in (80, 120, 160):
         screen = io.StringIO()
         print_summary(ranked, Console(file=screen, width=width))
         texts.append(screen.getvalue())
         assert max(map(len, texts[-1].splitlines())) <= width
         assert "\N{HORIZONTAL ELLIPSIS}" not in texts[-1] and " -10.0 [-10.0, -10.0] " in texts[-1]
-    narrow, text = texts
-    assert " kind " in text and " kind " not in narrow
-    rows = [name for name in SYSTEMS if f"\n{name} " in text.partition("is first")[0]]
+    narrow, wide, text = texts
+    assert " kind " in wide and " kind " not in narrow and " id " in text and " id " not in wide
+    assert "\ndirect path / count buffer " in narrow
+    rows = [name for name in SYSTEMS if f" {name} " in text.partition("is first")[0].partition(" kind ")[2]]
     assert rows == [line.standing.system for line in few(ranked[0])]
     assert "DRT-BF" in rows and "DRT-WM" not in rows and "PPO Call <one>" in rows and len(rows) <= MAX_ROWS
     assert " ".join(headline(ranked[0])) in " ".join(text.split())
@@ -155,11 +157,13 @@ def test_the_sentences_say_who_where_and_how_my_agent_did(folder):
     first, where, mine = headline(boards(read(RESULTS, folder / "results.parquet"))[0])
     assert first == (
         "BestHistory-FixedLag60 is first of 12 systems over 6 worlds: R 85.2 [85.0, 85.5]. "
-        "Against DRT-BF, the best published system of this board: +1.0 [1.0, 1.0]."
+        "Against direct path / count buffer (DRT-BF), the best published system of this board: +1.0 [1.0, 1.0]."
     )
-    assert where == "Its lead over DRT-BF is largest in quiet, +1.0 [1.0, 1.0], and smallest in user-node, +1.0 [1.0, 1.0]."
+    assert where == (
+        "Its lead over direct path / count buffer is largest in quiet, +1.0 [1.0, 1.0], and smallest in user-node, +1.0 [1.0, 1.0]."
+    )
     assert mine.startswith("Your agent PPO Call <one>, rank 12: R 74.2 [")
-    assert mine.endswith(" Against DRT-BF, the best published system of this board: -10.0 [-10.0, -10.0].")
+    assert mine.endswith(" Against direct path / count buffer (DRT-BF), the best published system of this board: -10.0 [-10.0, -10.0].")
 
 
 def test_tied_systems_are_not_called_first_and_one_s_own_may_be():
@@ -184,6 +188,14 @@ def test_names_of_systems_are_said_in_words_and_fall_into_families():
     for name in system_names():
         assert name.startswith("oracle_") or all(meaning(name).split("; ")), name
     assert meaning("VIA-BF") == "Via (SIGCOMM 2016); count buffer with a NetEQ-like target"
+
+
+def test_each_shipped_system_has_words_of_its_own():
+    words = {name: in_words(name) for name in system_names()}
+    assert len(set(words.values())) == len(words) and all(words[name] != name for name in words if name != "NADA")
+    assert in_words("GRD+EWMA-tuned") == "greedy / EWMA, tuned" and in_words("VIA-BF") == "Via / count buffer"
+    assert in_words("SCREAM-V2-rate-tuned") == "SCReAM v2, tuned for rate" and in_words("CALL-PLAIN") == "plain WebRTC call"
+    assert with_id("MY-WM") == in_words("MY-WM") == "MY-WM" and with_id("VIA-BF") == "Via / count buffer (VIA-BF)"
 
 
 def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
@@ -274,16 +286,18 @@ def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_know
     write(RESULTS, rows + oracles, tmp_path / "with" / "results.parquet")
     for board in boards(read(RESULTS, tmp_path / "with" / "results.parquet")):
         who, _ = picture(board)
-        assert who.axis == "% of what was attainable: 0 = DRT-BF, the best published system; 100 = hindsight"
+        assert who.axis == "% of what was attainable: 0 = direct path / count buffer, the best published system; 100 = hindsight"
         marks = {lane.label: lane.marks[0] for lane in who.lanes}
-        assert [marks[name].words.split()[0] for name in ("BestHistory-FixedLag60", "DRT-BF", "PPO Call <one>")] == ["17", "0", "-167"]
-        assert (marks["DRT-BF"].role, marks["PPO Call <one>"].role, marks["PPO Call <one>"].place.beyond) == ("published", "mine", "left")
+        published = in_words("DRT-BF")
+        assert [marks[name].words.split()[0] for name in ("BestHistory-FixedLag60", published, "PPO Call <one>")] == ["17", "0", "-167"]
+        assert (marks[published].role, marks["PPO Call <one>"].role, marks["PPO Call <one>"].place.beyond) == ("published", "mine", "left")
         assert headline(board)[0].endswith("+1.0 [1.0, 1.0], 17 [17, 17] % of what hindsight could have gained.")
     publish(tmp_path / "with")
     page = (tmp_path / "with" / "report.html").read_text()
     assert 'data-value="oracle_joint_6"' not in page  # never in the table
     without = picture(boards(read(RESULTS, folder / "results.parquet"))[0])
-    assert [panel.title for panel in without] == ["Who is ahead", "Where"] and without[0].axis.startswith("R above DRT-BF")
+    assert [panel.title for panel in without] == ["Who is ahead", "Where"]
+    assert without[0].axis.startswith("R above direct path / count buffer")
     table = details(boards(read(RESULTS, tmp_path / "with" / "results.parquet"))[0])[0]
     assert table.headings == ["system", "all (6)", "quiet (3)", "user-node (3)"]
     assert "0 = DRT-BF, 100 = hindsight" in table.title and table.rows[0][1].startswith("6.00 [")

@@ -13,6 +13,7 @@ from vcgym.leaderboard.report.publish import publish, publish_together
 from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_rule, of_kinds, sentence
 from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import COST
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, results_of, write
@@ -87,8 +88,8 @@ def test_the_first_system_is_compared_with_the_best_published_one_kind_by_kind(s
     first, where, _ = headline(board)
     assert first.startswith("GCC-rate-tuned is first of 5 systems")
     assert board.published in ("GCC-WEBRTC", "UNMOD")
-    assert f"Against {board.published}, the best published system of this board: +" in first
-    assert where.startswith(f"Its lead over {board.published} is largest in steps, +")
+    assert f"Against {with_id(board.published)}, the best published system of this board: +" in first
+    assert where.startswith(f"Its lead over {in_words(board.published)} is largest in steps, +")
     assert where.endswith("; it is behind in wifi.")
 
 

@@ -15,8 +15,8 @@ from safetensors.torch import save
 
 from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.controllers.learned_router import NUMBERS
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.learners import pair as learned_pair
-from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.learners.study import MODEL, run_pairs
 from vcgym.agents.sweeps.search import each
 from vcgym.agents.tracking import registry

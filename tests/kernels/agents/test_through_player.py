@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from vcgym.agents.controllers.learned_router import START, LearnedRouter
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.learners.arrivals import record_arrivals
-from vcgym.agents.learners.calls import TrainingCalls
 from vcgym.agents.learners.lag_learner import LagNet, learn_lag, rating_of
 from vcgym.agents.learners.through_player import MIDDLE_MS, call_rating, ratings
 from vcgym.baselines.path.direct import Direct

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vcgym.agents.learners.calls import TrainingCalls
+from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.network.scenarios.scenario import Scenario

@@ -33,11 +33,20 @@ def observe_queues(senders, which, out):
             for column in range(QUEUE_WIDTH):
                 out[s, i, column] = 0.0
             if i < sender.queue.waiting:
-                _write_packet(item_at(sender.queue, i), sender.now_us, one_way_us, sender.queue.waiting, out[s, i])
+                write_packet(item_at(sender.queue, i), sender.now_us, one_way_us, sender.queue.waiting, out[s, i])
 
 
 @kernel
-def _write_packet(item, now_us, one_way_us, waiting, row):
+def write_packet(item, now_us, one_way_us, waiting, row):
+    """Write QUEUE_FEATURES of a queued packet.
+
+    Args:
+        item: record of ITEM.
+        now_us: int64, current time.
+        one_way_us: float64, likely time from sending to arrival.
+        waiting: int64, queued packets.
+        row: float32 (features,), overwritten.
+    """
     age, left = packet_ages(item, now_us)
     row[QUEUE.present] = 1.0
     row[QUEUE.audio] = 1.0 if item.kind == AUDIO else 0.0

@@ -64,9 +64,10 @@ class TrainingCalls:
 
     def cut(self, parts: int) -> "list[TrainingCalls]":
         """Deal the calls in turn into `parts` groups of nearly equal size."""
-        return [self._some(np.arange(part, len(self), parts)) for part in range(parts)]
+        return [self.some(np.arange(part, len(self), parts)) for part in range(parts)]
 
-    def _some(self, which: NDArray[np.int64]) -> "TrainingCalls":
+    def some(self, which: NDArray[np.int64]) -> "TrainingCalls":
+        """Return some of the calls by their numbers, which may repeat."""
         some = copy.copy(self)
         some.draws = [self.draws[row] for row in which]
         some.world = copy.copy(self.world)

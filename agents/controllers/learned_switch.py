@@ -1,0 +1,154 @@
+"""A learned switch of paths: every 200 ms a small network decides whether to stay, or to change to the best other path.
+
+The best other path is the cheapest one by the costs of `vcgym.agents.controllers.learned_router`; they also describe both paths to the
+network. With x the features of `_features`, each compressed to x / sqrt(1 + |x|):
+
+    h = relu(W1 x + b1),   g = relu(W2 h + b2),   change if w3 g + b3 > 0
+
+A call begins on the cheapest path. Our own design; `vcgym.agents.inside` trains the weights by the reward of calls alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.agents.controllers.learned_lag import output
+from vcgym.agents.controllers.learned_router import NUMBERS, LearnedRouter, LearnedRouterState, appraise
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.quality import REDUCED_KNEE_MS
+
+EVERY_SLOTS = 20  # 200 ms
+WIDTH = 24
+UNIT_MS = 20.0  # of delays
+MAX_AGE_MS = 2000.0  # ages count up to this
+
+
+@rule(Control.PATH, learned=True)
+class LearnedSwitch(NamedTuple):
+    """Parameters; the last row of each layer is its bias."""
+
+    prices: NDArray[np.float64]  # (NUMBERS,), of `LearnedRouter`
+    first: NDArray[np.float32]  # (WIDTH + 1, hidden)
+    second: NDArray[np.float32]  # (hidden + 1, hidden)
+    last: NDArray[np.float32]  # (hidden + 1,)
+
+
+class LearnedSwitchState(NamedTuple):
+    """State; the first axis is the session."""
+
+    router: LearnedRouterState
+    x: NDArray[np.float32]  # (sessions, WIDTH)
+    layers: NDArray[np.float32]  # (sessions, 2, hidden)
+    changed_us: NDArray[np.int64]  # last change of path
+
+
+@allocate.register(LearnedSwitch)
+def _allocate(params, sessions, paths):
+    hidden = params.first.shape[-1] if params.first.ndim else 0
+    if params.first.shape != (WIDTH + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
+        shapes = params.first.shape, params.second.shape, params.last.shape
+        raise ValueError(f"weights have shapes {shapes}: allowed are ({WIDTH + 1}, h), (h + 1, h) and (h + 1,)")
+    if not all(np.isfinite(layer).all() for layer in params):
+        raise ValueError("weights have a value that is not finite; allowed are finite ones")
+    if params.prices.shape != (NUMBERS,):
+        raise ValueError(f"prices = {params.prices}: allowed are {NUMBERS} finite numbers")
+    return LearnedSwitchState(
+        allocate(LearnedRouter(params.prices), sessions, paths),
+        np.zeros((sessions, WIDTH), np.float32),
+        np.zeros((sessions, 2, hidden), np.float32),
+        np.zeros(sessions, np.int64),
+    )
+
+
+@init.register(LearnedSwitch)
+def _init(params, state, s, start, key):
+    init(LearnedRouter(params.prices), state.router, s, start, key)
+    state.changed_us[s] = 0
+
+
+@update.register(LearnedSwitch)
+def _update(params, state, s, record):
+    update(LearnedRouter(params.prices), state.router, s, record)
+
+
+@decide.register(LearnedSwitch)
+def _decide(params, state, s, now_us):
+    other = best_other(params, state, s, now_us)
+    if other >= 0 and output(params, state.x[s], state.layers[s]) > 0.0:
+        change(state, s, other, now_us)
+    return state.router.call[s].path
+
+
+@kernel
+def change(state, s, path, now_us):
+    """Change to a path.
+
+    Args:
+        state: LearnedSwitchState; row `s` is updated.
+        s: int64, row.
+        path: int64, path.
+        now_us: int64, time of the decision.
+    """
+    call = state.router.call[s]
+    call.path = path
+    call.news_us = now_us
+    state.changed_us[s] = now_us
+
+
+@kernel
+def best_other(params, state, s, now_us):
+    """Return the cheapest path that is not in use, with the features in `state.x`; -1 in a slot without a decision.
+
+    Args:
+        params: LearnedSwitch.
+        state: LearnedSwitchState; row `s` is updated, and the first path chosen.
+        s: int64, row.
+        now_us: int64, time of the decision.
+    """
+    call, arms = state.router.call[s], state.router.arm[s]
+    if call.path >= 0 and (now_us // SLOT_US % EVERY_SLOTS != 0 or arms.size == 1):
+        return np.int64(-1)
+    cheapest, _, shared_ms, rough = appraise(params.prices, call, arms, now_us)
+    if call.path < 0:
+        call.path = cheapest
+        return np.int64(-1)
+    other = np.int64(0 if call.path > 0 else 1)
+    for path in range(arms.size):
+        if path != call.path and arms[path].cost_ms < arms[other].cost_ms:
+            other = np.int64(path)
+    _features(call, arms[call.path], arms[other], shared_ms, rough, now_us - state.changed_us[s], now_us, state.x[s])
+    return other
+
+
+@kernel
+def _features(call, current, other, shared_ms, rough, since_us, now_us, x):
+    """Write the features: costs, excess, deviation, silence and history of both paths, and the call's state."""
+    x[0] = (current.cost_ms - other.cost_ms) / UNIT_MS
+    x[1] = (current.usual_ms + current.expected_ms - other.usual_ms - other.expected_ms) / UNIT_MS
+    x[2] = (current.usual_ms - other.usual_ms) / UNIT_MS
+    x[3] = shared_ms / UNIT_MS
+    x[4] = rough
+    x[5] = call.lag_ms / UNIT_MS
+    x[6] = (call.sum_ms / call.packets - REDUCED_KNEE_MS) / UNIT_MS
+    x[7] = (call.delay_ms - current.usual_ms) / UNIT_MS
+    x[8] = min(now_us - call.news_us, 1000.0 * MAX_AGE_MS) / 1000.0 / 100.0
+    x[9] = min(since_us, 1000.0 * MAX_AGE_MS) / 1000.0 / 500.0
+    x[10] = call.spread_ms / UNIT_MS
+    x[11] = (call.delay_ms - call.mean_ms) / UNIT_MS
+    _describe(current, now_us, x[12:18])
+    _describe(other, now_us, x[18:24])
+    for i in range(x.size):
+        x[i] = x[i] / np.sqrt(np.float32(1.0) + abs(x[i]))
+
+
+@kernel
+def _describe(arm, now_us, x):
+    x[0] = arm.excess_ms / UNIT_MS
+    x[1] = arm.deviation_ms / UNIT_MS
+    x[2] = arm.sd_ms / UNIT_MS
+    x[3] = arm.missing
+    x[4] = arm.missing_call
+    x[5] = min(now_us - arm.sent_us, 1000.0 * MAX_AGE_MS) / 1000.0 / 500.0 if arm.sent_us >= 0 else -1.0

@@ -1,0 +1,79 @@
+"""Policies that learn inside the loop, one per control: a network in torch, its stochastic rule, and its rule when it is ranked."""
+
+import math
+from typing import Any, ClassVar
+
+import torch
+
+from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.controllers import arrival_features, learned_switch
+from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_router import START
+from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
+from vcgym.agents.inside.sampled_lag import SampledLag
+from vcgym.agents.inside.sampled_switch import SampledSwitch
+from vcgym.agents.networks.two_layers import TwoLayers
+from vcgym.baselines.controls.control import Control
+
+START_OUTPUT = 0.5  # initial bias of the lag: about 20 ms above the newest delay
+START_CHANGES = -3.0  # initial bias of a change of path: one in 20 decisions, every 4 s
+HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
+
+
+class LagPolicy(TwoLayers):
+    """Lag at each arrival; normal noise on the output of the network, correlated over arrivals.
+
+    Args:
+        settings: of the algorithm.
+    """
+
+    control: ClassVar[Control] = Control.PLAYOUT
+
+    def __init__(self, settings: InsidePPOConfig) -> None:
+        super().__init__(arrival_features.WIDTH, settings.hidden, START_OUTPUT)
+        self.sd, self.memory, self.mirrored = settings.noise_sd, settings.noise_memory, settings.mirrored
+        self.discount = settings.gamma
+
+    def rule(self) -> LearnedLag:
+        """Return the rule with the weights of this network."""
+        return LearnedLag(*self.arrays())
+
+    def sampled(self, packets: int, draw: int, reward: Any, sharing: int = 1) -> SampledLag:
+        """Return the stochastic rule for calls of this length; its draws are never shared."""
+        return SampledLag(self.rule(), self.sd, self.memory, self.mirrored, packets, draw, reward)
+
+    def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        """Return the log density (...) of outputs (...) for features (..., WIDTH)."""
+        off = (action - self.output(x)) / self.sd
+        return -0.5 * off * off - math.log(self.sd) - HALF_LOG_TAU
+
+
+class SwitchPolicy(TwoLayers):
+    """Change of path every 200 ms, or none.
+
+    Args:
+        settings: of the algorithm.
+    """
+
+    control: ClassVar[Control] = Control.PATH
+
+    def __init__(self, settings: InsidePPOConfig) -> None:
+        super().__init__(learned_switch.WIDTH, settings.hidden, START_CHANGES)
+        self.discount = settings.path_gamma
+
+    def rule(self) -> LearnedSwitch:
+        """Return the rule with the weights of this network."""
+        return LearnedSwitch(START, *self.arrays())
+
+    def sampled(self, packets: int, draw: int, reward: Any, sharing: int = 1) -> SampledSwitch:
+        """Return the stochastic rule for calls of this length; `sharing` consecutive sessions have the same draws."""
+        return SampledSwitch(self.rule(), sharing, -(-packets // EVERY_SLOTS), draw, reward)
+
+    def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        """Return the log probability (...) of changes (1) and stays (0) (...) for features (..., WIDTH)."""
+        return torch.nn.functional.logsigmoid((2.0 * action - 1.0) * self.output(x))
+
+
+LoopPolicy = LagPolicy | SwitchPolicy
+POLICIES = {policy.control: policy for policy in (SwitchPolicy, LagPolicy)}
+"""Policy of each control that learns inside the loop."""

@@ -1,0 +1,82 @@
+"""The learned lag while it learns: it adds noise to the output of its network, and records what it saw and did.
+
+    action   = output + noise,       target = newest delay + 20 ms softplus(action)
+    noise    = memory x noise before + sqrt(1 - memory^2) x sd x normal draw
+
+The noise is correlated over arrivals, because the player follows a target at 10 ms in 100 ms and averages independent noise out. The
+recorded density is the marginal one, normal with mean `output` and `sd`.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.agents.controllers.arrival_features import WIDTH
+from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, aim, output, take_in
+from vcgym.agents.inside.recorder import Recorder, add_decision, begin_recording, new_recorder
+from vcgym.baselines.records import MEDIA
+from vcgym.baselines.rule import allocate, decide, init, rule, update
+from vcgym.network.kernels import rng
+
+HALF_LOG_TAU = np.float32(0.5 * math.log(2.0 * math.pi))
+
+
+@rule(None)
+class SampledLag(NamedTuple):
+    """Parameters."""
+
+    lag: LearnedLag  # the policy
+    sd: float  # of the noise, >= 0
+    memory: float  # correlation of the noise from arrival to arrival, 0 <= memory < 1
+    mirrored: bool  # every second session has the noise of the one before, with the other sign
+    decisions: int  # room of the recorder
+    draw: int  # number of the exploration
+    reward: Any  # parameters of a reward
+
+
+class SampledLagState(NamedTuple):
+    """State; the first axis is the session."""
+
+    lag: LearnedLagState
+    noise: NDArray[np.float64]
+    recorder: Recorder
+
+
+@allocate.register(SampledLag)
+def _allocate(params, sessions, paths):
+    if not (params.sd > 0.0 and 0.0 <= params.memory < 1.0):
+        raise ValueError(f"sd = {params.sd}, memory = {params.memory}: allowed are above 0, and 0 <= memory < 1")
+    recorder = new_recorder(params.reward, sessions, params.decisions, WIDTH)
+    return SampledLagState(allocate(params.lag, sessions, paths), np.zeros(sessions), recorder)
+
+
+@init.register(SampledLag)
+def _init(params, state, s, start, key):
+    init(params.lag, state.lag, s, start, key)
+    twin = s // 2 if params.mirrored else s
+    begin_recording(state.recorder, s, key, params.draw * state.noise.size + twin)
+
+
+@update.register(SampledLag)
+def _update(params, state, s, record):
+    if record.kind != MEDIA:
+        return
+    smallest_ms = take_in(state.lag, s, record)
+    mean = output(params.lag, state.lag.x[s], state.lag.layers[s])
+    count = state.recorder.decided[s]
+    drawn = params.sd * rng.normal(state.recorder.key[s], count)
+    drawn = -drawn if params.mirrored and s % 2 else drawn
+    noise = drawn if count == 0 else params.memory * state.noise[s] + math.sqrt(1.0 - params.memory * params.memory) * drawn
+    state.noise[s] = noise
+    action = np.float32(mean + noise)
+    off = (action - mean) / np.float32(params.sd)
+    log_prob = -np.float32(0.5) * off * off - np.float32(math.log(params.sd)) - HALF_LOG_TAU
+    add_decision(state.recorder, s, record.arrived_us, state.lag.x[s], action, log_prob)
+    aim(state.lag, s, action, smallest_ms)
+
+
+@decide.register(SampledLag)
+def _decide(params, state, s, now_us):
+    return state.lag.lag_us[s]

@@ -1,0 +1,122 @@
+"""Training inside the loop: validation, checkpoints between rollouts, and publication as a learned system.
+
+A checkpoint is a folder `step-<decisions>` like those of `vcgym.agents.training.checkpoint`: weights, moments of Adam and two numbers. A
+killed training resumes from one and ends with the same bytes.
+"""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.calls import TrainingCalls
+from vcgym.agents.evaluation.evaluate import Evaluation
+from vcgym.agents.inside.learner import Learning, Task, task_of
+from vcgym.agents.tracking.progress import progress
+from vcgym.agents.training import checkpoint
+from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
+from vcgym.baselines.systems import System
+from vcgym.baselines.zoo import CARD, LEARNED, save_learned
+from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.counters import ratings_of
+from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
+
+_FORMAT = 1
+
+
+def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log: Log, on_checkpoint: OnCheckpoint) -> Trained:
+    """Train one system and write it to `config.folder`/seed-<seed>/learned.json and .safetensors.
+
+    Raises:
+        FileExistsError: the folder holds an earlier training and `config.resume` is false.
+        ValueError: the newest checkpoint belongs to another training.
+    """
+    config.data.export()
+    torch.set_num_threads(1)  # its layers are small: a second thread only waits, and would change the sums
+    home, threads = config.folder / f"seed-{seed}", config.env.options["threads"]
+    newest, task = newest_checkpoint(config, seed), task_of(config.env)
+    learning = Learning(task, settings, config.num_envs, config.steps, seed, threads)
+    identity = {"inside": _FORMAT, "vcgym": version("vcgym"), **identity_of(config, seed)}
+    if newest is not None:
+        _restore(newest, learning, identity)
+    validation = TrainingCalls.evenly(task.scenario, "validation", config.evaluation_episodes)
+    with progress(f"training InsidePPO on {config.env.id}, seed {seed}: decisions", config.steps) as report:
+
+        def validate() -> Evaluation:
+            found, r = _validate(task, learning.system, validation, threads)
+            metrics = {"validation/return_mean": found.return_mean, "validation/return_sd": found.return_sd, "validation/r": r}
+            log(metrics, learning.decisions)
+            report(learning.decisions, f"mean R of a validation call {r:.2f}")
+            return found
+
+        while learning.decisions < config.steps:
+            log(learning.turn(), learning.decisions)
+            if learning.rollouts % config.evaluate_every == 0:
+                validate()
+            if learning.rollouts % config.checkpoint_every == 0:
+                _save(home / "checkpoints", learning, identity)
+                on_checkpoint(learning.decisions)
+        found = validate()
+    _save(home / "checkpoints", learning, identity)
+    if not (home / f"{LEARNED}{CARD}").exists():
+        _publish(home, config, learning, found)
+    return Trained(home, learning.decisions, found)
+
+
+def _validate(task: Task, system: System, calls: TrainingCalls, threads: int) -> tuple[Evaluation, float]:
+    """Return the mean return of calls with the rules as they are ranked, and their mean R."""
+    rows = np.arange(len(calls))
+    batch = CallBatch(task.scenario, len(calls), system.path, system.playout, **task.location, threads=threads, world=calls.world)
+    state, accounts, returns = allocate_state(task.reward, len(calls)), Accounts(batch.calls, batch.calls[:0]), np.zeros(len(calls))
+    for row, draw in enumerate(calls.draws):
+        batch.start(row, draw)
+        begin_row(task.reward, state, accounts, row)
+    batch.play(rows)
+    write_rewards(task.reward, state, accounts, rows, returns)
+    return Evaluation(float(returns.mean()), float(returns.std()), len(calls)), float(ratings_of(batch.totals()).mean())
+
+
+def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluation) -> None:
+    study = {
+        "config": config.decisive(), "seed": learning.seed, "validation_return": round(found.return_mean, 6),
+        "budget": {"packets": learning.rollouts * config.num_envs * learning.task.scenario.packets, "decisions": learning.decisions},
+    }  # fmt: skip
+    controls = " and ".join(learning.policies)
+    description = f"Learned {controls} by PPO inside the loop, seed {learning.seed}"
+    save_learned(home, LEARNED, learning.system.rules, study, description, f"vcgym-train algorithm=inside_ppo on {config.env.id}")
+
+
+def _tensors(learning: Learning) -> dict[str, torch.Tensor]:
+    """Return the tensors of a training by name; those of an optimiser are its moments."""
+    found: dict[str, torch.Tensor] = {}
+    for control, policy in learning.policies.items():
+        parts = {"policy": policy.state_dict(), "critic": {} if (critic := learning.critics[control]) is None else critic.state_dict()}
+        found |= {f"{control}/{part}/{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
+        for index, moments in learning.optimisers[control].state_dict()["state"].items():
+            found |= {f"{control}/optimiser/{index}/{name}": tensor for name, tensor in moments.items()}
+    return found
+
+
+def _save(folder: Path, learning: Learning, identity: dict[str, Any]) -> None:
+    arrays = {name: tensor.detach().numpy() for name, tensor in _tensors(learning).items()}
+    scalars = {"steps": learning.decisions, "rollouts": learning.rollouts}
+    checkpoint.write(folder, learning.decisions, arrays, scalars, identity)
+
+
+def _restore(newest: Path, learning: Learning, identity: dict[str, Any]) -> None:
+    arrays, scalars = checkpoint.read(newest, identity)
+    learning.start_moments()
+    own = _tensors(learning)
+    for name in [*own, *(arrays.keys() - own.keys())]:
+        shapes = [None if name not in held else tuple(held[name].shape) for held in (arrays, own)]
+        if shapes[0] != shapes[1] or not np.isfinite(arrays[name]).all():
+            raise ValueError(f"checkpoint {newest}: {name} has the shape {shapes[0]}; allowed: {shapes[1]}, and finite values")
+        own[name].detach().copy_(torch.from_numpy(arrays[name]))
+    for name in ("steps", "rollouts"):
+        if not isinstance(scalars.get(name), int) or not 0 <= scalars[name] < 1 << 53:
+            raise ValueError(f"checkpoint {newest}: {name} is {scalars.get(name)!r}; allowed: a whole number from 0 on")
+    learning.decisions, learning.rollouts = scalars["steps"], scalars["rollouts"]

@@ -1,0 +1,71 @@
+"""Relative actions of an agent at a sender: a small correction of what a published rule would do, so that every action is a sensible one.
+
+Rate: the agent sets the queue that the target aims at. With q the newest delay above the running minimum, l the share of the newest report
+that is lost, and `aim` the decision, at each report
+
+    target *= exp(clip((aim - q) / 500 ms - l, -0.3, 0.05)),    at most the delivered rate while q > aim
+
+A constant aim is a delay-based rule, like those of NADA (RFC 8698) and SCReAM (RFC 8298); both grow while the queue is short and yield to
+losses. The numbers are ours, chosen on training worlds (lab/notes/defaults.md).
+
+Order: SBPN2 (`vcgym.baselines.order.sbpn`) with a decision for video. A video packet is dropped if it has less than `margin` times half the
+round trip left, where SBPN2 has 1, and, if `alone` is set, also while no other packet waits, where SBPN2 sends it. Audio as in SBPN2.
+"""
+
+import math
+
+from vcgym.baselines.order.sbpn import Sbpn, best_of, is_expired
+from vcgym.baselines.order.scheduler import drop
+from vcgym.network.bottleneck.send_queue import AUDIO, item_at
+from vcgym.network.kernels.jit import kernel
+
+MIN_AIM_MS, MAX_AIM_MS = 10.0, 80.0
+GAIN_MS = 500.0
+MOST_FALL, MOST_RISE = 0.3, 0.05  # of ln target per report
+MIN_MARGIN, MAX_MARGIN = 1.0, 3.0
+_SBPN2 = Sbpn()
+
+
+@kernel
+def follow_aims(senders, which, aim_ms):
+    """Set the answer of each rate agent in `which` to the target that follows from its aim; without a report, to the target itself.
+
+    Args:
+        senders: (sessions,) of SENDER; `answer_bps` is updated.
+        which: int64 (n,), sessions.
+        aim_ms: float64 (sessions,), queueing delay that the target aims at.
+    """
+    for s in which:
+        sender = senders[s]
+        stats, target_bps = sender.stats, sender.target_bps
+        if stats.reports > 0 and stats.newest_us >= 0:
+            queue_ms = (stats.newest_us - stats.floor_us) / 1000.0
+            lost = stats.lost / stats.packets if stats.packets > 0 else 0.0
+            if queue_ms > aim_ms[s] and stats.reports > 1:
+                target_bps = min(target_bps, stats.rate_bps)
+            target_bps *= math.exp(min(max((aim_ms[s] - queue_ms) / GAIN_MS - lost, -MOST_FALL), MOST_RISE))
+        sender.answer_bps = min(max(target_bps, sender.min_bps), sender.max_bps)
+
+
+@kernel
+def choose_by_margin(senders, which, margin, alone):
+    """Set the answer of each order agent in `which`, whose queue is not empty, to the packet to send or to drop.
+
+    Args:
+        senders: (sessions,) of SENDER; `answer_order` is updated.
+        which: int64 (n,), sessions.
+        margin: float64 (sessions,), half round trips that a video packet must have left.
+        alone: bool (sessions,), True: this holds for the only queued packet too.
+    """
+    for s in which:
+        sender = senders[s]
+        if sender.queue.waiting == 0:
+            continue
+        rtt_us = int(sender.rtt_us)
+        best = best_of(_SBPN2, sender.queue, sender.now_us)
+        item, is_alone = item_at(sender.queue, best), sender.queue.waiting == 1
+        if item.kind == AUDIO:
+            is_late = is_expired(_SBPN2, item, sender.now_us, rtt_us) and not is_alone
+        else:
+            is_late = item.expires_us - sender.now_us < margin[s] * _SBPN2.way * rtt_us and (alone[s] or not is_alone)
+        sender.answer_order = drop(best) if is_late else best

@@ -1,0 +1,82 @@
+"""Scores of rules and of agents on the same validation worlds, in the unit of the reward that the agents of an id maximise.
+
+Calls over paths: R. Rate: utility per second as on `rate-v0`. SendOrder: packets on time, audio 1 and video 0.25, as reward `on_time`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from vcgym.agents.evaluation.play import Policy, play
+from vcgym.baselines.systems import load_system
+from vcgym.envs import name_of
+from vcgym.leaderboard.evaluation.rollouts.rollout import play_rules_together
+from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
+from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.leaderboard.results.sender_metrics import utility
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.scenario import Scenario
+
+TOGETHER = 50  # worlds of one batch
+LOGGED = 1 << 16  # packets of one call
+SENDERS = {"Rate": "rate", "SendOrder": "order"}
+"""Name of an environment of senders -> its scenario."""
+
+
+def score_rules(env_id: str, systems: Sequence[str], worlds: int) -> dict[str, list[float]]:
+    """Return the score of each system on each of the first `worlds` validation worlds of an environment."""
+    if name_of(env_id) in SENDERS:
+        scenario = SendingScenario(SENDERS[name_of(env_id)])
+        return {name: _of_sender_rule(name, name_of(env_id), scenario, worlds) for name in systems}
+    paths = Scenario("wonderproxy", "correlated", 6000)
+    found: dict[str, list[float]] = {name: [] for name in systems}
+    for first in range(0, worlds, TOGETHER):
+        draws = [paths.draw("validation", seed) for seed in range(first, min(first + TOGETHER, worlds))]
+        for name, rollout in zip(systems, play_rules_together([load_system(one) for one in systems], paths, draws), strict=True):
+            found[name] += [float(row["r"]) for row in rows(rollout.played)]
+    return found
+
+
+def _of_sender_rule(system: str, env: str, scenario: SendingScenario, worlds: int) -> list[float]:
+    found: list[float] = []
+    for first in range(0, worlds, TOGETHER):
+        links = [scenario.draw("validation", seed) for seed in range(first, min(first + TOGETHER, worlds))]
+        batch = started_batch(load_system(system), links, scenario.traces, scenario.flows)
+        batch.play(np.arange(len(links)))
+        found += [_of_sender(env, batch, row) for row in range(len(links))]
+    return found
+
+
+def _of_sender(env: str, batch: Any, row: int) -> float:
+    totals = batch.totals()
+    if env == "Rate":
+        return utility(batch.links[row], batch.log(row), totals, row)
+    return float(totals.on_time[row, AUDIO] + 0.25 * totals.on_time[row, VIDEO])
+
+
+def score_agent(policy: Policy, env_id: str, options: dict[str, Any], worlds: int) -> list[float]:
+    """Return the score of an agent on each of the first `worlds` validation worlds."""
+    found: list[float] = []
+    kept = {"log_packets": LOGGED} if name_of(env_id) in SENDERS else {}
+    for first in range(0, worlds, TOGETHER):
+        several = min(TOGETHER, worlds - first)
+        envs = gymnasium.make_vec(
+            env_id, num_envs=several, split="validation", autoreset_mode=AutoresetMode.NEXT_STEP, **options, **kept
+        ).unwrapped  # fmt: skip
+        scores = np.zeros(several)
+
+        def note(done: NDArray[np.int64], envs: Any = envs, scores: NDArray[np.float64] = scores) -> None:
+            for row in done.tolist():
+                sender = name_of(env_id) in SENDERS
+                scores[row] = _of_sender(name_of(env_id), envs.batch, row) if sender else envs._outcomes()["rating"][row]
+
+        observation, _ = envs.reset(seed=first)
+        play(policy, envs, observation, note)
+        envs.close()
+        found += scores.tolist()
+    return found

@@ -1,0 +1,85 @@
+"""vcgym-train algorithm=inside_ppo: a system is trained, saved, tracked, resumed to the same bytes, and plays like any system."""
+
+import json
+
+import pytest
+from mlflow import MlflowClient
+
+from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import SweepConfig, TrainConfig
+from vcgym.agents.evaluation.calls import TrainingCalls
+from vcgym.agents.training import inside
+from vcgym.agents.training.study import run_study
+from vcgym.baselines.systems import learned_system
+from vcgym.baselines.zoo import LEARNED
+from vcgym.leaderboard.evaluation.participants import study_agents
+from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.network.scenarios.scenario import Scenario
+
+SETTINGS = InsidePPOConfig(hidden=8, worlds=8, learning_rate=0.005)
+ENV = EnvConfig(id="vcgym/Call-v0", options={"packets": 500, "reward": "impairment"})
+
+
+def config(folder, **changed):
+    small = {"env": ENV, "algorithm": SETTINGS, "num_envs": 8, "steps": 30_000, "evaluate_every": 3, "checkpoint_every": 2}
+    return TrainConfig(folder=folder, evaluation_episodes=4, **(small | changed))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tracking(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/runs.db")
+        yield
+
+
+def files_of(home):
+    return {name: (home / name).read_bytes() for name in ("learned.json", "learned.safetensors")}
+
+
+def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monkeypatch):
+    (whole,) = run_study(config(tmp_path / "whole"))
+    assert whole.steps >= 30_000
+    turns, turn = [], inside.Learning.turn
+
+    def turn_or_die(learning):
+        if len(turns) == 5:
+            raise KeyboardInterrupt
+        turns.append(1)
+        return turn(learning)
+
+    monkeypatch.setattr(inside.Learning, "turn", turn_or_die)
+    with pytest.raises(KeyboardInterrupt):
+        run_study(config(tmp_path / "cut"))
+    monkeypatch.setattr(inside.Learning, "turn", turn)
+    with pytest.raises(FileExistsError, match="resume is False"):
+        run_study(config(tmp_path / "cut"))
+    run_study(config(tmp_path / "cut", resume=True))
+    assert files_of(tmp_path / "cut" / "seed-0") == files_of(tmp_path / "whole" / "seed-0")
+    with pytest.raises(ValueError, match=r"another study: algorithm\.hidden is 8, expected 9"):
+        run_study(config(tmp_path / "cut", resume=True, algorithm=SETTINGS.model_copy(update={"hidden": 9})))
+
+
+def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
+    playout = EnvConfig(id="vcgym/Playout-v0", options={"packets": 500, "reward": "impairment"})
+    (trained,) = run_study(config(tmp_path / "lag", env=playout, steps=5_000))
+    assert study_agents("RL", tmp_path / "lag", SUITES["quick"]).keys() == {"RL"}
+    system = learned_system(trained.agent, LEARNED)
+    study = json.loads((trained.agent / "learned.json").read_text())["study"]
+    assert system.is_learned and system.trained_packets == study["budget"]["packets"] > 0
+    assert study["budget"]["decisions"] == trained.steps
+    r = TrainingCalls.evenly(Scenario("wonderproxy", "correlated", 500), "validation", 4).scores(*system.chosen)
+    runs = MlflowClient().search_runs(
+        ["1"], filter_string=f"tags.algorithm = 'InsidePPO' and tags.seed = '0' and tags.env = '{playout.id}'"
+    )
+    assert runs[0].data.metrics["validation/r"] == pytest.approx(r.mean())
+    assert MlflowClient().get_model_version_by_alias("vcgym-playout-v0-insideppo", "champion").run_id == runs[0].info.run_id
+
+
+def test_wrong_settings_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"num_envs is 6; it must be a multiple of algorithm\.replicas = 4"):
+        config(tmp_path, num_envs=6)
+    with pytest.raises(ValueError, match="allowed: environments over paths"):
+        run_study(config(tmp_path / "rate", env=EnvConfig(id="vcgym/Rate-v0")))
+    with pytest.raises(ValueError, match="no ent_coef to search"):
+        SweepConfig(train=config(tmp_path))

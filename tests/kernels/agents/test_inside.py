@@ -1,0 +1,236 @@
+"""Learning inside the loop: what stochastic rules record is what an agent outside sees and does, and advantages equal plain twins."""
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium.vector import AutoresetMode
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.controllers.learned_lag import LearnedLag, aim, take_in
+from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
+from vcgym.agents.inside.advantages import generalised, less_replicas, returns
+from vcgym.agents.inside.learner import Learning, task_of
+from vcgym.agents.inside.policies import LagPolicy, SwitchPolicy
+from vcgym.agents.inside.recorder import bind, close
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.records import MEDIA, Record
+from vcgym.baselines.rule import Control, allocate, decide, require_rule, start, update
+from vcgym.baselines.systems import System
+from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.rewards.emodel import Impairment
+from vcgym.network.scenarios.scenario import Scenario
+
+PACKETS, SEED, REPLICAS = 400, 5, 4
+SMALL = InsidePPOConfig(hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
+
+
+def example(kind):
+    torch.manual_seed(1)
+    policy = kind(SMALL)
+    if kind is SwitchPolicy:
+        with torch.no_grad():
+            policy.last.bias.fill_(-0.5)  # changes often
+    return policy
+
+
+def played(policy, draw=3, sessions=2, sharing=1):
+    """Calls of one world with the stochastic rule of a policy."""
+    scenario = Scenario("wonderproxy", "correlated", PACKETS)
+    rules = {"path": Direct(), "playout": WMJitter()} | {str(policy.control): policy.sampled(PACKETS, draw, Impairment(), sharing)}
+    batch = CallBatch(scenario, sessions, **rules)
+    name = f"{policy.control}_state"
+    state = getattr(batch, name)
+    setattr(batch, name, state._replace(recorder=bind(state.recorder, batch)))
+    for row in range(sessions):
+        batch.start(row, scenario.draw("train", SEED))
+    batch.play(np.arange(sessions))
+    recorder = getattr(batch, name).recorder
+    close(recorder)
+    return recorder
+
+
+def outside(env_id, rule, **options):
+    """The face of one call of the same world with records, and the state of the rule as it is ranked."""
+    form = {"observation": "records", "action": "exact", "packets": PACKETS, "reward": "impairment"}
+    envs = gymnasium.make_vec(env_id, 1, autoreset_mode=AutoresetMode.DISABLED, **form, **options)
+    seen, _ = envs.reset(seed=SEED)
+    state = allocate(rule, 1, envs.unwrapped.batch.scenario.paths)
+    start(rule, state, np.ones(1, np.bool_), seen["history"].astype(np.float64), np.zeros(1, np.uint64))
+    return envs, seen, state
+
+
+def new_records(seen):
+    return [Record(*map(int, row)) for row in seen["records"][0][: int(np.ravel(seen["count"])[0])]]
+
+
+def test_the_lag_records_what_the_face_shows_and_earns():
+    policy = example(LagPolicy)
+    recorder, rule = played(policy), policy.rule()
+    envs, seen, state = outside("vcgym/Playout-v0", rule)
+    number, earned, done = 0, 0.0, False
+    while not done:
+        (record,) = new_records(seen)
+        assert record.kind == MEDIA
+        smallest_ms = take_in(state, 0, record)
+        assert state.x[0].tobytes() == recorder.x[0, number].tobytes(), number
+        assert recorder.slot[0, number] == record.arrived_us // 10_000
+        aim(state, 0, recorder.action[0, number], smallest_ms)
+        seen, reward, _, truncated, _ = envs.step(state.lag_us[:1].reshape(envs.action_space.shape).astype(envs.action_space.dtype))
+        number, earned, done = number + 1, earned + reward[0], bool(truncated[0])
+    assert number == recorder.decided[0] > 0.8 * PACKETS
+    assert recorder.gain[0, :number].sum(dtype=np.float64) == pytest.approx(earned, rel=1e-5)
+
+
+def test_the_switch_records_what_the_face_shows_and_earns():
+    policy = example(SwitchPolicy)
+    recorder, rule = played(policy), policy.rule()
+    envs, seen, state = outside("vcgym/Relay-v0", rule, interval=1)
+    call, number, earned, changes = state.router.call[0], 0, 0.0, 0
+    for slot in range(PACKETS):
+        for record in new_records(seen):
+            update(rule, state, 0, record)
+        before = int(call.path), int(call.news_us), int(state.changed_us[0])
+        decide(rule, state, 0, 10_000 * slot)
+        if slot > 0 and slot % EVERY_SLOTS == 0:
+            assert state.x[0].tobytes() == recorder.x[0, number].tobytes(), slot
+            assert recorder.slot[0, number] == slot
+            # What was drawn replaces the decision of the rule as it is ranked.
+            changed = recorder.action[0, number] == 1.0
+            now = cheapest_other(state, before[0]), 10_000 * slot, 10_000 * slot
+            call.path, call.news_us, state.changed_us[0] = now if changed else before
+            number, changes = number + 1, changes + int(changed)
+        seen, reward, _, _, _ = envs.step(np.array([call.path]))
+        earned += reward[0]
+    assert number == recorder.decided[0] == PACKETS // EVERY_SLOTS - 1
+    assert 0 < changes < number
+    assert recorder.gain[0, :number].sum(dtype=np.float64) == pytest.approx(earned, rel=0.05)
+
+
+def cheapest_other(state, taken):
+    cost = state.router.arm["cost_ms"][0].copy()
+    cost[taken] = np.inf
+    return int(cost.argmin())
+
+
+@pytest.mark.parametrize("kind", [LagPolicy, SwitchPolicy])
+def test_log_probabilities_are_those_of_torch(kind):
+    policy = example(kind)
+    recorder = played(policy)
+    for s in range(2):
+        n = recorder.decided[s]
+        x, action = (torch.from_numpy(array[s, :n]) for array in (recorder.x, recorder.action))
+        out = policy.output(x)
+        law = torch.distributions.Normal(out, policy.sd) if kind is LagPolicy else torch.distributions.Bernoulli(logits=out)
+        torch.testing.assert_close(torch.from_numpy(recorder.log_prob[s, :n]), law.log_prob(action), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(policy.log_prob(x, action), law.log_prob(action), rtol=1e-5, atol=1e-6)
+
+
+def test_draws_follow_from_world_number_and_row():
+    policy = example(LagPolicy)
+    first, again, other = played(policy), played(policy), played(policy, draw=4)
+    assert first.action.tobytes() == again.action.tobytes()
+    assert not np.array_equal(first.action[0], first.action[1])
+    assert not np.array_equal(first.action, other.action)
+    assert np.array_equal(first.x[0], first.x[1]) and np.array_equal(first.x, other.x)  # nothing that the lag sees depends on it
+
+
+def test_mirrored_replicas_have_opposite_noise():
+    policy = LagPolicy(SMALL.model_copy(update={"mirrored": True}))
+    recorder = played(policy)
+    n = recorder.decided[0]
+    noise = recorder.action[:, :n] - policy.output(torch.from_numpy(recorder.x[:, :n])).detach().numpy()
+    np.testing.assert_allclose(noise[0], -noise[1], atol=1e-5)
+    assert noise[0].std() == pytest.approx(0.7, rel=0.3)
+    assert np.corrcoef(noise[0, 1:], noise[0, :-1])[0, 1] == pytest.approx(0.9, abs=0.08)
+
+
+@pytest.mark.parametrize("kind", [LagPolicy, SwitchPolicy])
+def test_a_stochastic_rule_is_no_part_of_a_system(kind):
+    """It reads the counters of the call, which no rule may know."""
+    policy = example(kind)
+    sampled = policy.sampled(PACKETS, 0, Impairment())
+    with pytest.raises(ValueError, match="allowed are rules of that control"):
+        System(**{str(policy.control): sampled})
+    with pytest.raises(ValueError, match="allowed are rules that control"):
+        require_rule(str(policy.control), sampled, policy.control)
+    rules = {"path": Direct(), "playout": WMJitter()} | {str(policy.control): sampled}
+    scenario = Scenario("wonderproxy", "correlated", PACKETS)
+    with pytest.raises(ValueError, match="no calls to read"):
+        CallBatch(scenario, 1, **rules).start(0, scenario.draw("train", SEED))
+
+
+def random_records(sessions=8, room=30, slots=25):
+    draws = np.random.default_rng(0)
+    count = draws.integers(0, room + 1, sessions)
+    slot = np.sort(draws.integers(0, slots, (sessions, room)), axis=1).astype(np.int32)
+    gain, value = draws.standard_normal((2, sessions, room)).astype(np.float32)
+    return gain, slot, count, value
+
+
+def test_returns_and_advantages_equal_plain_twins():
+    gain, slot, count, value = random_records()
+    found, less, gae = (np.zeros_like(gain) for _ in range(3))
+    returns(gain, slot, count, 0.9, found)
+    less_replicas(found, slot, count, REPLICAS, 0.9, np.zeros(40), less)
+    generalised(gain, slot, count, value, 0.9, 0.8, gae)
+    for s, n in np.ndindex(gain.shape):
+        if n >= count[s]:
+            continue
+        later = range(n, count[s])
+        assert found[s, n] == pytest.approx(sum(0.9 ** (slot[s, k] - slot[s, n]) * gain[s, k] for k in later), abs=1e-5)
+        others = [k for k in range(s // REPLICAS * REPLICAS, s // REPLICAS * REPLICAS + REPLICAS) if k != s]
+        assert less[s, n] == pytest.approx(found[s, n] - np.mean([from_slot(found, slot, count, k, slot[s, n]) for k in others]), abs=1e-5)
+        delta = [gain[s, k] + ahead(value, slot, count, s, k) - value[s, k] for k in later]
+        expected = sum(0.9 ** (slot[s, k] - slot[s, n]) * 0.8 ** (k - n) * delta[k - n] for k in later)
+        assert gae[s, n] == pytest.approx(expected, abs=1e-4)
+
+
+def from_slot(of, slot, count, s, at):
+    """Return of a session from a slot on: discounted from its next decision."""
+    following = [n for n in range(count[s]) if slot[s, n] >= at]
+    return 0.9 ** (slot[s, following[0]] - at) * of[s, following[0]] if following else 0.0
+
+
+def ahead(value, slot, count, s, n):
+    return 0.9 ** (slot[s, n + 1] - slot[s, n]) * value[s, n + 1] if n + 1 < count[s] else 0.0
+
+
+def test_replicas_that_share_draws_take_the_same_paths():
+    policy = example(SwitchPolicy)
+    recorder = played(policy, sessions=4, sharing=2)
+    assert np.array_equal(recorder.action[0], recorder.action[1]) and np.array_equal(recorder.action[2], recorder.action[3])
+    assert not np.array_equal(recorder.action[1], recorder.action[2])
+
+
+def learned(env_id="vcgym/Call-v0", turns=2, threads=1, **changed):
+    settings = SMALL.model_copy(update=changed)
+    task = task_of(EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"}))
+    learning = Learning(task, settings, 2 * REPLICAS, 1_000_000, 0, threads)
+    for _ in range(turns):
+        learning.turn()
+    return learning
+
+
+def weights(learning):
+    return {
+        (control, name): tensor.numpy().tobytes() for control, one in learning.policies.items() for name, tensor in one.state_dict().items()
+    }
+
+
+@pytest.mark.parametrize("baseline", ["replicas", "critic"])
+def test_a_training_is_the_same_with_the_same_seed_and_any_threads(baseline):
+    first, second = learned(baseline=baseline), learned(baseline=baseline, threads=2)
+    assert weights(first) == weights(second) != weights(learned(baseline=baseline, turns=1))
+    assert isinstance(first.system.path, LearnedSwitch) and isinstance(first.system.playout, LearnedLag)
+
+
+def test_an_environment_says_what_learns():
+    assert list(learned("vcgym/Playout-v0", turns=1).policies) == [Control.PLAYOUT]
+    assert list(learned("vcgym/Relay-v0", turns=1).policies) == [Control.PATH]
+    for env_id in ("vcgym/Rate-v0", "vcgym/SendOrder-v0"):
+        with pytest.raises(ValueError, match="allowed: environments over paths"):
+            task_of(EnvConfig(id=env_id))
