@@ -62,7 +62,7 @@ def _of_sender(env: str, batch: Any, row: int) -> float:
 def score_agent(policy: Policy, env_id: str, options: dict[str, Any], worlds: int) -> list[float]:
     """Return the score of an agent on each of the first `worlds` validation worlds."""
     found: list[float] = []
-    kept = {"log_packets": LOGGED} if name_of(env_id) in SENDERS else {}
+    kept: dict[str, Any] = {"log_packets": LOGGED} if name_of(env_id) in SENDERS else {}
     for first in range(0, worlds, TOGETHER):
         several = min(TOGETHER, worlds - first)
         envs = gymnasium.make_vec(
