@@ -2,8 +2,9 @@
 
 For suites over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. do=add adds
 the submission in `folder`. do=verify recomputes the agents' scores from their actions, and fails if one differs. do=page writes one page
-for all suites with results in the same parent folder. do=fairness lets calls share a bottleneck. do=courses draws systems in the test cases
-of RMCAT, or on the dumbbell if the suite is of conferences. do=swaps says which control explains the difference of two systems.
+for all suites with results in the same parent folder. do=export output=FILE.tex or FILE.csv writes a table. do=fairness lets calls share a
+bottleneck. do=courses draws systems in the test cases of RMCAT, or on the dumbbell if the suite is of conferences. do=swaps says which
+control explains the difference of two systems.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,11 +23,14 @@ from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
+from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.drawn import draw_courses_of, suite_of_courses
+from vcgym.leaderboard.report.export import export
 from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.system_list import system_rows
+from vcgym.leaderboard.results.files import read_with_oracles
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.own import own_methods
 from vcgym.leaderboard.submissions.trial import observe
@@ -54,6 +58,10 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
         home = config.folder.parent
         publish_together(sorted(path.parent for path in home.glob("*/results.parquet")), home / "report.html")
         console.print(f"Report: {home / 'report.html'}", soft_wrap=True)
+    elif config.do == "export":
+        assert config.output is not None
+        export(boards(read_with_oracles(config.folder)), config.output, config.systems or ())
+        console.print(f"Table: {config.output}", soft_wrap=True)
     elif config.do == "fairness":
         played = pairings_of(_sharing(config)) if config.systems or config.agents else pairings()
         with progress("calls that share", len(played)) as on_progress:

@@ -30,7 +30,7 @@ class LeaderboardConfig(Config):
             page: write one page over all suites with results in the same parent folder; fairness: let calls of each rate rule share a
             bottleneck, or `systems` and `agents` with each rule, CUBIC and their like; courses: draw `systems` over time, in each case of
             rmcat-v0, or of suite rmcat-v1, or with suite conference-v0 on the dumbbell; swaps: say which control explains the difference of
-            two `systems`, by taking one control at a time from the other.
+            two `systems`, by taking one control at a time from the other; export: write the board in `folder` to `output`.
         list: only print the systems that play the suite, with their rules, parameters and sources.
         suite: quick-v2, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
             rmcat-v0, rmcat-v1; whole-v0; conference-v0; or replay, rate-replay for your own traces, fitted for a scenario file fitted to
@@ -52,12 +52,13 @@ class LeaderboardConfig(Config):
         data: folder of measured series and capacity traces; without it their worlds are left out.
         folder: folder of results, table and page; with do=add, of the submission; with do=page, of one of the suites.
         board: with do=add, folder of the results that the submission joins.
+        output: with do=export, a file: .tex for a LaTeX table of the systems that the terminal shows, .csv for the numbers of all of them.
         threads: threads that share the calls played in this process; no effect on the results.
         workers: processes of a local Ray that play the calls; 0: play in this process. No effect on the results.
         ray: cluster to play on, regardless of `workers`; no effect on the results.
     """
 
-    do: Literal["run", "add", "verify", "page", "fairness", "courses", "swaps"] = "run"
+    do: Literal["run", "add", "verify", "page", "fairness", "courses", "swaps", "export"] = "run"
     list: Literal["systems"] | None = None
     suite: SuiteName = "quick-v2"
     traces: Traces | Annotated[builtins.list[Traces], Field(min_length=1)] | None = None
@@ -73,6 +74,7 @@ class LeaderboardConfig(Config):
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/leaderboard/quick-v2")
     board: AbsolutePath = Path("outputs/leaderboard/quick-v2")
+    output: AbsolutePath | None = None
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     workers: Annotated[int, Field(ge=0, le=1024)] = 0
     ray: RayConfig = Field(default_factory=RayConfig)
@@ -95,7 +97,7 @@ class LeaderboardConfig(Config):
     @field_validator("agent_options", mode="before")
     @classmethod
     def _by_method(cls, options: Any, info: ValidationInfo) -> Any:
-        if unknown := sorted((options or {}).keys() - info.data.get("agents", {}).keys()):
+        if unknown := sorted((options or {}).keys() - info.data.get("agents", options or {}).keys()):
             raise ValueError(f"agent_options has {', '.join(unknown)}; allowed: agent_options.NAME={{...}} with a NAME of agents")
         return options or {}
 
@@ -114,6 +116,8 @@ class LeaderboardConfig(Config):
             trains = self.suite == "replay" and self.train is not None
             if self.traces is None or self.suite == FITTED or trains or self.agents:
                 raise ValueError("split is 'all'; allowed: with traces=FOLDER, train=null and no agents, which could be of these traces")
+        if (self.do == "export") != (self.output is not None and self.output.suffix in (".tex", ".csv")):
+            raise ValueError(f"do is {self.do!r}, output is {self.output}; allowed: do=export output=FILE.tex or FILE.csv, and only then")
         if self.do == "swaps" and len(self.systems or ()) != 2:
             raise ValueError(f"systems is {self.systems}; allowed with do=swaps: two names, such as [CALL-PLAIN,CALL-LEARNED]")
         return self

@@ -13,13 +13,14 @@ from matplotlib.figure import Figure
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.scores.pareto import Front
+from vcgym.leaderboard.report.words.names import is_own
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
 from vcgym.leaderboard.results.columns import Column, DelayLoss
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#8c8c8c")
 _DASHES = ("", "6 2.5", "1.6 2", "8 2 1.6 2", "3 3")
 _MIN_PERCENT = 0.001  # lower end, since a logarithmic axis has no zero
-_AGENT_COLOUR = "#c8283c"
+_OWN_COLOUR = "#c8283c"
 _INK, _GRID, _SOFT = "#010203", "#040506", "#070809"  # placeholders for the page's own colours
 
 
@@ -32,12 +33,16 @@ class Stroke(NamedTuple):
 
 
 def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, Stroke]:
-    """Return a stroke for each system (name -> kind): agents thick and red, rules by colour, then dashes (40, starting with `first`)."""
-    agents = sorted(system for system, kind in kinds.items() if kind in AGENT_KINDS)
-    rules = sorted(set(kinds) - set(agents), key=lambda system: (system not in first, system))
-    drawn = {system: Stroke(_AGENT_COLOUR, _DASHES[k % len(_DASHES)], 2.6) for k, system in enumerate(agents)}
-    for k, system in enumerate(rules):
-        drawn[system] = Stroke(_COLOURS[k % len(_COLOURS)], _DASHES[k // len(_COLOURS) % len(_DASHES)], 1.4)
+    """Return a stroke for each system (name -> kind): the user's own red, others by colour, then dashes (40, starting with `first`).
+
+    Agents are thick.
+    """
+    own = sorted(system for system, kind in kinds.items() if is_own(system, kind))
+    others = sorted(set(kinds) - set(own), key=lambda system: (system not in first, system))
+    drawn = {system: Stroke(_OWN_COLOUR, _DASHES[k % len(_DASHES)], 2.6) for k, system in enumerate(own)}
+    for k, system in enumerate(others):
+        width = 2.6 if kinds[system] in AGENT_KINDS else 1.4
+        drawn[system] = Stroke(_COLOURS[k % len(_COLOURS)], _DASHES[k // len(_COLOURS) % len(_DASHES)], width)
     return drawn
 
 

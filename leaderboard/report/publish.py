@@ -18,10 +18,10 @@ from vcgym.leaderboard.report.table import markdown, without_markup
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.report.words import beaten_by_tuned_rule as tuned_rule
 from vcgym.leaderboard.report.words.details import details
-from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.words.headline import headline, worth
 from vcgym.leaderboard.report.words.left_out import left_out_lines
 from vcgym.leaderboard.report.words.measured import measured_lines
-from vcgym.leaderboard.report.words.names import STRATA, codes
+from vcgym.leaderboard.report.words.names import STRATA, codes, mine
 from vcgym.leaderboard.results.cdf import Cdfs, by_method, of_board, read_cdfs
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles
 from vcgym.leaderboard.statistics.seeds import methods
@@ -158,6 +158,8 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "pair_word": columns.pairs,
         "bodies": tables.bodies(results, board),
         "headline": headline(board),
+        "worth": worth(board),
+        "own": {run for line in board.lines if line.standing.system in mine(board) for run in (line.standing.system, *line.runs)},
         "picture": picture(board),
         "notes": board.notes,
         "pairs": tables.pair_tables(results, board),

@@ -12,7 +12,7 @@ from vcgym.leaderboard.report.board import Board, Line, Stratum, with_seeds
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
 from vcgym.leaderboard.report.words.details import details
-from vcgym.leaderboard.report.words.headline import change, headline
+from vcgym.leaderboard.report.words.headline import change, headline, worth
 from vcgym.leaderboard.report.words.names import few
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import COST, format_value
@@ -44,7 +44,12 @@ def print_summary(boards: Sequence[Board], console: Console, asked: Collection[s
     console.print()
     for sentence in (*headline(first), *of_kinds(first)):
         console.print(sentence, highlight=False, markup=False)
-    console.print(f"{first.columns.primary.label}: {first.columns.primary.about} Brackets: 95 % intervals.", highlight=False, markup=False)
+    for line in lines:
+        if line.seeds:
+            values = ", ".join(format_value(first.columns.primary, seed.estimate(first.columns.primary).value) for seed in line.seeds)
+            console.print(f"Seeds of {line.standing.system}: {first.columns.primary.label} {values}.", highlight=False, markup=False)
+    about = f"{first.columns.primary.label}: {first.columns.primary.about} Brackets: 95 % intervals. {worth(first)}".rstrip()
+    console.print(about, highlight=False, markup=False)
 
 
 def markdown(boards: Iterable[Board]) -> str:
@@ -53,7 +58,7 @@ def markdown(boards: Iterable[Board]) -> str:
     for board in boards:
         parts += [
             f"## {_title(board)}\n",
-            "\n\n".join(headline(board)) + "\n",
+            "\n\n".join(filter(None, (*headline(board), worth(board)))) + "\n",
             few_table(board),
             f"All {len(board.lines)} systems:\n",
             markdown_table(_score_headings(board), _score_rows(board)),
@@ -82,7 +87,7 @@ def _few_headings(board: Board) -> list[str]:
     column = board.columns.primary
     references = [in_words(name).replace(" / ", " /\n") for name in (board.published, board.bar.system) if name]
     beside = [f"{column.label} above\n{words}\n[95 %]" for words in references]
-    score = ["% of what\nwas\nattainable"] if board.axis is not None and board.axis.has_room else []
+    score = ["% of\nattainable"] if board.axis is not None and board.axis.has_room else []
     return ["system", "id", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
 
 
@@ -105,9 +110,10 @@ def _footnote(board: Board) -> str:
     columns = board.columns
     impairment = board.conditions.get("delay impairment")
     short = "" if columns.target is None else f" Short: mean lack to {columns.primary.label} {columns.primary.factor * columns.target:g}."
+    stated = f" Delay impairment: {impairment}." if impairment else ""
     return (
-        f"{columns.footnote}{f' Delay impairment: {impairment}.' if impairment else ''} Score: {_axis(board)}. Won: share of worlds better "
-        f"than {board.reference}. {board.bar.about}{short} {' '.join(board.notes)}"
+        f"{columns.footnote}{stated} % of attainable: {_axis(board)}. Won: share of worlds better than {board.reference}. "
+        f"{board.bar.about}{short} {' '.join(board.notes)}"
     )
 
 
@@ -161,7 +167,7 @@ def _value_headings(board: Board) -> list[str]:
     columns = board.columns
     short = [] if columns.target is None else [f"short of\n{columns.primary.factor * columns.target:g}"]
     label = columns.primary.label.replace(" ", "\n")
-    values = ["score\n[95 %]", f"regret\n{label}", "won %\n[95 %]", f"median\n{label}", *short]
+    values = ["% of\nattainable\n[95 %]", f"regret\n{label}", "won %\n[95 %]", f"median\n{label}", *short]
     return ["system", "kind", *values]
 
 

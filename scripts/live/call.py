@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vcgym.envs.call.batch import Played
+from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.live import commands
 from vcgym.live.call.stats import Stats
@@ -57,7 +58,8 @@ def _table(title: str, played: Played) -> Table:
     (row,) = rows(played)
     table = Table("quantity", "value", title=title, title_justify="left")
     for name, label in SHOWN.items():
-        table.add_row(label, f"{row[name]:.4g}")
+        column = CALL.metric[name]
+        table.add_row(label, f"{column.factor * row[name]:.4g}{' %' if column.unit == '%' else ''}")
     return table
 
 

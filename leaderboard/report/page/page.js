@@ -28,7 +28,8 @@ for (const table of document.querySelectorAll("table.board")) {
 // Filters.
 const filters = document.getElementById("filters");
 function filter() {
-  const { suite, mode, kind, find, all } = Object.fromEntries(new FormData(filters));
+  const { suite, mode, kind, find, all, whole } = Object.fromEntries(new FormData(filters));
+  for (const table of document.querySelectorAll("table.board")) table.classList.toggle("brief", !whole);
   for (const section of sections)
     section.hidden = (suite && section.dataset.suite !== suite) || (mode && section.dataset.mode !== mode);
   const wanted = find.trim().toLowerCase();

@@ -54,7 +54,7 @@ def picture(board: Board) -> list[Panel]:
 def _roles(board: Board) -> dict[str, str]:
     """Return the role of each system that has one."""
     first = board.lines[0].standing.system
-    of_role = {"published": [board.published], "bar": [board.bar.system], "mine": mine(board), "first": [first]}
+    of_role = {"published": [board.published], "bar": [board.bar.system], "first": [first], "mine": mine(board)}
     return {name: role for role, names in of_role.items() for name in names}
 
 
@@ -66,7 +66,7 @@ def _systems(board: Board, roles: dict[str, str]) -> Panel:
         inside = [score.value for _, score, _ in found if WIDEST[0] <= score.value <= WIDEST[1]]
         scale = Scale(min(-5.0, *inside), max(105.0, *inside))
         zero = f"{in_words(board.published)}, the best published system"
-        title, axis = "Who is ahead", f"% of what was attainable: 0 = {zero}; 100 = hindsight"
+        title, axis = "Who is ahead", f"% of attainable: 0 = {zero}; 100 = hindsight"
         lines = [(scale.place(end), f"{end:.0f}") for end in (0.0, 100.0)]
     else:
         found = [(line, difference, change(board, difference)) for line in shown if (difference := line.value.to_published)]

@@ -20,7 +20,7 @@ from vcgym.leaderboard.statistics import Estimate
 BESIDE = (
     ("to published", "The ranked metric less that of the best published system, named below, on the same worlds, with its 95 % interval."),
     ("to tuned rule", "The same beside the bar, the best tuned rule on validation worlds, named below."),
-    ("score", "The difference to published in percent of that of hindsight; empty where hindsight is not known."),
+    ("% of attainable", "The difference to published in percent of that of hindsight; empty where hindsight is not known."),
 )
 VALUE = (
     ("learned", "Of an agent, less the same agent before its first update, which plays as NAME-start."),

@@ -46,7 +46,7 @@ def _scores(board: Board) -> list[TextTable]:
     informed = board.columns.anchors.informed if board.columns.anchors else ""
     names = [*([informed] if informed else []), *(line.standing.system for line in board.lines)]
     rows += [[name, *(format_score(axis.scores[name]) if name in axis.scores else "" for axis in of_strata)] for name in names]
-    title = f"Anchored score in each stratum: 0 = {board.published}, 100 = hindsight in that stratum [95 %]"
+    title = f"% of attainable in each stratum: 0 = {board.published}, 100 = hindsight in that stratum [95 %]"
     return [TextTable(title, ["system", *(name for name, _ in found)], rows)]
 
 

@@ -5,14 +5,16 @@ R leaves that in some calls.
 """
 
 import numpy as np
+from scipy.stats import norm
 
+from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import Board, Line
 from vcgym.leaderboard.report.long_calls import WHOLE
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.network.playout.quality import REDUCED_RANGE_MS
+from vcgym.network.playout.quality import REDUCED_RANGE_MS, mos
 
 
 def headline(board: Board) -> tuple[str, ...]:
@@ -32,12 +34,41 @@ def change(board: Board, found: Estimate) -> str:
 
 def _first(board: Board) -> str:
     first = board.lines[0]
-    tied = sum(line.standing.rank_low == 1 for line in board.lines[1:])
-    standing = f"first of {len(board.lines)} systems over {board.worlds} worlds{f', tied with {tied} of them' if tied else ''}"
+    tied = first.standing.rank_high - 1
+    told = f" ({tied} of them {'is' if tied == 1 else 'are'} not told apart from it: rank {first.standing.ranks})" if tied else ""
+    seeds = f", the mean of {len(first.seeds)} seeds," if first.seeds else ""
+    standing = f"first of {len(board.lines)} systems over {board.worlds} worlds{told}"
     share = ""
     if board.axis is not None and board.axis.has_room:
-        share = f", {format_score(first.value.score or board.axis.room)} % of what hindsight could have gained"
-    return f"{with_id(first.standing.system)} is {standing}: {_level(board, first)}. {_beside(board, first, share)}"
+        share = f", {format_score(first.value.score or board.axis.room)} % of attainable"
+    return f"{with_id(first.standing.system)}{seeds} is {standing}: {_level(board, first)}. {_beside(board, first, share)}"
+
+
+def _of_published(board: Board) -> str:
+    """Return how many of the published systems of the suite were played, if not all: the best of them may be another."""
+    suite = SUITES.get(board.conditions["suite"].replace(" ", "-"))
+    known = set(board.columns.published) & set(suite.systems) if suite and suite.systems else set(board.columns.published)
+    played = known & {line.standing.system for line in board.lines}
+    return " of this board" if played == known else f" of the {len(played)} played (the suite has {len(known)})"
+
+
+def worth(board: Board) -> str:
+    """Return what 3 R more are worth to a listener, at the level of the best published system; "" if the board is ranked otherwise.
+
+    Source: ITU-T G.107 Annex B, MOS and the share of listeners who call a connection good or better, the normal law at (R - 60) / 16.
+    """
+    primary = board.columns.primary
+    if primary.name != "r" or "mos" not in board.columns.metric:
+        return ""
+    names = {line.standing.system: line for line in board.lines}
+    level = names.get(board.published, board.lines[0]).estimate(primary).value
+    ends = level, level + 3.0
+    opinions = [float(mos(np.array([end]))[0]) for end in ends]
+    good = [100.0 * float(norm.cdf((end - 60.0) / 16.0)) for end in ends]
+    return (
+        f"At R {level:.0f}, 3 R more are {opinions[1] - opinions[0]:.2f} of MOS (1 to 4.5): {good[1]:.0f} in place of {good[0]:.0f} of 100 "
+        "listeners call the call good or better (ITU-T G.107)."
+    )
 
 
 def _where(board: Board) -> str:
@@ -63,9 +94,10 @@ def _mine(board: Board) -> str:
         return "No agent of yours was played: agents.NAME=ppo.zip, agents.NAME=module:name or agents.NAME=FOLDER adds one."
     best = next(line for line in board.lines if line.standing.system == own[0])
     others = f" (the best of your {len(own)})" if len(own) > 1 else ""
+    seeds = f", the mean of {len(best.seeds)} seeds" if best.seeds else ""
     if best is board.lines[0]:
         return f"Your agent {best.standing.system}{others} is that system."
-    return f"Your agent {best.standing.system}{others}, rank {best.rank}: {_level(board, best)}. {_beside(board, best)}"
+    return f"Your agent {best.standing.system}{others}{seeds}, rank {best.rank}: {_level(board, best)}. {_beside(board, best)}"
 
 
 def _long(board: Board) -> str:
@@ -81,7 +113,8 @@ def _long(board: Board) -> str:
 def _level(board: Board, line: Line) -> str:
     column = board.columns.primary
     value, low, high = (f"{column.factor * end:.{_decimals(board)}f}" for end in line.estimate(column))
-    return f"{column.label} {value} [{low}, {high}]"
+    opinion = f", MOS {line.cell(board.columns.metric['mos'])}" if "mos" in board.columns.metric else ""
+    return f"{column.label} {value} [{low}, {high}]{opinion}"
 
 
 def _decimals(board: Board) -> int:
@@ -93,7 +126,7 @@ def _beside(board: Board, line: Line, share: str = "") -> str:
     """Return sentences with the paired differences to the best published system, followed by `share`, and to the bar."""
     value, sentences = line.value, []
     for difference, name, what, after in (
-        (value.to_published, board.published, "published system of this board", share),
+        (value.to_published, board.published, f"published system{_of_published(board)}", share),
         (value.to_bar, board.bar.system, "tuned rule", ""),
     ):
         if difference is not None:

@@ -103,8 +103,12 @@ def few(board: Board, asked: Collection[str] = ()) -> list[Line]:
 
 def mine(board: Board) -> list[str]:
     """Return the agents that are not shipped, best first."""
-    agents = [line.standing.system for line in board.lines if line.kind in AGENT_KINDS]
-    return [name for name in agents if name not in _shipped() and not name.endswith(START)]
+    return [line.standing.system for line in board.lines if is_own(line.standing.system, line.kind)]
+
+
+def is_own(name: str, kind: str) -> bool:
+    """Return True for an agent or local system that is not shipped, and is not the start of one."""
+    return kind in AGENT_KINDS and name not in _shipped() and not name.endswith(START)
 
 
 @functools.cache

@@ -63,7 +63,7 @@ def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monk
 def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
     playout = EnvConfig(id="vcgym/Playout-v0", options={"packets": 500, "reward": "impairment"})
     (trained,) = run_study(config(tmp_path / "lag", env=playout, steps=5_000))
-    assert study_agents("RL", tmp_path / "lag", SUITES["quick"]).keys() == {"RL"}
+    assert study_agents("RL", tmp_path / "lag", SUITES["quick-v2"]).keys() == {"RL"}
     system = learned_system(trained.agent, LEARNED)
     study = json.loads((trained.agent / "learned.json").read_text())["study"]
     assert system.is_learned and system.trained_packets == study["budget"]["packets"] > 0

@@ -1,0 +1,53 @@
+"""A board as a table for a paper: LaTeX and CSV have the numbers of the board, and a method is followed by its trainings."""
+
+import csv
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.report.board import board_of
+from vcgym.leaderboard.report.export import export
+from vcgym.leaderboard.results.call_columns import CALL
+
+COLUMNS = CALL._replace(metrics=(CALL.metric["r"],), headline=(), details=(), groups=(), fronts=(), curves=(), bands=None)
+KINDS = {"DRT-WM": "rule", "DRT-WM-tuned": "tuned", "50 %_mine seed 0": "local", "50 %_mine seed 1": "local"}
+
+
+@pytest.fixture(scope="module")
+def board():
+    worlds = np.random.default_rng(0).normal(80.0, 5.0, 12)
+    texts = dict.fromkeys([name for name, kind in COLUMNS.types.items() if kind == "string"], "x")
+    numbers = dict.fromkeys([name for name, kind in COLUMNS.types.items() if kind == "int64"], 7)
+    rows = [
+        {**texts, **numbers, "system": name, "kind": kind, "seed": seed, "r": float(r) + place, "mode": "paper"}
+        for place, (name, kind) in enumerate(KINDS.items())
+        for seed, r in enumerate(worlds + np.random.default_rng(place).normal(0.0, 0.3, 12))
+    ]
+    return board_of(COLUMNS, "paper", pa.Table.from_pylist(rows))
+
+
+def test_csv_has_every_number_and_the_trainings_of_a_method(board, tmp_path):
+    export([board], tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open() as file:
+        rows = {row["system"]: row for row in csv.DictReader(file)}
+    assert list(rows) == ["50 %_mine", "50 %_mine seed 0", "50 %_mine seed 1", "DRT-WM-tuned", "DRT-WM"]
+    first = board.lines[0]
+    assert float(rows["50 %_mine"]["value"]) == pytest.approx(first.estimate(COLUMNS.primary).value, rel=1e-5)
+    assert float(rows["50 %_mine"]["above_tuned_rule_low"]) == pytest.approx(first.value.to_bar.low, rel=1e-5)
+    assert [rows[name]["training_of"] for name in rows] == ["", "50 %_mine", "50 %_mine", "", ""]
+    assert (rows["50 %_mine"]["seeds"], rows["50 %_mine seed 0"]["rank_low"]) == ("2", "")
+
+
+def test_latex_has_a_row_per_system_and_escapes_names(board, tmp_path):
+    export([board], tmp_path / "table.tex")
+    text = (tmp_path / "table.tex").read_text()
+    assert r"50 \%\_mine (2 seeds) & " in text and "seed 0" not in text and text.count(r" \\") == 1 + len(board.lines)
+    assert text.count(r"\begin{tabular}{lrrrl}") == text.count(r"\end{tabular}") == 1
+    assert "$-$" in text and "R & above direct path / WMJitter & above direct path / WMJitter, tuned" in text
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"output is .*table.doc; allowed: do=export output=FILE.tex or FILE.csv"):
+        LeaderboardConfig(do="export", output=tmp_path / "table.doc")
