@@ -244,12 +244,14 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     ) -> None:
         """Do the whole step for the sessions of one thread, so that threads synchronise once per step."""
         self.batch.advance(rows)
-        under_way = rows
+        write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
+        under_way, more = rows, np.zeros_like(rewards)
         for _ in range(self.holds - 1):
             under_way = under_way[self.batch.why[under_way] != DONE]
             self._hold(under_way)
             self.batch.advance(under_way)
-        write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
+            write_rewards(self.reward, self._rewarded, self.accounts, under_way, more)
+            rewards[under_way] += more[under_way]
         self._steps[rows] += 1
         truncated[rows] = self.batch.why[rows] == DONE
         if self._max_steps is not None:
