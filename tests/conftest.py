@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,15 @@ def env_id(request):
 def newest_env_id(request):
     """Each id of version 1 in turn: an environment of version 0 with other defaults, so its tests are those of the other forms."""
     return request.param
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_temporary_folder():
+    """One folder for everything that libraries leave in the temporary folder, such as the logs of Stable-Baselines3; removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="v-", ignore_cleanup_errors=True) as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
+        yield
 
 
 @pytest.fixture

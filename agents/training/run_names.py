@@ -12,11 +12,14 @@ _WIDTH = 24  # characters of a value
 
 
 def what_differs(config: TrainConfig) -> str:
-    """Return what differs from the defaults, such as ", lr 1e-3, interval 50"; of more than three keys the first ones, then "..."."""
+    """Return what differs from the defaults, such as "lr 1e-3, interval 50, "; of more than three keys the first ones, then "...".
+
+    It begins the name of a run, since MLflow shows the first twenty characters of names.
+    """
     usual = TrainConfig(env=EnvConfig(id=config.env.id), algorithm=type(config.algorithm)(), study=config.study, seeds=config.seeds)
     defaults, given = flatten(usual.decisive()), flatten(config.decisive())
     found = {key: value for key, value in given.items() if value != defaults.get(key)}
-    return "".join([f", {named(key, value)}" for key, value in list(found.items())[:_KEYS]] + [", ..."] * (len(found) > _KEYS))
+    return "".join([f"{named(key, value)}, " for key, value in list(found.items())[:_KEYS]] + ["..., "] * (len(found) > _KEYS))
 
 
 def named(key: str, value: Any) -> str:

@@ -36,11 +36,11 @@ def run_study(config: TrainConfig) -> list[Trained]:
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     results, runs = [], []
     differing = what_differs(config)
-    with tracking.run(f"{title}: {config.study}{differing}", tags=tags_of(config, data), marker=config.folder / "mlflow_run") as study:
+    with tracking.run(f"{differing}{title}: {config.study}", tags=tags_of(config, data), marker=config.folder / "mlflow_run") as study:
         log_inputs(study, config, data)
         for seed in config.seeds:
             marker = config.folder / f"seed-{seed}" / "mlflow_run"
-            with tracking.run(f"{title}{differing}, seed {seed}", parent=study, tags=tags_of(config, data, seed), marker=marker) as run:
+            with tracking.run(f"{differing}seed {seed}", parent=study, tags=tags_of(config, data, seed), marker=marker) as run:
                 log_inputs(run, config.model_copy(update={"seeds": [seed]}), data)
                 results.append(train(config, seed, run.metrics))
                 run.folder(results[-1].agent)

@@ -28,6 +28,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.names import refusals
+from vcgym.scripts.console.not_compiled import why_not_compiled
 from vcgym.scripts.console.program import VCGYM, Program
 from vcgym.scripts.console.usage import has_schema, keys_of
 
@@ -90,9 +91,12 @@ def _failing_in_one_line(name: str, program: Program) -> Iterator[None]:
     """End the command with one line on an expected failure, unless tracebacks are enabled."""
     try:
         yield
-    except EXPECTED as error:
-        if os.environ.get(_TRACEBACK) == "1":
+    except Exception as error:
+        is_of_numba = any(kind.__name__ == "NumbaError" for kind in type(error).__mro__)  # by name: most commands do not load numba
+        if os.environ.get(_TRACEBACK) == "1" or not (is_of_numba or isinstance(error, EXPECTED)):
             raise
+        if is_of_numba:
+            sys.exit(f"{program.title(name)}: {why_not_compiled(error)}")
         sys.exit(program.refusal(name, _text(error) or type(error).__name__))
 
 

@@ -88,7 +88,8 @@ def test_the_first_system_is_compared_with_the_best_published_one_kind_by_kind(s
     first, where, _ = headline(board)
     assert first.startswith("GCC-rate-tuned is first of 5 systems")
     assert board.published in ("GCC-WEBRTC", "UNMOD")
-    assert re.search(rf"Against {re.escape(with_id(board.published))}, the best published system of the 2 played \(the suite has \d+\): \+", first)
+    against = re.escape(f"Against {with_id(board.published)}, the best published system of the 2 played (the suite has ")
+    assert re.search(rf"{against}\d+\): \+", first)
     assert where.startswith(f"Its lead over {in_words(board.published)} is largest in steps, +")
     assert where.endswith("; it is behind in wifi.")
 

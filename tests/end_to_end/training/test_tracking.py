@@ -20,7 +20,7 @@ from vcgym.network.traces.cards import load_links
 HERE = Path(__file__).parent
 CART = {"id": "cart:test/Cart-v0"}
 PLAYOUT = {"id": "vcgym/Playout-v0", "options": {"packets": 60}}
-OF_PLAYOUT, OF_CART = ", packets 60, n_steps 16, batch_size 32, ...", ", n_steps 16, batch_size 32, n_epochs 1, ..."
+OF_PLAYOUT, OF_CART = "packets 60, n_steps 16, batch_size 32, ..., ", "n_steps 16, batch_size 32, n_epochs 1, ..., "
 """What the names of runs say of the settings that differ from the defaults."""
 STUDY = """
 import json, sys
@@ -94,8 +94,8 @@ def test_a_kill_while_the_database_is_created_does_not_spoil_it(tmp_path):
 def test_both_of_two_first_studies_are_logged(cwd):
     _, found = runs(cwd)
     names = {run.info.run_name: run for run in found}
-    parents = {"one": f"Playout-v0 PPO: one{OF_PLAYOUT}", "two": f"Cart-v0 PPO: two{OF_CART}"}
-    seeds = {f"Playout-v0 PPO{OF_PLAYOUT}, seed 0", *(f"Cart-v0 PPO{OF_CART}, seed {seed}" for seed in (1, 2))}
+    parents = {"one": f"{OF_PLAYOUT}Playout-v0 PPO: one", "two": f"{OF_CART}Cart-v0 PPO: two"}
+    seeds = {f"{OF_PLAYOUT}seed 0", *(f"{OF_CART}seed {seed}" for seed in (1, 2))}
     assert names.keys() == {*parents.values(), *seeds}
     assert {run.info.status for run in found} == {"FINISHED"}
     for name, run in names.items():
@@ -107,7 +107,7 @@ def test_both_of_two_first_studies_are_logged(cwd):
 
 
 def test_a_run_names_the_worlds_it_learned_from(cwd):
-    run = next(run for run in runs(cwd)[1] if run.info.run_name == f"Playout-v0 PPO{OF_PLAYOUT}, seed 0")
+    run = next(run for run in runs(cwd)[1] if run.info.run_name == f"{OF_PLAYOUT}seed 0")
     assert run.data.tags["scenario"] == "wonderproxy" and run.data.tags["mode"] == "correlated"
     inputs = {one.dataset.name: ({tag.key: tag.value for tag in one.tags}, one.dataset.digest) for one in run.inputs.dataset_inputs}
     digest = load_links("wonderproxy_ten_places").card.sha256[:16]

@@ -49,6 +49,14 @@ def test_own_rule(tmp_path):
     assert re.search(said, printed)
 
 
+def test_what_a_rule_may_do_holds_for_its_example(tmp_path):
+    page = (PAGES / "rules.md").read_text(encoding="utf-8").partition("## What a rule may do")[2]
+    ((_, name, content),) = BLOCK.findall(page.partition("\n## ")[0])
+    (tmp_path / name).write_text(content)
+    done = subprocess.run([sys.executable, name], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and float(done.stdout) > 0.0, done.stderr
+
+
 def test_own_traces(tmp_path):
     follow("worlds", tmp_path)
     assert (tmp_path / "outputs" / "leaderboard" / "replay" / "report.html").exists()
