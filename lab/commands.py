@@ -15,5 +15,6 @@ LAB = Program(
         "forecasts": "lab.studies.forecasts.command",
         "headroom": "lab.studies.headroom.command",
         "oracle_check": "lab.studies.headroom.check",
+        "told_apart": "lab.studies.fit.command",
     },
 )

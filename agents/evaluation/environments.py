@@ -44,4 +44,4 @@ def data_hash(config: EnvConfig) -> str:
     options = config.options
     if options["scenario"] in SENDING_SCENARIOS:
         return bottleneck_hash(SendingScenario(options["scenario"], traces=options["traces"]))
-    return Scenario(**WorldSettings.among(options)).layout.card
+    return Scenario(WorldSettings.among(options)).layout.card

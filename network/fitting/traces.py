@@ -50,7 +50,7 @@ class FittedPath(QueueTimes):
 
     Attributes:
         loss: share of slots lost, 0 to 1.
-        loss_run: L of `vcgym.network.worlds.bad_hours`, in slots: a run of losses has L / (1 - loss) slots on average.
+        loss_run: L of `vcgym.network.worlds.losses`, in slots: a run of losses has L / (1 - loss) slots on average.
         tau_ms: correlation time of the queueing.
     """
 

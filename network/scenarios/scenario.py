@@ -79,7 +79,7 @@ class Scenario:
     """Scenario in one mode.
 
     Args:
-        scenario: a key of `MODES` or of a plug-in; a scenario file, `*.json`; or any subclass of `Recipe`, constructed with its settings.
+        scenario: a key of `MODES` or of a plug-in; a scenario file, `*.json`; any subclass of `Recipe`; or all settings as one object.
         mode: one of its modes.
         packets: length of the calls, in slots.
         others: further fields of `vcgym.network.scenarios.settings.WorldSettings`. Its folder `data` is needed by `leo`; with it, `world`
@@ -90,12 +90,12 @@ class Scenario:
         DataError: data that is missing or broken.
     """
 
-    def __init__(self, scenario: str | RecipeMaker, mode: str, packets: int = 6000, **others: Any) -> None:
-        maker = _named(scenario) if isinstance(scenario, str) else scenario
-        self.name = scenario if isinstance(scenario, str) else getattr(maker, "func", maker).__name__
-        one_of(f"mode of scenario {self.name}", mode, modes_of(maker))
-        self.settings = settings = WorldSettings(scenario, mode, packets, **others)
-        self.mode, self.packets = mode, packets
+    def __init__(self, scenario: str | RecipeMaker | WorldSettings, mode: str = "correlated", packets: int = 6000, **others: Any) -> None:
+        settings = scenario if isinstance(scenario, WorldSettings) else WorldSettings(scenario, mode, packets, **others)
+        maker = _named(settings.scenario) if isinstance(settings.scenario, str) else settings.scenario
+        self.name = settings.scenario if isinstance(settings.scenario, str) else getattr(maker, "func", maker).__name__
+        one_of(f"mode of scenario {self.name}", settings.mode, modes_of(maker))
+        self.settings, self.mode, self.packets = settings, settings.mode, settings.packets
         self.recipe = maker(settings)
         self.share_of_rtt = settings.share_of_rtt
         self.layout = self.recipe.layout
@@ -161,4 +161,7 @@ class Scenario:
         if stratum is not None:
             one_of("stratum" if self.mode == "correlated" else f"stratum of mode {self.mode}", stratum, (*names, *self.recipe.by_name))
             drawn = stratum
-        return WorldDraw(chosen, drawn, world_seed, self.recipe.parameters(split, chosen, drawn, draws))
+        parameters = self.recipe.parameters(split, chosen, drawn, draws)
+        if self.settings.loss_run_slots != 1.0:
+            parameters = {**parameters, "loss_run": self.settings.loss_run_slots}
+        return WorldDraw(chosen, drawn, world_seed, parameters)

@@ -6,7 +6,7 @@ Environments, their configs, suites and saved states take the fields from there.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from vcgym.network.kernels.ranges import one_of, require_number, require_whole
 from vcgym.network.worlds.correlated import MAX_TAU_MS
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 OFFSETS = ("own", "common")
 TAU_MS = 200.0
+MAX_LOSS_RUN = 10_000.0
 REPLAY = "replay"
 """Scenario of traces of your own."""
 
@@ -38,6 +39,8 @@ class WorldSettings:
         data: folder of measured data; None: the environment variable VCGYM_DATA.
         burst: mode paper only: the measured burst to which draws are fitted, worst or median.
         tau_ms: mode correlated only: correlation time of queueing, declared, 0 (independent slots) to 60,000; studies sweep 0 to 1000.
+        loss_run_slots: L, 1 to 10,000: losses of a link are in runs of L / (1 - loss) slots on average, with the same loss; 1: independent;
+            3: about as measured (`vcgym.network.worlds.losses`). In mode replay and for scenario files only 1: their losses are measured.
         traces: scenario replay only: a folder or files of traces.
         offsets: scenario replay only: own cuts each path's trace at its own offset, common cuts all at one time of their common clock.
         direct: scenario replay only: name of the path of `Direct`; None: the first by file name.
@@ -53,6 +56,7 @@ class WorldSettings:
     burst: Literal["worst", "median"] = "worst"
     tau_ms: float = TAU_MS
     traces: str | Sequence[str] | None = field(default=None, metadata={_ELSEWHERE: True, _ONLY_IN: REPLAY})
+    loss_run_slots: float = 1.0
     offsets: Literal["own", "common"] = field(default="own", metadata={_ONLY_IN: REPLAY})
     direct: str | None = field(default=None, metadata={_ONLY_IN: REPLAY})
 
@@ -60,13 +64,17 @@ class WorldSettings:
         require_whole(packets=(self.packets, 1, 1_000_000))
         one_of("burst", self.burst, BURSTS)
         require_number("tau_ms", self.tau_ms, 0.0, MAX_TAU_MS)
+        require_number("loss_run_slots", self.loss_run_slots, 1.0, MAX_LOSS_RUN)
+        if self.loss_run_slots != 1.0 and self.mode not in ("paper", "correlated"):
+            raise ValueError(f"loss_run_slots = {self.loss_run_slots!r}: allowed is 1 in mode {self.mode}, whose losses are as measured")
         one_of("offsets", self.offsets, OFFSETS)
         for one in fields(self):
             value, only = getattr(self, one.name), one.metadata.get(_ONLY_IN, self.scenario)
             if value != one.default and only != self.scenario:
                 allowed = f"allowed is {one.default} in scenario {self.scenario}; scenario {only} takes {one.name}"
                 raise ValueError(f"{one.name} = {value!r}: {allowed}")
-        object.__setattr__(self, "tau_ms", float(self.tau_ms))
+        for name in ("tau_ms", "loss_run_slots"):
+            object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "traces", absolute(self.traces))
 
     @property
@@ -80,9 +88,9 @@ class WorldSettings:
         return tuple((one.name, getattr(self, one.name)) for one in fields(self) if _ELSEWHERE not in one.metadata)
 
     @classmethod
-    def among(cls, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of the arguments of an environment that are settings of worlds."""
-        return {one.name: arguments[one.name] for one in fields(cls) if one.name in arguments}
+    def among(cls, arguments: Mapping[str, Any]) -> Self:
+        """Return the settings of worlds among the arguments of an environment."""
+        return cls(**{one.name: arguments[one.name] for one in fields(cls) if one.name in arguments})
 
 
 def absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:

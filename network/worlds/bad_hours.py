@@ -2,11 +2,9 @@
 
 During a bad hour a link has congestion bursts (declared, see docs/worlds.md): on for 3-10 s (uniform), off for 13 s on average
 (exponential); level lognormal, by default with 90 % within 40-150 ms; linear rise over 0.2-1.5 s; drain 0.3 s per s; fast variation of
-+-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off, independent between slots.
++-35 % that follows the link's queueing x; loss 1 % while on, 0.05 % while off.
 
-Outside bad hours a link loses a share p of its packets (assumed: the Gilbert-Elliott model; its good state loses nothing, its bad state
-everything; Gilbert, Bell System Technical Journal 39, 1960). In each slot the state is resampled with probability 1 / L, and is then bad
-with probability p. So the loss is p for every L, and a run of losses has L / (1 - p) slots on average. L = 1 is independent loss.
+Outside bad hours a link loses a share p of its packets. Losses are in runs (`vcgym.network.worlds.losses`), by default independent.
 """
 
 import math
@@ -18,7 +16,8 @@ from numpy.typing import NDArray
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS
-from vcgym.network.worlds.world import LOST_BIT, MAX_LINK_US
+from vcgym.network.worlds.losses import is_lost_before, lose
+from vcgym.network.worlds.world import MAX_LINK_US
 
 ON_MIN_S, ON_MAX_S, OFF_MEAN_S = 3.0, 10.0, 13.0
 LEVEL_MS = math.sqrt(40.0 * 150.0)  # median
@@ -30,7 +29,7 @@ LOSS_ON, LOSS_OFF = 0.01, 0.0005
 _SLOTS_PER_S = 100.0
 
 _FAST_SHARE = np.float32(FAST_SHARE)
-_MAX_LINK_US, _LOST_BIT, _NONE = np.int32(MAX_LINK_US), np.int32(LOST_BIT), np.int32(0)
+_MAX_LINK_US = np.int32(MAX_LINK_US)
 _ONE, _HALF = np.float32(1.0), np.float32(0.5)
 
 
@@ -42,7 +41,7 @@ class BadHoursRows(NamedTuple):
     bad_level_ms: NDArray[np.float64]  # median level of the bursts
     loss: NDArray[np.float64]
     loss_run: NDArray[np.float64]  # L
-    lost: NDArray[np.int64]  # state of the loss model, 0 or 1
+    lost: NDArray[np.int64]  # state of the losses, 0 or 1
     phases: NDArray[np.int64]  # number of phases so far, bursts and pauses
     on: NDArray[np.int64]
     until: NDArray[np.int64]
@@ -72,8 +71,7 @@ def start_bad_hours(hours, s, seed, first_slot):
         first_slot: int64, first slot to be sampled; negative slots are the history.
     """
     for link in range(hours.on.shape[1]):
-        before = rng.uniform(rng.stream_key(seed, link, rng.LOSS), first_slot - 1)
-        hours.lost[s, link] = 1 if before < hours.loss[s, link] else 0
+        hours.lost[s, link] = is_lost_before(rng.stream_key(seed, link, rng.LOSS), first_slot, hours.loss[s, link])
         hours.phases[s, link] = 0
         hours.on[s, link] = 0
         hours.until[s, link] = first_slot
@@ -124,38 +122,6 @@ def _add_burst(hours, s, link, rising, x, row_us):
 
 
 @kernel
-def _lose_alone(key, first_slot, chance, row_us):
-    """Sample independent losses; return True if the last slot is lost."""
-    for i in range(row_us.size):
-        row_us[i] |= _LOST_BIT if rng.uniform(key, first_slot + i) < chance else _NONE
-    return 1 if rng.uniform(key, first_slot + row_us.size - 1) < chance else 0
-
-
-@kernel
-def lose_in_runs(lost, key, first_slot, chance, run, row_us):
-    """Sample losses in runs: a state is renewed with chance 1 / run in each slot, and is then lost with the share `chance`.
-
-    Args:
-        lost: int64, state before the first slot: 1 if lost, else 0.
-        key: uint64, random key of the losses.
-        first_slot: int64, first slot of the block.
-        chance: float64, share of lost slots, 0 to 1.
-        run: float64, mean length in slots of the time to a renewal, at least 1.
-        row_us: int32 (BLOCK_SLOTS,), delays in microseconds, at least 0; lost bits are added in place.
-
-    Returns:
-        int64, state after the last slot.
-    """
-    renewed = 1.0 / run
-    for i in range(row_us.size):
-        u = rng.uniform(key, first_slot + i)
-        if u < renewed:
-            lost = 1 if u < chance * renewed else 0
-        row_us[i] |= _LOST_BIT if lost == 1 else _NONE
-    return lost
-
-
-@kernel
 def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
     """Add bursts and losses of one block to the row of a link, phase by phase.
 
@@ -185,9 +151,9 @@ def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
         # A burst also drains after its phase, and after its bad hour.
         if rising or hours.burst_us[s, link] > 0:
             _add_burst(hours, s, link, rising, x[begin:end], stretch_us)
+        chance = hours.loss[s, link]
         if bad:
-            hours.lost[s, link] = _lose_alone(losses, slot, LOSS_ON if rising else LOSS_OFF, stretch_us)
-        elif hours.loss[s, link] > 0.0:
-            lost, chance, run = hours.lost[s, link], hours.loss[s, link], hours.loss_run[s, link]
-            hours.lost[s, link] = lose_in_runs(lost, losses, slot, chance, run, stretch_us)
+            chance = LOSS_ON if rising else LOSS_OFF
+        if chance > 0.0 or hours.lost[s, link] == 1:  # a run may outlast the bad hour in which it began
+            hours.lost[s, link] = lose(hours.lost[s, link], losses, slot, chance, hours.loss_run[s, link], stretch_us)
         begin = end

@@ -23,6 +23,7 @@ from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.worlds.bad_hours import LEVEL_MS, BadHoursRows, allocate_bad_hours, bad_hours_row, start_bad_hours
 from vcgym.network.worlds.events import allocate_events, apply_events, put_events
+from vcgym.network.worlds.losses import MAX_RUN
 from vcgym.network.worlds.quantiles import draw_row, normal_table
 from vcgym.network.worlds.world import (
     FAR_SLOT,
@@ -243,7 +244,7 @@ class CorrelatedWorld(World):
             getattr(hours, name)[row] = checked(name, given[name], -FAR_SLOT, FAR_SLOT)
         hours.bad_level_ms[row] = checked("bad_level_ms", given.get("bad_level_ms", LEVEL_MS), 0.0, _MAX_MS)
         hours.loss[row] = checked("loss", given["loss"], 0.0, 1.0)
-        hours.loss_run[row] = checked("loss_run", given.get("loss_run", 1.0), 1.0, 1e9)
+        hours.loss_run[row] = checked("loss_run", given.get("loss_run", 1.0), 1.0, MAX_RUN)
         put_events(rows.events[row], given.get("events", ()), self._links)
         _begin(rows, row)
 

@@ -6,7 +6,7 @@ is an AR(1) process with unit variance and correlation exp(-10 ms / tau) (a Gaus
 `SCORES`, is linear in between and constant beyond. No delay exceeds largest_ms: in a short trace the largest jitter, which is rare, does
 not meet the largest scale. `vcgym.network.fitting.traces` finds the laws.
 
-Losses: the Gilbert-Elliott model of `vcgym.network.worlds.bad_hours`. Left out: what paths have in common, bad hours, shifts and events.
+Losses: in runs, see `vcgym.network.worlds.losses`. Left out: what paths have in common, bad hours, shifts and events.
 Values and z are float32.
 """
 
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
-from vcgym.network.worlds.bad_hours import lose_in_runs
 from vcgym.network.worlds.correlated import MAX_TAU_MS
+from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
 from vcgym.network.worlds.quantiles import draw_row, normal_table
 from vcgym.network.worlds.world import MAX_LINK_US, World, WorldDraw, checked, forget_losses, settle_in_order
 
@@ -114,7 +114,7 @@ def next_block(rows, s, parts, out):
             out[p, i] = np.int32(min(max(delay_us, _ZERO), rows.largest_us[s, p]) + _HALF)
         if rows.loss[s, p] > 0.0:
             losses = rng.stream_key(rows.seed[s], p, rng.LOSS)
-            rows.lost[s, p] = lose_in_runs(rows.lost[s, p], losses, first_slot, rows.loss[s, p], rows.loss_run[s, p], out[p])
+            rows.lost[s, p] = lose(rows.lost[s, p], losses, first_slot, rows.loss[s, p], rows.loss_run[s, p], out[p])
     if rows.lossless[s]:
         forget_losses(out)
     settle_in_order(out, rows.last_delay_us[s])
@@ -130,7 +130,7 @@ def _begin(rows, s):
             rows.held[s, p, law] = _value(rows.laws[s, p, law], rng.normal(_key(rows, s, p, law, rng.QUEUEING), before))
         draw_row(_NORMAL, _key(rows, s, p, _JITTER, rng.QUEUEING), before, normal)
         rows.z[s, p] = normal[0]
-        rows.lost[s, p] = 1 if rng.uniform(rng.stream_key(rows.seed[s], p, rng.LOSS), before) < rows.loss[s, p] else 0
+        rows.lost[s, p] = is_lost_before(rng.stream_key(rows.seed[s], p, rng.LOSS), before + 1, rows.loss[s, p])
     rows.last_delay_us[s, :] = 0
 
 
@@ -160,7 +160,7 @@ class FittedWorld(World):
         """Set the parameters of `row`.
 
         Per path: level_ms, scale_ms and jitter (paths, SCORES), laws; level_held_ms and scale_held_ms, mean times, at least a slot; tau_ms,
-        correlation time of the jitter, 0: independent slots; largest_ms; loss and loss_run, see `vcgym.network.worlds.bad_hours`. Per
+        correlation time of the jitter, 0: independent slots; largest_ms; loss and loss_run, see `vcgym.network.worlds.losses`. Per
         world: lossless (default False; True: the same delays, also in slots that are lost).
         """
         rows, given = self.rows, draw.parameters
@@ -176,7 +176,7 @@ class FittedWorld(World):
         rows.fresh[row] = np.sqrt(1.0 - rows.persistence[row].astype(float) ** 2)
         rows.largest_us[row] = checked("largest_ms", given["largest_ms"], 0.0, _MAX_MS) * 1000.0
         rows.loss[row] = checked("loss", given["loss"], 0.0, 1.0)
-        rows.loss_run[row] = checked("loss_run", given["loss_run"], 1.0, 1e9)
+        rows.loss_run[row] = checked("loss_run", given["loss_run"], 1.0, MAX_RUN)
         _begin(rows, row)
 
     def fill(self, which: NDArray[np.int64]) -> None:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
 from vcgym.network.worlds.quantiles import TABLE_POINTS, draw_row, refuse_disorder
 from vcgym.network.worlds.world import (
-    LOST_BIT,
     MAX_LINK_US,
     World,
     WorldDraw,
@@ -25,7 +25,7 @@ from vcgym.network.worlds.world import (
     sum_paths,
 )
 
-_HALF, _LOST_BIT = np.float32(0.5), np.int32(LOST_BIT)
+_HALF = np.float32(0.5)
 
 
 class PaperRows(NamedTuple):
@@ -36,6 +36,8 @@ class PaperRows(NamedTuple):
     lossless: NDArray[np.bool_]
     quantiles_us: NDArray[np.float32]  # (sessions, links, TABLE_POINTS)
     loss: NDArray[np.float64]
+    loss_run: NDArray[np.float64]  # L of `vcgym.network.worlds.losses`
+    lost: NDArray[np.int64]  # state of the losses, 0 or 1
 
 
 @kernel
@@ -58,14 +60,19 @@ def next_block(rows, s, path_links, draws_us, link_us, out):
         chance = rows.loss[s, link]
         if chance > 0.0:
             losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
-            for i in range(BLOCK_SLOTS):
-                if rng.uniform(losses, first_slot + i) < chance:
-                    link_us[link, i] |= _LOST_BIT
+            rows.lost[s, link] = lose(rows.lost[s, link], losses, first_slot, chance, rows.loss_run[s, link], link_us[link])
     sum_paths(link_us, path_links, out)
     if rows.lossless[s]:
         forget_losses(out)
     settle_independent(out)
     rows.block[s] += 1
+
+
+@kernel
+def _begin(rows, s):
+    for link in range(rows.loss.shape[1]):
+        losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
+        rows.lost[s, link] = is_lost_before(losses, rows.block[s] * BLOCK_SLOTS, rows.loss[s, link])
 
 
 @allocating_kernel
@@ -94,10 +101,15 @@ class PaperWorld(World):
             np.zeros(sessions, np.bool_),
             np.zeros((sessions, links, TABLE_POINTS), np.float32),
             np.zeros((sessions, links)),
+            np.ones((sessions, links)),
+            np.zeros((sessions, links), np.int64),
         )
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Set the parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES`, loss (links,), lossless (default False)."""
+        """Set the parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES`, loss and loss_run (links,), lossless.
+
+        Defaults: loss_run 1, lossless False.
+        """
         rows = self.rows
         rows.seed[row] = draw.seed
         rows.lossless[row] = draw.parameters.get("lossless", False)
@@ -105,6 +117,8 @@ class PaperWorld(World):
         refuse_disorder("quantiles_ms", quantiles_ms)
         rows.quantiles_us[row] = 1000.0 * quantiles_ms
         rows.loss[row] = checked("loss", draw.parameters["loss"], 0.0, 1.0)
+        rows.loss_run[row] = checked("loss_run", draw.parameters.get("loss_run", 1.0), 1.0, MAX_RUN)
+        _begin(rows, row)
 
     def fill(self, which: NDArray[np.int64]) -> None:
         """Load the next block of each row in `which`."""

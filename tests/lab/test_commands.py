@@ -14,6 +14,7 @@ from lab.commands import LAB
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.truth.command import TruthConfig
 from lab.studies.decision_value.command import DecisionValueConfig
+from lab.studies.fit.command import ToldApartConfig
 from lab.studies.forecasts.config import ForecastsConfig
 from lab.studies.headroom.check import OracleCheckConfig
 from lab.studies.headroom.command import HeadroomConfig
@@ -32,6 +33,7 @@ KINDS = {
     "forecasts": ForecastsConfig,
     "headroom": HeadroomConfig,
     "oracle_check": OracleCheckConfig,
+    "told_apart": ToldApartConfig,
 }
 LIGHT = """
 import sys

@@ -76,7 +76,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         if at_arrivals and interval > 1 and agent.observation == "records":
             raise ValueError(f"interval = {interval} with observation 'records': allowed is 1, which shows every arrival")
         self.holds = interval if at_arrivals else 1
-        world = settings.scenario if isinstance(settings.scenario, Scenario) else Scenario(**vars(settings))
+        world = settings.scenario if isinstance(settings.scenario, Scenario) else Scenario(settings)
         world.pairs(split)  # rejects an unknown split
         self.interval, self.at_arrivals, self.split, self.agent = interval, at_arrivals, split, agent
         self.uplink = self._make_uplink(num_envs, world)

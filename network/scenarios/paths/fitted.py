@@ -31,6 +31,8 @@ class Fitted(Recipe):
     modes = ("correlated",)
 
     def __init__(self, settings: WorldSettings, file: Path) -> None:
+        if settings.loss_run_slots != 1.0:
+            raise ValueError(f"loss_run_slots = {settings.loss_run_slots}: allowed is 1 for a scenario file, whose losses are as measured")
         self.strata = {"fitted": 1.0}
         text = read_plain(file, MAX_JSON_BYTES).decode(errors="replace")
         self._fitted = fitted = parse_carded(FittedScenario, str(file), text)

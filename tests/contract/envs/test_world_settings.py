@@ -50,7 +50,7 @@ def test_a_scenario_given_whole_keeps_its_settings():
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_changed_setting_is_another_identity_and_refuses_a_saved_state(name):
     settings = WorldSettings("table1", "correlated", 60)
-    one, other = Scenario(**vars(settings)), Scenario(**vars(replace(settings, **{name: CHANGED[name]})))
+    one, other = Scenario(settings), Scenario(replace(settings, **{name: CHANGED[name]}))
     assert one.identity != other.identity
     envs = [gymnasium.make_vec("vcgym/Relay-v0", num_envs=1, scenario=scenario).unwrapped for scenario in (one, other)]
     envs[0].reset(seed=1)

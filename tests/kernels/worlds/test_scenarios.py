@@ -26,6 +26,7 @@ from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import DataError, data_root, load_links
 from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
 from vcgym.network.worlds.strata import ALWAYS, HOUR_SLOTS, NATURAL, STRATA, natural_bad_hours
+from vcgym.network.worlds.world import blocks
 from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, load_sample, parse_sample, relays_of, split_of
 
 PATHS = {
@@ -324,3 +325,53 @@ def test_the_docs_name_every_stratum(name, mode):
     docs = (Path(__file__).parents[3] / "docs" / "worlds.md").read_text()
     recipe = Scenario(name, mode, 100).recipe
     assert [stratum for stratum in (*recipe.strata, *recipe.by_name) if f"`{stratum}`" not in docs] == []
+
+
+def losses_of(name, mode, run, stratum=None, worlds=8, packets=30_000):
+    """Lost slots of all paths of some worlds, bool (worlds x paths, slots)."""
+    scenario = Scenario(name, mode, packets, loss_run_slots=run)
+    found = []
+    for seed in range(worlds):
+        world = scenario.world(1)
+        world.start(0, scenario.draw("train", seed, stratum=stratum))
+        found.append(np.concatenate([*blocks(world, packets)], axis=1)[:, :packets] == LOST)
+    return np.concatenate(found)
+
+
+def mean_run(lost):
+    """Mean length of the runs of lost slots."""
+    return lost.sum() / (np.diff(lost.astype(np.int8), axis=1, prepend=0) == 1).sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "stratum"), [("table1", "paper", None), ("table1", "correlated", None), ("wonderproxy", "correlated", "user-node")]
+)
+def test_losses_come_in_runs_as_asked_with_the_same_share(name, mode, stratum):
+    alone, in_runs = (losses_of(name, mode, run, stratum) for run in (1.0, 3.0))
+    share = alone.mean()
+    assert share > 1e-4
+    assert in_runs.mean() == pytest.approx(share, rel=0.2)
+    assert mean_run(alone) < 1.0 + 2.0 * share + 0.1  # 1 / (1 - loss) of each path
+    assert mean_run(in_runs) / mean_run(alone) == pytest.approx(3.0, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"loss_run_slots": 0.5}, r"loss_run_slots = 0.5: allowed are numbers from 1 to 10000"),
+        ({"loss_run_slots": 3.0, "scenario": "leo", "mode": "replay"}, r"loss_run_slots = 3.0: allowed is 1 in mode replay"),
+    ],
+)
+def test_runs_of_losses_out_of_range_or_measured_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        Scenario(**{"scenario": "table1", "mode": "paper", **given})
+
+
+def test_runs_of_losses_change_nothing_but_which_packets_are_lost():
+    delays = []
+    for run in (1.0, 3.0):
+        scenario = Scenario("table1", "correlated", 2000, loss_run_slots=run)
+        world, draw = scenario.world(1), scenario.draw("train", 4)
+        world.start(0, draw._replace(parameters={**draw.parameters, "lossless": True}))
+        delays.append(np.concatenate([*blocks(world, 2000)], axis=1))
+    np.testing.assert_array_equal(*delays)

@@ -76,12 +76,12 @@ class Loss:
     """Gilbert-Elliott: the state is drawn anew with probability 1 / run."""
 
     def __init__(self, key, share, run):
-        self.key, self.share, self.run = key, share, run
+        self.key, self.run = key, run
         self.lost = uniform(key, FIRST - 1) < share
 
-    def at(self, slot):
+    def at(self, slot, share):
         if uniform(self.key, slot) < 1.0 / self.run:
-            self.lost = uniform(self.key, slot) < self.share * (1.0 / self.run)
+            self.lost = uniform(self.key, slot) < share * (1.0 / self.run)
         return self.lost
 
 
@@ -136,8 +136,7 @@ def correlated_link(seed, link, given, events):
     fresh = F(math.sqrt(1.0 - float(kept) ** 2))
     x = from_table(NORMAL, noise, FIRST - 1)
     burst = Burst(key_of(seed, link, rng.BURST), given["bad_level_ms"][link])
-    losses = key_of(seed, link, rng.LOSS)
-    loss = Loss(losses, given["loss"][link], given["loss_run"])
+    loss = Loss(key_of(seed, link, rng.LOSS), given["loss"][link], given["loss_run"])
     level = levels(seed, link, BLOCK_S / given["shift_every_s"], given["shift_size"])
     log2_mean = F((given["log_mean"][link] + math.log(1000.0)) / math.log(2.0))
     log2_sd = F(given["log_sd"][link] / math.log(2.0))
@@ -149,10 +148,7 @@ def correlated_link(seed, link, given, events):
         queue, chance = burst.at(slot, given["bad_from"][link] <= slot < given["bad_to"][link])
         if queue > 0:
             delay = min(delay + rounded(F(queue) * (F(1.0) + F(FAST_SHARE) * max(F(-1.0), min(F(1.0), x)))), MAX_LINK_US)
-        if chance is None:
-            lost = loss.at(slot)
-        else:
-            lost = loss.lost = uniform(losses, slot) < chance
+        lost = loss.at(slot, given["loss"][link] if chance is None else chance)
         for event in events:
             if event.link == link and event.from_slot <= slot < event.to_slot:
                 lost = lost or uniform(key_of(seed, link, rng.EVENT), slot) < event.loss
@@ -262,17 +258,17 @@ def test_a_correlated_world_with_queueing_equals_its_twin(drawn):
 @settings(max_examples=25)
 @given(
     seeds, each(st.sampled_from([0.0, 0.004, 0.5, 1.0])), each(st.tuples(st.floats(0.0, 20_000.0), st.floats(0.0, 20_000.0))),
-    st.sampled_from([0.2, 1.0, 9.0]),
+    st.sampled_from([0.2, 1.0, 9.0]), st.sampled_from([1.0, 3.0, 17.5]),
 )  # fmt: skip
-def test_a_paper_world_equals_its_twin(seed, loss, law, power):
+def test_a_paper_world_equals_its_twin(seed, loss, law, power, run):
     tables = law[:, :1] + law[:, 1:] * PROBABILITIES**power
     world = PaperWorld(1, LAYOUT)
-    fast = played(world, WorldDraw("a-b", "made", seed, {"quantiles_ms": tables, "loss": loss}))
+    fast = played(world, WorldDraw("a-b", "made", seed, {"quantiles_ms": tables, "loss": loss, "loss_run": run}))
     table_us = (1000.0 * tables).astype(np.float32)
     links = []
     for link in range(LINKS):
-        draws, losses = key_of(seed, link, rng.QUEUEING), key_of(seed, link, rng.LOSS)
-        links.append([(rounded(from_table(table_us[link], draws, slot)), uniform(losses, slot) < loss[link]) for slot in SLOTS])
+        draws, losses = key_of(seed, link, rng.QUEUEING), Loss(key_of(seed, link, rng.LOSS), loss[link], run)
+        links.append([(rounded(from_table(table_us[link], draws, slot)), losses.at(slot, loss[link])) for slot in SLOTS])
     np.testing.assert_array_equal(fast, paths_of(links, LAYOUT, 0.0, fifo=False))
 
 
