@@ -45,7 +45,7 @@ def test_every_section_is_followed():
 
 def test_own_rule(tmp_path):
     printed = " ".join(follow("rules", tmp_path).split())
-    said = r"Your agent PATIENT, rank .*: R \d\d\.\d \[.*\]\. Against .* \(DRT-WM\), the best published .*: [+-]\d+\.\d \["
+    said = r"Your agent PATIENT, rank .*: R \d\d\.\d \[.*\], MOS \d\.\d\d\. Against .* \(DRT-WM\), the best published .*: [+-]\d+\.\d \["
     assert re.search(said, printed)
 
 
