@@ -34,7 +34,7 @@ def ids_of(*names: str) -> tuple[str, ...]:
     return tuple(one for version in versions for name in names if (one := f"vcgym/{name}-{version}") in VERSIONS)
 
 
-# Gymnasium calls an id out of date once a newer version exists; here both stay, and the boards play version 0.
+# Gymnasium calls an id out of date once a newer version exists; here both stay, and the boards rank agents of both.
 warnings.filterwarnings("ignore", r".*The environment vcgym/\w+-v0 is out of date", DeprecationWarning)
 for _id, _arguments in VERSIONS.items():
     if _id not in gymnasium.registry:

@@ -58,10 +58,11 @@ REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewh
 
 
 @pytest.fixture(autouse=True)
-def somewhere(tmp_path, monkeypatch):
-    (tmp_path / "somewhere").mkdir()
-    (tmp_path / "somewhere" / "card.json").touch()
-    monkeypatch.chdir(tmp_path)
+def somewhere(tmp_path_factory, monkeypatch):
+    place = tmp_path_factory.mktemp("place")
+    (place / "somewhere").mkdir()
+    (place / "somewhere" / "card.json").touch()
+    monkeypatch.chdir(place)
 
 
 ENVS = sorted(path.stem for path in (CONF / "env").glob("*.yaml"))

@@ -77,7 +77,7 @@ def test_arguments(sender_id, arguments, message):
         (RATE, {"order": "fifo"}, "order = 'fifo': allowed are .*Fifo"),
         (RATE, {"order": FromAgent()}, r"order = FromAgent\(.*\): allowed are rules that control order, as Fifo"),
         (RATE, {"reward": "on_time"}, "reward = 'on_time': allowed are utility, emodel"),
-        (ORDER, {"reward": "utility"}, "reward = 'utility': allowed are on_time, emodel"),
+        (ORDER, {"reward": "utility"}, "reward = 'utility': allowed are on_time, missed, emodel"),
         (ORDER, {"rate": Fifo()}, r"rate = Fifo\(\): allowed are rules that control rate, as .*FixedRate, GccDraft, GccWebrtc, .*Tfrc"),
         (ORDER, {"rate": WMJitter()}, r"rate = WMJitter\(.*\): allowed are "),
         (ORDER, {"rate": FromAgent()}, r"rate = FromAgent\(.*\): allowed are "),
