@@ -48,7 +48,7 @@ def test_help_lists_the_keys_of_the_command(name):
 def test_help_says_type_range_default_and_meaning():
     text = help_of("leaderboard")
     assert "  threads=2  [integer at least 1, at most 256]\n      threads that share the calls" in text
-    assert "  do=run  [run, add, verify, page, fairness, courses, swaps]" in text and "  ray.address=null  [text or null]" in text
+    assert "  do=run  [run, add, verify, page, fairness, courses, swaps, export]" in text and "  ray.address=null  [text or null]" in text
     assert "  env=call  [call, call_cloud," in help_of("train")
     assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in help_of("train")
 
