@@ -1,4 +1,4 @@
-"""Settings every test shares, and the ids of the environments: a new one is covered by every test that asks for `env_id`."""
+"""Settings every test shares, and the ids of the environments: tests that ask for `env_id` cover version 0, `newest_env_id` version 1."""
 
 import os
 import shutil
