@@ -5,11 +5,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from vcgym.scripts.console import command, moved
-from vcgym.scripts.console.program import VCGYM, main
+from vcgym.scripts.console.program import VCGYM, Program, main
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
 CONF = Path(command.__file__).parents[2] / "conf"
@@ -116,3 +117,15 @@ def test_completion_is_a_static_script(tmp_path, line, offered):
     command = ["bash", "-c", f'. ./completion.sh; {typed}; PATH=; _vcgym; echo "${{COMPREPLY[@]}}"']
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == offered
+
+
+@pytest.mark.parametrize(("name", "package", "extra"), [("train_pair", "ray", "sweep"), ("call", "aiortc", "live")])
+def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch, name, package, extra):
+    def without():
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+    monkeypatch.setitem(sys.modules, VCGYM.modules[name], SimpleNamespace(main=without))
+    monkeypatch.setattr(sys, "argv", ["vcgym", name])
+    monkeypatch.setattr(Program, "_check", lambda program, command: None)
+    with pytest.raises(SystemExit, match=rf"needs the package {package}; type pip install 'vcgym\[{extra}\]'"):
+        main()
