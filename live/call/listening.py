@@ -34,19 +34,19 @@ class Listening:
 
     Args:
         session: the call.
-        policy: the call's; an agent at the receiver acts at each arrival.
+        policy: the call's; an agent at the receiver acts at arrivals, as often as in its environment.
 
     Attributes:
         slot: slots played so far.
     """
 
     def __init__(self, session: Session, policy: LivePolicy) -> None:
-        self._packets, self.slot = session.packets, 0
+        self._packets, self.slot, self._stops = session.packets, 0, 0
         scenario = outside(session, session.packets + DRAIN_SLOTS)
         path = in_place_of(Control.PATH, CENTRAL)
         if agent := policy.at_receiver:  # with a placeholder for the path the loop stops once in each slot, and at each arrival
             envs = agent.environment(scenario, path=path, location="receiver", feedback_loss=0.0, probe_rate=0.0, log=True)
-            self._act, self._batch = Actor(session, agent.policy, envs).act, envs.batch
+            self._act, self._batch, self._holds = Actor(session, agent.policy, envs).act, envs.batch, envs.holds
         else:
             playout = policy.at_path.environment(scenario).setters[Control.PLAYOUT]
             self._batch = CallBatch(scenario, 1, path, playout, location="receiver", probe_rate=0.0, log=True)
@@ -115,7 +115,9 @@ class Listening:
         packets, phase = self._batch.calls["packets"], self._batch.calls["phase"]
         while phase[0] == LEVEL:
             slots, packets[0] = int(packets[0]), self._packets  # an observation has the share of the call that is over
-            self._act()
+            if self._stops % self._holds == 0:
+                self._act()
+            self._stops += 1
             packets[0] = slots
             self._batch.advance(_ROW)
 

@@ -16,6 +16,7 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.systems import System, learned_system, load_system, system_names
 from vcgym.baselines.zoo import LEARNED
+from vcgym.envs import name_of
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK
 from vcgym.envs.faces.playout import MECHANISMS
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
@@ -23,7 +24,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, one_line
 
-CALL, PLAYOUT = "vcgym/Call-v0", "vcgym/Playout-v0"
+CALL, PLAYOUT = "vcgym/Call-v0", "Playout"
 
 
 class Acting(NamedTuple):
@@ -87,7 +88,7 @@ def _of_agent(folder: Path) -> LivePolicy:
     except ValidationError as error:
         raise ValueError(one_line(f"{path} is not the config of a study: {faults(error)}")) from error
     agent = load_agent(folder / "agent", env.id)
-    if env.id != PLAYOUT:
+    if name_of(env.id) != PLAYOUT:
         return LivePolicy(Acting(agent, partial(_environment, env.id, env.options)))
     at_path = _of_path(env.options["path"], WMJitter())  # any rule for playout: no packet arrives in its environment
     return LivePolicy(at_path, Acting(agent, partial(_playout, env.options)))
@@ -97,7 +98,7 @@ def _playout(options: dict[str, Any], scenario: Scenario, **replaced: Any) -> Pa
     """Return the environment of Playout, whose path may have an agent's placeholder."""
     given = options | {"scenario": scenario} | replaced
     setters = {Control.PATH: given.pop("path"), Control.PLAYOUT: MECHANISMS[given.pop("mechanism")]}
-    return PathsVectorEnv(1, setters, (Control.PLAYOUT,), 1, True, **given)
+    return PathsVectorEnv(1, setters, (Control.PLAYOUT,), given.pop("interval"), True, **given)
 
 
 def _environment(env_id: str, options: dict[str, Any], scenario: Scenario) -> PathsVectorEnv:

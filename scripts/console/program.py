@@ -4,10 +4,11 @@ A command is imported only when it runs, so `--help` and `--version` are fast.
 """
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
-from importlib.metadata import version
+from importlib.metadata import requires, version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,7 +61,13 @@ class Program(NamedTuple):
         else:
             self._check(command)
             sys.argv[0] = self.title(command)
-            importlib.import_module(self.modules[command]).main()
+            try:
+                importlib.import_module(self.modules[command]).main()
+            except ModuleNotFoundError as error:
+                if not (extra := _extra_of(error.name or "")):
+                    raise
+                how = f"pip install 'vcgym[{extra}]', or make develop in a checkout"
+                sys.exit(f"{self.title(command)}: needs the package {error.name}; type {how}")
 
     def refusal(self, command: str, text: str) -> str:
         """Return the line with which a command refuses: what is wrong, what is allowed, and what was probably meant."""
@@ -100,6 +107,12 @@ def main() -> None:
         run_moved(sys.argv[1].replace("-", "_"), sys.argv[2:])
     else:
         VCGYM.main()
+
+
+def _extra_of(package: str) -> str | None:
+    """Return the extra of vcgym that installs a package, the first that names it; None if no extra does."""
+    named = (re.match(rf"{re.escape(package)}\b.*extra == .(\w+)", line) for line in requires("vcgym") or ())
+    return next((match[1] for match in named if match), None)
 
 
 def _print_version() -> None:

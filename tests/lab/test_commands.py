@@ -14,6 +14,7 @@ from lab.commands import LAB
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.truth.command import TruthConfig
 from lab.studies.decision_value.command import DecisionValueConfig
+from lab.studies.defaults.command import DefaultsConfig
 from lab.studies.fit.command import ToldApartConfig
 from lab.studies.forecasts.config import ForecastsConfig
 from lab.studies.headroom.check import OracleCheckConfig
@@ -30,6 +31,7 @@ KINDS = {
     "reproduce": ReproduceConfig,
     "truth": TruthConfig,
     "decision_value": DecisionValueConfig,
+    "defaults": DefaultsConfig,
     "forecasts": ForecastsConfig,
     "headroom": HeadroomConfig,
     "oracle_check": OracleCheckConfig,

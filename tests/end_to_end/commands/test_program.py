@@ -5,11 +5,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from vcgym.scripts.console import command, moved
-from vcgym.scripts.console.program import VCGYM, main
+from vcgym.scripts.console.program import VCGYM, Program, main
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
 CONF = Path(command.__file__).parents[2] / "conf"
@@ -48,7 +49,7 @@ def test_help_lists_the_keys_of_the_command(name):
 def test_help_says_type_range_default_and_meaning():
     text = help_of("leaderboard")
     assert "  threads=2  [integer at least 1, at most 256]\n      threads that share the calls" in text
-    assert "  do=run  [run, add, verify, page, fairness, courses, swaps]" in text and "  ray.address=null  [text or null]" in text
+    assert "  do=run  [run, add, verify, page, fairness, courses, swaps, export]" in text and "  ray.address=null  [text or null]" in text
     assert "  env=call  [call, call_cloud," in help_of("train")
     assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in help_of("train")
 
@@ -116,3 +117,15 @@ def test_completion_is_a_static_script(tmp_path, line, offered):
     command = ["bash", "-c", f'. ./completion.sh; {typed}; PATH=; _vcgym; echo "${{COMPREPLY[@]}}"']
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert answer.stdout.split() == offered
+
+
+@pytest.mark.parametrize(("name", "package", "extra"), [("train_pair", "ray", "sweep"), ("call", "aiortc", "live")])
+def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch, name, package, extra):
+    def without():
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+
+    monkeypatch.setitem(sys.modules, VCGYM.modules[name], SimpleNamespace(main=without))
+    monkeypatch.setattr(sys, "argv", ["vcgym", name])
+    monkeypatch.setattr(Program, "_check", lambda program, command: None)
+    with pytest.raises(SystemExit, match=rf"needs the package {package}; type pip install 'vcgym\[{extra}\]'"):
+        main()

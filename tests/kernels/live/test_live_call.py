@@ -115,7 +115,11 @@ def test_an_agent_decides_as_in_the_simulator(tmp_path, env):
     assert found[1] == (commands_in(call["to_receiver"]) if env["id"] == "vcgym/Call-v0" else [])
 
 
-@pytest.mark.parametrize(("env", "key"), [(AGENTS[0], 3), ({"id": "vcgym/Playout-v0"}, 6)], ids=["at the router", "at the receiver"])
+@pytest.mark.parametrize(
+    ("env", "key"),
+    [(AGENTS[0], 3), ({"id": "vcgym/Playout-v0"}, 6), ({"id": "vcgym/Playout-v1"}, 6)],
+    ids=["at the router", "at the receiver", "at the receiver, held"],
+)
 def test_a_call_of_an_agent_is_as_its_simulation(tmp_path, env, key):
     policy, scenario, seed = agent_in(tmp_path, env, key), Scenario("wonderproxy", "correlated", 1000), 2
     batch, _ = simulated(policy, scenario, seed)

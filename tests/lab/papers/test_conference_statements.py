@@ -7,7 +7,7 @@ import pytest
 
 from lab.papers.conferences.measures import of_course, play_fixed_point
 from lab.papers.conferences.reproduce import Runs, page, verdict
-from lab.papers.conferences.statements import FILE, Exact, Nothing, PrintedConstant, Statements, load_statements
+from lab.papers.conferences.statements import FILE, Exact, NotComparable, PrintedConstant, Statements, load_statements
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
 from lab.papers.register import DATA
 from lab.papers.verdicts import INPUT, OUTCOME, VERDICTS
@@ -22,7 +22,9 @@ A, B, C, D = range(4)
 PLANNED = ("optimum", "optimum of three hops", "mutualcast", "simulcast")
 STATEMENTS = load_statements()
 COMPUTED = [
-    one for one in STATEMENTS if isinstance(one.measure, PrintedConstant | Exact | Nothing) or getattr(one.measure, "system", "") in PLANNED
+    one
+    for one in STATEMENTS
+    if isinstance(one.measure, PrintedConstant | Exact | NotComparable) or getattr(one.measure, "system", "") in PLANNED
 ]
 
 
