@@ -1,15 +1,17 @@
-"""The sections "step by step" of the users' pages: every block runs in order, with fewer steps, and prints what the page states."""
+"""The sections "step by step" of the users' pages: every block runs in order, with fewer steps, and prints what the page states; and the
+examples of CONTRIBUTING.md, in one environment."""
 
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 PAGES = Path(__file__).parents[3] / "docs"
 SECTION = re.compile(r"^## ([^\n]*step by step[^\n]*)\n(.+?)(?=^## )", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 SECTIONS = {page.stem: SECTION.findall(page.read_text(encoding="utf-8")) for page in sorted(PAGES.glob("*.md"))}
-BLOCK = re.compile(r'^```(python|sh)(?: title="([\w.]+)")?\n(.+?)^```', re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r'^```(python|sh|toml)(?: title="([\w.]+)")?\n(.+?)^```', re.MULTILINE | re.DOTALL)
 SMALLER = {
     "steps=131072": "steps=512",
     "num_envs=16": "num_envs=4",
@@ -18,6 +20,7 @@ SMALLER = {
     "DRT-WM,GRD-WM,GRD+EWMA-tuned": "DRT-WM",
     "trials=4": "trials=2",
     "trial-00002": "trial-00000",
+    ".venv/bin/python -m pip install --editable .": "export PYTHONPATH=$PWD",  # see `installed`
 }
 
 
@@ -28,7 +31,7 @@ def follow(page, home):
     known = {name: value for name, value in os.environ.items() if name not in ("VCGYM_DATA", "MLFLOW_TRACKING_URI")}
     printed = ""
     for kind, name, content in BLOCK.findall(section):
-        if kind == "python":
+        if kind != "sh":
             (home / name).write_text(content)
             continue
         command = re.sub("|".join(map(re.escape, SMALLER)), lambda given: SMALLER[given[0]], content)
@@ -40,7 +43,7 @@ def follow(page, home):
 
 
 def test_every_section_is_followed():
-    assert {page for page, sections in SECTIONS.items() if sections} == {"train", "rank", "rules", "worlds", "scale"}
+    assert {page for page, sections in SECTIONS.items() if sections} == {"envs", "train", "rank", "rules", "worlds", "scale"}
 
 
 def test_own_rule(tmp_path):
@@ -55,6 +58,50 @@ def test_what_a_rule_may_do_holds_for_its_example(tmp_path):
     (tmp_path / name).write_text(content)
     done = subprocess.run([sys.executable, name], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and float(done.stdout) > 0.0, done.stderr
+
+
+def installed(home, pyproject):
+    """Write the metadata that an installer would make of a package in `home`."""
+    project = tomllib.loads(pyproject)["project"]
+    offered = ((group, "".join(f"{name} = {place}\n" for name, place in of.items())) for group, of in project["entry-points"].items())
+    metadata = home / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    (metadata / "entry_points.txt").write_text("".join(f"[{group}]\n{lines}" for group, lines in offered))
+
+
+def test_own_package(tmp_path):
+    ((_, section),) = SECTIONS["envs"]
+    (pyproject,) = (content for kind, _, content in BLOCK.findall(section) if kind == "toml")
+    installed(tmp_path, pyproject)
+    shape, total, *_, trained = follow("envs", tmp_path).splitlines()
+    assert "after 512 transitions" in trained
+    assert shape == "(13,)"
+    of_calls = [float(number) for number in total.strip("[]").split()]
+    assert len(of_calls) == 2 and all(number <= 0.0 and number.is_integer() for number in of_calls)
+
+
+TOGETHER = """
+import numpy as np
+from late_of_path import LateOfPath
+from lazy import LazyRelayEnv
+from two_roads import TwoRoads
+
+world = {"scenario": TwoRoads, "mode": "paper", "packets": 600}
+call = LazyRelayEnv(features=(LateOfPath(),), **world)
+observation, _ = call.reset(seed=0)
+more = observation.size - LazyRelayEnv(**world).observation_space.shape[0]
+print(more, *(float(call.step(np.int64(path))[1]) for path in (0, 1, 1, 0)))
+"""
+
+
+def test_examples_of_contributing_run_as_they_stand(tmp_path):
+    page = (PAGES.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for _, name, content in BLOCK.findall(page):
+        (tmp_path / name).write_text(content)
+    done = subprocess.run([sys.executable, "-c", TOGETHER], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [float(number) for number in done.stdout.splitlines()[-1].split()] == [2.0, 0.0, -0.1, 0.0, -0.1]
 
 
 def test_own_traces(tmp_path):
