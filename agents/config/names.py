@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from vcgym.agents.config.base import AbsolutePath
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, shown
 
 _REFUSED = "refused"  # type of the errors of these checks
@@ -105,8 +106,11 @@ def _agent(name: str) -> str:
 
 
 def _defined(file: Path) -> list[str]:
-    """Return the names that a module defines and then those that it imports; none if only its execution tells."""
-    tree = ast.parse(file.read_bytes())
+    """Return the names that a module defines and then those that it imports; none if only its execution tells what is wrong or there."""
+    try:
+        tree = ast.parse(read_plain(file, MAX_JSON_BYTES))
+    except (ValueError, SyntaxError, RecursionError):
+        return []
     if any(isinstance(one, ast.ImportFrom) and one.names[0].name == "*" for one in ast.walk(tree)):
         return []
     own: list[str] = []

@@ -34,7 +34,8 @@ def imports_within(graph, root):
 
 def whole_graph():
     """Return the import graph of the whole package; grimp takes a room only where vcgym is a namespace, as it is for type checkers."""
-    with mock.patch.object(sys, "path", [str(HOME / ".typings"), *sys.path]), mock.patch.dict(sys.modules):
+    others = [place for place in sys.path if not (Path(place) / "vcgym" / "__init__.py").exists()]
+    with mock.patch.object(sys, "path", [str(HOME / ".typings"), *others]), mock.patch.dict(sys.modules):
         sys.modules.pop("vcgym", None)
         return grimp.build_graph(*(f"vcgym.{room}" for room in ROOMS), cache_dir=None)
 

@@ -166,7 +166,10 @@ REFUSED = {
         ["do=import", "format=csv", "format.round_trip=true", "format.delay_unit=ms", *PING[2:], "output=a.csv.gz"],
         "format.delay_column, format.time_column, format.time_unit are not given; type format.delay_column=... format.time_column=... form",
     ),
-    "a file that is not there": ([*PING[:2], "file=gone.txt", "output=a.csv.gz"], "gone.txt: file is 'No such file or directory'"),
+    "a file that is not there": (
+        [*PING[:2], "file=gone.txt", "output=a.csv.gz"],
+        "file is 'gone.txt'; allowed: a file or folder that exists",
+    ),
     "another ending": ([*PING, "output=a.txt"], "a.txt: name of the file is 'a.txt'; allowed: a name ending in .csv.gz"),
     "a file that is there": ([*PING, "output=there.csv.gz"], "there.csv.gz: file is 'existing'"),
     "nothing to make from": (["do=make", "set=cloud", "output=a"], "do=make needs source"),

@@ -136,7 +136,9 @@ def test_a_study_that_cannot_play_is_refused(tmp_path):
     config = json.loads((other / "config.json").read_text())
     config["env"] = {"id": "vcgym/Playout-v0", "options": {}}
     (other / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=r"is of vcgym/Playout-v0; allowed: vcgym/Rate-v0, vcgym/SendOrder-v0"):
+    with pytest.raises(
+        ValueError, match=r"is of vcgym/Playout-v0; allowed: vcgym/Rate-v0, vcgym/Rate-v1, vcgym/SendOrder-v0, vcgym/SendOrder-v1"
+    ):
         study_agents("PPO", other, SUITE)
     unfinished = study(tmp_path / "unfinished", ORDER, empty_slot="newest")
     (unfinished / "seed-0" / "agent" / "card.json").unlink()

@@ -148,7 +148,7 @@ def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, own_enviro
     from vcgym.agents.published.export import load_agent
 
     client, found = runs(cwd)
-    run = next(run for run in found if run.info.run_name == "Cart-v0 PPO seed 2")
+    run = next(run for run in found if run.info.run_name == f"{OF_CART}seed 2")
     assert run.data.params["algorithm.n_steps"] == "16"
     assert run.data.params["algorithm.gamma"] == str(TrainConfig().algorithm.gamma)
     assert run.data.params["env.options.max_episode_steps"] == "60"
