@@ -45,7 +45,7 @@ class Accounts(NamedTuple):
     """Counters that rewards read; first axis: session; empty for a stage that a call lacks."""
 
     calls: NDArray  # of vcgym.envs.call.paths.state.CALL: `counters`, of the player; `receiver`
-    senders: NDArray  # of vcgym.envs.call.sender.events.SENDER: `counts`, of packets by media
+    senders: NDArray  # of vcgym.envs.call.sender.state.SENDER: `counts`, of packets by media
 
 
 def reward(stage: str) -> Callable[[R], R]:
