@@ -44,6 +44,7 @@ PARTS = {
     "EWMAH": "EWMA, held after a change to a faster path", "QTL": "quantile of recent delays",
     "QTLH": "QTL, held after a change to a faster path", "tuned": "parameters searched on the training split", "paper": "for mode paper",
     "rate": "for the suites of rates", "order": "for the suites of send orders", "correlated": "learned on correlated worlds",
+    "everywhere": "learned on worlds of all kinds and on measured paths",
     "start": "before its first update", "DRAFT": "as in the draft", "WEBRTC": "as in libwebrtc", "PRE": "bursts joined",
     "NOPRE": "bursts not joined", "XMAX": "the signal limited to 500 ms", "V1": "version 1 (RFC 8298)",
     "V2": "version 2 (the draft)", "4342": "RFC 4342", "FR": "faster restart", "E": "a full queue drops the worst packet",
