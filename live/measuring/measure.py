@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.live.call.stats import OnSlot, unseen
 from vcgym.live.measuring.prober import Prober
 from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of
@@ -42,10 +43,12 @@ class MeasuredDelays(NamedTuple):
     described: str
 
 
-def measure_pairs(secret: bytes, hosts: Sequence[Address], slots: int, first_session: int, host: str = "127.0.0.1") -> MeasuredDelays:
+def measure_pairs(
+    secret: bytes, hosts: Sequence[Address], slots: int, first_session: int, host: str = "127.0.0.1", on_slot: OnSlot = unseen
+) -> MeasuredDelays:  # fmt: skip
     """Probe every ordered pair of two or more hosts in every slot; `host` is this machine's address as the hosts see it."""
     alone, pairs = [(a,) for a in range(len(hosts))], list(permutations(range(len(hosts)), 2))
-    found_us = _probed(secret, [[hosts[n] for n in via] for via in (*alone, *pairs)], slots, first_session, (host, 0))
+    found_us = _probed(secret, [[hosts[n] for n in via] for via in (*alone, *pairs)], slots, first_session, (host, 0), on_slot)
     own_us, over_us = np.array([_held(row) for row in found_us[: len(hosts)]]), found_us[len(hosts) :]
     a, b = np.array(pairs).T
     known = (over_us != LOST) & (own_us[a] != LOST) & (own_us[b] != LOST)
@@ -54,11 +57,11 @@ def measure_pairs(secret: bytes, hosts: Sequence[Address], slots: int, first_ses
     return MeasuredDelays(names, delay_us, "one-way delay as a difference of round trips; ways to the probing machine count half of theirs")
 
 
-def measure_session(secret: bytes, session: Session, first_session: int) -> MeasuredDelays:
+def measure_session(secret: bytes, session: Session, first_session: int, on_slot: OnSlot = unseen) -> MeasuredDelays:
     """Probe every path of a session in every slot of its length, one way; its receiver must not run."""
     end = address_of(session.media[0][-1])
     paths = [[address_of(hop) for hop in hops[:-1]] for hops in session.media]
-    delay_us = _probed(secret, paths, session.packets, first_session, end)
+    delay_us = _probed(secret, paths, session.packets, first_session, end, on_slot)
     names = [f"path-{path:03d}" for path in range(len(paths))]
     return MeasuredDelays(names, delay_us, "one-way delay; sender and receiver have one clock")
 
@@ -82,12 +85,19 @@ def write_traces(measured: MeasuredDelays, folder: Path, name: str) -> list[Path
     return files
 
 
-def _probed(secret: bytes, vias: Sequence[Sequence[Address]], slots: int, first_session: int, end: Address) -> NDArray[np.int64]:
+def _probed(
+    secret: bytes, vias: Sequence[Sequence[Address]], slots: int, first_session: int, end: Address, on_slot: OnSlot
+) -> NDArray[np.int64]:  # fmt: skip
     """Return the delays (routes, slots) of routes over `vias` that end here; port 0 of `end` is chosen by the system."""
     with open_socket(*end) as opened:
         own = opened.getsockname()
         prober = Prober(secret, [[*via, own] for via in vias], first_session, slots, unix_us() + LEAD_US)
-        serve([(opened, prober)], lambda: prober.due_us == NEVER_US)
+
+        def done() -> bool:
+            on_slot(prober.slot)
+            return prober.due_us == NEVER_US
+
+        serve([(opened, prober)], done)
     return prober.delay_us
 
 

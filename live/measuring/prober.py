@@ -27,12 +27,13 @@ class Prober:
 
     Attributes:
         due_us: time of the next slot or of the end; NEVER_US afterwards.
+        slot: slots begun so far.
         delay_us: int64 (routes, slots), arrival minus start of the slot, or LOST.
     """
 
     def __init__(self, secret: bytes, routes: Sequence[Sequence[Address]], first_session: int, slots: int, start_us: int) -> None:
         self._routes = [(route(*hops), hops[0], session_key(secret, first_session + index)) for index, hops in enumerate(routes)]
-        self._first, self._slots, self._start_us, self._slot = first_session, slots, start_us, 0
+        self._first, self._slots, self._start_us, self.slot = first_session, slots, start_us, 0
         self.due_us = start_us
         self.delay_us = np.full((len(routes), slots), LOST, np.int64)
 
@@ -45,18 +46,18 @@ class Prober:
         row = header.session - self._first
         if 0 <= row < len(self._routes) and index == hops_of(header) - 1 and is_authentic(datagram, self._routes[row][2]):
             slot = header.number
-            if header.kind == DatagramKind.PROBE and slot < self._slot and self.delay_us[row, slot] == LOST:
+            if header.kind == DatagramKind.PROBE and slot < self.slot and self.delay_us[row, slot] == LOST:
                 self.delay_us[row, slot] = now_us - self._start_us - slot * SLOT_US
         return ()
 
     def wake(self, now_us: int) -> Iterable[Sent]:
         """Return the probes of the slots that are due."""
         while self.due_us <= now_us:
-            if self._slot == self._slots:
+            if self.slot == self._slots:
                 self.due_us = NEVER_US
                 return
-            slot, at_us = self._slot, self._start_us + self._slot * SLOT_US
-            self._slot += 1
-            self.due_us = at_us + (SLOT_US if self._slot < self._slots else WAIT_US)
+            slot, at_us = self.slot, self._start_us + self.slot * SLOT_US
+            self.slot += 1
+            self.due_us = at_us + (SLOT_US if self.slot < self._slots else WAIT_US)
             for row, (hops, address, key) in enumerate(self._routes):
                 yield write(Header(DatagramKind.PROBE, row, self._first + row, slot, at_us, hops), b"", key), address
