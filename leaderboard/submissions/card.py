@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator

@@ -1,7 +1,5 @@
 """Rules as mappings: they round-trip, and anything else is rejected in one line that names the field."""
 
-import sys
-import warnings
 from importlib.metadata import EntryPoint
 
 import pytest

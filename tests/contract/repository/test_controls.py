@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import vcgym.envs as envs
-from vcgym.agents.config.env import EnvConfig
 from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, PATHS, Control, LogScale, OneOf, controls_of
 from vcgym.baselines.from_agent import AGENT, REMOTE, FromAgent, in_place_of
 from vcgym.baselines.path.direct import Direct
@@ -23,7 +22,7 @@ from vcgym.envs.call.sender.onto_paths import COMMANDED
 from vcgym.envs.faces.vector.actions import FORMS, LEVELS, action_space, decode, options_of
 from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.leaderboard.results.files import ACTIONS
-from vcgym.network.playout.receiver import COUNT, WATERMARK
+from vcgym.network.playout.receiver import COUNT
 
 HOME = Path(__file__).parents[3]
 ROOMS = ("agents", "baselines", "envs", "leaderboard", "live", "scripts")
