@@ -53,11 +53,6 @@ KINDS = {
 LIGHT = """
 import sys
 from lab.commands import LAB
-from lab.learners.allocator_config import AllocatorConfig
-from lab.learners.order_search import OrderConfig
-from lab.learners.pair_config import PairConfig
-from lab.learners.predictor.config import PredictorDataConfig, TrainPredictorConfig
-from lab.learners.rate_search import RateConfig
 sys.argv = ["lab", {name!r}, "--help"]
 LAB.main()
 assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)

@@ -119,7 +119,7 @@ def test_completion_is_a_static_script(tmp_path, line, offered):
     assert answer.stdout.split() == offered
 
 
-@pytest.mark.parametrize(("name", "package", "extra"), [("train_pair", "ray", "sweep"), ("call", "aiortc", "live")])
+@pytest.mark.parametrize(("name", "package", "extra"), [("sweep", "ray", "sweep"), ("call", "aiortc", "live")])
 def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch, name, package, extra):
     def without():
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
