@@ -103,7 +103,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         console.print(f"{sentence}.")
     submitted, left_out = accepted(board)
     own, told = own_methods(config.agents, config.agent_options, suite, parts)
-    for line in (*([config.former] if config.agent else []), *told):
+    for line in told:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, {**submitted, **own})
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:

@@ -1,7 +1,7 @@
 """Scenario cloud: the VCRoute paper's second setting (5 endpoints x 3 users) with public statistics of two clouds; 17 paths.
 
 The paper's 10-ms series between Tokyo, Guangzhou, Singapore, Frankfurt, Sao Paulo and the users in Shenzhen, Singapore and Hong Kong are
-not published. `vcgym.network.fitting.cloud` lists the substitute for each place, and the links that are sums of two.
+not published. `lab.shipped.sets.cloud` lists the substitute for each place, and the links that are sums of two.
 """
 
 from vcgym.network.scenarios.paths.linked import TableLinked
