@@ -33,10 +33,14 @@ def test_the_first_and_the_last_report_are_lines_and_one_in_ten_seconds_between(
 
 
 def test_the_last_report_comes_when_the_work_fails_too(capsys, clock):
-    with pytest.raises(ZeroDivisionError), progress.progress("trials", None) as report:
-        report(1, "")
-        report(2, "best 0.5")
-        raise ZeroDivisionError
+    def work():
+        with progress.progress("trials", None) as report:
+            report(1, "")
+            report(2, "best 0.5")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
     assert capsys.readouterr().out == "trials 1\ntrials 2 best 0.5\n"
 
 

@@ -1,6 +1,5 @@
 """README's moving picture: the command makes it, of what the two calls played."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -8,10 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lab.shipped import moving_picture as moving
+
 HOME = Path(__file__).parents[3]
-SPEC = importlib.util.spec_from_file_location("moving_picture", HOME / "docs" / "site" / "moving_picture.py")
-moving = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(moving)
 
 
 @pytest.fixture(scope="module")

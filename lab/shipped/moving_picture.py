@@ -1,11 +1,12 @@
-"""The moving picture of README: ``python docs/site/moving_picture.py`` plays one call with two systems and draws `stall.gif` again.
+"""The moving picture of README: ``python -m lab.shipped.moving_picture`` plays one call with two systems and draws `stall.gif` again.
 
-The direct path stalls for two seconds, one of the worst moments of the world. Its packets wait there and then come together. Each panel
-has packets on paths, the packets that wait at the receiver, and below what the listener gets, tick by tick. Four times slower than the call.
+The direct path stalls for two seconds, a bad moment of that world. Each panel has packets on paths, those that wait at the receiver, and
+below what the listener gets, tick by tick. It is four times slower than the call.
 """
 
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,8 +32,8 @@ PLAYED, STRETCHED, CONCEALED = range(3)
 HEARD = {PLAYED: BLUE, STRETCHED: "#8fb0e0", CONCEALED: RED}
 
 
-class Course(NamedTuple):
-    """One call, packet by packet, times in slots: path, arrival and turn (negative: none) of each packet, kind of each tick (-1: none)."""
+class CallCourse(NamedTuple):
+    """Course of a call, times in slots: path, arrival and turn (negative: none) of each packet, and the kind of each tick (-1: none)."""
 
     path: NDArray[np.int16]
     arrived: NDArray[np.float64]
@@ -40,7 +41,7 @@ class Course(NamedTuple):
     ticks: NDArray[np.int64]
 
 
-def courses(systems: Sequence[str], seed: int, packets: int) -> list[Course]:
+def courses(systems: Sequence[str], seed: int, packets: int) -> list[CallCourse]:
     """Play one validation world with each system."""
     scenario = Scenario("wonderproxy", "correlated", packets)
     batches = batches_together(scenario, [load_system(name).rules for name in systems], 1, log=True)
@@ -49,7 +50,7 @@ def courses(systems: Sequence[str], seed: int, packets: int) -> list[Course]:
     for batch in batches:
         call = batch.played()
         played = call.played_us[0] // SLOT_US
-        found.append(Course(call.path[0], call.arrived_us[0] / SLOT_US, played, kinds_of(call.arrived_us[0] / SLOT_US, played)))
+        found.append(CallCourse(call.path[0], call.arrived_us[0] / SLOT_US, played, kinds_of(call.arrived_us[0] / SLOT_US, played)))
     return found
 
 
@@ -60,7 +61,7 @@ def kinds_of(arrived: NDArray[np.float64], played: NDArray[np.int64]) -> NDArray
         at.setdefault(int(played[packet]), []).append(packet)
     kinds = np.full(max(at) + 1, -1)
     turns = sorted(at)
-    for before, after in zip(turns, turns[1:], strict=False):
+    for before, after in pairwise(turns):
         kinds[before] = PLAYED
         missing, following = at[after][0] - at[before][-1] - 1, at[after][0]
         for done, tick in enumerate(range(before + 1, after)):
@@ -74,7 +75,7 @@ def place(path: int, share: float) -> tuple[float, float]:
     return X0 + share * (X1 - X0), MIDDLE + BEND[PATHS.index(path)] * 4.0 * share * (1.0 - share)
 
 
-def panel(title: str, course: Course, now: float) -> Image.Image:
+def panel(title: str, course: CallCourse, now: float) -> Image.Image:
     """Draw a call at a time in slots."""
     picture = Image.new("RGB", (WIDTH * SHARPER, HEIGHT * SHARPER), WHITE)
     draw = ImageDraw.Draw(picture)
@@ -118,7 +119,7 @@ def panel(title: str, course: Course, now: float) -> Image.Image:
     return picture.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
 
 
-def frames(found: Sequence[Course], first: int, last: int) -> Iterator[Image.Image]:
+def frames(found: Sequence[CallCourse], first: int, last: int) -> Iterator[Image.Image]:
     """Yield the frames of a moment, both calls next to each other."""
     for now in range(first, last, SLOTS_PER_FRAME):
         both = Image.new("RGB", (len(found) * WIDTH, HEIGHT), WHITE)
@@ -137,7 +138,7 @@ def save(pictures: Sequence[Image.Image], path: Path) -> None:
 
 def main() -> None:
     """Draw the moving picture, into docs/pictures or the named file."""
-    path = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[1] / "pictures" / "stall.gif"
+    path = Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parents[2] / "docs" / "pictures" / "stall.gif"
     save(list(frames(courses(list(SYSTEMS), SEED, LAST + 100), FIRST, LAST)), path)
 
 
