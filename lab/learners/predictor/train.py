@@ -64,7 +64,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
         elif read_card(folder).training != training:
             raise ValueError(f"{folder} holds a predictor of other data or code; choose another folder")
         run.folder(folder)
-        if run.server.ask(lambda: registry.log_model(run, MODEL, registry.predictor(folder), 0, metrics)):
+        if run.server.ask(lambda: registry.log_model(run, MODEL, served(folder), 0, metrics)):
             run.server.ask(lambda: registry.crown(run, MODEL))
     return found
 
@@ -84,3 +84,9 @@ def log_rows(run: Run, path: Path, sha256: str, count: int) -> None:
     """Log the file of rows as the data set of a run."""
     columns = {field.name: {"int64": "long"}.get(str(field.type), str(field.type)) for field in COLUMNS}
     run.table(path, sha256, columns, count)
+
+
+def served(folder: Path) -> registry.Served:
+    """Return the model of a predictor that `vcgym.predictors.published.publish` wrote, as MLflow serves it."""
+    example, answer = {"transmit_delay_ms": [100.0], "jitter_ms": [30.0]}, {"end_to_end_delay_ms": [120.0]}
+    return registry.Served(Path(__file__).with_name("served_predictor.py"), tuple(folder.iterdir()), example, answer)
