@@ -26,7 +26,8 @@ FAMILIES = {
     "CALL-TUNED": "VCRoute, WMJitter, GCC and SBPN, tuned", "CALL-REFERENCE": "the best tuned rule of each control",
     "CALL-LEARNED": "a learned rule for each control",
     "RED": "earlier frames in each packet, behind the learned pair", "COPY": "copies on further paths, behind the learned pair",
-    "FEC": "repair packets, behind the learned pair",
+    "FEC": "repair packets, behind the learned pair", "CHIME": "earlier frames by reported loss, behind the learned pair",
+    "NACK": "retransmission on request, behind the learned pair",
     "SBPN": "scheduling by priority and expiry, over TFRC", "UNMOD": "TFRC, first in, first out", "FIXED": "a fixed bitrate",
 }  # fmt: skip
 """First code of a name -> what the system routes or sends by."""
@@ -47,6 +48,8 @@ PARTS = {
     "EWMAH": "EWMA, held after a change to a faster path", "QTL": "quantile of recent delays",
     "QTLH": "QTL, held after a change to a faster path", "tuned": "parameters searched on the training split", "paper": "for mode paper",
     "rate": "for the suites of rates", "order": "for the suites of send orders", "correlated": "learned on correlated worlds",
+    "RED": "earlier frames where packets are missing or overtaken", "RISE": "where the path has risen or is silent",
+    "MISSING": "where packets are missing or overtaken",
     "start": "before its first update", "DRAFT": "as in the draft", "WEBRTC": "as in libwebrtc", "PRE": "bursts joined",
     "NOPRE": "bursts not joined", "XMAX": "the signal limited to 500 ms", "V1": "version 1 (RFC 8298)",
     "V2": "version 2 (the draft)", "4342": "RFC 4342", "FR": "faster restart", "E": "a full queue drops the worst packet",

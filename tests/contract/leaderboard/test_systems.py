@@ -78,16 +78,16 @@ def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
 @pytest.mark.parametrize("name", SUITES)
 def test_the_stages_decide_how_a_suite_is_played_and_by_what(name):
     plays = dict.fromkeys(("order", "rate", "calls"), "BottleneckPlay") | {"rmcat": "CasesPlay", "conference": "ConferencePlay"}
-    plays["whole"] = "WholePlay"
+    plays |= {"whole": "WholePlay", "protected": "ProtectedPlay"}
     controls = {"BottleneckPlay": ("rate", "order"), "CasesPlay": ("rate", "order"), "ConferencePlay": ("trees",)}
-    controls["WholePlay"] = ("path", "playout", "rate", "order")
+    controls |= {"WholePlay": ("path", "playout", "rate", "order"), "ProtectedPlay": ("path", "playout", "protection")}
     suite, expected = SUITES[name], plays.get(name.partition("-")[0], "PathsPlay")
     assert type(suite.play).__name__ == expected
     assert suite.controls == controls.get(expected, ("path", "playout"))
     modes = {part.mode for part in suite.parts}  # column of the frozen rows
-    assert modes <= {"BottleneckPlay": {"bottleneck"}, "CasesPlay": {"bottleneck"}, "ConferencePlay": {"conference"}}.get(
-        expected, {"paper", "correlated", "replay"}
-    )
+    budgets = {f"{losses}, {budget} %" for losses in ("losses in runs", "independent losses") for budget in (5, 10, 25, 100)}
+    named = {"BottleneckPlay": {"bottleneck"}, "CasesPlay": {"bottleneck"}, "ConferencePlay": {"conference"}, "ProtectedPlay": budgets}
+    assert modes <= named.get(expected, {"paper", "correlated", "replay"})
 
 
 def test_stages_that_no_calls_have_together_are_refused():
