@@ -79,11 +79,11 @@ def _update(params, state, s, record):
 
 @protect.register(Nack)
 def _protect(params, state, s, now_us, path):
-    row, newest, again = state.rows[s], slot_at(now_us), np.int64(0)
+    row, newest, again = state.rows[s], slot_at(now_us), 0
     for packet in range(max(newest - DISTANCES, 0), row.newest):
         place = packet % _RING
         if 0 < row.asked[place] <= params.requests and row.due_us[place] <= now_us:
-            again |= np.int64(1) << (newest - packet)
+            again |= 1 << (newest - packet)
             row.asked[place] += 1
             row.due_us[place] = now_us + np.int64(row.rtt_us)
     return Protection(0, again, path, NONE, 0, 0)

@@ -112,7 +112,7 @@ def _protect(params, state, s, now_us, path):
     row, seen, mean = state.rows[s], state.paths[s, path], state.means[s, path]
     has_risen = seen.sent_us >= 0 and seen.newest_ms - mean.mean_ms > params.rise_ms
     is_silent = row.known_us >= 0 and now_us - row.known_us > 1000.0 * params.silent_ms
-    other = fastest_other(state.paths[s], now_us, path, NONE) if has_risen or is_silent else np.int64(NONE)
+    other = fastest_other(state.paths[s], now_us, path, NONE) if has_risen or is_silent else NONE
     earlier = 0
     if row.overtaken > params.overtaken or row.missing > params.much_missing:
         earlier = params.many

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.protection.protect import DISTANCES, NONE, protect
-from vcgym.baselines.records import COPY, PROBE, REPAIR, Record
+from vcgym.baselines.records import COPY, PROBE, REPAIR, Record, read_record
 from vcgym.baselines.rule import learns, update
-from vcgym.envs.call.paths.feed import KNOWN, RECORDS, read_record
+from vcgym.envs.call.paths.feed import KNOWN, RECORDS
 from vcgym.envs.call.paths.routing import NoSender, delay_on, send
 from vcgym.envs.call.stages import capture, is_draining, leave, next_repaired, pass_on, reads_feed, reveal, sent_onto_path_us
 from vcgym.network.kernels.jit import kernel
