@@ -19,9 +19,6 @@ class Control(enum.StrEnum):
     TREES = "trees"  # trees of all sessions of a conference, with their rates
     PROTECTION = "protection"  # what goes along with a packet or after it, in case that one is lost: copies, earlier frames, repair packets
 
-    LAG = enum.nonmember("lag")  # former names, see `vcgym.baselines.rule.rule`
-    TARGET = enum.nonmember("target")
-
 
 PATHS, BOTTLENECK, CONFERENCE, PROTECTED = "paths", "bottleneck", "conference", "protected"
 """Parts of a simulation that controls belong to."""
@@ -64,7 +61,6 @@ class ControlRow(NamedTuple):
         decision: decisions of an agent; None: no environment has an agent for it alone.
         ring: record of the commands on their way, in the state of its part; "" if no agent sends any.
         log: column of its decisions in `actions.parquet`; "" if they are not logged.
-        former: former word for it; systems, configs and arguments take it for one release.
         required: False if a call of its part may lack the control.
     """
 
@@ -73,13 +69,12 @@ class ControlRow(NamedTuple):
     decision: OneOf | LogScale | None
     ring: str = ""
     log: str = ""
-    former: str = ""
     required: bool = True
 
 
 CONTROLS = MappingProxyType(
     {
-        Control.PATH: ControlRow(PATHS, CENTRAL, OneOf(), ring="to_sender", log="path", former="router"),
+        Control.PATH: ControlRow(PATHS, CENTRAL, OneOf(), ring="to_sender", log="path"),
         Control.PLAYOUT: ControlRow(
             PATHS,
             RECEIVER,
@@ -87,19 +82,14 @@ CONTROLS = MappingProxyType(
             LogScale(30_000_000, 10_000, 1_000_000, relative=tuple(round(5000.0 * 32.0 ** (n / 7)) for n in range(8))),
             ring="to_receiver",
             log="level",
-            former="receiver",
         ),
         Control.RATE: ControlRow(BOTTLENECK, SENDER, LogScale(1_000_000_000), ring="rate"),  # bit/s
-        Control.ORDER: ControlRow(BOTTLENECK, SENDER, OneOf(("fifo", "sbpn2", "audio_first")), ring="order", former="scheduler"),
-        Control.TREES: ControlRow(CONFERENCE, CENTRAL, None, former="allocator"),
+        Control.ORDER: ControlRow(BOTTLENECK, SENDER, OneOf(("fifo", "sbpn2", "audio_first")), ring="order"),
+        Control.TREES: ControlRow(CONFERENCE, CENTRAL, None),
         Control.PROTECTION: ControlRow(PROTECTED, SENDER, None, required=False),
     }
 )
 """The table, in the order of rules in a system and of columns in an agent's action."""
-
-FORMER = MappingProxyType({row.former: control for control, row in CONTROLS.items() if row.former})
-"""Former word -> control."""
-
 
 LOGGED = MappingProxyType({row.log: control for control, row in CONTROLS.items() if row.log})
 """Column of `actions.parquet` -> control."""
