@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from lab.learners.predictor.config import TrainPredictorConfig
-from lab.learners.predictor.partition import partition
-from lab.learners.predictor.rows import COLUMNS, Rows, read_rows
-from lab.learners.predictor.scores import scores
-from lab.learners.predictor.training import Site
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
+from vcgym.leaderboard.forecasts.scores import scores
 from vcgym.network.traces.plain_file import replace_file
+from vcgym.predictors.partition import partition
 from vcgym.predictors.published import Training, publish, read_card
+from vcgym.predictors.rows import COLUMNS, Rows, read_rows
+from vcgym.predictors.training import Site
 
 MODEL, PUBLISHED = "vcgym-delay-predictor", "predictor"
 
@@ -29,7 +29,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
         on_progress: called with the number of finished epochs.
 
     Returns:
-        The scores on the rows held out; see `lab.learners.predictor.scores.scores`.
+        The scores on the rows held out; see `vcgym.leaderboard.forecasts.scores.scores`.
 
     Raises:
         FileNotFoundError: the file of rows does not exist.
