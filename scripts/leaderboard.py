@@ -24,7 +24,7 @@ from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.drawn import draw_courses_of, suite_of_courses
+from vcgym.leaderboard.report.courses import draw_courses_of, suite_of_courses
 from vcgym.leaderboard.report.export import export
 from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.publish import publish_together

@@ -16,11 +16,11 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from lab.shipped.sets.cellular_like import draw_cellular
 from lab.shipped.sets.cloud import fit_cloud
 from lab.shipped.sets.series_sample import write_drives, write_pings
+from lab.shipped.sets.tables import fit_ten_places, write_table
 from lab.shipped.sets.throughput_cuts import cut_traces
+from lab.shipped.sets.world_sample import write_sample
 from vcgym.network.bottleneck.capacity.files import read_mahimahi, write_capacity
 from vcgym.network.bottleneck.capacity.sets import GENERATED
-from vcgym.network.fitting.links import fit_ten_places, write_table
-from vcgym.network.fitting.world import write_sample
 from vcgym.network.scenarios.paths.shipped_series import DRIVES, PINGS
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, card_path
