@@ -82,7 +82,7 @@ def test_worlds_and_calls_are_those_of_the_environment_with_an_uplink(tmp_path):
 GAIN = {"path": 4.0, "playout": 3.0, "rate": 2.0, "order": 1.0}
 
 
-def rated(*names, suite, named, folder, threads):
+def rated(*names, suite, named, folder, threads, progress_bar):
     """Rows in which each control of the papers adds its gain to R, and nothing else to any metric."""
     systems = {name: load_system(name) for name in names} | named
     examples = {"string": "x", "int64": 3, "float64": 1.5}
