@@ -12,7 +12,8 @@ from rich.table import Table
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.baselines.systems import load_system
 from vcgym.network.fitting.agreement import TOLERANCES, Agreement, compare, draw, held
-from vcgym.network.fitting.traces import JitterPath, Observed, fit_path, observed, scenario_of
+from vcgym.network.fitting.laws import RegimePath, scenario_of
+from vcgym.network.fitting.traces import Observed, fit_path, observed
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.paths.replay import pair_files
 from vcgym.network.scenarios.recipe import Layout, Recipe
@@ -54,11 +55,11 @@ def fit(traces: Path, output: Path | None, console: Console) -> None:
         raise DataError(f"fit of {path}", f"{one.name} drawn", float(f"{one.drawn:.3g}"), allowed)
     if output is not None:
         fitted = scenario_of(laws, tuple(name for name, _ in next(iter(read.values()))), f"{traces.name}, cards {cards}")
-        write_new(output, (fitted.model_dump_json(indent=1, exclude_defaults=True) + "\n").encode())
+        write_new(output, (fitted.model_dump_json(exclude_defaults=True) + "\n").encode())
         console.print(f"{output}: rank on it with vcgym-leaderboard suite=fitted traces={output} train=null", soft_wrap=True)
 
 
-def _comparison(pairs: dict[str, list[Observed]], laws: dict[str, tuple[JitterPath, ...]]) -> dict[str, list[Agreement]]:
+def _comparison(pairs: dict[str, list[Observed]], laws: dict[str, tuple[RegimePath, ...]]) -> dict[str, list[Agreement]]:
     """Return the statistics of each path, by the name of the trace."""
     found = {}
     for pair, of_pair in pairs.items():
