@@ -135,10 +135,11 @@ def system_names() -> list[str]:
     return sorted([*_files(), *(name for name in tuned_names() if _read_tuned(name).system is not None), *zoo_names()])
 
 
-def tuned_names() -> list[str]:
+@functools.cache
+def tuned_names() -> tuple[str, ...]:
     """Return the names of all studies of tuned systems."""
     folder = files("vcgym.data").joinpath("tuned")
-    return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
+    return tuple(sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json")))
 
 
 def load_system(name: str) -> System:
@@ -205,6 +206,7 @@ def sources(system: System) -> list[str]:
     return list(dict.fromkeys(cited for head in heads for cited in _CITED.findall(head)))
 
 
+@functools.cache
 def _files() -> dict[str, Traversable]:
     folder = files("vcgym.conf").joinpath("system")
     return {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}

@@ -110,6 +110,7 @@ def test_a_streams_rating_is_that_of_the_best_constant_lag():
     assert best_rating(np.full(2 * CALL_SLOTS, 150_000)) == pytest.approx(rating(150.0, 0.01))
 
 
+@pytest.mark.long  # compiles the loop of a conference with rules that no other quick test needs
 def test_it_trains_resumes_and_plays_with_any_number_of_parties(tmp_path):
     config = AllocatorConfig(
         kinds=["four-sites"], worlds=1, validation_worlds=1, chunks=1, trials=8, population=4, search_step=0.2, folder=tmp_path

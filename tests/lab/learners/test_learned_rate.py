@@ -102,6 +102,7 @@ def test_the_search_finds_the_best_weights(monkeypatch):
     assert study["budget"] == {"packets": 9000, "trials": 900, "worlds": 75 * 16} and study["validation"]["difference"] > 0.9
 
 
+@pytest.mark.long  # compiles a loop with other calls that no other quick test needs
 def test_what_it_takes_from_others_costs():
     """The second of two calls, there for 100 of 120 s, lacks a part of its half of them: at a price of 2, that costs twice the part."""
     late = next(one for one in pairings() if (one.case, one.rule, one.against) == ("late", "gcc_webrtc", "gcc_webrtc"))
