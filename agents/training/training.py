@@ -19,7 +19,7 @@ from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
 from vcgym.agents.inside.learner import task_of
 from vcgym.agents.published.export import publish
 from vcgym.agents.published.spaces import describe
-from vcgym.agents.tracking.progress import OnProgress, progress
+from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.inside import train_inside
 from vcgym.agents.training.learners import Model, build_model, name_of, require_learnable, snapshot
@@ -76,6 +76,7 @@ def train(
         model.set_logger(Logger(None, [_Forward(log)]))
         planned = -(-config.steps // config.rollout) * config.rollout
         with progress(f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions", planned) as report_progress:
+            report_progress(model.num_timesteps, "" if newest is None else BEFORE)
             callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, on_checkpoint, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
             validation = callback.evaluate()

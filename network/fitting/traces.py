@@ -1,7 +1,7 @@
 """Fit of measured traces, one per path, to the laws of `vcgym.network.worlds.regimes`.
 
 A trace is cut into windows of `PROBES` times its usual spacing. Per window: the level, the 10 % quantile of its delays, and the excess of
-each delay over it. The regimes are the sixths of the windows by the range of their delays, from their 10 % to their 90 % quantile, which an
+each delay over it. The regimes are `SHARES` of the windows by the range of their delays, from their 10 % to their 90 % quantile, which an
 outlier does not change; the chance of a change of regime is counted. Fitted for each regime are the law of its levels, and the law of an
 excess for each cell of the excess before, as quantiles at `PROBABILITIES`. The score of the level, within its regime, is kept with a
 probability equal to the correlation of neighbouring windows. The excess may change as often as the closest probes follow each other. It is
@@ -29,6 +29,8 @@ from vcgym.network.worlds.world import WorldDraw, blocks
 PROBES = 50
 """Probes of a window; one with fewer than half of them answered has no level of its own."""
 MIN_WINDOWS = 5 * REGIMES
+SHARES = 0.25, 0.25, 0.2, 0.15, 0.1, 0.05
+"""Share of the windows in each regime: the widest are few, so that what happens in them is not drawn in every sixth window."""
 LEVEL_QUANTILE = 0.1
 CLOSE_QUANTILE = 0.1
 """The excess may change as often as this quantile of the spacing of probes."""
@@ -145,7 +147,7 @@ def _cut(path: Observed) -> _Windows:
         raise DataError(f"trace {path.name}", f"windows of {PROBES} probes with {PROBES // 2} answers", int(enough.sum()), allowed)
     cut = [values[at : at + count] for at, count in zip(first[enough], counts[enough], strict=True)]
     level, high = np.array([np.quantile(one, (LEVEL_QUANTILE, 1.0 - LEVEL_QUANTILE)) for one in cut]).T
-    return _Windows(window, numbers[enough], cut, level, _ranks(high - level) * REGIMES // len(cut))
+    return _Windows(window, numbers[enough], cut, level, np.searchsorted(np.cumsum(SHARES[:-1]) * len(cut), _ranks(high - level) + 0.5))
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
