@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from vcgym.network.fitting.laws import RegimePath
-from vcgym.network.fitting.traces import MIN_WINDOWS, PROBES, drawn_us, fit_path, loss_of, observed, step_ms
+from vcgym.network.fitting.traces import MIN_WINDOWS, PROBES, SHARES, drawn_us, fit_path, loss_of, observed, step_ms
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import Card, DataError, canonical_sha256
@@ -161,16 +161,14 @@ def test_a_sparse_trace_with_a_gap_is_fitted_to_what_was_probed() -> None:
     law = fit_path(path)
     assert path.coverage.gaps == 1 and path.known.mean() == pytest.approx(600 / 665, abs=0.01)
     assert (law.every_slots, law.window_slots) == (20, pytest.approx(20 * PROBES / 0.964, rel=0.02))
-    assert np.mean(law.loss) == pytest.approx(0.036, rel=0.15)
-    level = np.mean(law.level_ms, axis=0)
+    assert np.average(law.loss, weights=SHARES) == pytest.approx(0.036, rel=0.15)
+    level = np.average(law.level_ms, axis=0, weights=SHARES)
     assert level[len(level) // 2] == pytest.approx(np.median(whole), rel=0.1)
 
 
 def test_a_fit_that_does_not_agree_is_refused_but_can_be_looked_at(tmp_path: Path) -> None:
-    """A constant delay with a single stall of three seconds is no law that is drawn again; nothing is written."""
-    delay_ms = np.full(SLOTS, 20.0)
-    delay_ms[30_000:30_300] = 500.0 - np.arange(300)
-    write_trace(traced(delay_ms), tmp_path / "odd" / "a.csv.gz")
+    """A delay that rises from the begin to the end of a trace is no law that is drawn again; nothing is written."""
+    write_trace(traced(np.linspace(20.0, 500.0, SLOTS)), tmp_path / "odd" / "a.csv.gz")
     console, output = Console(file=(printed := io.StringIO()), width=160), tmp_path / "fitted.json"
     with pytest.raises(DataError, match=r"^fit of odd/a: .* drawn is .*; allowed: .* as measured, within .*without output="):
         run(DataCommand(do="fit", file=tmp_path / "odd", output=output), console)
