@@ -10,7 +10,7 @@ TESTS := "tests/configs tests/golden tests/contract/envs" \
 	"tests/contract/agents tests/contract/conference tests/contract/leaderboard tests/contract/repository tests/contract/submissions" \
 	tests/kernels "tests/properties tests/end_to_end" tests/lab
 
-.PHONY: install develop leaderboard predictor test docs campaign bench truth reproduce ui clean
+.PHONY: install develop leaderboard zoo predictor test docs campaign bench truth reproduce ui clean
 
 # What a user needs: play, train, rank.
 install: $(INSTALLED)
@@ -31,6 +31,10 @@ $(DEVELOPED): $(INSTALLED)
 # Trains a small agent when there is none, plays the suite, prints the table and where the page lies.
 leaderboard: install
 	$(BIN)/vcgym-leaderboard
+
+# Algorithms on environments at small budgets, about an hour of one core for each seed; a run that was ended goes on.
+zoo: develop
+	$(BIN)/vcgym zoo
 
 test: develop
 	$(BIN)/ruff check .

@@ -249,8 +249,8 @@ def _tensors(model: Model) -> dict[str, torch.Tensor]:
     if isinstance(model, ARS):
         found["weights"] = model.weights
     if isinstance(model, RecurrentPPO):
-        pi, vf = model._last_lstm_states
-        found |= {f"memory_{part}": tensor for part, tensor in enumerate((*pi, *vf))}
+        memory: Any = model._last_lstm_states
+        found |= {f"memory_{part}": tensor for part, tensor in enumerate((*memory.pi, *memory.vf))}
     return found
 
 

@@ -60,7 +60,7 @@ def build_model(config: TrainConfig, seed: int) -> Model:
     assert not isinstance(chosen, InsidePPOConfig)
     if isinstance(chosen, LibraryConfig):
         row, as_they_are = TABLE[chosen.name], VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, norm_reward=False)
-        return row.learner(row.policy, as_they_are, seed=seed, device=config.device, **chosen.arguments)  # type: ignore[call-arg]
+        return row.learner(row.policy, as_they_are, seed=seed, device=config.device, **chosen.arguments)
     sessions = VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=chosen.gamma)
     rate = LinearSchedule(chosen.learning_rate, 0.0, 1.0) if chosen.schedule == "linear" else chosen.learning_rate
     common: dict[str, Any] = {"learning_rate": rate, "seed": seed, "device": config.device, **chosen.model_dump(exclude=_OURS)}
@@ -87,7 +87,8 @@ def snapshot(model: Model, config: TrainConfig) -> AgentPolicy | OwnPolicy:
     if isinstance(config.algorithm, LibraryConfig):
         return OwnPolicy(model)
     assert isinstance(model.observation_space, spaces.Box)
-    nets: Any = model.actor.mu if isinstance(model, SAC) else model.policy.mlp_extractor.policy
+    learned: Any = model.policy
+    nets = learned.actor.mu if isinstance(model, SAC) else learned.mlp_extractor.policy
     assert isinstance(nets, SetNet)
     spoken = config.env.id, tuple(_parts(model)), model.observation_space, model.action_space
     return AgentPolicy(*spoken, nets.network, _arrays(nets.state_dict()), squashed=isinstance(model, SAC))

@@ -100,8 +100,8 @@ def _publish(folder: Path, model: Model, config: TrainConfig, seed: int) -> None
     """Write a set network with its card, or the zip of an algorithm of the library, which `agents.NAME=.../agent.zip` ranks."""
     agent = snapshot(model, config)
     if isinstance(agent, AgentPolicy):
-        of_training = {"steps": model.num_timesteps, "seed": seed, "config_hash": config.digest()}
-        publish(folder, agent, algorithm=name_of(config.algorithm), **of_training)
+        algorithm, steps = name_of(config.algorithm), model.num_timesteps
+        publish(folder, agent, algorithm=algorithm, steps=steps, seed=seed, config_hash=config.digest())
         return
     with new_folder(folder) as draft:
         model.save(draft / ZIP)
