@@ -4,13 +4,16 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 DEVELOPED := .venv/.developed
 
-# Parts of the tests, each in new processes: what numba has compiled is freed only by the end of its process.
-# Tests of a file stay with one worker, so that two workers do not compile the same kernels.
-TESTS := "tests/configs tests/golden tests/contract/envs" \
-	"tests/contract/agents tests/contract/conference tests/contract/leaderboard tests/contract/repository tests/contract/submissions" \
-	tests/kernels "tests/properties tests/end_to_end" tests/lab
+# Parts of the tests, folders of tests/ joined by +: two parts at a time, each in a process of its own. What numba has compiled is freed only by the
+# end of its process, and what a part imports and collects is then paid once. Processes that need the same kernel compile it once.
+PARTS := contract/envs lab kernels/envs contract/agents contract/leaderboard kernels/rules+kernels/playout kernels/bottleneck+kernels/senders \
+	kernels/agents+kernels/predictors+kernels/conference configs+golden+contract/conference contract/repository+contract/submissions \
+	kernels/worlds+kernels/traces+kernels/live+kernels/leaderboard properties+end_to_end
 
-.PHONY: install develop leaderboard zoo predictor test docs campaign bench truth reproduce ui clean
+# Byte code is kept also where the environment says no: else each of the processes of the tests translates all libraries anew.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: install develop leaderboard zoo predictor test docs campaign bench truth reproduce ui clean $(PARTS)
 
 # What a user needs: play, train, rank.
 install: $(INSTALLED)
@@ -40,7 +43,10 @@ test: develop
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	PYTHONPATH=.typings $(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
-	for part in $(TESTS); do $(BIN)/pytest -n 2 --dist loadfile $$part || exit; done
+	$(MAKE) --no-print-directory --keep-going --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) $(PARTS)
+
+$(PARTS):
+	$(BIN)/pytest $(addprefix tests/,$(subst +, ,$@))
 
 # The site of README and docs/, under outputs/site; a link that leads nowhere is an error.
 docs: develop
@@ -52,8 +58,8 @@ campaign: develop
 
 # Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
 predictor: develop
-	$(BIN)/vcgym-predictor-data
-	$(BIN)/vcgym-train-predictor study=predictor-shipped folder=outputs/predictor/shipped
+	$(BIN)/python -m lab predictor-data
+	$(BIN)/python -m lab train-predictor study=predictor-shipped folder=outputs/predictor/shipped
 	cmp outputs/predictor/shipped/predictor/predictor.safetensors data/predictor/predictor.safetensors
 
 bench: develop

@@ -1,6 +1,5 @@
 """A rule as a policy: the same `predict` as a learned agent, with records as observations."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -26,18 +25,13 @@ class RulePolicy:
 
     Args:
         rules: one rule of each control that this policy sets.
-        former: rules by the arguments of the last release.
     """
 
     reads = "records"
     action = "exact"
 
-    def __init__(self, *rules: Any, **former: Any) -> None:
-        if unknown := former.keys() - {"params_router", "params_receiver"}:
-            raise TypeError(f"RulePolicy has no argument {sorted(unknown)}; allowed are rules")
-        if former or None in rules:
-            warnings.warn("RulePolicy: give the rules alone, as RulePolicy(Via(), WMJitter())", FutureWarning, stacklevel=2)
-        system = System(*(rule for rule in (*rules, *former.values()) if rule is not None))
+    def __init__(self, *rules: Any) -> None:
+        system = System(*rules)
         if not system.chosen or system.of(PATHS) != system.rules:
             found, allowed = ", ".join(system.rules) or "no control", ", ".join(controls_of(PATHS))
             raise ValueError(f"RulePolicy has rules of {found}: allowed are {allowed}")

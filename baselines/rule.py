@@ -21,7 +21,6 @@ An oracle also receives what no location can know. It runs only inside calls, is
 """
 
 import enum
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -48,9 +47,6 @@ class Facts(NamedTuple):
     learned: bool
 
 
-_FORMER_BUFFERS = {Control.LAG: WATERMARK, Control.TARGET: COUNT}
-
-
 def rule(
     control: Control | str | None, *, learns: bool = True, oracle: bool = False, buffer: int = WATERMARK, learned: bool = False
 ) -> Callable[[Rule], Rule]:
@@ -63,10 +59,6 @@ def rule(
         buffer: for playout the buffer type (`vcgym.network.playout.receiver`): WATERMARK: it decides lags; COUNT or PUBLISHED: targets.
         learned: True for a learned rule, whose parameters are trained weights.
     """
-    if control in _FORMER_BUFFERS:
-        buffer = _FORMER_BUFFERS[control] if buffer == WATERMARK else buffer
-        warnings.warn(f"rule(Control.{str(control).upper()}): write rule(Control.PLAYOUT, buffer={buffer})", FutureWarning, stacklevel=2)
-        control = Control.PLAYOUT
     if buffer not in ((WATERMARK, COUNT, PUBLISHED) if control is Control.PLAYOUT else (WATERMARK,)):
         raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for playout also COUNT or PUBLISHED")
     of = None if control is None else Control(control)

@@ -18,8 +18,7 @@ from typing import Any
 import yaml
 
 from vcgym.baselines.configured import rule_from
-from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, FORMER, PATHS, Control, controls_of
-from vcgym.baselines.controls.former import renamed
+from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.rule import facts_of, is_learned, is_oracle, require_rule
 from vcgym.baselines.zoo import read_learned, zoo, zoo_names
 from vcgym.network.traces.cards import Carded, load_carded
@@ -62,7 +61,7 @@ class System:
     def __init__(
         self, *rules: Any, pacing: float | None = None, trained_packets: int = 0, is_local: bool = False, **named: Any
     ) -> None:  # fmt: skip
-        given = [(control, rule) for control, rule in renamed(named, "System").items() if rule is not None]
+        given = [(control, rule) for control, rule in named.items() if rule is not None]
         given += [(str(_control_of(rule)), rule) for rule in rules]
         for control, rule in given:
             if control not in CONTROLS or _control_of(rule) != control:
@@ -74,9 +73,9 @@ class System:
 
     def __getattr__(self, name: str) -> Any:
         """Return the rule of a control."""
-        if name not in CONTROLS and name not in FORMER:
+        if name not in CONTROLS:
             raise AttributeError(f"a system has no {name!r}; its controls are {', '.join(CONTROLS)}")
-        return self.rules.get(next(iter(renamed({name: None}, "System"))))
+        return self.rules.get(name)
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -95,9 +94,7 @@ class System:
     def replace(self, **changes: Any) -> "System":
         """Return a copy with other rules, by control, or other attributes; None: without the control."""
         others = {"pacing": self.pacing, "trained_packets": self.trained_packets, "is_local": self.is_local}
-        return System(**{**self.rules, **others, **renamed(changes, "System")})
-
-    _replace = replace  # its name in the last release
+        return System(**{**self.rules, **others, **changes})
 
     @property
     def is_oracle(self) -> bool:
@@ -138,10 +135,11 @@ def system_names() -> list[str]:
     return sorted([*_files(), *(name for name in tuned_names() if _read_tuned(name).system is not None), *zoo_names()])
 
 
-def tuned_names() -> list[str]:
+@functools.cache
+def tuned_names() -> tuple[str, ...]:
     """Return the names of all studies of tuned systems."""
     folder = files("vcgym.data").joinpath("tuned")
-    return sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json"))
+    return tuple(sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json")))
 
 
 def load_system(name: str) -> System:
@@ -208,6 +206,7 @@ def sources(system: System) -> list[str]:
     return list(dict.fromkeys(cited for head in heads for cited in _CITED.findall(head)))
 
 
+@functools.cache
 def _files() -> dict[str, Traversable]:
     folder = files("vcgym.conf").joinpath("system")
     return {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
@@ -252,12 +251,11 @@ def build_system(file: str, written: Any) -> System:
     try:
         if not isinstance(written, Mapping) or not written:
             raise ValueError(f"{written!r} names no control")
-        named = renamed(written, file)
-        if unknown := sorted(map(str, named.keys() - {*CONTROLS, "pacing"})):
+        if unknown := sorted(map(str, written.keys() - {*CONTROLS, "pacing"})):
             raise ValueError(f"unknown keys {unknown}")
-        system = System(**{name: value if name == "pacing" else _rule(value, name) for name, value in named.items()})
-        rate = named.get("rate")
-        if isinstance(rate, str) and "pacing" not in named:
+        system = System(**{name: value if name == "pacing" else _rule(value, name) for name, value in written.items()})
+        rate = written.get("rate")
+        if isinstance(rate, str) and "pacing" not in written:
             system = system.replace(pacing=load_system(rate).pacing)
         _check(system)
     except (TypeError, ValueError) as error:

@@ -18,7 +18,6 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from vcgym.baselines.configured import mapping_of
-from vcgym.baselines.controls.control import FORMER
 from vcgym.network.traces.cards import Carded, DataError, canonical_sha256, parse_carded
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
 
@@ -75,18 +74,13 @@ def read_learned(folder: Path, name: str) -> LearnedSystem:
         tensors = load(content)
     except SafetensorError as error:
         raise DataError(str(weights), "content", str(error), "tensors of safetensors") from error
-    rules = {_control(word): dict(rule) for word, rule in found.system.items()}
+    rules = {control: dict(rule) for control, rule in found.system.items()}
     for key, tensor in tensors.items():
-        word, _, parameter = key.partition(".")
-        if (control := _control(word)) not in rules or parameter in rules[control]:
+        control, _, parameter = key.partition(".")
+        if control not in rules or parameter in rules[control]:
             raise DataError(str(weights), "tensor", key, f"arrays of {', '.join(sorted(rules))}, each by control and parameter")
         rules[control][parameter] = tensor
     return LearnedSystem(found, rules)
-
-
-def _control(word: str) -> str:
-    """Return the control of a word in a file; files of earlier releases have former words."""
-    return str(FORMER.get(word, word))
 
 
 def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mapping[str, Any], description: str, source: str) -> None:

@@ -16,5 +16,12 @@ LAB = Program(
         "headroom": "lab.studies.headroom.command",
         "oracle_check": "lab.studies.headroom.check",
         "told_apart": "lab.studies.fit.command",
+        "predictor_data": "lab.learners.commands.predictor_data",
+        "train_allocator": "lab.learners.commands.train_allocator",
+        "train_order": "lab.learners.commands.train_order",
+        "train_pair": "lab.learners.commands.train_pair",
+        "train_predictor": "lab.learners.commands.train_predictor",
+        "train_rate": "lab.learners.commands.train_rate",
+        "make_set": "lab.shipped.sets.command",
     },
 )

@@ -7,7 +7,7 @@ A predictor forecasts and never acts. A predictor that is faster on several inpu
 parameters need a check registers `check_predictor`.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,3 +76,13 @@ def require_predictor(params: Any) -> None:
 @kernel
 def _predict_row(params, transmit_delay_ms, jitter_ms, forecast_ms):
     predict_row(params, transmit_delay_ms, jitter_ms, forecast_ms)
+
+
+class LastValue(NamedTuple):
+    """Predictor of the path's newest fed-back one-way delay; it ignores the delay added at the receiver."""
+
+
+@predict_e2e.register(LastValue)
+def last_value(params, transmit_delay_ms, jitter_ms):
+    """Return `transmit_delay_ms` unchanged."""
+    return transmit_delay_ms

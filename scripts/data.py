@@ -1,4 +1,4 @@
-"""vcgym-data: list, verify, import, download or make data. See conf/data.yaml."""
+"""vcgym-data: list, verify, import or download data, or fit a scenario to them. See conf/data.yaml."""
 
 from rich.console import Console
 
@@ -7,9 +7,9 @@ from vcgym.scripts.importing.command import DataCommand, run
 
 
 @command("data", DataCommand)
-def main(config: DataCommand) -> int:
-    """Run the command and print the result; return status 1 if a rebuilt file differs from the known one."""
-    return run(config, Console() if Console().is_terminal else Console(width=160))
+def main(config: DataCommand) -> None:
+    """Run the command and print the result."""
+    run(config, Console() if Console().is_terminal else Console(width=160))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.drawn import draw_courses_of, suite_of_courses
+from vcgym.leaderboard.report.courses import draw_courses_of, suite_of_courses
 from vcgym.leaderboard.report.export import export
 from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.publish import publish_together
@@ -103,7 +103,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         console.print(f"{sentence}.")
     submitted, left_out = accepted(board)
     own, told = own_methods(config.agents, config.agent_options, suite, parts)
-    for line in (*([config.former] if config.agent else []), *told):
+    for line in told:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, {**submitted, **own})
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:

@@ -12,8 +12,6 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.base import Config
 from vcgym.agents.config.names import SET_BY_VCGYM
 from vcgym.baselines.configured import mapping_of, rule_from
-from vcgym.baselines.controls.control import FORMER
-from vcgym.baselines.controls.former import renamed
 from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.network.traces.refusal import one_line, shown
 
@@ -51,8 +49,6 @@ class EnvConfig(Config):
         if "id" not in info.data:
             return options
         defaults = env_defaults(info.data["id"])
-        former = {name: value for name, value in options.items() if name not in defaults and FORMER.get(name) in defaults}
-        options = {name: value for name, value in options.items() if name not in former} | renamed(former, "env.options")
         unknown = {name: value for name, value in options.items() if name not in defaults}
         if unknown:
             raise ValueError(f"{info.data['id']} has no argument {unknown}; allowed: {', '.join(sorted(defaults))}")

@@ -7,7 +7,7 @@
     lag     = max(target, P) - smallest delay of the last 2 s
 
 The lag covers at least P, so the watermark never discards a packet, overtaken at a change of path, that the player could still
-play. Our own design; `vcgym.agents.learners.lag_learner` trains the weights.
+play. Our own design; `lab.learners.lag_learner` trains the weights.
 """
 
 import math

@@ -8,7 +8,7 @@ With left = (expiry - now) / 100 ms of a packet, trip = the sender's round trip 
 The packet of the highest rank leaves, the oldest of equals; it is discarded instead if its waste is above 0. Of a full queue and the new
 packet, the one of the lowest rank is rejected, the newest of equals. With weights of 0 this is first in, first out.
 
-Our own formulation; `vcgym.leaderboard.tuning.order_search` finds the weights.
+Our own formulation; `lab.learners.order_search` finds the weights.
 """
 
 from typing import NamedTuple

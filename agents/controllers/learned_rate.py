@@ -18,7 +18,7 @@ not lost; window = exp(alone + c x in competition), and the slow q counts up to 
 at most 1.2 times the delivered rate. The minimum rate x (least round trip + slow q up to 1.2 s + exp(alone)) is always allowed. A sender
 that hears nothing for `SILENCE_US` while packets wait lowers its target and sends `PROBE_BYTES` more.
 
-Our own formulation; `vcgym.leaderboard.tuning.rate_search` finds the weights.
+Our own formulation; `lab.learners.rate_search` finds the weights.
 """
 
 import math

@@ -16,7 +16,7 @@ rough (independent from packet to packet, as in mode paper), feedback has little
 use counts as missing packets until a probe gets through. Each price has two values, below and above the knee of the delay impairment
 (177.3 ms), blended by the mean delay of the call.
 
-Our own formulation; `vcgym.agents.learners.price_search` finds the prices. They apply to any number of paths, in any order.
+Our own formulation; `lab.learners.price_search` finds the prices. They apply to any number of paths, in any order.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Runs in MLflow: one per seed, nested in its study, in sqlite or at MLFLOW_TRACKING_URI.
 
 Runs are addressed by id, never through MLflow's active run, so one process may have several open runs. A server must respond before work
-begins. If it fails later, work continues: a warning appears once, and metrics are saved in the run's folder until the run resumes.
+begins. If it fails later, work continues: a warning appears once, and metrics are saved in the run's folder until the run resumes. Signals
+wait for the end of a request: an interrupted transaction would keep the database locked, and the run could not be closed.
 """
 
 import fcntl
@@ -10,8 +11,10 @@ import json
 import logging
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -36,10 +39,29 @@ from mlflow.utils.mlflow_tags import (
 
 from vcgym.agents.config.base import Config
 from vcgym.agents.tracking import points
-from vcgym.agents.tracking.held_signals import held_signals
 from vcgym.agents.tracking.points import MetricPoint
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain, replace_file
+
+HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def held_signals() -> Iterator[None]:
+    """Defer termination signals until the block ends; no effect outside the main thread, the only one that receives signals."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+    before = {number: signal.signal(number, lambda caught_number, _: caught.append(caught_number)) for number in HELD}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if caught:
+            signal.raise_signal(caught[0])
+
 
 EXPERIMENT = "vcgym"
 UNSENT = "metrics_unsent.jsonl"

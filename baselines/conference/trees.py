@@ -44,11 +44,6 @@ class Allocation(NamedTuple):
                 rates[source_of(tree), tail, head] += rate
         return rates
 
-    def load_kbps(self, network: Overlay) -> NDArray[np.float64]:
-        """Return the load of each physical link, (L,)."""
-        load: NDArray[np.float64] = np.einsum("lij,mij->l", network.crossings(), self.overlay_kbps())
-        return load
-
     def utility(self) -> float:
         """Return the sum of the natural logarithms of the session rates, without sessions of rate 0."""
         rates = self.session_kbps()

@@ -18,9 +18,6 @@ class Control(enum.StrEnum):
     ORDER = "order"  # packet that leaves the send queue next
     TREES = "trees"  # trees of all sessions of a conference, with their rates
 
-    LAG = enum.nonmember("lag")  # former names, see `vcgym.baselines.rule.rule`
-    TARGET = enum.nonmember("target")
-
 
 PATHS, BOTTLENECK, CONFERENCE = "paths", "bottleneck", "conference"
 """Parts of a simulation that controls belong to."""
@@ -63,7 +60,6 @@ class ControlRow(NamedTuple):
         decision: decisions of an agent; None: no environment has an agent for it alone.
         ring: record of the commands on their way, in the state of its part; "" if no agent sends any.
         log: column of its decisions in `actions.parquet`; "" if they are not logged.
-        former: former word for it; systems, configs and arguments take it for one release.
         required: False if a call of its part may lack the control.
     """
 
@@ -72,13 +68,12 @@ class ControlRow(NamedTuple):
     decision: OneOf | LogScale | None
     ring: str = ""
     log: str = ""
-    former: str = ""
     required: bool = True
 
 
 CONTROLS = MappingProxyType(
     {
-        Control.PATH: ControlRow(PATHS, CENTRAL, OneOf(), ring="to_sender", log="path", former="router"),
+        Control.PATH: ControlRow(PATHS, CENTRAL, OneOf(), ring="to_sender", log="path"),
         Control.PLAYOUT: ControlRow(
             PATHS,
             RECEIVER,
@@ -86,18 +81,13 @@ CONTROLS = MappingProxyType(
             LogScale(30_000_000, 10_000, 1_000_000, relative=tuple(round(5000.0 * 32.0 ** (n / 7)) for n in range(8))),
             ring="to_receiver",
             log="level",
-            former="receiver",
         ),
         Control.RATE: ControlRow(BOTTLENECK, SENDER, LogScale(1_000_000_000), ring="rate"),  # bit/s
-        Control.ORDER: ControlRow(BOTTLENECK, SENDER, OneOf(("fifo", "sbpn2", "audio_first")), ring="order", former="scheduler"),
-        Control.TREES: ControlRow(CONFERENCE, CENTRAL, None, former="allocator"),
+        Control.ORDER: ControlRow(BOTTLENECK, SENDER, OneOf(("fifo", "sbpn2", "audio_first")), ring="order"),
+        Control.TREES: ControlRow(CONFERENCE, CENTRAL, None),
     }
 )
 """The table, in the order of rules in a system and of columns in an agent's action."""
-
-FORMER = MappingProxyType({row.former: control for control, row in CONTROLS.items() if row.former})
-"""Former word -> control."""
-
 
 LOGGED = MappingProxyType({row.log: control for control, row in CONTROLS.items() if row.log})
 """Column of `actions.parquet` -> control."""

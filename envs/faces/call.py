@@ -3,7 +3,6 @@
 from typing import Any
 
 from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATHS, Control, controls_of
-from vcgym.baselines.controls.former import takes_former_words
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, PACING, SenderStages
@@ -50,7 +49,6 @@ class CallVectorEnv(PathsVectorEnv):
 
     reset_options = ("pair", "stratum", "kind")
 
-    @takes_former_words
     def __init__(
         self,
         num_envs: int = 1,

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from vcgym.baselines.controls.control import RECEIVER, Control
-from vcgym.baselines.controls.former import takes_former_words
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.rule import require_rule
@@ -41,7 +40,6 @@ class PlayoutVectorEnv(PathsVectorEnv):
         arguments: those of every environment over paths, docs/envs.md.
     """
 
-    @takes_former_words
     def __init__(
         self, num_envs: int = 1, path: NamedTuple = PATH, mechanism: str = "watermark", interval: int = 1, **arguments: Any
     ) -> None:  # fmt: skip

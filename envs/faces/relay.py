@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from vcgym.baselines.controls.control import CENTRAL, Control
-from vcgym.baselines.controls.former import takes_former_words
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import require_rule
@@ -35,7 +34,6 @@ class RelayVectorEnv(PathsVectorEnv):
         arguments: those of every environment over paths, docs/envs.md.
     """
 
-    @takes_former_words
     def __init__(self, num_envs: int = 1, playout: NamedTuple = PLAYOUT, interval: int = 10, **arguments: Any) -> None:
         require_rule("playout", playout, Control.PLAYOUT)
         setters = {Control.PATH: in_place_of(Control.PATH, CENTRAL), Control.PLAYOUT: playout}

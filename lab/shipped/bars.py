@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vcgym.baselines.systems import TUNED
+from vcgym.baselines.systems import tuning_trials
 from vcgym.leaderboard.evaluation.bars import FILE, body_of, load_bars, validation_suite
 from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite
@@ -47,7 +47,7 @@ def main() -> None:
 
 def _means(suite: Suite) -> dict[str, dict[str, float]]:
     """Return per board the mean ranked metric of each tuned system over the validation worlds in which all have one."""
-    tuned = [name for name in systems_of(suite) if name.endswith(TUNED)]
+    tuned = [name for name in systems_of(suite) if tuning_trials(name)]
     if not tuned:
         return {}
     rows = play(*tuned, suite=validation_suite(suite), folder=FOLDER)

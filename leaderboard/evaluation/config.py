@@ -48,7 +48,6 @@ class LeaderboardConfig(Config):
             System of rules) or, over a bottleneck, an .onnx of the Bandwidth Estimation Challenge. Seeds are pooled into one row.
         agent_options: agent_options.NAME={interval: 50, ...}: arguments of the environment, as in training; a study and a zip of
             `vcgym.agents.sb3` carry them, and without `action` the form follows from the action space.
-        agent: former form of agents.NAME, with its options as agent_options; works for this release.
         data: folder of measured series and capacity traces; without it their worlds are left out.
         folder: folder of results, table and page; with do=add, of the submission; with do=page, of one of the suites.
         board: with do=add, folder of the results that the submission joins.
@@ -70,7 +69,6 @@ class LeaderboardConfig(Config):
     train: TrainConfig | None = Field(default_factory=TrainConfig)
     agents: dict[str, Annotated[builtins.list[AgentName], Field(min_length=1)]] = Field(default_factory=dict)
     agent_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    agent: AgentName | None = None
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/leaderboard/quick-v3")
     board: AbsolutePath = Path("outputs/leaderboard/quick-v3")
@@ -78,16 +76,6 @@ class LeaderboardConfig(Config):
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     workers: Annotated[int, Field(ge=0, le=1024)] = 0
     ray: RayConfig = Field(default_factory=RayConfig)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _former(cls, given: Any) -> Any:
-        """Write a single agent as a method named after its file or object."""
-        if not (isinstance(given, dict) and given.get("agent")):
-            return given
-        name = given["agent"].removesuffix(".zip").removesuffix(".onnx").rpartition("/")[2].rpartition(":")[2]
-        options = {name: given.get("agent_options")} if given.get("agent_options") else {}
-        return given | {"agents": {**given.get("agents", {}), name: [given["agent"]]}, "agent_options": options}
 
     @field_validator("agents", mode="before")
     @classmethod
@@ -121,13 +109,6 @@ class LeaderboardConfig(Config):
         if self.do == "swaps" and len(self.systems or ()) != 2:
             raise ValueError(f"systems is {self.systems}; allowed with do=swaps: two names, such as [CALL-PLAIN,CALL-LEARNED]")
         return self
-
-    @property
-    def former(self) -> str:
-        """Line that says what to type in place of `agent`."""
-        (name, items) = next((name, items) for name, items in self.agents.items() if items == [self.agent])
-        options = f" 'agent_options.{name}={{...}}'" if name in self.agent_options else ""
-        return f"agent=... works for this release: write agents.{name}={items[0]}{options}."
 
     def played_suite(self) -> Suite:
         """Return the suite that is played.

@@ -81,7 +81,7 @@ def all_participants(
     if oracles:
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
     others: dict[str, Participant] = {**systems, **agents}
-    rules = {name for name, one in agents.items() if suite.columns.takes_agents and isinstance(one, System)}
+    rules = {name for name, one in agents.items() if isinstance(one, System)}
     if not suite.envs and (own := sorted(agents.keys() - rules)):
         allowed = " and ".join(suite.controls)
         raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with {allowed}")
@@ -108,7 +108,7 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
 
     Args:
         name: name on the board.
-        folder: folder of `vcgym-train` (config.json and seed-<seed>/agent), or of `vcgym-train-pair` or `vcgym-train-rate`
+        folder: folder of `vcgym-train` (config.json and seed-<seed>/agent), or of `python -m lab train-pair` or `train-rate`
             (seed-<seed>/learned.json).
         suite: suite to play.
 

@@ -1,5 +1,9 @@
-"""Plots of the test cases of RFC 8867 and RFC 8869 in the style of the RMCAT working group: rate and queueing delay over time."""
+"""Pictures of systems over time: those that a suite's stages have, with the board or on request.
 
+Test cases of RFC 8867 and RFC 8869 are drawn in the style of the RMCAT working group: rate and queueing delay.
+"""
+
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,9 @@ from matplotlib.figure import Figure
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
-from vcgym.leaderboard.report.small_picture import save_small
+from vcgym.leaderboard.evaluation.stages import CASES, CONFERENCE
+from vcgym.leaderboard.evaluation.suites import SUITES, Suite
+from vcgym.leaderboard.report.conference_courses import draw_network_course, draw_session_rates, save_small
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
@@ -22,19 +28,19 @@ _BACKWARDS, _FORWARDS = "--", "-"
 _SHADES = 48  # of the picture
 
 
-def draw_courses(name: str, system: System, folder: Path, of: str = "rmcat") -> Path:
+def draw_courses(name: str, system: System, folder: Path, suite: Suite) -> Path:
     """Play one world of each case and write courses-NAME.png: the delivered rate of up to five media flows above their queueing delay.
 
     Args:
         name: name of the system, for title and file.
         system: system with rules for rate and order.
         folder: folder for the picture.
-        of: scenario of the cases.
+        suite: suite of the cases.
 
     Returns:
         The path of the picture.
     """
-    scenario = SendingScenario(of)
+    scenario = SendingScenario(suite.scenarios[0])
     links = [scenario.draw("train", 0, kind) for kind in scenario.kinds]
     rows = -(-len(links) // _COLUMNS)
     figure = Figure(figsize=(2.6 * _COLUMNS, 2.1 * rows), layout="constrained")
@@ -80,3 +86,28 @@ def _draw(above: Axes, below: Axes, link: SharedLink, flows: list[PlayedFlow]) -
 def _draw_capacity(axes: Axes, trace: CapacityTrace, seconds: float, style: str) -> None:
     times_s, mbps = [*(trace.times_us / 1e6), seconds], [*(trace.rates_bps / 1e6), trace.rates_bps[-1] / 1e6]
     axes.step(times_s, mbps, style, where="post", color=_CAPACITY, linewidth=1.2)
+
+
+Draw = Callable[[str, System, Path, Suite], Path]
+"""Draws a system in worlds of a suite: its name, the system, a folder, the suite -> path of the picture."""
+
+
+_WITH_BOARD: dict[str, tuple[Draw, ...]] = {CONFERENCE.name: (draw_network_course,)}
+_COURSES: dict[str, tuple[Draw, ...]] = {CASES.name: (draw_courses,), CONFERENCE.name: (draw_session_rates, draw_network_course)}
+
+
+def draw_with_board(suite: Suite, systems: Mapping[str, System], folder: Path) -> None:
+    """Draw the pictures that belong on a suite's page, of the first system that is no oracle."""
+    for draw in (draw for stage in suite.stages for draw in _WITH_BOARD.get(stage.name, ())):
+        for name, system in [(name, system) for name, system in systems.items() if not system.is_oracle][:1]:
+            draw(name, system, folder, suite)
+
+
+def suite_of_courses(suite: Suite) -> Suite:
+    """Return the suite whose worlds are drawn over time: `suite` if it has such, else rmcat-v0."""
+    return suite if any(stage.name in _COURSES for stage in suite.stages) else SUITES["rmcat-v0"]
+
+
+def draw_courses_of(suite: Suite, name: str, system: System, folder: Path) -> list[Path]:
+    """Draw a system over time in worlds of a suite of `suite_of_courses`, and return the paths of the pictures."""
+    return [draw(name, system, folder, suite) for stage in suite.stages for draw in _COURSES.get(stage.name, ())]

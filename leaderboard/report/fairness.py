@@ -32,7 +32,7 @@ from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.case_metrics import jain
-from vcgym.leaderboard.statistics.student import interval
+from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall

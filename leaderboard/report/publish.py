@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
+from vcgym.leaderboard.report.conference_courses import PREFIX
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
-from vcgym.leaderboard.report.network_course import PREFIX
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.picture import ROLES, picture

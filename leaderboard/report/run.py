@@ -20,7 +20,7 @@ from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.report.board import Board, board_name
-from vcgym.leaderboard.report.drawn import draw_with_board
+from vcgym.leaderboard.report.courses import draw_with_board
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.report.table import print_summary

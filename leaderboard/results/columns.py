@@ -110,7 +110,6 @@ class Columns(NamedTuple):
         footnote: definitions for readers of a board.
         drawn: systems that figures show initially, in addition to the best one and the agents.
         oracles: systems with information that no controller can have; they are played with the others and never ranked.
-        takes_agents: True if a board tells its readers how to play an agent of their own.
     """
 
     identity: dict[str, str]
@@ -135,7 +134,6 @@ class Columns(NamedTuple):
     footnote: str
     drawn: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
-    takes_agents: bool = True
 
     @property
     def metric(self) -> dict[str, Column]:

@@ -56,6 +56,5 @@ CONFERENCE = Columns(
     "capacities and plan 95 % of them; the oracle is the optimum of two hops so planned.",
     drawn=("CELERITY", "MUTUALCAST", "SIMULCAST", "SFU"),
     oracles=(ORACLE,),
-    takes_agents=False,
 )  # fmt: skip
 """Conferences, ranked by utility: what Celerity maximises."""

@@ -15,10 +15,11 @@ the Bootstrap (1993), section 12, for the factor; Satterthwaite, Biometrics Bull
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 CONFIDENCE = 0.95
@@ -122,3 +123,23 @@ def student_quantile(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """
     freedom = parts.sum(axis=-1) ** 2 / (parts**2 / (sizes - 1)).sum(axis=-1)
     return np.asarray(stats.t.isf(0.5 * (1.0 - CONFIDENCE), freedom))
+
+
+def interval(kinds: Sequence[ArrayLike]) -> Estimate:
+    """Return the mean over kinds of the mean over runs, with its 95 % interval by Student's distribution over runs, as in S1.
+
+    The mean over K kinds has the standard error sqrt(sum v / n) / K, with v the variance within a kind of n runs, and Satterthwaite's
+    degrees of freedom; for one kind this is the ordinary interval. Differences are between paired runs.
+
+    Args:
+        kinds: values (runs,) of each kind; the ends are NaN if a kind has a single run.
+    """
+    values = [np.asarray(kind, np.float64) for kind in kinds]
+    mean = float(np.mean([one.mean() for one in values]))
+    if any(len(one) < 2 for one in values):
+        return Estimate(mean, math.nan, math.nan)
+    parts = np.array([one.var(ddof=1) / len(one) for one in values])
+    if not parts.any():
+        return Estimate(mean, mean, mean)
+    half = float(student_quantile(parts, np.array([len(one) for one in values]))) * math.sqrt(parts.sum()) / len(values)
+    return Estimate(mean, mean - half, mean + half)

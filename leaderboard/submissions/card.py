@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from gymnasium import spaces
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -11,7 +11,6 @@ from vcgym.agents.networks.observation import ObservedPart, network_for
 from vcgym.agents.published.export import AgentCard
 from vcgym.agents.published.spaces import describe
 from vcgym.baselines.controls.control import Control
-from vcgym.baselines.controls.former import renamed
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.observe import call_layout
 from vcgym.envs.call.features.path import PATH_FEATURES
@@ -50,11 +49,6 @@ class OnnxCard(BaseModel):
     path: str | None = None
     playout: str | None = None
     state: dict[Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")], list[int | Literal["paths"]]] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_former_words(cls, written: Any) -> Any:
-        return renamed(written, "onnx") if isinstance(written, dict) else written
 
     @property
     def rules(self) -> dict[Control, str]:

@@ -52,7 +52,7 @@ class LivePolicy(NamedTuple):
 
 
 def live_policy(named: str) -> LivePolicy:
-    """Return the policy `named`: a system, or the folder of a seed that `vcgym-train` or `vcgym-train-pair` wrote.
+    """Return the policy `named`: a system, or the folder of a seed that `vcgym-train` or `python -m lab train-pair` wrote.
 
     Raises:
         ValueError: it does not exist, is broken, or sets a control that a live call lacks.

@@ -5,10 +5,12 @@ pair A, B and back, time T(A, B). The one-way delay from A to B is T(A, B) - (T(
 count half of their round trips. Its error is half the difference of the two directions of these ways; it is zero for the hosts' own
 machine, and does not depend on the way between A and B. Each relay's own time (docs/live.md) adds to the result.
 
+Each route has a session of its own, so that probes of one slot do not pass for replays at a relay that several routes cross.
+
 The paths of a session are measured one way: its receiver's address must be on this machine, or on one with the same clock.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import permutations
 from pathlib import Path
 from typing import NamedTuple
@@ -16,14 +18,64 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.live.measuring.prober import Prober
-from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, unix_us
+from vcgym.live.protocol.nodes import NEVER_US, Sent, open_socket, serve, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of
-from vcgym.live.protocol.wire import Address
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, WireError, hops_of, is_authentic, read, route, session_key, write
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.trace import Trace
 from vcgym.network.traces.trace_file import ENDING, write_trace
+
+WAIT_US = 3_000_000
+"""Time after the last probe until a missing one counts as lost."""
+
+
+class Prober:
+    """The prober.
+
+    Args:
+        secret: secret of the relays.
+        routes: hops of each route; the last one is the prober's own address.
+        first_session: number of the session of the first route; the others follow.
+        slots: probes per route.
+        start_us: time of slot 0 in microseconds since 1970.
+
+    Attributes:
+        due_us: time of the next slot or of the end; NEVER_US afterwards.
+        delay_us: int64 (routes, slots), arrival minus start of the slot, or LOST.
+    """
+
+    def __init__(self, secret: bytes, routes: Sequence[Sequence[Address]], first_session: int, slots: int, start_us: int) -> None:
+        self._routes = [(route(*hops), hops[0], session_key(secret, first_session + index)) for index, hops in enumerate(routes)]
+        self._first, self._slots, self._start_us, self._slot = first_session, slots, start_us, 0
+        self.due_us = start_us
+        self.delay_us = np.full((len(routes), slots), LOST, np.int64)
+
+    def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
+        """Take a probe that has come to the end of its route; a second copy is ignored."""
+        try:
+            header, index = read(datagram)
+        except WireError:
+            return ()
+        row = header.session - self._first
+        if 0 <= row < len(self._routes) and index == hops_of(header) - 1 and is_authentic(datagram, self._routes[row][2]):
+            slot = header.number
+            if header.kind == DatagramKind.PROBE and slot < self._slot and self.delay_us[row, slot] == LOST:
+                self.delay_us[row, slot] = now_us - self._start_us - slot * SLOT_US
+        return ()
+
+    def wake(self, now_us: int) -> Iterable[Sent]:
+        """Return the probes of the slots that are due."""
+        while self.due_us <= now_us:
+            if self._slot == self._slots:
+                self.due_us = NEVER_US
+                return
+            slot, at_us = self._slot, self._start_us + self._slot * SLOT_US
+            self._slot += 1
+            self.due_us = at_us + (SLOT_US if self._slot < self._slots else WAIT_US)
+            for row, (hops, address, key) in enumerate(self._routes):
+                yield write(Header(DatagramKind.PROBE, row, self._first + row, slot, at_us, hops), b"", key), address
+
 
 LEAD_US = 500_000
 

@@ -1,4 +1,4 @@
-"""Per-link parameters in closed form from ping statistics, and the table of the ten WonderProxy places.
+"""Per-link parameters in closed form from ping statistics.
 
 Source: WonderProxy, "A day in the life of the Internet" (28 October 2020): hourly bursts of 30 pings between servers for two days, each
 stored as min / avg / max / mdev of the round-trip time. Fitted per ordered link, to round-trip times:
@@ -11,17 +11,15 @@ stored as min / avg / max / mdev of the round-trip time. Fitted per ordered link
 Left out: time structure within a burst (the statistics determine no correlation in time) and loss (not in the data).
 """
 
-import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.network.fitting.statistics_rows import Burst, Pooled, read_rows
-from vcgym.network.traces.cards import BadHour, BadHours, Beta, Card, Link, LinkTable, Place, QueueTimes, canonical_sha256
+from vcgym.network.fitting.statistics_rows import Burst, Pooled
+from vcgym.network.traces.cards import BadHour, BadHours, Beta, Link, QueueTimes
 from vcgym.network.worlds import bad_hours as congestion
 
 HOURS = 48  # in two days
@@ -33,14 +31,6 @@ MEAN_SHARE = (0.001, 0.999)  # allowed relative position of the mean in [low, hi
 VARIANCE_SHARE = (0.05, 0.95)  # of (mean - low) * (high - mean), the variance of a distribution on the two endpoints
 MIN_EXCESS_MS = 0.01
 MIN_LOG_SD = 0.05
-
-DIGITS = 6  # significant digits of shipped parameters
-SOURCE = (
-    "WonderProxy, A day in the life of the Internet, 28 October 2020, "
-    "https://wonderproxy.com/blog/a-day-in-the-life-of-the-internet/, via burst medians and two-day pooled statistics"
-)
-LICENCE = "fitted parameters only, under the licence of this project; the measurements carry no licence and are not shipped"
-
 
 class Excess(NamedTuple):
     """A bad hour relative to the median burst's average: mean, deviation, maximum and congestion level; and the share of bad hours."""
@@ -157,44 +147,6 @@ def fit_links(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled]) -> 
     return links
 
 
-def fit_ten_places(root: Path) -> LinkTable:
-    """Fit every ordered link among the ten places from the folder `wonderproxy` under `root`; see `fit_links`.
-
-    Raises:
-        DataError: a file is missing or a row is malformed.
-    """
-    places = read_rows(root, "ten_places.csv", Place)
-    bursts = read_rows(root, "ten_places_burst_medians.csv", Burst)
-    pooled = {(row.src, row.dst): row for row in read_rows(root, "ten_places_two_day_pooled.csv", Pooled)}
-    return link_table(
-        places,
-        fit_links(bursts, pooled),
-        name="wonderproxy_ten_places",
-        description="Parameters of the ordinary and the bad hours of each ordered link among ten places, fitted to ping statistics of "
-        "19-20 July 2020; links with imputed=true have no two-day record",
-        source=SOURCE,
-        licence=LICENCE,
-    )
-
-
-def link_table(places: list[Place], links: list[Link], **provenance: str) -> LinkTable:
-    """Make a table of fitted links with six significant digits; `provenance`: name, description, source and licence of its card."""
-    body = _rounded(
-        {
-            "places": [place.model_dump() for place in places],
-            "links": [link.model_dump(exclude_none=True, exclude_defaults=True) for link in links],
-        }
-    )
-    units = "round-trip milliseconds; log_mean is the natural logarithm of milliseconds; a, b, log_sd without unit"
-    return LinkTable(card=Card(**provenance, sha256=canonical_sha256(body), kind="fitted", units=units), **body)
-
-
-def write_table(table: LinkTable, output: Path) -> None:
-    """Write a table as JSON to `output`."""
-    document = table.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    output.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 def _usual_excess(bursts: list[Burst], pooled: Mapping[tuple[str, str], Pooled]) -> Excess:
     relative = []
     for burst in bursts:
@@ -221,14 +173,3 @@ def _bad_hours(burst: Burst, days: Pooled | None, usual: Excess) -> BadHours:
     if days is None:
         return BadHours(share=usual.share, level_ms=burst.avg_ms * usual.level, imputed=True)
     return bad_hours(burst.avg_ms, burst.mdev_ms, days.mean_ms, days.std_ms)
-
-
-def _rounded(value: Any) -> Any:
-    """Round the floats of a JSON document to six significant digits."""
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return value

@@ -1,35 +1,23 @@
 """Links of scenario `world`: users in every measured city of WonderProxy's pings, relays in data-centre cities.
 
-`fit_world` fits all links. The package ships a sample (`write_sample`): all links between users and data centres and among data centres,
-and the direct links of a stratified sample of pairs. The strata are three classes of direct base round-trip time times three classes of
-average round-trip time saved by the best relayed path over the first ten data centres.
+`fit_world` fits all links. The package ships a sample (`lab.shipped.sets.world_sample`).
 """
 
-import csv
-import gzip
 import hashlib
-import io
-from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from vcgym.network.fitting.links import DIGITS, LICENCE, SOURCE, fit_links
+from vcgym.network.fitting.links import fit_links
 from vcgym.network.fitting.statistics_rows import FOLDER, Burst, Pooled, read_rows
-from vcgym.network.traces.cards import Card, DataError, Place, card_path
+from vcgym.network.traces.cards import DataError, Place
 from vcgym.network.worlds.links import LINK, row_of
-from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, MAX_RELAYS, MIN_RELAYS, WorldLinks, relays_of
+from vcgym.network.worlds.world_links import MAX_RELAYS, WorldLinks, relays_of
 
 FILES = ("servers.csv", "all_pairs_burst_medians.csv.gz", "all_pairs_two_day_pooled.csv.gz")
-
-RTT_CLASSES_MS = (100.0, 250.0)
-GAIN_CLASSES = (0.0, 0.1)  # share of the direct average round trip that the best relayed path saves
-PAIRS_PER_CELL = 100
-
 
 class PingServer(BaseModel):
     """A row of `servers.csv`; some rows have no description."""
@@ -48,8 +36,8 @@ def fit_world(root: Path) -> WorldLinks:
         DataError: a file is missing or a row is malformed.
     """
     names = city_names(root)
-    bursts = [_named(row, names) for row in read_rows(root, FILES[1], Burst)]
-    pooled = {(row.src, row.dst): row for row in (_named(row, names) for row in read_rows(root, FILES[2], Pooled))}
+    bursts = [named(row, names) for row in read_rows(root, FILES[1], Burst)]
+    pooled = {(row.src, row.dst): row for row in (named(row, names) for row in read_rows(root, FILES[2], Pooled))}
     fitted = fit_links(bursts, pooled)
     row = {(link.source, link.destination): number for number, link in enumerate(fitted)}
     ten = {place.name for place in read_rows(root, "ten_places.csv", Place)}
@@ -60,65 +48,13 @@ def fit_world(root: Path) -> WorldLinks:
     return WorldLinks(row, np.array([row_of(link) for link in fitted], LINK), pairs, digest.hexdigest())
 
 
-def relayed_share(root: Path, relays: int = MIN_RELAYS, by_more_than: float = 0.0) -> float:
-    """Return the share of measured pairs whose best path with 1 or 2 relays saves more than `by_more_than` of the average round trip."""
-    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:relays]))
-    return float(np.mean([share > by_more_than for share in saved.values()]))
-
-
-def sample_pairs(root: Path, world: WorldLinks) -> list[str]:
-    """Return up to PAIRS_PER_CELL pairs of each stratum, in order of a hash of their names."""
-    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:MIN_RELAYS]))
-    cells: dict[tuple[int, int], list[str]] = {}
-    for pair in sorted(world.pairs, key=lambda pair: hashlib.sha256(pair.encode()).digest()):
-        sender, receiver = pair.split("-")
-        base_ms = world.links["base_ms"][world.row[sender, receiver]]
-        cell = int(np.searchsorted(RTT_CLASSES_MS, base_ms)), int(np.searchsorted(GAIN_CLASSES, saved[sender, receiver]))
-        cells.setdefault(cell, []).append(pair)
-    return sorted(pair for pairs in cells.values() for pair in pairs[:PAIRS_PER_CELL])
-
-
-def write_sample(root: Path, output: Path) -> None:
-    """Write the sample as gzip CSV to `output`, with its card."""
-    world = fit_world(root)
-    pairs = sample_pairs(root, world)
-    users = sorted({city for pair in world.pairs for city in pair.split("-")} - set(DATA_CENTRES))
-    near = [*permutations(DATA_CENTRES, 2), *((a, b) for city in users for dc in DATA_CENTRES for a, b in ((city, dc), (dc, city)))]
-    direct = {(sender, receiver) for sender, receiver in (pair.split("-") for pair in pairs)}
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(COLUMNS)
-    for link in sorted({*near, *direct} & world.row.keys()):
-        numbers = [f"{value:.{DIGITS}g}" for value in world.links[world.row[link]]]
-        table.writerow([*link, int(link in direct), *numbers])
-    content = text.getvalue().encode()
-    output.write_bytes(gzip.compress(content, mtime=0))
-    card = Card(
-        name="world_links",
-        description=f"Fitted parameters of the links between {len(users) + len(DATA_CENTRES)} cities and {len(DATA_CENTRES)} data-centre "
-        f"cities, and of the direct links of {len(pairs)} pairs (is_pair = 1): up to {PAIRS_PER_CELL} of each of nine cells, base round "
-        f"trip up to {RTT_CLASSES_MS[0]:g}, up to {RTT_CLASSES_MS[1]:g} ms and above, by what the best path over the first {MIN_RELAYS} "
-        f"data centres saves (nothing, up to {GAIN_CLASSES[1]:.0%}, more), in the order of a hash of the names",
-        source=SOURCE,
-        licence=LICENCE,
-        sha256=hashlib.sha256(content).hexdigest(),
-        kind="fitted",
-        units="round-trip milliseconds; log_mean is the natural logarithm of milliseconds; loss, shares, a, b, log_sd without unit",
-    )
-    card_path(output).write_text(card.model_dump_json(indent=1) + "\n", encoding="utf-8")
-
-
 def city_names(root: Path) -> dict[str, str]:
     """Return the city of each server, by server number; `server<number>` if unknown."""
     return {str(server.id): server.name or f"server{server.id}" for server in read_rows(root, FILES[0], PingServer)}
 
 
-def _averages(root: Path) -> dict[tuple[str, str], float]:
-    names = city_names(root)
-    return {(row.src, row.dst): row.avg_ms for row in (_named(row, names) for row in read_rows(root, FILES[1], Burst))}
-
-
-def _named(row: Any, names: dict[str, str]) -> Any:
+def named(row: Any, names: dict[str, str]) -> Any:
+    """Return a row of two servers with their cities, see `city_names`."""
     if unknown := {row.src, row.dst} - names.keys():
         raise DataError(FILES[0], "server", min(unknown), "every server of the pings")
     return row.model_copy(update={"src": names[row.src], "dst": names[row.dst]})
@@ -128,24 +64,3 @@ def _is_complete(pair: str, row: dict[tuple[str, str], int]) -> bool:
     sender, receiver = pair.split("-")
     nodes = relays_of(pair, MAX_RELAYS)
     return all((sender, relay) in row and (relay, receiver) in row for relay in nodes) and all(hop in row for hop in permutations(nodes, 2))
-
-
-def _saved_shares(averages: dict[tuple[str, str], float], relays: list[str]) -> dict[tuple[str, str], float]:
-    """Return the share of each direct average that the best path over one or two relays saves; negative if it is slower."""
-    cities = sorted({city for link in averages for city in link})
-    number = {city: i for i, city in enumerate(cities)}
-    ms = np.full((len(cities), len(cities)), np.inf)
-    for (a, b), value in averages.items():
-        ms[number[a], number[b]] = value
-    at = [number[relay] for relay in relays]
-    best = _lowest(ms[:, i, None] + ms[None, i] for i in at)
-    best = np.minimum(best, _lowest((ms[:, i] + ms[i, j])[:, None] + ms[None, j] for i, j in permutations(at, 2)))
-    return {(a, b): float(1.0 - best[number[a], number[b]] / value) for (a, b), value in averages.items()}
-
-
-def _lowest(tables: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
-    tables = iter(tables)
-    lowest = next(tables).copy()
-    for table in tables:
-        np.minimum(lowest, table, out=lowest)
-    return lowest

@@ -63,10 +63,6 @@ class ConferenceWorld(NamedTuple):
         """Return the links that are down."""
         return [outage[:2] for outage in self.outages if outage.starts_s <= now_s < outage.stops_s]
 
-    def absent_at(self, now_s: float) -> list[str]:
-        """Return the parties that are absent."""
-        return [absence.party for absence in self.absences if absence.starts_s <= now_s < absence.stops_s]
-
     def overlay_at(self, now_s: float) -> Overlay:
         """Return the overlay at an instant, with capacities reduced by cross traffic of constant rate, for computing optima."""
         found = overlay(self.topology, self.down_at(now_s))

@@ -25,15 +25,13 @@ import numpy as np
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.plugins import load_plugin, plugin_names
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.scenarios.paths.cloud import Cloud
 from vcgym.network.scenarios.paths.fitted import ENDING, Fitted
 from vcgym.network.scenarios.paths.leo import Leo
+from vcgym.network.scenarios.paths.linked import Cloud, Table1, WonderProxy
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.paths.shipped_series import SPLITS_OF_DRIVES, Drives, Pings
 from vcgym.network.scenarios.paths.stress import Stress
 from vcgym.network.scenarios.paths.synthetic import Synthetic
-from vcgym.network.scenarios.paths.table1 import Table1
-from vcgym.network.scenarios.paths.wonderproxy import WonderProxy
 from vcgym.network.scenarios.paths.world import WorldCities
 from vcgym.network.scenarios.settings import RecipeMaker, WorldSettings
 from vcgym.network.scenarios.splits import ALL, SPLITS, check_split

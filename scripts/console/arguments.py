@@ -187,7 +187,6 @@ def _check_environment(typed: dict[str, str], name: str, conf: str, groups: dict
     import gymnasium  # imported here: only these keys need it, and most errors are found without it
 
     import vcgym.envs  # noqa: F401  (registers the ids)
-    from vcgym.baselines.controls.control import FORMER
 
     chosen = typed.get(group) or next(choice for one, _, choice in groups_of(name, conf) if one == group)
     written = yaml.safe_load((place_of(conf) / "env" / f"{chosen}.yaml").read_text(encoding="utf-8"))
@@ -204,7 +203,7 @@ def _check_environment(typed: dict[str, str], name: str, conf: str, groups: dict
     arguments = arguments_of(tree_of(module), ast.parse(kind, mode="eval").body)
     for key in asked:
         option, is_option = key.removeprefix(f"{prefix}.options.").partition(".")[0], key.startswith(f"{prefix}.options.")
-        if is_option and option not in {*arguments, *FORMER} - SET_BY_VCGYM:
+        if is_option and option not in arguments.keys() - SET_BY_VCGYM:
             raise ValueError(f"{env_id} has no argument {option!r}; allowed: {', '.join(sorted(arguments.keys() - SET_BY_VCGYM))}")
         if key == f"{prefix}.options.{option}" and option in arguments:
             _check_value(key, typed[key], [arguments[option]], multirun)

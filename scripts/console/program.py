@@ -90,8 +90,7 @@ VCGYM = Program(
     "vcgym",
     "vcgym-",
     "vcgym.conf",
-    {name: f"vcgym.scripts.{name}" for name in ("leaderboard", "train", "train_pair", "train_rate", "train_order", "train_allocator")}
-    | {name: f"vcgym.scripts.{name}" for name in ("train_predictor", "predictor_data", "evaluate", "sweep", "tune", "data")}
+    {name: f"vcgym.scripts.{name}" for name in ("leaderboard", "train", "evaluate", "sweep", "tune", "data")}
     | {"zoo": "vcgym.scripts.zoo.command"}
     | {name: f"vcgym.scripts.live.{name}" for name in ("call", "relay", "emulate", "measure")},
 )

@@ -1,4 +1,4 @@
-"""Commands of `vcgym-data`: list, verify, import, download, make, fit. Typed counterpart of conf/data.yaml."""
+"""Commands of `vcgym-data`: list, verify, import, download, fit. Typed counterpart of conf/data.yaml."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,21 +10,18 @@ from rich.table import Column, Table
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.config.names import ExistingPath
-from vcgym.network.bottleneck.capacity.sets import GENERATED
 from vcgym.network.traces.cards import CARD_ENDING, DataError
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
 from vcgym.network.traces.trace_file import ENDING as TRACE_ENDING
 from vcgym.network.traces.trace_file import refuse_existing
 from vcgym.scripts.importing.formats import Format
-from vcgym.scripts.importing.making import make, set_names
 
 _NEEDED = {
     "list": (),
     "verify": (),
     "import": ("format", "file", "output"),
     "download": ("set",),
-    "make": ("set", "output"),
     "fit": ("file",),
 }
 _NOT_STATED = "not stated"
@@ -35,33 +32,28 @@ class DataCommand(Config):
 
     Attributes:
         do: list: list shipped data, data under the root, and sets to download; verify: check shipped data and data under the root against
-            their cards; import: import one file; download: download one set into the root; make: rebuild one set from its source; fit: fit
-            a scenario to traces.
+            their cards; import: import one file; download: download one set into the root; fit: fit a scenario to traces.
         data: folder of measured data; optional for list and verify.
         format: format of the file to import: an option of conf/format.
         file: file to import, or a folder of such files of one format; the content of a file's card, if any, is copied. With do=fit the
             traces, as scenario replay takes them: a folder of traces, one per path, or a folder of such folders, one per pair.
-        output: new file to write, `*.csv.gz` for a series, or the folder for those of a folder; with do=make a folder; with do=fit a
-            scenario file, `*.json`, or None: only print what is measured and drawn.
-        set: name of the set to download (`do=list` prints it) or to make, see docs/worlds.md.
-        source: with do=make, folder with a copy of the set's source.
+        output: new file to write, `*.csv.gz` for a series, or the folder for those of a folder; with do=fit a scenario file,
+            `*.json`, or None: only print what is measured and drawn.
+        set: name of the set to download; `do=list` prints it.
     """
 
-    do: Literal["list", "verify", "import", "download", "make", "fit"] = "list"
+    do: Literal["list", "verify", "import", "download", "fit"] = "list"
     data: DataConfig = Field(default_factory=DataConfig)
     format: Format | None = None
     file: ExistingPath | None = None
     output: AbsolutePath | None = None
     set: str | None = None
-    source: ExistingPath | None = None
 
     @model_validator(mode="after")
     def _has_what_it_needs(self) -> Self:
         missing = [name for name in _NEEDED[self.do] if getattr(self, name) is None]
         if self.do == "download" and self.data.root is None:
             missing.append("data.root (or VCGYM_DATA)")
-        if self.do == "make" and self.source is None and self.set != GENERATED:
-            missing.append("source")
         if missing:
             raise ValueError(f"do={self.do} needs {' and '.join(missing)}")
         if self.do == "fit" and self.output is not None:
@@ -69,14 +61,13 @@ class DataCommand(Config):
 
             if self.output.suffix != ENDING:
                 raise ValueError(f"output is {self.output.name!r}; allowed with do=fit: a name ending in {ENDING}")
-        known = {"download": list(sources()), "make": set_names()}.get(self.do)
-        if known and self.set not in known:
-            raise ValueError(f"set is {self.set!r}; allowed: {', '.join(known)}")
+        if self.do == "download" and self.set not in sources():
+            raise ValueError(f"set is {self.set!r}; allowed: {', '.join(sources())}")
         return self
 
 
-def run(command: DataCommand, console: Console) -> int:
-    """Run the command and print the result; return the status, 1 if a rebuilt file differs from the known one.
+def run(command: DataCommand, console: Console) -> None:
+    """Run the command and print the result.
 
     Raises:
         DataError: data are invalid; see the importers, `verify` and `download`.
@@ -100,11 +91,8 @@ def run(command: DataCommand, console: Console) -> int:
         from vcgym.scripts.importing.fit import fit  # imported here: only a fit plays calls
 
         fit(command.file, command.output, console)
-    elif command.do == "make" and command.set and command.output:
-        return _make(command.set, command.source or command.output, command.output, console)
     elif command.set and root is not None:
         _download(command.set, root, console)
-    return 0
 
 
 def _to_import(file: Path, output: Path) -> list[tuple[Path, Path]]:
@@ -120,15 +108,6 @@ def _to_import(file: Path, output: Path) -> list[tuple[Path, Path]]:
     if not files:
         raise DataError(file, "files", 0, "at least 1")
     return [(path, (output / path.relative_to(file)).with_name(f"{path.name.split('.')[0]}{TRACE_ENDING}")) for path in files]
-
-
-def _make(name: str, source: Path, output: Path, console: Console) -> int:
-    status = 0
-    for made in make(name, source, output):
-        said = "equal to the known file" if made.equal else f"NOT equal: the known file has {made.known}"
-        console.print(f"{made.path}: sha256 {made.sha256}, {said}", soft_wrap=True, highlight=False)
-        status |= not made.equal
-    return status
 
 
 def _download(name: str, root: Path, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""One training of the zoo: its learning curve over decisions and processor time, from checkpoints if it was killed.
+"""Training of one cell of the zoo: its learning curve over decisions and processor time, from checkpoints if it was killed.
 
 The curve is a file beside the checkpoints, one row per evaluation. A checkpoint is written with each evaluation, so a training that goes on
 repeats nothing but what came after the last. Time of evaluations and of checkpoints is not counted. Inside the loop, where a million
@@ -24,14 +24,14 @@ from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.table import fitting
 from vcgym.agents.training.trained import identity_of
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.scripts.zoo.config import INSIDE, Cell, ZooConfig
+from vcgym.scripts.zoo.config import INSIDE, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
 CURVE, AGENT = "curve.json", "agent.zip"
 _MOST_INSIDE = 20_000_000  # decisions at which the step size inside the loop would be 0
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """An evaluation: decisions and processor time until then, and the mean score on the validation worlds."""
 
     decisions: int
@@ -39,7 +39,7 @@ class Point(NamedTuple):
     score: float
 
 
-def train_cell(config: ZooConfig, cell: Cell) -> list[Point]:
+def train_cell(config: ZooConfig, cell: ZooTraining) -> list[CurvePoint]:
     """Train one cell, or what is left of it, and return its curve; a finished one is read."""
     home = config.folder / str(cell)
     kept = _read(home)
@@ -53,7 +53,7 @@ def train_cell(config: ZooConfig, cell: Cell) -> list[Point]:
     return curve.points
 
 
-def train_config(config: ZooConfig, cell: Cell) -> TrainConfig:
+def train_config(config: ZooConfig, cell: ZooTraining) -> TrainConfig:
     """Return the config of a cell's training, with the form of actions that its algorithm takes."""
     env = EnvConfig(id=cell.env)
     if cell.algorithm == INSIDE:
@@ -69,13 +69,13 @@ def _read(home: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     found = json.loads(path.read_bytes())
-    return found | {"points": [Point(*point) for point in found["points"]]}
+    return found | {"points": [CurvePoint(*point) for point in found["points"]]}
 
 
 class _Curve:
     """Points of a training so far, and whether another is due."""
 
-    def __init__(self, config: ZooConfig, cell: Cell, home: Path, points: list[Point]) -> None:
+    def __init__(self, config: ZooConfig, cell: ZooTraining, home: Path, points: list[CurvePoint]) -> None:
         self.config, self.cell, self.home, self.points = config, cell, home, points
         self.before_s = points[-1].cpu_s if points else 0.0
         self.began_s = time.process_time()
@@ -87,7 +87,7 @@ class _Curve:
 
     def is_due(self, decisions: int) -> bool:
         """Return True if a share of the decisions, or the second budget, has ended since the last point."""
-        last = self.points[-1] if self.points else Point(0, 0.0, 0.0)
+        last = self.points[-1] if self.points else CurvePoint(0, 0.0, 0.0)
         share, budget_s = self.config.decisions / self.config.points, 60.0 * self.config.cpu_minutes
         return decisions // share > last.decisions // share or last.cpu_s < budget_s <= self.cpu_s
 
@@ -100,7 +100,7 @@ class _Curve:
         if self.points and self.points[-1].decisions == decisions:
             return
         cpu_s = self.cpu_s
-        self.points.append(Point(decisions, round(cpu_s, 2), round(float(np.mean(scores())), 4)))
+        self.points.append(CurvePoint(decisions, round(cpu_s, 2), round(float(np.mean(scores())), 4)))
         self.before_s, self.began_s = cpu_s, time.process_time()
 
     def write(self, is_done: bool = False) -> None:
@@ -109,7 +109,7 @@ class _Curve:
         replace_file(self.home / CURVE, json.dumps({"is_done": is_done, "points": self.points}).encode())
 
 
-def _learn(config: ZooConfig, cell: Cell, curve: _Curve) -> None:
+def _learn(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
     training = train_config(config, cell)
     model = build_model(training, cell.seed)
     identity, folder = {"zoo": 1} | identity_of(training, cell.seed), curve.home / "checkpoints"
@@ -151,7 +151,7 @@ class _Between(BaseCallback):
         return self.goes_on
 
 
-def _learn_inside(config: ZooConfig, cell: Cell, curve: _Curve) -> None:
+def _learn_inside(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
     curve.points.clear()
     training = train_config(config, cell)
     assert isinstance(training.algorithm, InsidePPOConfig)

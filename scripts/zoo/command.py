@@ -8,11 +8,11 @@ from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.network.traces.plain_file import replace_file, require_space
 from vcgym.scripts.console.command import command
-from vcgym.scripts.zoo.cell import Point, train_cell
-from vcgym.scripts.zoo.config import Cell, ZooConfig
+from vcgym.scripts.zoo.cell import CurvePoint, train_cell
+from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
 from vcgym.scripts.zoo.picture import draw
 from vcgym.scripts.zoo.references import means, read_references, references_path
-from vcgym.scripts.zoo.runs import Budget, read_runs, write_runs
+from vcgym.scripts.zoo.runs import ZooBudget, read_runs, write_runs
 from vcgym.scripts.zoo.table import markdown, with_table
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def run(config: ZooConfig) -> None:
     _report(config)
 
 
-def _trained(config: ZooConfig, cells: list[Cell]) -> Iterator[tuple[Cell, list[Point]]]:
+def _trained(config: ZooConfig, cells: list[ZooTraining]) -> Iterator[tuple[ZooTraining, list[CurvePoint]]]:
     """Yield each training with its curve as it ends: here one after another, or on a cluster."""
     if config.ray.address is None or not cells:
         yield from ((cell, train_cell(config, cell)) for cell in cells)
@@ -60,7 +60,7 @@ def _trained(config: ZooConfig, cells: list[Cell]) -> Iterator[tuple[Cell, list[
                 yield waiting.pop(one), ray.get(one)
 
 
-def _track(tracking: Tracking, study: Run, config: ZooConfig, cell: Cell, points: list[Point]) -> None:
+def _track(tracking: Tracking, study: Run, config: ZooConfig, cell: ZooTraining, points: list[CurvePoint]) -> None:
     """Log a training as a run of the study."""
     tags = {"env": cell.env, "algorithm": cell.algorithm, "seed": str(cell.seed), "study": "zoo"}
     with tracking.run(str(cell), parent=study, tags=tags, marker=config.folder / str(cell) / "mlflow_run") as run:
@@ -74,7 +74,7 @@ def _report(config: ZooConfig) -> None:
     references = read_references(references_path())
     if not curves:
         return
-    levels, budget = means(references, config.worlds), Budget(config.decisions, 60.0 * config.cpu_minutes)
+    levels, budget = means(references, config.worlds), ZooBudget(config.decisions, 60.0 * config.cpu_minutes)
     table = markdown(curves, budget, levels, {(one.env, one.role): one.name for one in references})
     page = config.page.read_text() if config.page.is_file() else "# The zoo\n"
     replace_file(config.page, with_table(page, table).encode())

@@ -14,8 +14,8 @@ ALGORITHMS = ["PPO", "A2C", "TRPO", "DQN", "QRDQN", "ARS", "SAC", "TD3", "Recurr
 """Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop, which fits environments over paths alone."""
 
 
-class Cell(NamedTuple):
-    """One training: environment, algorithm, seed, and the decisions for which it was planned, on which schedules depend."""
+class ZooTraining(NamedTuple):
+    """Training by environment, algorithm, seed, and the decisions for which it was planned, on which schedules depend."""
 
     env: str
     algorithm: str
@@ -71,17 +71,17 @@ class ZooConfig(Config):
             raise ValueError(f"{unknown} is not known; allowed: {', '.join(allowed)}")
         return names
 
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[ZooTraining]:
         """Return the trainings, seed by seed, so that a run that is cut short has each pair as often."""
         return [
-            Cell(env, name, seed, self.decisions)
+            ZooTraining(env, name, seed, self.decisions)
             for seed in self.seeds
             for name in self.algorithms
             for env in self.environments
             if name != INSIDE or env.split("-")[0].removeprefix("vcgym/") in ("Relay", "Playout", "Call")
         ]
 
-    def arguments_of(self, cell: Cell) -> dict[str, Any]:
+    def arguments_of(self, cell: ZooTraining) -> dict[str, Any]:
         """Return the arguments of a training."""
         env = cell.env.removeprefix("vcgym/")
         return self.arguments.get(cell.algorithm, {}) | self.arguments.get(f"{cell.algorithm}/{env}", {})

@@ -7,18 +7,18 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy import stats
 
-from vcgym.leaderboard.report.small_picture import save_small
+from vcgym.leaderboard.report.conference_courses import save_small
 from vcgym.leaderboard.statistics.aggregates import performance_profile
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE
-from vcgym.scripts.zoo.cell import Point
-from vcgym.scripts.zoo.runs import Budget, Curves
+from vcgym.scripts.zoo.cell import CurvePoint
+from vcgym.scripts.zoo.runs import Curves, ZooBudget
 from vcgym.scripts.zoo.table import Levels, normalised, scores_of
 
 LOWEST, HIGHEST = -100.0, 100.0
 _STEPS = 60
 
 
-def draw(curves: Curves, budget: Budget, levels: Levels, path: Path) -> None:
+def draw(curves: Curves, budget: ZooBudget, levels: Levels, path: Path) -> None:
     """Draw a row of environments over decisions, one over processor time, and the profiles of the algorithms that are on all."""
     envs, algorithms = sorted({cell.env for cell in curves}), sorted({cell.algorithm for cell in curves})
     colours = {name: f"C{number}" if number < 10 else "black" for number, name in enumerate(algorithms)}
@@ -32,7 +32,7 @@ def draw(curves: Curves, budget: Budget, levels: Levels, path: Path) -> None:
             panel.set(title=env.removeprefix("vcgym/"), xlabel=unit, ylim=(LOWEST, HIGHEST))
             panel.axhline(0.0, color="grey", linewidth=0.8)
             panel.axhline(normalised(levels[env, "tuned"], env, levels), color="grey", linewidth=0.8, linestyle="--")
-        panels[row][0].set_ylabel("0 = best published, 100 = hindsight; dashes: tuned")
+        panels[row][0].set_ylabel("0 = best published, dashes: tuned")
     _profiles(panels[0][-1], curves, budget, levels, colours)
     panels[1][-1].axis("off")
     for name, colour in colours.items():
@@ -41,7 +41,7 @@ def draw(curves: Curves, budget: Budget, levels: Levels, path: Path) -> None:
     save_small(figure, path, dpi=80, shades=64)
 
 
-def _curves(panel: Any, its: list[list[Point]], field: str, env: str, levels: Levels, colour: str) -> None:
+def _curves(panel: Any, its: list[list[CurvePoint]], field: str, env: str, levels: Levels, colour: str) -> None:
     """Draw the mean of the trainings of an algorithm where all have points, and its band if there are several."""
     if not its:
         return
@@ -58,10 +58,10 @@ def _curves(panel: Any, its: list[list[Point]], field: str, env: str, levels: Le
         panel.fill_between(grid, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0.0)
 
 
-def _profiles(panel: Any, curves: Curves, budget: Budget, levels: Levels, colours: dict[str, str]) -> None:
+def _profiles(panel: Any, curves: Curves, budget: ZooBudget, levels: Levels, colours: dict[str, str]) -> None:
     thresholds = np.linspace(LOWEST, HIGHEST, 201)
     envs = {cell.env for cell in curves}
     for name, its in scores_of(curves, budget, levels).items():
         if its.by_decisions.keys() == envs:
             panel.plot(thresholds, performance_profile(np.concatenate(list(its.by_decisions.values())), thresholds), color=colours[name])
-    panel.set(title="share of trainings above a score", xlabel=f"score after {budget.decisions:,} decisions", ylim=(0.0, 1.0))
+    panel.set(title="trainings above a score", xlabel=f"score after {budget.decisions:,} decisions", ylim=(0.0, 1.0))

@@ -1,4 +1,4 @@
-"""What scores of the zoo lie between: rules, random actions and a bound for each environment, on the same validation worlds."""
+"""References of the scores of the zoo: rules, random actions and a bound for each environment, on the same validation worlds."""
 
 import csv
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ ROLES = ("published", "tuned", "learned", "random", "bound")
 
 
 class Reference(NamedTuple):
-    """Scores of one system on the first validation worlds of an environment."""
+    """ZooScores of one system on the first validation worlds of an environment."""
 
     env: str
     role: str

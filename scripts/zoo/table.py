@@ -14,15 +14,15 @@ from scipy import stats
 
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean, probability_of_improvement
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate, resample
-from vcgym.scripts.zoo.runs import Budget, Curves, at_cpu, at_decisions
+from vcgym.scripts.zoo.runs import Curves, ZooBudget, at_cpu, at_decisions
 
 BEGIN, END = "<!-- the table: made by vcgym zoo -->", "<!-- the end of the table -->"
 Levels = Mapping[tuple[str, str], float]
 """Environment and role of a reference -> its mean score."""
 
 
-class Scores(NamedTuple):
-    """Scores of an algorithm by environment, (seeds,) each: after the decisions, and after the processor time, of the budget."""
+class ZooScores(NamedTuple):
+    """ZooScores of an algorithm by environment, (seeds,) each: after the decisions, and after the processor time, of the budget."""
 
     by_decisions: dict[str, NDArray[np.float64]]
     by_cpu: dict[str, NDArray[np.float64]]
@@ -34,11 +34,11 @@ def normalised(score: float, env: str, levels: Levels) -> float:
     return 100.0 * (score - zero) / (hundred - zero)
 
 
-def scores_of(curves: Curves, budget: Budget, levels: Levels) -> dict[str, Scores]:
+def scores_of(curves: Curves, budget: ZooBudget, levels: Levels) -> dict[str, ZooScores]:
     """Return the scores of each algorithm; a training without the decisions of the budget counts under processor time alone."""
-    found: dict[str, Scores] = {}
+    found: dict[str, ZooScores] = {}
     for cell, curve in sorted(curves.items()):
-        its = found.setdefault(cell.algorithm, Scores({}, {}))
+        its = found.setdefault(cell.algorithm, ZooScores({}, {}))
         for values, point in ((its.by_decisions, at_decisions(curve, budget)), (its.by_cpu, at_cpu(curve, budget))):
             if point is not None:
                 values[cell.env] = np.append(values.get(cell.env, np.zeros(0)), normalised(point.score, cell.env, levels))
@@ -66,7 +66,7 @@ def improvement(by_env: Mapping[str, NDArray[np.float64]], others: Mapping[str, 
     return float(np.mean([probability_of_improvement(by_env[env][None], others[env][None]) for env in common]))
 
 
-def markdown(curves: Curves, budget: Budget, levels: Levels, names: Mapping[tuple[str, str], str]) -> str:
+def markdown(curves: Curves, budget: ZooBudget, levels: Levels, names: Mapping[tuple[str, str], str]) -> str:
     """Return the tables at both budgets, rules first, and the aggregates.
 
     Args:
@@ -99,7 +99,7 @@ def markdown(curves: Curves, budget: Budget, levels: Levels, names: Mapping[tupl
     return "\n".join(lines)
 
 
-def _ordered(found: Mapping[str, Scores], field: str) -> list[str]:
+def _ordered(found: Mapping[str, ZooScores], field: str) -> list[str]:
     """Return the algorithms with scores, on most environments first, then best mean first."""
     means = {name: [float(one.mean()) for one in getattr(its, field).values()] for name, its in found.items()}
     return sorted((name for name in means if means[name]), key=lambda name: (-len(means[name]), -float(np.mean(means[name]))))

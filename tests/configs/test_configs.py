@@ -13,9 +13,7 @@ from hydra.errors import ConfigCompositionException, InstantiationException
 from pydantic import ValidationError
 
 from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, PPOConfig, SACConfig
-from vcgym.agents.config.allocator import AllocatorConfig
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.training.run_names import what_differs
@@ -23,30 +21,23 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.features.forecast import Forecast
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
-from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
-from vcgym.leaderboard.tuning.order_search import OrderConfig
-from vcgym.leaderboard.tuning.rate_search import RateConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.predictors.published import shipped_network
 from vcgym.scripts.console import command
 from vcgym.scripts.console.program import VCGYM
 from vcgym.scripts.importing.command import DataCommand
+from vcgym.scripts.zoo.config import ZooConfig
 
 CONF = Path(command.__file__).parents[2] / "conf"
 KINDS = {
     "train": TrainConfig,
-    "train_pair": PairConfig,
-    "train_allocator": AllocatorConfig,
-    "train_rate": RateConfig,
-    "train_order": OrderConfig,
     "evaluate": EvaluateConfig,
     "sweep": SweepConfig,
     "leaderboard": LeaderboardConfig,
     "data": DataCommand,
     "tune": TuneConfig,
-    "predictor_data": PredictorDataConfig,
-    "train_predictor": TrainPredictorConfig,
+    "zoo": ZooConfig,
     "call": CallConfig,
     "relay": RelayConfig,
     "emulate": EmulateConfig,
@@ -103,7 +94,7 @@ def test_the_name_of_a_run_says_what_differs_from_the_defaults(overrides, said):
         ("train steps=5", []),
         ("train -m steps=5,6", ["hydra.sweep.dir", "folder"]),
         ("sweep -m train.steps=5,6", ["hydra.sweep.dir", "train.folder"]),
-        ("train_rate --multirun trials=5,6 folder=mine hydra.sweep.dir=here", []),
+        ("tune --multirun trials=5,6 folder=mine hydra.sweep.dir=here", []),
         ("leaderboard -m suite=quick-v2,paper-v0", ["hydra.sweep.dir"]),  # a board has the folder of its suite
     ],
 )
@@ -184,8 +175,6 @@ def test_every_algorithm_builds(algorithm):
 
 def test_yaml_means_what_python_means():
     folder = Path("here")
-    assert built("predictor_data") == PredictorDataConfig()
-    assert built("train_predictor") == TrainPredictorConfig()
     assert built("train", "folder=here") == TrainConfig(folder=folder)
     assert built("sweep", "train.folder=here") == SweepConfig(train=TrainConfig(folder=folder))
 

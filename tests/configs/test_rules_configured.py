@@ -1,7 +1,5 @@
 """Rules as mappings: they round-trip, and anything else is rejected in one line that names the field."""
 
-import sys
-import warnings
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -74,20 +72,3 @@ def test_a_plug_in_goes_by_the_name_of_its_entry_point_or_by_its_class(monkeypat
     offered = EntryPoint("my_rule", f"{RULES[0].__module__}:WMJitter", of)
     monkeypatch.setattr(configured, "plugins_of", lambda group: [offered] if group == of else [])
     assert rule_from({"_target_": "my_rule", "quantile": 0.5}, "playout") == WMJitter(quantile=0.5)
-
-
-@pytest.mark.parametrize(
-    ("former", "now", "name"),
-    [("receivers.wmjitter", "playout.wmjitter", "WMJitter"), ("routers.vcroute.vcroute", "path.vcroute.vcroute", "VCRoute")],
-)
-def test_a_rule_is_found_in_its_former_folder_with_a_warning(former, now, name):
-    for loaded in [loaded for loaded in sys.modules if loaded.startswith(f"vcgym.baselines.{former.split('.')[0]}")]:
-        del sys.modules[loaded]
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        rule = rule_from({"_target_": f"vcgym.baselines.{former}.{name}"}, "rule")
-    assert f"import vcgym.baselines.{now} in place of vcgym.baselines.{former}, which works for this release" in [
-        str(one.message) for one in warned
-    ]
-    module = sys.modules[f"vcgym.baselines.{now}"]
-    assert type(rule) is getattr(module, name) and module.__spec__.name == module.__name__

@@ -11,8 +11,14 @@ from hydra.errors import InstantiationException
 
 from lab.bench.command import BenchConfig
 from lab.commands import LAB
+from lab.learners.allocator_config import AllocatorConfig
+from lab.learners.order_search import OrderConfig
+from lab.learners.pair_config import PairConfig
+from lab.learners.predictor.config import PredictorDataConfig, TrainPredictorConfig
+from lab.learners.rate_search import RateConfig
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.truth.command import TruthConfig
+from lab.shipped.sets.command import MakeSetConfig
 from lab.studies.decision_value.command import DecisionValueConfig
 from lab.studies.defaults.command import DefaultsConfig
 from lab.studies.fit.command import ToldApartConfig
@@ -36,6 +42,13 @@ KINDS = {
     "headroom": HeadroomConfig,
     "oracle_check": OracleCheckConfig,
     "told_apart": ToldApartConfig,
+    "train_pair": PairConfig,
+    "train_rate": RateConfig,
+    "train_order": OrderConfig,
+    "train_allocator": AllocatorConfig,
+    "predictor_data": PredictorDataConfig,
+    "train_predictor": TrainPredictorConfig,
+    "make_set": MakeSetConfig,
 }
 LIGHT = """
 import sys
@@ -115,13 +128,34 @@ def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more"], ids=["absent", "empty", "no Parquet"])
-@pytest.mark.parametrize(("name", "file", "override"), [("headroom", "results.parquet", "results=."), ("forecasts", "rows", "rows=rows")])
+@pytest.mark.parametrize(
+    ("name", "file", "override"),
+    [
+        ("headroom", "results.parquet", "results=."),
+        ("forecasts", "rows", "rows=rows"),
+        ("train_predictor", "rows", "rows=rows"),
+        ("make_set", "wonderproxy/ten_places.csv", "set=wonderproxy_ten_places source=. output=new"),
+        ("make_set", "shaper/bent_pipe_victoria_1_latency.csv", "set=leo_ping_10ms source=. output=new"),
+    ],
+)
 def test_a_bad_file_ends_a_command_with_one_line_that_names_it(tmp_path, monkeypatch, name, file, override, content):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / file).parent.mkdir(exist_ok=True)
     if content is not None:
         (tmp_path / file).write_bytes(content)
-    line = end_of(monkeypatch, name, override)
-    assert line.startswith(f"{LAB.title(name)}: ") and "\n" not in line and file in line
+    line = end_of(monkeypatch, name, *override.split())
+    assert line.startswith(f"{LAB.title(name)}: ") and "\n" not in line and Path(file).name in line
+
+
+@pytest.mark.parametrize("content", [b"", b"0" * 31, b"\xff" * 32], ids=["empty", "cut", "not UTF-8"])
+def test_a_begun_pair_with_a_bad_run_ends_with_one_line_that_names_it(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    (tmp_path / "pair").mkdir()
+    (tmp_path / "pair" / "config.json").write_text(PairConfig(worlds=["table1 paper"]).model_dump_json())
+    (tmp_path / "pair" / "mlflow_run").write_bytes(content)
+    line = end_of(monkeypatch, "train_pair", "folder=pair", "resume=true", "worlds=[table1 paper]")
+    assert line.startswith("python -m lab train-pair: ") and "\n" not in line and "mlflow_run" in line
 
 
 def test_every_old_name_is_a_command_here():
@@ -129,10 +163,10 @@ def test_every_old_name_is_a_command_here():
 
 
 def test_an_old_name_says_what_to_type_and_runs_it(tmp_path):
-    answer = run("vcgym.scripts.console.program", "oracle-check", "--help", cwd=tmp_path)
-    assert answer.returncode == 0 and answer.stdout.startswith("python -m lab oracle-check: ")
+    answer = run("vcgym.scripts.console.program", "train-pair", "--help", cwd=tmp_path)
+    assert answer.returncode == 0 and answer.stdout.startswith("python -m lab train-pair: ")
     assert answer.stderr == (
-        "vcgym-oracle-check: now `python -m lab oracle-check` in a checkout of vcgym; this name goes with the next release\n"
+        "vcgym-train-pair: now `python -m lab train-pair` in a checkout of vcgym; this name goes with the next release\n"
     )
 
 

@@ -52,8 +52,7 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
 from vcgym.network.kernels.slots import slot_at
-from vcgym.predictors.last_value import LastValue
-from vcgym.predictors.predictor import predict_e2e, require_predictor
+from vcgym.predictors.predictor import LastValue, predict_e2e, require_predictor
 
 _RING = 512
 

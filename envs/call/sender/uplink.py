@@ -12,8 +12,7 @@ from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import ObservationPart
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS
-from vcgym.envs.call.features.sender.remote import observe_remote, remote_features
-from vcgym.envs.call.features.sender.remote_records import show_remote_feedback
+from vcgym.envs.call.features.sender.remote import observe_remote, remote_features, show_remote_feedback
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.paths.feed import clear_commands
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.papers.applications.experiments import COMPETES_S, SECONDS, ExperimentCell, beside_of, link_of, rule_of
+from lab.papers.applications.profile import APPLICATIONS
 from vcgym.baselines.order.fifo import Fifo
-from vcgym.baselines.rate.profile import APPLICATIONS
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.network.kernels import rng

@@ -13,8 +13,8 @@ connections of TCP CUBIC, a new one for each segment; their sizes are our choice
 
 from typing import Literal, NamedTuple
 
-from vcgym.baselines.rate.application import Application
-from vcgym.baselines.rate.profile import APPLICATIONS, Viewing, load_profile
+from lab.papers.applications.application import Application
+from lab.papers.applications.profile import APPLICATIONS, Viewing, load_profile
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant, steps
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall

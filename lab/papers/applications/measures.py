@@ -21,7 +21,7 @@ from lab.papers.applications.experiments import COMPETES_S, COUNTED_S, DROP_S, E
 from lab.papers.applications.statements import ApplicationStatement, Term
 from lab.papers.verdicts import NOTHING
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.statistics.student import interval
+from vcgym.leaderboard.statistics.resampling import interval
 
 _WINDOW_S = 5
 _BACK, _ABOVE = 0.95, 1.1

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from lab.papers.applications.experiments import COMPETITORS, ExperimentCell, Setup, Way
+from lab.papers.applications.profile import Viewing, load_profile
 from lab.papers.arithmetic import Arithmetic
 from lab.papers.register import Register, load_document
 from lab.papers.statements import Statement, StatementRecord
-from vcgym.baselines.rate.profile import Viewing, load_profile
 
 FILE = "published_applications.json"
 Metric = Literal[

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from lab.papers.conferences.statements import SESSIONS, SessionRate
 from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
 from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
+from vcgym.baselines.conference.planned import mutualcast, simulcast
 from vcgym.baselines.conference.play import PlayedConference, play
-from vcgym.baselines.conference.published import mutualcast, simulcast
 from vcgym.network.overlay.network import PLANS, OverlayNetwork, start_network
 from vcgym.network.overlay.topologies import BOTTLENECK_KBPS, dumbbell
 from vcgym.network.overlay.world import ConferenceWorld, dumbbell_timeline, network_of

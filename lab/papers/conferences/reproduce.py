@@ -55,7 +55,7 @@ from vcgym.baselines.conference.trees import DELAY_BOUND_MS
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.statistics.student import interval
+from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.overlay.network import HEADER_BYTES
 from vcgym.network.traces.plain_file import replace_file
 

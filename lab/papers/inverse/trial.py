@@ -36,7 +36,7 @@ from vcgym.leaderboard.evaluation.rollouts.paired_rollout import every_pair
 from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS, GRID_MS
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.last_value import LastValue
+from vcgym.predictors.predictor import LastValue
 from vcgym.predictors.published import shipped_network
 
 FOUR_PACKETS_MS = 30.0  # steady wait behind a buffer of four packets (Fig. 6)

@@ -33,7 +33,7 @@ from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.statistics.student import interval
+from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng

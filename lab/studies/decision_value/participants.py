@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from lab.studies.decision_value.linear import Linear
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute.online import VCRouteOnline
 from vcgym.baselines.path.vcroute.oracle import OracleVCRoute
 from vcgym.baselines.path.vcroute.vcroute import RewardSource, Sample, VCRoute
-from vcgym.predictors.last_value import LastValue
-from vcgym.predictors.linear import Linear
+from vcgym.predictors.predictor import LastValue
 from vcgym.predictors.published import shipped_network, shipped_table
 
 NEWEST_WEIGHT = 0.125  # weight of the newest value in the moving average: alpha of RFC 6298, section 2.3

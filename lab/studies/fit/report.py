@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.fitting.cloud import REGIONS, RUN_PINGS, find_run, read_runs
+from lab.shipped.sets.cloud import REGIONS, RUN_PINGS, find_run, read_runs
 from vcgym.network.fitting.links import BURST_PINGS, bad_hour
 from vcgym.network.fitting.statistics_rows import Burst, Pooled, read_rows
 from vcgym.network.fitting.world import FILES, city_names

@@ -28,8 +28,7 @@ from vcgym.live.call.parties import relays_of, vias
 from vcgym.live.call.policies import of_system
 from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import emulated
-from vcgym.live.measuring.measure import MeasuredDelays, write_traces
-from vcgym.live.measuring.prober import Prober
+from vcgym.live.measuring.measure import MeasuredDelays, Prober, write_traces
 from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, unix_us
 from vcgym.live.protocol.wire import new_key
 from vcgym.network.scenarios.scenario import Scenario

@@ -14,7 +14,7 @@ from lab.studies.live_kernel.comparison import KernelCase, MeasuredFlows, case, 
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.report.table import markdown_table
-from vcgym.leaderboard.statistics.student import interval
+from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.sources import Audio
 
 RATES_MBPS, QUEUES_MS = (2.0, 5.0, 10.0), (50.0, 200.0)

@@ -1,17 +1,78 @@
-"""Conferences: systems of trees; the optima of the worlds are found once for all systems."""
+"""Conferences: systems of trees, same worlds, same seeds: paired; the optima of the worlds are found once for all systems."""
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.conference.celerity import REPORT_S
+from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
+from vcgym.baselines.conference.play import play
+from vcgym.baselines.conference.trees import DELAY_BOUND_MS
 from vcgym.baselines.systems import System
+from vcgym.envs.conference.listening import ratings
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
-from vcgym.leaderboard.evaluation.rollouts.conference_rollout import ConferenceRollout, optima_kbps, play_conferences
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
+from vcgym.leaderboard.results.conference_metrics import delay_cdf, metrics
 from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.splits import unlock_test_split
+
+MAX_ARRIVALS = 1 << 23  # of a conference that are kept
+
+
+class ConferenceRollout(NamedTuple):
+    """Finished conferences.
+
+    Attributes:
+        parties: number of parties of each conference.
+        metrics: of each conference.
+        delays: distribution of the delay of each conference.
+        decision_us: time of the whole conference per party and report interval.
+        wall_clock_s: of all conferences.
+    """
+
+    parties: list[int]
+    metrics: list[dict[str, float]]
+    delays: list[DelayCdf]
+    decision_us: float
+    wall_clock_s: float
+
+
+def optima_kbps(world: ConferenceWorld) -> list[NDArray[np.float64]]:
+    """Return the rates (P,) of the optimum of two hops from each change of a world on."""
+    return [oracle_lp(world.overlay_at(at_s)).allocation.session_kbps() for at_s in world.changes_s()]
+
+
+def play_conferences(
+    system: System, worlds: Sequence[ConferenceWorld], optima: Sequence[list[NDArray[np.float64]]]
+) -> ConferenceRollout:  # fmt: skip
+    """Play a system on each world.
+
+    Args:
+        system: with a rule for trees.
+        worlds: the worlds.
+        optima: of each world (`optima_kbps`).
+
+    Raises:
+        OverflowError: more media arrived than are kept.
+    """
+    measured, delays, took_s, decisions = [], [], 0.0, 0.0
+    for world, best in zip(worlds, optima, strict=True):
+        began = time.perf_counter()
+        played = play(world, system.trees, MAX_ARRIVALS)
+        took_s += time.perf_counter() - began
+        decisions += len(world.topology.parties) * world.seconds / REPORT_S
+        heard = ratings(played.log, played.emitted, world.seconds)
+        measured.append(metrics(played, world.changes_s(), best, heard, DELAY_BOUND_MS))
+        delays.append(delay_cdf(played))
+    parties = [len(world.topology.parties) for world in worlds]
+    return ConferenceRollout(parties, measured, delays, 1e6 * took_s / max(decisions, 1.0), took_s)
 
 
 class ConferencePlay(Play):

@@ -1,6 +1,6 @@
 """The sentences of a board.
 
-The first system, its lead and where it leads; how the user's agent did, if agents can play; and the first system by R of ITU-T G.107, if
+The first system, its lead and where it leads; how the user's agent did; and the first system by R of ITU-T G.107, if
 R leaves that in some calls.
 """
 
@@ -19,8 +19,7 @@ from vcgym.network.playout.quality import REDUCED_RANGE_MS, mos
 
 def headline(board: Board) -> tuple[str, ...]:
     """Return the sentences, with 95 % intervals."""
-    own = (_mine(board),) if board.columns.takes_agents else ()
-    return _first(board), _where(board), *own, *((_long(board),) if board.long_share else ())
+    return _first(board), _where(board), _mine(board), *((_long(board),) if board.long_share else ())
 
 
 def change(board: Board, found: Estimate) -> str:
@@ -91,6 +90,9 @@ def _where(board: Board) -> str:
 def _mine(board: Board) -> str:
     own = mine(board)
     if not own:
+        suite = SUITES.get(board.conditions["suite"].replace(" ", "-"))
+        if suite and not suite.envs:
+            return "No system of yours was played: agents.NAME=module:name adds one of rules."
         return "No agent of yours was played: agents.NAME=ppo.zip, agents.NAME=module:name or agents.NAME=FOLDER adds one."
     best = next(line for line in board.lines if line.standing.system == own[0])
     others = f" (the best of your {len(own)})" if len(own) > 1 else ""

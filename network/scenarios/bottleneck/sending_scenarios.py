@@ -5,7 +5,7 @@ order           the seed paper on SBPN (S1): its traffic over 1 Mbit/s and 50 pa
     loss0 ... loss10          10 Mbit/s without cross traffic, 0 to 10 % random loss; round trip 80 ms, 5 packets
 rate            synthetic capacity for rate controllers
     steps       train and validation: random steps of capacity; test: the capacity of RFC 8867, cases 5.1 to 5.3
-    cellular    generated traces (bottleneck/capacity/cellular_like.py)
+    cellular    generated traces (lab/shipped/sets/cellular_like.py)
     cubic       1 to 4 Mbit/s shared with a CUBIC flow
     wifi        2 to 4 Mbit/s, and a last hop that stalls now and then (the report on GCC over Wi-Fi, S4)
 calls           1 to 3 other calls in the same queue of 1 to 4 Mbit/s, each with its own delay and start time

@@ -1,4 +1,4 @@
-"""Recipes over a table of links: endpoint -> 0, 1 or 2 relays -> user, in modes correlated and paper."""
+"""Recipes over a table of links: endpoint -> 0, 1 or 2 relays -> user, in modes correlated and paper; three tables ship."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
-from vcgym.network.traces.cards import LinkTable
+from vcgym.network.traces.cards import load_links
 from vcgym.network.worlds.correlated import CorrelatedWorld
 from vcgym.network.worlds.links import LINK, correlated_parameters, paper_parameters, row_of
 from vcgym.network.worlds.paper import PaperWorld
@@ -77,14 +77,22 @@ class Linked(Recipe):
 
 
 class TableLinked(Linked):
-    """Recipe over a shipped link table; the other endpoints relay (in a table without roles: the other places)."""
+    """Recipe over a shipped link table; the other endpoints relay (in a table without roles: the other places).
 
-    def __init__(self, settings: WorldSettings, table: LinkTable) -> None:
-        self.table = table
-        self._row = {(link.source, link.destination): row_of(link) for link in table.links}
-        users = {place.code for place in table.places if place.role == "user"}
-        relays = len(table.places) - (len(users) + 1 if users else 2)
-        super().__init__(settings, relays, table.card.sha256)
+    Pairs are split in a Latin square.
+
+    Attributes:
+        file: name of the table.
+    """
+
+    file: ClassVar[str]
+
+    def __init__(self, settings: WorldSettings) -> None:
+        self.table = load_links(self.file)
+        self._row = {(link.source, link.destination): row_of(link) for link in self.table.links}
+        users = {place.code for place in self.table.places if place.role == "user"}
+        relays = len(self.table.places) - (len(users) + 1 if users else 2)
+        super().__init__(settings, relays, self.table.card.sha256)
 
     def codes(self, *roles: str) -> list[str]:
         """Return the codes of the places of these roles."""
@@ -99,8 +107,47 @@ class TableLinked(Linked):
         """Return the parameters of the links between places; dtype `LINK`."""
         return np.array([self._row[hop] for hop in hops], LINK)
 
-    def latin_square(self, split: str) -> list[str]:
+    def pairs(self, split: str) -> list[str]:
         """Return the endpoint-user pairs of a split, in proportions 3 : 1 : 1, so that every endpoint and every user is in each split."""
         classes = {"train": (0, 1, 2), "validation": (3,), "test": (4,)}[split]
         users = self.codes("user")
         return [f"{a}-{b}" for i, a in enumerate(self.codes("endpoint")) for j, b in enumerate(users) if (i + j) % 5 in classes]
+
+
+class WonderProxy(TableLinked):
+    """Scenario wonderproxy: ten places of the WonderProxy pings of July 2020: 5 endpoints x 5 users; 4 endpoints relay (17 paths).
+
+    The places are those of the VCRoute paper's first setting (section VI-A), identified from its published packet log. Measured: ping
+    statistics of every ordered link. Fitted: see `vcgym.network.fitting.links`. Assumed: no loss, and all time structure within one burst
+    of 30 pings.
+    """
+
+    file = "wonderproxy_ten_places"
+
+
+class Cloud(TableLinked):
+    """Scenario cloud: the VCRoute paper's second setting (5 endpoints x 3 users) with public statistics of two clouds; 17 paths.
+
+    The paper's 10-ms series between Tokyo, Guangzhou, Singapore, Frankfurt, Sao Paulo and the users in Shenzhen, Singapore and Hong Kong
+    are not published. `lab.shipped.sets.cloud` lists the substitute for each place, and the links that are sums of two. Each link has one
+    burst, so `worst` and `median` are equal.
+    """
+
+    file = "cloud"
+
+
+class Table1(TableLinked):
+    """Scenario table1: four cities of one cloud with the round-trip times and losses of Table I of the VCRoute paper; two relays (5 paths).
+
+    Any city may call any other; pairs are split by the distance of their rows in the table. Measured (by the paper's authors): round-trip
+    time and loss of every ordered link. Assumed: the queueing excess and independent losses. Bad hours are unknown: the natural mix has
+    none.
+    """
+
+    file = "table1"
+
+    def pairs(self, split: str) -> list[str]:
+        """Return the names of the pairs of a split."""
+        codes = self.codes("city")
+        step = {"train": 1, "validation": 2, "test": 3}[split]
+        return [f"{a}-{b}" for i, a in enumerate(codes) for j, b in enumerate(codes) if (j - i) % 4 == step]

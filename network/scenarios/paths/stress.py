@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.scenarios.paths.wonderproxy import WonderProxy
+from vcgym.network.scenarios.paths.linked import WonderProxy
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.correlated import CorrelatedWorld
 from vcgym.network.worlds.events import Event

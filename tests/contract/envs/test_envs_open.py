@@ -13,8 +13,8 @@ from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, earned, reward
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.paths.linked import Table1
 from vcgym.network.scenarios.paths.synthetic import Synthetic
-from vcgym.network.scenarios.paths.table1 import Table1
 from vcgym.network.scenarios.scenario import Scenario
 
 

@@ -353,7 +353,7 @@ print(digest.hexdigest())
 """
 
 
-@pytest.mark.parametrize("sender_id", [RATE, pytest.param(ORDER, marks=pytest.mark.long)], indirect=True)
+@pytest.mark.long  # without the compiler, in a process of its own
 def test_plain_python_does_the_same(sender_id):
     digests = set()
     for disabled in ("0", "1"):

@@ -12,7 +12,7 @@ from vcgym.envs.faces.call import CallVectorEnv
 from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
-from vcgym.network.scenarios.paths.table1 import Table1
+from vcgym.network.scenarios.paths.linked import Table1
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
 

@@ -113,10 +113,3 @@ def test_an_agent_of_version_1_is_ranked_where_its_control_is(newest_env_id, tmp
 def test_options_of_no_method_are_refused(zips):
     with pytest.raises(ValueError, match=r"agent_options has interval; allowed: agent_options.NAME=\{...\} with a NAME of agents"):
         LeaderboardConfig(agents={"MINE": str(zips / "ppo-0.zip")}, agent_options={"interval": 50})
-
-
-def test_the_former_key_plays_and_says_what_to_type(zips):
-    file = str(zips / "plain.zip")
-    config = LeaderboardConfig(agent=file, agent_options={"interval": 50})
-    assert (config.agents, config.agent_options) == ({"plain": [file]}, {"plain": {"interval": 50}})
-    assert config.former == f"agent=... works for this release: write agents.plain={file} 'agent_options.plain={{...}}'."

@@ -1,15 +1,13 @@
 """The table of controls: each row has what the table demands, and no other module lists the controls by hand."""
 
 import ast
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import vcgym.envs as envs
-from vcgym.agents.config.env import EnvConfig
-from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, FORMER, PATHS, Control, LogScale, OneOf, controls_of
+from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, PATHS, Control, LogScale, OneOf, controls_of
 from vcgym.baselines.from_agent import AGENT, REMOTE, FromAgent, in_place_of
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.buffer_target import NetEqTarget
@@ -24,7 +22,7 @@ from vcgym.envs.call.sender.onto_paths import COMMANDED
 from vcgym.envs.faces.vector.actions import FORMS, LEVELS, action_space, decode, options_of
 from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.leaderboard.results.files import ACTIONS
-from vcgym.network.playout.receiver import COUNT, WATERMARK
+from vcgym.network.playout.receiver import COUNT
 
 HOME = Path(__file__).parents[3]
 ROOMS = ("agents", "baselines", "envs", "leaderboard", "live", "scripts")
@@ -46,12 +44,6 @@ def test_a_control_has_rules_and_systems(control):
     assert {facts_of(type(system.rules[control])).control for system in systems if control in system.rules} == {control}
     assert rules_of(control)
     assert getattr(systems[0], control) is systems[0].rules.get(control)
-
-
-@rows
-def test_a_former_word_is_one_of_no_control_and_of_no_other_row(control):
-    former = CONTROLS[control].former
-    assert former not in CONTROLS and (not former or FORMER[former] is control)
 
 
 @pytest.mark.parametrize("control", [control for control, row in CONTROLS.items() if row.decision])
@@ -102,7 +94,7 @@ def listed(tree):
             inside = node.keys if isinstance(node, ast.Dict) else node.elts
             members = {one.attr.lower() for one in inside if isinstance(one, ast.Attribute) and getattr(one.value, "id", "") == "Control"}
             words = {one.value for one in inside if isinstance(one, ast.Constant) and one.value in CONTROLS}
-            found = max(found, len(members | words), len({one.value for one in inside if isinstance(one, ast.Constant)} & FORMER.keys()))
+            found = max(found, len(members | words))
     return found
 
 
@@ -115,33 +107,13 @@ def test_no_other_module_lists_the_controls():
 def test_the_check_finds_a_list():
     assert listed(ast.parse('ORDER = ("path", "playout", "rate")')) == 3
     assert listed(ast.parse("{Control.PATH: 1, Control.RATE: 2, Control.ORDER: 3}")) == 3
-    assert listed(ast.parse('WORDS = ["router", "receiver", "allocator"]')) == 3
 
 
-def test_former_words_work_and_say_what_to_type():
-    with pytest.warns(FutureWarning, match="System: write path in place of router"):
-        system = System(router=Direct(), playout=WMJitter())
-    assert system == System(WMJitter(), Direct())
-    with pytest.warns(FutureWarning, match="write playout in place of receiver"):
-        assert system.receiver == WMJitter()
-    rules = {name: {"_target_": f"{type(found).__module__}.{type(found).__name__}"} for name, found in system.rules.items()}
-    with pytest.warns(FutureWarning, match=r"mine\.yaml: write path in place of router"):
-        assert build_system("mine.yaml", {"router": rules["path"], "playout": rules["playout"]}) == system
-    with pytest.warns(FutureWarning, match="write playout in place of receiver"):
-        envs.Relay(receiver=WMJitter(), packets=100).close()
-    with pytest.warns(FutureWarning, match=r"env\.options: write playout in place of receiver"):
-        assert EnvConfig(id="vcgym/Relay-v0", options={"receiver": rules["playout"]}).options["playout"] == WMJitter()
-    for former, buffer in ((Control.LAG, WATERMARK), (Control.TARGET, COUNT)):
-        with pytest.warns(FutureWarning, match=rf"rule\(Control\.{former.upper()}\): write rule\(Control\.PLAYOUT, buffer={buffer}\)"):
-            made = rule(former)(type("Mine", (), {}))
-        assert made.facts.control is Control.PLAYOUT and made.facts.buffer == buffer
-
-
-def test_a_control_by_both_words_or_by_two_rules_is_refused():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        with pytest.raises(ValueError, match="System has router and path: allowed is path alone"):
-            System(router=Direct(), path=Direct())
+def test_a_control_by_another_word_or_by_two_rules_is_refused():
+    with pytest.raises(ValueError, match=r"router = Direct\(.*: allowed are rules of that control, one of path, playout"):
+        System(router=Direct(), playout=WMJitter())
+    with pytest.raises(ValueError, match=r"mine\.yaml: unknown keys \['router'\]; allowed: path, playout"):
+        build_system("mine.yaml", {"router": {}})
     with pytest.raises(ValueError, match="allowed is one rule of each control"):
         System(Direct(), Direct())
     with pytest.raises(ValueError, match=r"path = WMJitter\(.*: allowed are rules of that control"):

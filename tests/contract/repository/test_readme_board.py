@@ -13,7 +13,7 @@ from vcgym.leaderboard.results.columns import format_value
 
 HOME = Path(__file__).parents[3]
 RESULTS = "lab/notes/results.md"
-SPEC = importlib.util.spec_from_file_location("board_of_the_pages", HOME / "docs" / "site" / "board.py")
+SPEC = importlib.util.spec_from_file_location("board_of_the_pages", HOME / "lab" / "shipped" / "board.py")
 pages = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(pages)
 
@@ -41,7 +41,7 @@ def test_the_table_and_the_sentences_are_those_of_the_report(boards):
     written = pages.blocks(boards)
     assert set(written) == {"README.md", RESULTS}
     for name, block in written.items():
-        assert f"{pages.BEGIN}\n{block}\n{pages.END}" in read(name), f"{name}: run python docs/site/board.py"
+        assert f"{pages.BEGIN}\n{block}\n{pages.END}" in read(name), f"{name}: run python -m lab.shipped.board"
 
 
 def test_the_short_table_has_the_references_and_the_last_system_in_words(boards, board):

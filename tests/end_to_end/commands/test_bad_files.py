@@ -16,7 +16,6 @@ import pytest
 from submitted import ONNX
 
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.config.pair import PairConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.networks.observation import network_for
@@ -92,7 +91,7 @@ BROKEN = {
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A finished study with an untrained agent, the empty results of a run, a begun pair, policies of one's own, sources of data sets."""
+    """A finished study with an untrained agent, the empty results of a run, policies of one's own."""
     home = tmp_path_factory.mktemp("made")
     envs = make_envs(CALL, 1, "validation")
     observed, acted, parts = envs.single_observation_space, envs.single_action_space, observation_parts(envs)
@@ -103,9 +102,6 @@ def made(tmp_path_factory):
     (home / "study" / "config.json").write_text(TrainConfig(env=CALL).model_dump_json())
     for layout, name in ((results.RESULTS, "results"), (results.ACTIONS, "actions")):
         results.write(layout, [], home / "board" / f"{name}.parquet")
-    (home / PAIR).mkdir()
-    (home / PAIR / "config.json").write_text(PairConfig(worlds=["table1 paper"]).model_dump_json())
-    (home / PAIR / "mlflow_run").write_text("0" * 32)
     shutil.copy(ONNX / "policy.onnx", home / "mine.onnx")
     (home / "mine.py").write_text("class Mine:\n    def predict(self, observation, state, episode_start, deterministic):\n")
     with zipfile.ZipFile(home / "mine.zip", "w") as archive:
@@ -115,17 +111,11 @@ def made(tmp_path_factory):
         levels=["127.0.0.1:1"], setup=["127.0.0.1:1"], history=[[0.0, 0.0, 0.0]],
     ).write(home / "session.json")  # fmt: skip
     (home / "relay.key").write_text("0" * 64)
-    (home / PLACES).parent.mkdir(parents=True)
-    (home / PLACES).write_text("code,role,name,country\n")
-    (home / REPLIES).parent.mkdir()
-    (home / REPLIES).write_text("1734547219236183808,32.4\n1734547219236247040,16.4\n1734547219255994112,25.0\n")
     return home
 
 
-AGENT, STUDY, BOARD, PAIR = "study/seed-0/agent", "study", "board", "pair"
-PLACES, REPLIES = "source/wonderproxy/ten_places.csv", "source/shaper/bent_pipe_victoria_1_latency.csv"
+AGENT, STUDY, BOARD = "study/seed-0/agent", "study", "board"
 OWN = ["suite=order-v0", "train=null", "systems=[FIXED]", "folder=new"]
-MAKE = ["do=make", "source=source", "output=new"]
 READS = [
     ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}"]),
     ("vcgym-evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}"]),
@@ -137,7 +127,6 @@ READS = [
     ("vcgym-leaderboard", f"{BOARD}/actions.parquet", ["do=verify", f"folder={BOARD}"]),
     ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=verify", f"folder={BOARD}"]),
     ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=page", f"folder={BOARD}"]),
-    ("vcgym-train-predictor", f"{BOARD}/results.parquet", [f"rows={BOARD}/results.parquet"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
@@ -145,16 +134,12 @@ READS = [
 ]
 NOT_JSON = [
     ("vcgym-relay", "relay.key", ["secret=relay.key"]),
-    ("vcgym-train-pair", f"{PAIR}/mlflow_run", [f"folder={PAIR}", "resume=true", "worlds=[table1 paper]"]),
     ("vcgym-leaderboard", "mine.onnx", [*OWN, "agents.mine=mine.onnx"]),
     ("vcgym-leaderboard", "mine.py", [*OWN, "agents.mine=mine:Mine"]),
     ("vcgym-leaderboard", "mine.zip", [*OWN, "agents.mine=mine.zip"]),
-    ("vcgym-data", PLACES, [*MAKE, "set=wonderproxy_ten_places"]),
-    ("vcgym-data", REPLIES, [*MAKE, "set=leo_ping_10ms"]),
 ]
 LACKING_IS_FINE = {
     ("vcgym-train", "absent"),
-    ("vcgym-train-pair", "absent"),
     ("vcgym-leaderboard", "absent", "do=page"),
     ("vcgym-relay", "absent"),
 }
@@ -188,7 +173,7 @@ def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, 
     assert line.startswith(f"{name}: ") and "\n" not in line and len(line) <= MAX_LINE + len(name) + 2
 
 
-@pytest.mark.parametrize("name", ["vcgym-train", "vcgym-train-pair", "vcgym-sweep", "vcgym-tune", "vcgym-leaderboard"])
+@pytest.mark.parametrize("name", ["vcgym-train", "vcgym-sweep", "vcgym-tune", "vcgym-leaderboard"])
 def test_a_full_disk_ends_long_work_before_it_begins(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=53248))

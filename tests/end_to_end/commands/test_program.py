@@ -21,7 +21,7 @@ sys.argv = {words}
 main()
 assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
 """
-SAID = [(["vcgym"], "train-pair"), (["vcgym-train", "--help"], "steps=1000000"), (["vcgym", "--version"], "vcgym 0")]
+SAID = [(["vcgym"], "leaderboard"), (["vcgym-train", "--help"], "steps=1000000"), (["vcgym", "--version"], "vcgym 0")]
 
 
 def run(*words, cwd):
@@ -82,14 +82,14 @@ def test_a_multirun_writes_under_outputs(tmp_path):
     assert (tmp_path / "outputs" / "multirun" / "data").is_dir()
 
 
-@pytest.mark.parametrize("words", [["vcgym-bench", "rounds=1"], ["vcgym", "bench"], ["vcgym-bench", "--help"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["vcgym-train-pair", "turns=1"], ["vcgym", "train-pair"], ["vcgym-train-pair", "--help"]], ids=" ".join)
 def test_a_command_of_the_laboratory_says_where_it_is_without_a_checkout(words, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(moved, "_CHECKOUT", tmp_path)
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    said = "vcgym-bench: now `python -m lab bench` in a checkout of vcgym; this name goes with the next release\n"
+    said = "vcgym-train-pair: now `python -m lab train-pair` in a checkout of vcgym; this name goes with the next release\n"
     assert capsys.readouterr().err == said
 
 
@@ -102,7 +102,7 @@ def test_every_moved_command_is_still_installed():
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("vcgym train-o", ["train-order"]),
+        ("vcgym lea", ["leaderboard"]),
         ("vcgym train st", ["study=", "steps="]),
         ("vcgym train algorithm=s", ["algorithm=sac"]),
         ("vcgym leaderboard suite=stress", ["suite=stress-v0", "suite=stress-v1"]),
@@ -119,7 +119,7 @@ def test_completion_is_a_static_script(tmp_path, line, offered):
     assert answer.stdout.split() == offered
 
 
-@pytest.mark.parametrize(("name", "package", "extra"), [("train_pair", "ray", "sweep"), ("call", "aiortc", "live")])
+@pytest.mark.parametrize(("name", "package", "extra"), [("sweep", "ray", "sweep"), ("call", "aiortc", "live")])
 def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch, name, package, extra):
     def without():
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)

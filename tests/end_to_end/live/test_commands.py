@@ -22,7 +22,7 @@ from vcgym.live.call import sender
 from vcgym.live.call.audio import RATE_HZ, encoded, read_wav, tones
 from vcgym.live.call.stats import Stats
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
-from vcgym.live.measuring import prober
+from vcgym.live.measuring import measure
 from vcgym.live.protocol.nodes import open_socket, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of, read_session
 from vcgym.live.protocol.wire import DatagramKind, Header, new_key, route, write
@@ -170,7 +170,7 @@ def test_a_port_in_use_is_named(tmp_path, monkeypatch):
 
 
 def test_a_measurement_that_nobody_answers_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(prober, "WAIT_US", 50_000)
+    monkeypatch.setattr(measure, "WAIT_US", 50_000)
     hosts = ",".join(f'"{hop_of(address)}"' for address in free(2))
     line = end_of(tmp_path, monkeypatch, "measure", f"hosts=[{hosts}]", "output=new", "secret=key", "seconds=1")
     assert line.startswith("vcgym-measure: none of 400 probes told a delay: 127.0.0.1_") and not (tmp_path / "new").exists()

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from vcgym.agents.tracking.held_signals import held_signals
+from vcgym.agents.tracking.tracking import held_signals
 
 
 @pytest.fixture

@@ -221,6 +221,7 @@ def weights(learning):
     }
 
 
+@pytest.mark.long  # six trainings
 @pytest.mark.parametrize("baseline", ["replicas", "critic"])
 def test_a_training_is_the_same_with_the_same_seed_and_any_threads(baseline):
     first, second = learned(baseline=baseline), learned(baseline=baseline, threads=2)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from lab.learners.lag_learner import LagNet
 from twins.learned import PlainLag, PlainRouter
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START, LearnedRouter
-from vcgym.agents.learners.lag_learner import LagNet
 from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.baselines.rule import allocate, decide, start, update
 from vcgym.network.kernels.slots import BLOCK_SLOTS

@@ -17,6 +17,8 @@ from vcgym.network.bottleneck.flow import Udp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import Second, SharedLink
 
+pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
+
 SECONDS, REPORT_US = 8.0, 50_000
 GCC = GccWebrtc()
 

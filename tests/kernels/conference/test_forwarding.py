@@ -5,8 +5,8 @@ import pytest
 
 from twins.conference import TwinConference
 from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
+from vcgym.baselines.conference.planned import mutualcast
 from vcgym.baselines.conference.plans import follow
-from vcgym.baselines.conference.published import mutualcast
 from vcgym.baselines.conference.trees import Allocation, source_of, tree_through
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows

@@ -9,7 +9,7 @@ from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.cdf import GRID_MS
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, delay_cdf, metrics
-from vcgym.leaderboard.statistics.student import interval
+from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.capacity.capacity import steps
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from vcgym.scripts.zoo.cell import Point
-from vcgym.scripts.zoo.config import ALGORITHMS, ENVIRONMENTS, Cell, ZooConfig
+from vcgym.scripts.zoo.cell import CurvePoint
+from vcgym.scripts.zoo.config import ALGORITHMS, ENVIRONMENTS, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.references import ROLES, Reference, means, read_references, references_path, write_references
-from vcgym.scripts.zoo.runs import Budget, at_cpu, at_decisions, read_runs, write_runs
+from vcgym.scripts.zoo.runs import ZooBudget, at_cpu, at_decisions, read_runs, write_runs
 from vcgym.scripts.zoo.table import BEGIN, END, improvement, markdown, normalised, of_seeds, over_environments, scores_of, with_table
 
 A, B = "vcgym/Call-v1", "vcgym/Rate-v1"
 LEVELS = {(A, "published"): 80.0, (A, "bound"): 90.0, (B, "published"): 0.5, (B, "bound"): 1.0}
-BUDGET = Budget(100, 10.0)
-CURVE = [Point(50, 4.0, 79.0), Point(80, 9.0, 82.0), Point(110, 14.0, 85.0)]
+BUDGET = ZooBudget(100, 10.0)
+CURVE = [CurvePoint(50, 4.0, 79.0), CurvePoint(80, 9.0, 82.0), CurvePoint(110, 14.0, 85.0)]
 
 
 def test_scores_are_percent_of_the_way_from_published_to_the_bound():
@@ -23,12 +23,12 @@ def test_scores_are_percent_of_the_way_from_published_to_the_bound():
 def test_budgets_are_read_off_a_curve():
     assert (at_decisions(CURVE, BUDGET), at_cpu(CURVE, BUDGET)) == (CURVE[2], CURVE[1])
     assert at_decisions(CURVE[:2], BUDGET) is None
-    assert at_decisions([Point(200, 1.0, 0.0)], BUDGET) is None
-    assert at_cpu([Point(50, 40.0, 1.0)], BUDGET) == Point(50, 40.0, 1.0)
+    assert at_decisions([CurvePoint(200, 1.0, 0.0)], BUDGET) is None
+    assert at_cpu([CurvePoint(50, 40.0, 1.0)], BUDGET) == CurvePoint(50, 40.0, 1.0)
 
 
 def test_a_seed_without_the_decisions_counts_at_equal_time_alone():
-    curves = {Cell(A, "SAC", seed, 100): curve for seed, curve in enumerate((CURVE, CURVE[:2]))}
+    curves = {ZooTraining(A, "SAC", seed, 100): curve for seed, curve in enumerate((CURVE, CURVE[:2]))}
     found = scores_of(curves, BUDGET, LEVELS)["SAC"]
     np.testing.assert_allclose(found.by_decisions[A], [50.0])
     np.testing.assert_allclose(found.by_cpu[A], [20.0, 20.0])
@@ -66,7 +66,7 @@ def test_the_bootstrap_draws_seeds_within_an_environment():
 
 
 def test_the_table_has_a_row_for_each_rule_and_algorithm_and_names_seeds():
-    curves = {Cell(env, name, seed, 100): [Point(100, 5.0, LEVELS[env, "published"] + 0.1 * seed)] for env in (A, B)
+    curves = {ZooTraining(env, name, seed, 100): [CurvePoint(100, 5.0, LEVELS[env, "published"] + 0.1 * seed)] for env in (A, B)
               for name, seeds in (("PPO", 2), ("DQN", 1)) for seed in range(seeds)}  # fmt: skip
     levels = LEVELS | {(env, role): 0.7 for env in (A, B) for role in ("tuned", "learned", "random")}
     text = markdown(curves, BUDGET, levels, {key: f"its {key[1]}" for key in levels})
@@ -84,7 +84,7 @@ def test_a_page_keeps_its_words_when_its_table_is_made_anew():
 
 
 def test_runs_and_references_are_read_as_they_were_written(tmp_path):
-    curves = {Cell(B, "DQN", 1, 100): CURVE, Cell(A, "PPO", 0, 100): CURVE[:1]}
+    curves = {ZooTraining(B, "DQN", 1, 100): CURVE, ZooTraining(A, "PPO", 0, 100): CURVE[:1]}
     write_runs(tmp_path / "data" / "runs.csv", curves)
     assert read_runs(tmp_path / "data" / "runs.csv") == curves
     assert read_runs(tmp_path / "none.csv") == {}

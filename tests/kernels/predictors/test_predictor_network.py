@@ -17,9 +17,8 @@ from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.last_value import LastValue
 from vcgym.predictors.mlp import LAYERS, Network, make_network, random_network
-from vcgym.predictors.predictor import predict_e2e, predict_each, require_predictor
+from vcgym.predictors.predictor import LastValue, predict_e2e, predict_each, require_predictor
 from vcgym.predictors.table import tabulate
 
 TRAINED = [name for name in Network._fields if name.startswith(("weights", "biases"))]

@@ -22,8 +22,7 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.rng import POLICY, normal, stream_key
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.last_value import LastValue
-from vcgym.predictors.predictor import predict_e2e
+from vcgym.predictors.predictor import LastValue, predict_e2e
 
 KEY = np.uint64(77)
 HISTORY = np.array([[40, 105.0, 16.1], [40, 112.5, 24.2], [0, 0.0, 0.0], [40, 160.0, 3.0], [40, 119.0, 35.5]])

@@ -6,6 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from lab.studies.decision_value.linear import Linear
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute import emissions
 from vcgym.baselines.path.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
@@ -17,7 +18,6 @@ from vcgym.baselines.records import MEDIA, Record
 from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.linear import Linear
 from vcgym.predictors.mlp import random_network
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs

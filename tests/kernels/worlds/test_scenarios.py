@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
+from lab.shipped.sets.world_sample import relayed_share
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
@@ -15,7 +16,7 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.fitting.links import HOURS
-from vcgym.network.fitting.world import fit_world, relayed_share
+from vcgym.network.fitting.world import fit_world
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.paths import leo

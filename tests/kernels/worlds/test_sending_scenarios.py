@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab.shipped.sets.making import cellular_csv, write_cellular
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
 from vcgym.network.bottleneck.capacity.files import MIN_BPS
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED, MEASURED, OPPORTUNITIES, place_of_trace, read_set
@@ -29,7 +30,6 @@ from vcgym.network.scenarios.splits import unlock_test_split as opened
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.reading import TraceError
-from vcgym.scripts.importing.making import cellular_csv, write_cellular
 
 NO_DATA = ("order", "rate", "calls", "rmcat", "rmcat-extended")
 

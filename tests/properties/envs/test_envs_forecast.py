@@ -6,13 +6,13 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from lab.studies.decision_value.linear import Linear
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, Record, path_history
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.path import PATH_WIDTH
-from vcgym.predictors.linear import Linear
 from vcgym.predictors.mlp import random_network
 from vcgym.predictors.predictor import predict_e2e
 

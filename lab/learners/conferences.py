@@ -1,0 +1,102 @@
+"""Training of an allocator of conferences: CMA-ES on utility and R of whole conferences, packet by packet.
+
+The score of a conference is UTILITY_POINTS times the mean of ln(kbps + 10) over sessions and windows of 5 s, plus the mean R of the
+listeners, from second 30 on as on the board. Our choice: 2.5 % of rate weigh as much as one point of R. For speed R is that of the best of
+a few constant lags of each call in hindsight, instead of that of the receiver and player of the board.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.learners.allocator_config import AllocatorConfig
+from lab.learners.price_search import search_prices
+from vcgym.agents.controllers.learned_allocator import SEARCHED, allocator_of
+from vcgym.baselines.conference.celerity import Celerity
+from vcgym.baselines.conference.play import play
+from vcgym.baselines.zoo import LEARNED, save_learned
+from vcgym.envs.conference.listening import CALL_SLOTS, MAX_WAIT_US, slot_delays
+from vcgym.network.kernels.slots import LOST, SLOT_US
+from vcgym.network.overlay.world import ConferenceWorld
+from vcgym.network.playout.quality import rating
+from vcgym.network.scenarios.conference import ConferenceScenario
+
+UTILITY_POINTS = 40.0
+FROM_S, WINDOW_S = 30, 5
+ON_TIME = (0.8, 0.9, 0.95, 0.98, 0.99)  # shares of slots that a lag waits for
+_ARRIVALS = 1 << 21
+_SLOTS_PER_S = 1_000_000 // SLOT_US
+
+
+class Conferences:
+    """Evaluator of allocators on chunks of conferences.
+
+    Args:
+        chunks: worlds of each chunk.
+    """
+
+    def __init__(self, chunks: Sequence[Sequence[ConferenceWorld]]) -> None:
+        self._chunks = chunks
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+        return len(self._chunks)
+
+    def scores(self, rules: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
+        """Return, for each allocator, the score of each conference of a chunk."""
+        return [np.array([outcome(one, world) for world in self._chunks[chunk]]) @ (UTILITY_POINTS, 1.0) for one in rules]
+
+
+def outcome(allocator: Any, world: ConferenceWorld) -> tuple[float, float]:
+    """Return utility and R of an allocator in a world of at least two calls."""
+    played = play(world, allocator, _ARRIVALS)
+    utility = np.log(played.window_kbps(FROM_S, WINDOW_S) + Celerity().delta_kbps).mean()
+    slots, parties = int(world.seconds * 1e6) // SLOT_US, range(len(played.emitted))
+    r = []
+    for m in parties:
+        log = played.log[played.log["session"] == m]
+        r += [best_rating(slot_delays(log, j, int(played.emitted[m]), slots)) for j in parties if j != m]
+    return float(utility), float(np.mean(r))
+
+
+def best_rating(delay_us: NDArray[np.int64]) -> float:
+    """Return R of a stream, mean over its calls but the first, each with the best of a few constant lags.
+
+    Args:
+        delay_us: (slots,) delays of its slots, or LOST.
+    """
+    calls = len(delay_us) // CALL_SLOTS
+    delays = np.where(delay_us == LOST, MAX_WAIT_US, delay_us)[CALL_SLOTS : calls * CALL_SLOTS].reshape(calls - 1, CALL_SLOTS)
+    lags_ms = np.quantile(delays, ON_TIME, axis=1) / 1000.0
+    return float(rating(lags_ms, 1.0 - np.array(ON_TIME)[:, None]).max(axis=0).mean())
+
+
+def train_allocator(config: AllocatorConfig, on_progress: Callable[[int, str], None]) -> dict[str, float]:
+    """Search, save the learned system in the folder of `config`, and return its and Celerity's mean utility and R on validation worlds."""
+    config.folder.mkdir(parents=True, exist_ok=True)
+    seeds = range(config.seed * config.worlds, (config.seed + 1) * config.worlds)
+    chunks = [_worlds(config, "train", seeds[chunk :: config.chunks]) for chunk in range(config.chunks)]
+    factors = search_prices(
+        np.zeros(len(SEARCHED)), np.ones(len(SEARCHED)), Conferences(chunks), config.trials, config.population, config.search_step,
+        config.seed, config.folder / "gains.jsonl", lambda trials, gain, _: on_progress(trials, f"best gain {gain:.2f}"), allocator_of,
+    )  # fmt: skip
+    learned = allocator_of(factors)
+    validation = _worlds(config, "validation", range(config.validation_worlds))
+    utility, r = {}, {}
+    for name, rule in {"CELERITY": Celerity(), LEARNED: learned}.items():
+        utility[name], r[name] = np.mean([outcome(rule, world) for world in validation], axis=0).round(3).tolist()
+    played = [world for generation in range(-(-config.trials // config.population)) for world in chunks[generation % config.chunks]]
+    slots = config.population * sum(_SLOTS_PER_S * int(world.seconds) for world in played)
+    budget = {"packets": slots, "worlds": len(seeds) * len(config.kinds)}
+    study = {"config": config.decisive(), "seed": config.seed, "budget": budget, "validation": {"utility": utility, "r": r}}
+    source = f"vcgym-train-allocator on the training split of conferences {', '.join(config.kinds)}; packets are slots of 10 ms"
+    description = f"Celerity with a smooth cut, damped steps and learned constants, shared by all links and sessions, seed {config.seed}"
+    save_learned(config.folder, LEARNED, {"trees": learned}, study, description, source)
+    return {f"{name} {what}": value for what, found in (("utility", utility), ("R", r)) for name, value in found.items()}
+
+
+def _worlds(config: AllocatorConfig, split: str, seeds: Sequence[int]) -> list[ConferenceWorld]:
+    scenario = ConferenceScenario()
+    return [scenario.draw(split, seed, kind) for seed in seeds for kind in config.kinds]

@@ -1,0 +1,213 @@
+"""A learned pair: a router and a lag, trained in turns, each acting at its own location.
+
+Training uses whole calls; acting does not: the router sees only feedback at the central location, the lag only arrivals (centralised
+training, decentralised execution). Training starts from hand-set prices and random network weights, not from a rule. The lag is learned
+on the arrivals of three routers, so that it does not depend on one of them.
+
+The prices are searched in two steps: first all prices except those of roughness, on worlds of every mode except paper; then the prices of
+roughness, which have no effect on correlated delays, on worlds of mode paper. In a joint search, the worlds of mode paper, where a change
+of path hardly ever pays, would teach the router never to change. A pair for all kinds of worlds may start from the prices of another pair
+and search only those of roughness.
+"""
+
+import functools
+import pickle
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+
+from lab.learners.arrivals import record_arrivals
+from lab.learners.lag_learner import LagNet, learn_lag
+from lab.learners.pair_config import PairConfig
+from lab.learners.price_search import search_prices
+from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_router import MARGIN, ROUGHNESS, SCALE, START, TWICE, LearnedRouter
+from vcgym.agents.evaluation.calls import TrainingCalls
+from vcgym.agents.sweeps.search import each
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.systems import load_system
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_plain, replace_file
+
+_CHUNKS_KEPT = 8  # chunks cached in each Ray process, whose worlds are then sampled only once
+
+
+class Candidates:
+    """Evaluator of routers with a fixed receiver, on chunks of calls.
+
+    Args:
+        chunks: chunks of calls; a chunk may mix kinds of worlds.
+        receiver: rule of the lag.
+        threads: candidates played concurrently in this process; no effect on the result.
+        on_ray: play the candidates in processes of the running Ray, which sample the same worlds; no effect on the result.
+    """
+
+    def __init__(self, chunks: Sequence[Sequence[TrainingCalls]], receiver: Any, threads: int = 1, on_ray: bool = False) -> None:
+        self._chunks, self._receiver, self._threads = chunks, receiver, threads
+        self._packed = [pickle.dumps([(calls.scenario, calls.draws) for calls in chunk]) for chunk in chunks] if on_ray else []
+
+    def __len__(self) -> int:
+        """Return the number of chunks."""
+        return len(self._chunks)
+
+    def scores(self, rules: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
+        """Return, for each router, R of the calls of a chunk."""
+        if self._packed:
+            return each(_play_packed, [(self._packed[chunk], router, self._receiver) for router in rules])
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(lambda router: _play(self._chunks[chunk], router, self._receiver), rules))
+
+
+def _play(chunk: Sequence[TrainingCalls], router: Any, receiver: Any) -> NDArray[np.float64]:
+    return np.concatenate([calls.scores(router, receiver) for calls in chunk])
+
+
+def _play_packed(packed: bytes, router: Any, receiver: Any) -> NDArray[np.float64]:
+    return _play(_unpacked(packed), router, receiver)
+
+
+@functools.lru_cache(_CHUNKS_KEPT)
+def _unpacked(packed: bytes) -> list[TrainingCalls]:
+    return [TrainingCalls(scenario, draws) for scenario, draws in pickle.loads(packed)]
+
+
+SHARES = (0.6, 0.2, 0.2)  # shares of arrivals with the pair's router, with a restless router, and on the direct path
+REPORT_STEPS = 100
+MAX_LAG_BYTES = 1 << 20
+
+Log = Callable[[dict[str, float], int], None]
+
+
+class Pair(NamedTuple):
+    """A router and a receiver that run inside the loop."""
+
+    path: LearnedRouter
+    playout: LearnedLag
+
+
+def scenarios_of(config: PairConfig) -> list[Scenario]:
+    """Return the scenario of each kind of worlds.
+
+    Raises:
+        ValueError: the scenario does not exist, or not in that mode.
+        DataError: data is missing or broken.
+    """
+    return [Scenario(name, mode, config.packets) for name, mode in (kind.split() for kind in config.worlds)]
+
+
+class Turns:
+    """The turns of one training, with the result of each saved in a folder: an interrupted training resumes there.
+
+    Attributes:
+        pair: current pair.
+        packets_played: number of packets in all training calls so far.
+
+    Args:
+        config: config of the training.
+        seed: seed of the training; all seeds share the validation worlds.
+        home: folder of this seed.
+        log: called with metrics and the number of packets played so far.
+    """
+
+    def __init__(self, config: PairConfig, seed: int, home: Path, log: Log) -> None:
+        self.config, self.seed, self.home, self.log = config, seed, home, log
+        scenarios = scenarios_of(config)
+        self.train = [TrainingCalls.evenly(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
+        self.validation = [TrainingCalls.evenly(scenario, "validation", config.validation_calls) for scenario in scenarios]
+        self.packets_played = 0
+        torch.manual_seed(seed)
+        self.net = LagNet(config.hidden)
+        self.prices = START if config.start is None else load_system(config.start).path.prices
+
+    @property
+    def pair(self) -> Pair:
+        """Current pair."""
+        return Pair(LearnedRouter(self.prices), self.net.rule())
+
+    def play(self) -> dict[str, float]:
+        """Train; return mean R on the validation worlds at the start and after each half of a turn."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        found = {"start": self._validate()}
+        for turn in range(self.config.turns):
+            self._learn_lag(turn)
+            found[f"lag {turn}"] = self._validate()
+            self._search_router(turn)
+            found[f"router {turn}"] = self._validate()
+        for kind, calls in enumerate(self.train):
+            calls.lengthen(self.config.max_added_ms, np.random.default_rng([self.seed, kind]))
+        self._learn_lag(self.config.turns)
+        return {**found, "end": self._validate()}
+
+    def validation_by_kind(self, router: Any, receiver: Any) -> dict[str, float]:
+        """Return mean R on the validation worlds of each kind with two rules."""
+        found = (calls.scores(router, receiver, self.config.threads).mean() for calls in self.validation)
+        return dict(zip(self.config.worlds, map(float, found), strict=True))
+
+    def _validate(self) -> float:
+        r = self.validation_r(*self.pair)
+        self.log({"validation/r": r}, self.packets_played)
+        return r
+
+    def validation_r(self, router: Any, receiver: Any) -> float:
+        """Return mean R on the validation worlds with two rules, all kinds of worlds equally weighted."""
+        return float(np.mean(list(self.validation_by_kind(router, receiver).values())))
+
+    def _learn_lag(self, turn: int) -> None:
+        file, config = self.home / f"lag-{turn}.safetensors", self.config
+        packets = min(config.calls_per_step, config.calls) * config.packets
+        if not file.exists():
+            self._follow_gradient(turn, packets)
+            replace_file(file, save(self.net.state_dict()))
+        self._load_lag(file)
+        self.packets_played += config.lag_steps * packets
+
+    def _load_lag(self, file: Path) -> None:
+        try:
+            self.net.load_state_dict(load(read_plain(file, MAX_LAG_BYTES)))
+        except (SafetensorError, RuntimeError) as error:
+            raise DataError(file, "content", str(error), "the network of this training; delete the file to train it anew") from error
+
+    def _follow_gradient(self, turn: int, packets: int) -> None:
+        config, restless = self.config, self.prices.copy()
+        restless[[MARGIN, len(TWICE) + MARGIN]] = 0.0
+        routers = LearnedRouter(self.prices), LearnedRouter(restless), Direct()
+        sets = [record_arrivals(calls, router, self.net.rule()) for calls in self.train for router in routers]
+        shares = np.tile(SHARES, len(self.train)) / len(self.train)
+
+        def report(step: int, r: float) -> None:
+            if step % REPORT_STEPS == 0:
+                self.log({"train/lag_r": r}, self.packets_played + step * packets)
+
+        learn_lag(self.net, sets, shares, config.lag_steps, config.calls_per_step, config.learning_rate, self.seed + 1000 * turn, report)
+
+    def _search_router(self, turn: int) -> None:
+        rough = np.zeros(SCALE.size, np.bool_)
+        rough[list(ROUGHNESS)] = True
+        paper = [calls for calls in self.train if calls.scenario.mode == "paper"]
+        others = [calls for calls in self.train if calls.scenario.mode != "paper"]
+        if self.config.trials:
+            self._search(turn, "router", np.where(rough, 0.0, SCALE), others or paper, self.config.trials)
+        if paper:
+            self._search(turn, "rough", np.where(rough, SCALE, 0.0), paper, self.config.rough_trials)
+
+    def _search(self, turn: int, name: str, scale: NDArray[np.float64], train: Sequence[TrainingCalls], trials: int) -> None:
+        config, before = self.config, self.packets_played
+        chunks = list(zip(*(calls.cut(config.chunks) for calls in train), strict=True))
+        packets = sum(map(len, chunks[0])) * config.packets
+
+        def report(trials: int, gain: float, prices: NDArray[np.float64]) -> None:
+            self.packets_played = before + trials * packets
+            self.log({f"train/{name}_gain": gain}, self.packets_played)
+
+        self.prices = search_prices(
+            self.prices, scale, Candidates(chunks, self.net.rule(), config.threads, config.on_ray), trials, config.population,
+            config.search_step / (1 + turn), self.seed + 1000 * turn, self.home / f"{name}-{turn}.jsonl", report,
+        )  # fmt: skip

@@ -1,0 +1,135 @@
+"""Rows to train and test predictors: a Parquet file of packets with the information known at sending and the measured delay.
+
+A row is one packet that the receiver emitted. Inputs contain only what had been fed back when the router decided, except
+`oracle_transmit_ms`, the packet's own delay, which shows the value of a forecast from it.
+
+Rows are sorted by session and packet, so that a predictor with memory can read the inputs of earlier rows.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.refusal import shown
+
+_MAX_BYTES = 1 << 30
+COLUMNS = pa.schema(
+    [
+        pa.field(name, kind, nullable=False)
+        for name, kind in {
+            "mode": pa.string(),
+            "scenario": pa.string(),
+            "pair": pa.string(),
+            "split": pa.string(),
+            "stratum": pa.string(),
+            "seed": pa.int64(),  # seed of the world
+            "router": pa.string(),
+            "receiver": pa.string(),
+            "session": pa.int64(),  # number of the call in the file
+            "packet": pa.int64(),
+            "path": pa.int64(),
+            "transmit_ms": pa.float64(),  # one-way delay of the path's newest packet with feedback
+            "age_ms": pa.float64(),  # since that packet was sent
+            "lag_ms": pa.float64(),  # Algorithm 2 at the sender, computed from feedback
+            "diff_ms": pa.float64(),  # d of its line 3
+            "oracle_transmit_ms": pa.float64(),  # the packet's own one-way delay
+            "end_to_end_ms": pa.float64(),  # emission minus sending, the target
+        }.items()
+    ]
+)
+_ABOVE_ZERO = ("transmit_ms", "age_ms", "oracle_transmit_ms", "end_to_end_ms")
+
+Jitter = Literal["lag", "diff"]
+Transmit = Literal["fed_back", "oracle"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Selection of rows of a file, with access to the whole file.
+
+    Attributes:
+        columns: name -> values of all rows of the file.
+        inputs_ms: (rows of the file, 2) transmit delay and jitter.
+        at: indices of the selected rows.
+    """
+
+    columns: dict[str, NDArray]
+    inputs_ms: NDArray[np.float64]
+    at: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, name: str) -> NDArray:
+        return self.columns[name][self.at]
+
+    @property
+    def inputs(self) -> NDArray[np.float64]:
+        """Return (n, 2) transmit delay and jitter, ms."""
+        return self.inputs_ms[self.at]
+
+    @property
+    def target_ms(self) -> NDArray[np.float64]:
+        """Return the (n,) end-to-end delays."""
+        return self["end_to_end_ms"]
+
+    def take(self, which: NDArray) -> "Rows":
+        """Select some of these rows by indices within them or by a mask over them."""
+        return replace(self, at=self.at[which])
+
+    def before(self, length: int) -> NDArray[np.int64]:
+        """Return (n, length) indices of the rows of the same call up to each row, oldest first; the call's first row fills gaps."""
+        session = self.columns["session"]
+        first = np.searchsorted(session, session[self.at])
+        return np.maximum(self.at[:, None] + np.arange(1 - length, 1), first[:, None])
+
+
+def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back", splits: tuple[str, ...] = ("train",)) -> Rows:
+    """Read all rows of a file.
+
+    Args:
+        path: a Parquet file with the columns `COLUMNS`.
+        jitter: the second input: one of the two readings of the paper.
+        transmit: the first input; `oracle` is the packet's own delay.
+        splits: allowed splits of the worlds.
+
+    Raises:
+        FileNotFoundError: the file does not exist.
+        ValueError: the file is malformed, empty or unsorted, or holds a number that is not finite or not above 0, or another split.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"no rows at {path}; python -m lab predictor-data makes them")
+    try:
+        table = pq.read_table(pa.BufferReader(read_plain(path, _MAX_BYTES)))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is not a whole Parquet file: {shown(str(error))}") from error
+    if table.schema.remove_metadata() != COLUMNS:
+        raise ValueError(f"{path} has the columns {table.schema.names}; allowed are {COLUMNS.names} with the types {COLUMNS.types}")
+    columns = {name: table[name].combine_chunks().to_numpy(zero_copy_only=False) for name in COLUMNS.names}
+    _require_sound(columns, path, splits)
+    inputs = np.column_stack([columns["transmit_ms" if transmit == "fed_back" else "oracle_transmit_ms"], columns[f"{jitter}_ms"]])
+    return Rows(columns, inputs, np.arange(len(inputs)))
+
+
+def _require_sound(columns: dict[str, NDArray], path: Path, splits: tuple[str, ...]) -> None:
+    if not len(columns["session"]):
+        raise ValueError(f"{path} has no rows")
+    other = sorted(set(columns["split"]) - set(splits))
+    if other:
+        raise ValueError(f"{path}: column split holds {other}; allowed here: {', '.join(splits)}")
+    for name, kind in zip(COLUMNS.names, COLUMNS.types, strict=True):
+        wrong = ~np.isfinite(columns[name]) if kind == pa.float64() else np.zeros(1, bool)
+        if name in _ABOVE_ZERO:
+            wrong |= ~(columns[name] > 0.0)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(f"{path}: row {row} of column {name} is {columns[name][row]}; allowed: finite, above 0 but for jitters")
+    step = np.diff(columns["session"])
+    if (step < 0).any() or ((step == 0) & (np.diff(columns["packet"]) <= 0)).any():
+        raise ValueError(f"{path}: rows are not in order of session and packet")

@@ -1,0 +1,92 @@
+"""Training of the delay predictor: one run of MLflow; the network is published and registered. The same settings give the same bytes."""
+
+import hashlib
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from lab.learners.predictor.config import TrainPredictorConfig
+from lab.learners.predictor.partition import partition
+from lab.learners.predictor.rows import COLUMNS, Rows, read_rows
+from lab.learners.predictor.scores import scores
+from lab.learners.predictor.training import Site
+from vcgym.agents.tracking import registry
+from vcgym.agents.tracking.progress import OnProgress
+from vcgym.agents.tracking.same_study import require_same_study
+from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.network.traces.plain_file import replace_file
+from vcgym.predictors.published import Training, publish, read_card
+
+MODEL, PUBLISHED = "vcgym-delay-predictor", "predictor"
+
+
+def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> dict[str, float]:
+    """Train, score, publish and register the network.
+
+    Args:
+        config: settings.
+        on_progress: called with the number of finished epochs.
+
+    Returns:
+        The scores on the rows held out; see `lab.learners.predictor.scores.scores`.
+
+    Raises:
+        FileNotFoundError: the file of rows does not exist.
+        FileExistsError: the folder holds a training and `config.resume` is false.
+        ValueError: the rows are broken, none matches, or the folder holds another training.
+    """
+    if (config.folder / "config.json").exists() and not config.resume:
+        raise FileExistsError(f"{config.folder} holds a training (resume is {config.resume}); set resume=true or another folder")
+    all_rows = read_rows(config.rows, config.jitter)
+    rows = chosen(all_rows, config.worlds, config.receivers)
+    if not len(rows):
+        raise ValueError(f"worlds is {config.worlds} and receivers {config.receivers}, but {config.rows} has no such row")
+    require_same_study(config)
+    data_sha256 = hashlib.sha256(config.rows.read_bytes()).hexdigest()
+    replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
+    tags = {"algorithm": "dnn", "seed": str(config.seed), "data_hash": data_sha256}
+    with Tracking().run(config.study, tags=tags, marker=config.folder / "mlflow_run") as run:
+        run.config(config)
+        log_rows(run, config.rows, data_sha256, len(all_rows))
+        parts = partition(rows, config.holdout, config.seed)
+        fitted = config.network.fit(parts.fit, parts.check, config.seed, Site(config.folder, run.metrics, on_progress))
+        found = scores(parts.test.target_ms, fitted.predict(parts.test))
+        run.metrics(found, 0)
+        metrics = {name: value for name, value in found.items() if name != "n"}
+        modes = sorted(set(rows["mode"]))
+        training = Training(
+            data_sha256=data_sha256, modes=modes, jitter=config.jitter, seed=config.seed, rows=len(rows), metrics=metrics
+        )  # fmt: skip
+        folder = config.folder / PUBLISHED
+        if not (folder / "predictor.json").exists():
+            publish(folder, fitted.network, training)
+        elif read_card(folder).training != training:
+            raise ValueError(f"{folder} holds a predictor of other data or code; choose another folder")
+        run.folder(folder)
+        if run.server.ask(lambda: registry.log_model(run, MODEL, served(folder), 0, metrics)):
+            run.server.ask(lambda: registry.crown(run, MODEL))
+    return found
+
+
+def chosen(rows: Rows, worlds: list[str], receivers: list[str] | None) -> Rows:
+    """Return the rows of worlds that match one of the patterns of "scenario/mode", of some receivers or of all."""
+    of_them = np.zeros(len(rows), bool)
+    for scenario, mode in set(zip(rows["scenario"], rows["mode"], strict=True)):
+        if any(fnmatchcase(f"{scenario}/{mode}", pattern) for pattern in worlds):
+            of_them |= (rows["scenario"] == scenario) & (rows["mode"] == mode)
+    if receivers is not None:
+        of_them &= np.isin(rows["receiver"], receivers)
+    return rows.take(of_them)
+
+
+def log_rows(run: Run, path: Path, sha256: str, count: int) -> None:
+    """Log the file of rows as the data set of a run."""
+    columns = {field.name: {"int64": "long"}.get(str(field.type), str(field.type)) for field in COLUMNS}
+    run.table(path, sha256, columns, count)
+
+
+def served(folder: Path) -> registry.Served:
+    """Return the model of a predictor that `vcgym.predictors.published.publish` wrote, as MLflow serves it."""
+    example, answer = {"transmit_delay_ms": [100.0], "jitter_ms": [30.0]}, {"end_to_end_delay_ms": [120.0]}
+    return registry.Served(Path(__file__).with_name("served_predictor.py"), tuple(folder.iterdir()), example, answer)

@@ -1,0 +1,100 @@
+"""The sample of scenario `world` that ships: all links between users and data centres and among data centres, and direct links of pairs.
+
+The pairs are a stratified sample. The strata are three classes of direct base round-trip time times three classes of average round-trip
+time saved by the best relayed path over the first ten data centres.
+"""
+
+import csv
+import gzip
+import hashlib
+import io
+from collections.abc import Iterable
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.shipped.sets.tables import DIGITS, LICENCE, SOURCE
+from vcgym.network.fitting.statistics_rows import Burst, read_rows
+from vcgym.network.fitting.world import FILES, city_names, fit_world, named
+from vcgym.network.traces.cards import Card, card_path
+from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, MIN_RELAYS, WorldLinks
+
+RTT_CLASSES_MS = (100.0, 250.0)
+GAIN_CLASSES = (0.0, 0.1)  # share of the direct average round trip that the best relayed path saves
+PAIRS_PER_CELL = 100
+
+
+def relayed_share(root: Path, relays: int = MIN_RELAYS, by_more_than: float = 0.0) -> float:
+    """Return the share of measured pairs whose best path with 1 or 2 relays saves more than `by_more_than` of the average round trip."""
+    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:relays]))
+    return float(np.mean([share > by_more_than for share in saved.values()]))
+
+
+def sample_pairs(root: Path, world: WorldLinks) -> list[str]:
+    """Return up to PAIRS_PER_CELL pairs of each stratum, in order of a hash of their names."""
+    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:MIN_RELAYS]))
+    cells: dict[tuple[int, int], list[str]] = {}
+    for pair in sorted(world.pairs, key=lambda pair: hashlib.sha256(pair.encode()).digest()):
+        sender, receiver = pair.split("-")
+        base_ms = world.links["base_ms"][world.row[sender, receiver]]
+        cell = int(np.searchsorted(RTT_CLASSES_MS, base_ms)), int(np.searchsorted(GAIN_CLASSES, saved[sender, receiver]))
+        cells.setdefault(cell, []).append(pair)
+    return sorted(pair for pairs in cells.values() for pair in pairs[:PAIRS_PER_CELL])
+
+
+def write_sample(root: Path, output: Path) -> None:
+    """Write the sample as gzip CSV to `output`, with its card."""
+    world = fit_world(root)
+    pairs = sample_pairs(root, world)
+    users = sorted({city for pair in world.pairs for city in pair.split("-")} - set(DATA_CENTRES))
+    near = [*permutations(DATA_CENTRES, 2), *((a, b) for city in users for dc in DATA_CENTRES for a, b in ((city, dc), (dc, city)))]
+    direct = {(sender, receiver) for sender, receiver in (pair.split("-") for pair in pairs)}
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for link in sorted({*near, *direct} & world.row.keys()):
+        numbers = [f"{value:.{DIGITS}g}" for value in world.links[world.row[link]]]
+        table.writerow([*link, int(link in direct), *numbers])
+    content = text.getvalue().encode()
+    output.write_bytes(gzip.compress(content, mtime=0))
+    card = Card(
+        name="world_links",
+        description=f"Fitted parameters of the links between {len(users) + len(DATA_CENTRES)} cities and {len(DATA_CENTRES)} data-centre "
+        f"cities, and of the direct links of {len(pairs)} pairs (is_pair = 1): up to {PAIRS_PER_CELL} of each of nine cells, base round "
+        f"trip up to {RTT_CLASSES_MS[0]:g}, up to {RTT_CLASSES_MS[1]:g} ms and above, by what the best path over the first {MIN_RELAYS} "
+        f"data centres saves (nothing, up to {GAIN_CLASSES[1]:.0%}, more), in the order of a hash of the names",
+        source=SOURCE,
+        licence=LICENCE,
+        sha256=hashlib.sha256(content).hexdigest(),
+        kind="fitted",
+        units="round-trip milliseconds; log_mean is the natural logarithm of milliseconds; loss, shares, a, b, log_sd without unit",
+    )
+    card_path(output).write_text(card.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def _averages(root: Path) -> dict[tuple[str, str], float]:
+    names = city_names(root)
+    return {(row.src, row.dst): row.avg_ms for row in (named(row, names) for row in read_rows(root, FILES[1], Burst))}
+
+
+def _saved_shares(averages: dict[tuple[str, str], float], relays: list[str]) -> dict[tuple[str, str], float]:
+    """Return the share of each direct average that the best path over one or two relays saves; negative if it is slower."""
+    cities = sorted({city for link in averages for city in link})
+    number = {city: i for i, city in enumerate(cities)}
+    ms = np.full((len(cities), len(cities)), np.inf)
+    for (a, b), value in averages.items():
+        ms[number[a], number[b]] = value
+    at = [number[relay] for relay in relays]
+    best = _lowest(ms[:, i, None] + ms[None, i] for i in at)
+    best = np.minimum(best, _lowest((ms[:, i] + ms[i, j])[:, None] + ms[None, j] for i, j in permutations(at, 2)))
+    return {(a, b): float(1.0 - best[number[a], number[b]] / value) for (a, b), value in averages.items()}
+
+
+def _lowest(tables: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+    tables = iter(tables)
+    lowest = next(tables).copy()
+    for table in tables:
+        np.minimum(lowest, table, out=lowest)
+    return lowest
