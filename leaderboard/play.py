@@ -1,11 +1,13 @@
 """Play systems on a suite from Python, `play("VCR-WM", suite="correlated-v0")`, or your own policy, `evaluate(model)`."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from vcgym.agents.tracking.progress import progress, unseen
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.bars import load_bars
 from vcgym.leaderboard.evaluation.cells import cells
@@ -40,7 +42,8 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    policy: Any, suite: str | Suite = "quick-v3", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1
+    policy: Any, suite: str | Suite = "quick-v3", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1,
+    progress_bar: bool = False,
 ) -> dict[str, Evaluated]:  # fmt: skip
     """Play your own policy and the best tuned rules on a suite, and return the policy's result on each board.
 
@@ -50,6 +53,7 @@ def evaluate(
         options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`.
         folder: cache of the rules' results; the policy is played every time.
         threads: see `play`.
+        progress_bar: see `play`.
 
     Raises:
         ValueError: the suite is unknown, or the policy does not fit it or fails in play.
@@ -58,7 +62,7 @@ def evaluate(
     suite = _known(suite)
     bars = sorted(set(load_bars().bars.get(f"{suite.name}-{suite.version}", {}).values()))
     agent = local_agent(policy, suite, prepare(suite), options)
-    found = boards(play(*bars, suite=suite, named={OWN: agent}, folder=folder, threads=threads))
+    found = boards(play(*bars, suite=suite, named={OWN: agent}, folder=folder, threads=threads, progress_bar=progress_bar))
     return {
         board.mode: Evaluated(board.worlds, line.estimate(board.columns.primary), line.value.to_bar, board.bar.system)
         for board in found
@@ -69,7 +73,7 @@ def evaluate(
 
 def play(
     *systems: str, suite: str | Suite = "quick-v3", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
-    threads: int = 1, workers: int = 0,
+    threads: int = 1, workers: int = 0, progress_bar: bool = False,
 ) -> pa.Table:  # fmt: skip
     """Play systems on the worlds of a suite and return their result rows, one per system and world.
 
@@ -82,6 +86,7 @@ def play(
         folder: cache of results.
         threads: threads of this process that share the calls, without Ray; no effect on the rows.
         workers: number of processes of a local Ray, or 0; no effect on the rows.
+        progress_bar: show how many parts are done, as in Stable-Baselines3; without a terminal as lines.
 
     Raises:
         ValueError: a system or suite is unknown, there is no system, one has other controls than the suite, or an agent failed.
@@ -95,7 +100,9 @@ def play(
     parts = prepare(suite)
     require_frozen_data(suite, parts)
     planned = plan(suite, parts, players)
-    played = play_cells(planned, Path(folder) / cells.FOLDER, lambda done, note: None, threads, workers)
+    shown = progress(f"suite {suite.name}-{suite.version}: parts done", len(planned)) if progress_bar else nullcontext(unseen)
+    with shown as on_progress:
+        played = play_cells(planned, Path(folder) / cells.FOLDER, on_progress, threads, workers)
     if failed := next(((cell, of_cell.verdict) for cell, of_cell in played if of_cell.verdict), None):
         raise ValueError(f"{failed[0].name} {failed[1]}")
     return pa.concat_tables(of_cell.rows for _, of_cell in played)

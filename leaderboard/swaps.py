@@ -38,7 +38,7 @@ def swaps(first: str, second: str, suite: Suite, folder: Path, threads: int = 1)
     one, other = load_system(first), load_system(second)
     into = {f"{first}, {control} of {second}": with_control(one, control, other) for control in one.rules}
     out_of = {f"{second}, {control} of {first}": with_control(other, control, one) for control in one.rules}
-    paired = pair_worlds(play(first, second, suite=suite, named={**into, **out_of}, folder=folder, threads=threads))
+    paired = pair_worlds(play(first, second, suite=suite, named={**into, **out_of}, folder=folder, threads=threads, progress_bar=True))
     columns = [suite.columns.metric[name] for name in SHOWN if name in suite.columns.metric]
 
     def row(label: str, name: str, reference: str) -> list[str]:

@@ -17,6 +17,7 @@ from vcgym.live.call.parties import Addresses, LiveCall, Parties, session_over
 from vcgym.live.call.policies import live_policy
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import LEAD_US, LiveSender
+from vcgym.live.call.stats import OnSlot, unseen
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig, WorldConfig
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Limits, Relay
@@ -75,7 +76,7 @@ def emulate(config: EmulateConfig, started: Callable[[Address], None]) -> Emulat
     return node
 
 
-def measure(config: MeasureConfig) -> tuple[list[Path], list[str]]:
+def measure(config: MeasureConfig, on_slot: OnSlot = unseen) -> tuple[list[Path], list[str]]:
     """Measure; return the files of the traces, and the names of the series that have none because nothing arrived.
 
     Raises:
@@ -89,9 +90,9 @@ def measure(config: MeasureConfig) -> tuple[list[Path], list[str]]:
     if probes > config.budget_packets:
         raise ValueError(f"{probes:,} probes are needed: allowed are {config.budget_packets:,}, the budget_packets")
     if session:
-        found = measure_session(secret, session, number)
+        found = measure_session(secret, session, number, on_slot)
     else:
-        found = measure_pairs(secret, [address_of(hop) for hop in config.hosts], slots, number, config.host)
+        found = measure_pairs(secret, [address_of(hop) for hop in config.hosts], slots, number, config.host, on_slot)
     silent = [name for name, delay_us in zip(found.names, found.delay_us, strict=True) if (delay_us == LOST).all()]
     if len(silent) == len(found.names):
         raise TimeoutError(f"none of {probes:,} probes told a delay: {', '.join(silent)}")
@@ -105,7 +106,7 @@ def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda par
     return call, draw
 
 
-def send(config: CallConfig) -> LiveSender:
+def send(config: CallConfig, on_slot: OnSlot = unseen) -> LiveSender:
     """Run the sender of a session; it ends with the call. Return it.
 
     Raises:
@@ -114,11 +115,11 @@ def send(config: CallConfig) -> LiveSender:
     session = read_session(config.session or Path())
     node = LiveSender(session, encoded(_spoken(config)), unix_us() + LEAD_US)
     with open_socket(*address_of(session.commands[-1])) as opened:
-        serve([(opened, node)], lambda: len(node.paths) == session.packets)
+        serve([(opened, node)], _watched(lambda: len(node.paths), on_slot, lambda: len(node.paths) == session.packets))
     return node
 
 
-def control(config: CallConfig) -> Controller:
+def control(config: CallConfig, on_slot: OnSlot = unseen) -> Controller:
     """Run the router's location of a session; it ends with the call. Return it.
 
     Raises:
@@ -127,11 +128,12 @@ def control(config: CallConfig) -> Controller:
     session = read_session(config.session or Path())
     node = Controller(session, live_policy(config.policy))
     with open_socket(*address_of(session.feedback[-1])) as opened:
-        serve([(opened, node)], _ended(node, "announcement of the sender reached the router's location"))
+        ended = _ended(node, "announcement of the sender reached the router's location")
+        serve([(opened, node)], _watched(lambda: node.slot, on_slot, ended))
     return node
 
 
-def receive(config: CallConfig) -> Receiver:
+def receive(config: CallConfig, on_slot: OnSlot = unseen) -> Receiver:
     """Run the receiver of a session; it ends with the call. Return it.
 
     Raises:
@@ -140,8 +142,18 @@ def receive(config: CallConfig) -> Receiver:
     session = read_session(config.session or Path())
     node = Receiver(session, live_policy(config.policy))
     with open_socket(*address_of(session.media[0][-1])) as opened:
-        serve([(opened, node)], _ended(node, "packet reached the receiver"))
+        serve([(opened, node)], _watched(lambda: node.listening.slot, on_slot, _ended(node, "packet reached the receiver")))
     return node
+
+
+def _watched(slots: Callable[[], int], on_slot: OnSlot, ended: Callable[[], bool]) -> Callable[[], bool]:
+    """Return `ended`, which then also tells `on_slot` the number of slots."""
+
+    def watched() -> bool:
+        on_slot(slots())
+        return ended()
+
+    return watched
 
 
 def _ended(node: Controller | Receiver, awaited: str) -> Callable[[], bool]:

@@ -9,11 +9,13 @@ from typing import Annotated, Any, Self
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
+import numpy as np
 import ray
 from pydantic import Field, model_validator
 from ray import tune
 
 from vcgym.agents.config.base import Config
+from vcgym.agents.tracking.progress import OnProgress, unseen
 
 Values = dict[str, float | int]
 _SCORE = "score"
@@ -74,7 +76,7 @@ class Domain(Config):
 
 
 def search(
-    score: Callable[[Values], float], space: Mapping[str, Domain], trials: int, seed: int, concurrent: int
+    score: Callable[[Values], float], space: Mapping[str, Domain], trials: int, seed: int, concurrent: int, on_progress: OnProgress = unseen
 ) -> list[tuple[Values, float]]:  # fmt: skip
     """Sample `trials` sets of values, score each in a process of the running Ray, and return values and scores in the order of sampling.
 
@@ -84,6 +86,7 @@ def search(
         trials: number of sets.
         seed: seed of the sampling.
         concurrent: concurrent trials, one CPU each.
+        on_progress: called with the number of finished trials and the best score.
 
     Raises:
         RuntimeError: a trial failed.
@@ -98,7 +101,7 @@ def search(
             tune.with_resources(trial, {"cpu": 1}),
             param_space={name: domain.to_ray() for name, domain in space.items()},
             tune_config=tune.TuneConfig(metric=_SCORE, mode="max", num_samples=trials, search_alg=searcher, reuse_actors=True),
-            run_config=tune.RunConfig(name="search", storage_path=str(Path(folder)), verbose=0),
+            run_config=tune.RunConfig(name="search", storage_path=str(Path(folder)), verbose=0, callbacks=[_Counted(on_progress)]),
         )
         results = tuner.fit()
         if results.errors:
@@ -106,7 +109,29 @@ def search(
         return [(dict(results[i].config or {}), float((results[i].metrics or {})[_SCORE])) for i in range(len(results))]
 
 
-def each(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> list[Any]:
-    """Call a module-level function with each tuple of arguments in processes of the running Ray; return the results in order."""
+class _Counted(tune.Callback):
+    """Callback of the driver that counts the trials of a search."""
+
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._on_progress, self._done, self._best = on_progress, 0, -np.inf
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Ray pickles callbacks in case it restores a search; this one lives only in the driver.
+        return {}
+
+    def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
+        self._done, self._best = self._done + 1, max(self._best, result[_SCORE])
+        self._on_progress(self._done, f"best {self._best:.4g}")
+
+
+def each(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], on_progress: OnProgress = unseen) -> list[Any]:
+    """Call a module-level function with each tuple of arguments in processes of the running Ray; return the results in order.
+
+    `on_progress` is called with the number of finished calls.
+    """
     task = ray.remote(num_cpus=1)(function)
-    return list(ray.get([task.remote(*arguments) for arguments in calls]))
+    waiting = asked = [task.remote(*arguments) for arguments in calls]
+    while waiting:
+        _, waiting = ray.wait(waiting)
+        on_progress(len(asked) - len(waiting), "")
+    return list(ray.get(asked))

@@ -22,9 +22,9 @@ from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
 from vcgym.agents.sweeps.population import population_of, run_member
 from vcgym.agents.sweeps.search import ray_running
-from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, home_of, name_of, run_trial, trial_config
-from vcgym.agents.tracking import registry
-from vcgym.agents.tracking.progress import OnProgress, progress
+from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, home_of, name_of, reports_of, run_trial, trial_config
+from vcgym.agents.tracking import points, registry
+from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking, marked
 from vcgym.agents.training.run_names import named
@@ -76,6 +76,7 @@ def run_sweep(config: SweepConfig) -> BestTrial:
         ExitStack() as trials,
     ):
         sweep.config(config)
+        report_progress(0, _before(config.train))
         tuner = tune.Tuner(
             tune.with_resources(tune.with_parameters(trial, train_config=config.train), {"cpu": 1}),
             param_space={name: tune.loguniform(*getattr(config, name)) for name in VALUES},
@@ -92,6 +93,16 @@ def run_sweep(config: SweepConfig) -> BestTrial:
         sweep.metrics({METRIC: best.return_mean}, steps)
         _log_best(tracking, config.train, best, steps)
         return best
+
+
+def _before(config: TrainConfig) -> str:
+    """Return what an earlier run of the sweep left, in words, or an empty text."""
+    names = [home.name for home in (config.folder / "agents").glob("trial-*")]
+    if not names:
+        return ""
+    steps = sum(max((point.steps for point in points.read(reports_of(config, name))), default=0) for name in names)
+    agents = sum(agent_of(config, name).exists() for name in names)
+    return f"{BEFORE}: {len(names)} trials began, {agents} of them left an agent, {steps:,} transitions are not played again"
 
 
 def _log_best(tracking: Tracking, config: TrainConfig, best: BestTrial, steps: int) -> None:

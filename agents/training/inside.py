@@ -16,7 +16,7 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.evaluation.evaluate import Evaluation
 from vcgym.agents.inside.learner import Learning, Task, task_of
-from vcgym.agents.tracking.progress import progress
+from vcgym.agents.tracking.progress import BEFORE, progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
 from vcgym.baselines.systems import System
@@ -45,6 +45,7 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
         _restore(newest, learning, identity)
     validation = TrainingCalls.evenly(task.scenario, "validation", config.evaluation_episodes)
     with progress(f"training InsidePPO on {config.env.id}, seed {seed}: decisions", config.steps) as report:
+        report(learning.decisions, "" if newest is None else BEFORE)
 
         def validate() -> Evaluation:
             found, r = _validate(task, learning.system, validation, threads)

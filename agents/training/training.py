@@ -21,7 +21,7 @@ from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import publish
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.published.spaces import describe
-from vcgym.agents.tracking.progress import OnProgress, progress
+from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.inside import train_inside
 from vcgym.agents.training.learners import Model, build_model, require_learnable, snapshot
@@ -83,6 +83,7 @@ def train(
         planned = -(-config.steps // rounded) * rounded
         title = f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions"
         with progress(title, planned) as report_progress:
+            report_progress(model.num_timesteps, "" if newest is None else BEFORE)
             callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, on_checkpoint, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
             validation = callback.evaluate()

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.controllers.learned_rate import LearnedRate
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
@@ -160,12 +161,14 @@ def search_weights(config: RateConfig, seed: int) -> tuple[list[float], dict[str
     options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": config.population}
     search = cma.CMAEvolutionStrategy(np.zeros(START.size), config.search_step, options)
     generations = -(-config.trials // config.population)
-    for generation in range(generations):
-        links, asked = worlds.draw("train", seed * generations + generation), search.ask()
-        played = [worlds.scores(START + SCALE * steps, links) for steps in asked]
-        values = np.stack([scores.values for scores in played])
-        packets += sum(scores.packets for scores in played)
-        search.tell(asked, list(-np.arcsinh(_STEEPNESS * (values - np.median(values, axis=0))).mean(axis=1)))
+    with progress(f"rates of seed {seed}: generations", generations) as on_progress:
+        for generation in range(generations):
+            links, asked = worlds.draw("train", seed * generations + generation), search.ask()
+            played = [worlds.scores(START + SCALE * steps, links) for steps in asked]
+            values = np.stack([scores.values for scores in played])
+            packets += sum(scores.packets for scores in played)
+            search.tell(asked, list(-np.arcsinh(_STEEPNESS * (values - np.median(values, axis=0))).mean(axis=1)))
+            on_progress(generation + 1, f"mean score {values.mean():.3f}")
     weights = START + SCALE * search.mean
     validation = [link for n in range(config.validation_worlds) for link in worlds.draw("validation", n)]
     budget = {"packets": packets, "trials": generations * config.population, "worlds": generations * len(links)}

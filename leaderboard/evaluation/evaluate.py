@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
-from vcgym.agents.tracking.progress import OnProgress
+from vcgym.agents.tracking.progress import BEFORE, OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, read
 from vcgym.leaderboard.evaluation.cells.work_units import play_cells, play_here
@@ -38,7 +38,7 @@ def evaluate(
     files = {cell.file: cell for cell in cells if not isinstance(cell.system, LocalAgent)}
     missing = {file: cell for file, cell in files.items() if not (folder / file).is_file()}
     finished = len(files) - len(missing)
-    on_progress(finished, "before this run" if finished else "")
+    on_progress(finished, BEFORE if finished else "")
     for done in _play(_pieces(missing), threads, workers, address) if missing else ():
         for file, content in done:
             replace_file(folder / file, content)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vcgym.agents.sweeps.search import Domain, Values, each
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.tuning.climb import climb
@@ -131,7 +132,8 @@ def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, see
     """Search each candidate in a process of Ray."""
     round_task = task._replace(worlds=one.worlds)
     calls = [(of_name, round_task, one.trials, zlib.crc32(f"{seed} {name}".encode()), folder) for name, of_name in candidates.items()]
-    found = each(search_candidate, calls)
+    with progress(f"tuning on {one.worlds} worlds, mode {task.mode}: searches", len(calls)) as on_progress:
+        found = each(search_candidate, calls, on_progress)
     return {name: FoundValues(values, best, one.trials, one.worlds) for name, (values, best) in zip(candidates, found, strict=True)}
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.sweeps.search import Domain, Values, search
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import TUNED, System
 from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.tuning.tunable import as_data, short, values_of, with_values
@@ -78,7 +79,8 @@ def _searched(
     name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search
 ) -> tuple[Values, dict[str, Any]]:  # fmt: skip
     """Return the best values (empty if the published ones are best) and the study."""
-    found = search(partial(_trial, published, task), space, how.trials - 1, how.seed, how.concurrent)
+    with progress(f"tuning {task.name(name)}: trials", how.trials - 1) as on_progress:
+        found = search(partial(_trial, published, task), space, how.trials - 1, how.seed, how.concurrent, on_progress)
     before = _trial(published, task, {})
     drawn, after = max(found, key=lambda trial: trial[1])
     if after <= before:

@@ -114,9 +114,14 @@ class Controller:
         return self._origin_us >= 0
 
     @property
+    def slot(self) -> int:
+        """Return the number of slots decided so far."""
+        return self._deciding.slot
+
+    @property
     def is_done(self) -> bool:
         """Return True after the last decision of the call."""
-        return self._deciding.slot >= self._session.packets
+        return self.slot >= self._session.packets
 
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
         """Take feedback, or answer an announcement with the first commands."""

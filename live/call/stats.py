@@ -1,6 +1,8 @@
-"""Live view of a call in the terminal: path, lag, delay, loss and R of the last 10 s, once a second."""
+"""Live views of a call in the terminal: its seconds; or path, lag, delay, loss and R of the last 10 s, once a second."""
 
 from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -8,12 +10,36 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from vcgym.agents.tracking.progress import progress
 from vcgym.envs.call.counters import Totals, ratings_of
 from vcgym.live.call.parties import Parties
 from vcgym.live.protocol.nodes import unix_us
+from vcgym.network.kernels.slots import SLOT_US
 
 EVERY_US = 1_000_000
 WINDOW = 10  # views, so 10 s
+
+OnSlot = Callable[[int], None]
+"""Called with the number of slots so far, as often as you like."""
+
+
+def unseen(slots: int) -> None:
+    """Show nothing."""
+
+
+@contextmanager
+def seconds_shown(title: str, total_s: float | None = None) -> Iterator[OnSlot]:
+    """Yield an `OnSlot` that shows each second of a call, or of a measurement."""
+    with progress(f"{title}: seconds", None if total_s is None else round(total_s)) as report:
+        shown = -1
+
+        def on_slot(slots: int) -> None:
+            nonlocal shown
+            if (second := slots * SLOT_US // EVERY_US) > shown:
+                shown = second
+                report(second, "")
+
+        yield on_slot
 
 
 class Stats:

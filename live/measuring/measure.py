@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.live.call.stats import OnSlot, unseen
 from vcgym.live.protocol.nodes import NEVER_US, Sent, open_socket, serve, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of
 from vcgym.live.protocol.wire import Address, DatagramKind, Header, WireError, hops_of, is_authentic, read, route, session_key, write
@@ -42,12 +43,13 @@ class Prober:
 
     Attributes:
         due_us: time of the next slot or of the end; NEVER_US afterwards.
+        slot: slots begun so far.
         delay_us: int64 (routes, slots), arrival minus start of the slot, or LOST.
     """
 
     def __init__(self, secret: bytes, routes: Sequence[Sequence[Address]], first_session: int, slots: int, start_us: int) -> None:
         self._routes = [(route(*hops), hops[0], session_key(secret, first_session + index)) for index, hops in enumerate(routes)]
-        self._first, self._slots, self._start_us, self._slot = first_session, slots, start_us, 0
+        self._first, self._slots, self._start_us, self.slot = first_session, slots, start_us, 0
         self.due_us = start_us
         self.delay_us = np.full((len(routes), slots), LOST, np.int64)
 
@@ -60,19 +62,19 @@ class Prober:
         row = header.session - self._first
         if 0 <= row < len(self._routes) and index == hops_of(header) - 1 and is_authentic(datagram, self._routes[row][2]):
             slot = header.number
-            if header.kind == DatagramKind.PROBE and slot < self._slot and self.delay_us[row, slot] == LOST:
+            if header.kind == DatagramKind.PROBE and slot < self.slot and self.delay_us[row, slot] == LOST:
                 self.delay_us[row, slot] = now_us - self._start_us - slot * SLOT_US
         return ()
 
     def wake(self, now_us: int) -> Iterable[Sent]:
         """Return the probes of the slots that are due."""
         while self.due_us <= now_us:
-            if self._slot == self._slots:
+            if self.slot == self._slots:
                 self.due_us = NEVER_US
                 return
-            slot, at_us = self._slot, self._start_us + self._slot * SLOT_US
-            self._slot += 1
-            self.due_us = at_us + (SLOT_US if self._slot < self._slots else WAIT_US)
+            slot, at_us = self.slot, self._start_us + self.slot * SLOT_US
+            self.slot += 1
+            self.due_us = at_us + (SLOT_US if self.slot < self._slots else WAIT_US)
             for row, (hops, address, key) in enumerate(self._routes):
                 yield write(Header(DatagramKind.PROBE, row, self._first + row, slot, at_us, hops), b"", key), address
 
@@ -94,10 +96,12 @@ class MeasuredDelays(NamedTuple):
     described: str
 
 
-def measure_pairs(secret: bytes, hosts: Sequence[Address], slots: int, first_session: int, host: str = "127.0.0.1") -> MeasuredDelays:
+def measure_pairs(
+    secret: bytes, hosts: Sequence[Address], slots: int, first_session: int, host: str = "127.0.0.1", on_slot: OnSlot = unseen
+) -> MeasuredDelays:  # fmt: skip
     """Probe every ordered pair of two or more hosts in every slot; `host` is this machine's address as the hosts see it."""
     alone, pairs = [(a,) for a in range(len(hosts))], list(permutations(range(len(hosts)), 2))
-    found_us = _probed(secret, [[hosts[n] for n in via] for via in (*alone, *pairs)], slots, first_session, (host, 0))
+    found_us = _probed(secret, [[hosts[n] for n in via] for via in (*alone, *pairs)], slots, first_session, (host, 0), on_slot)
     own_us, over_us = np.array([_held(row) for row in found_us[: len(hosts)]]), found_us[len(hosts) :]
     a, b = np.array(pairs).T
     known = (over_us != LOST) & (own_us[a] != LOST) & (own_us[b] != LOST)
@@ -106,11 +110,11 @@ def measure_pairs(secret: bytes, hosts: Sequence[Address], slots: int, first_ses
     return MeasuredDelays(names, delay_us, "one-way delay as a difference of round trips; ways to the probing machine count half of theirs")
 
 
-def measure_session(secret: bytes, session: Session, first_session: int) -> MeasuredDelays:
+def measure_session(secret: bytes, session: Session, first_session: int, on_slot: OnSlot = unseen) -> MeasuredDelays:
     """Probe every path of a session in every slot of its length, one way; its receiver must not run."""
     end = address_of(session.media[0][-1])
     paths = [[address_of(hop) for hop in hops[:-1]] for hops in session.media]
-    delay_us = _probed(secret, paths, session.packets, first_session, end)
+    delay_us = _probed(secret, paths, session.packets, first_session, end, on_slot)
     names = [f"path-{path:03d}" for path in range(len(paths))]
     return MeasuredDelays(names, delay_us, "one-way delay; sender and receiver have one clock")
 
@@ -134,12 +138,19 @@ def write_traces(measured: MeasuredDelays, folder: Path, name: str) -> list[Path
     return files
 
 
-def _probed(secret: bytes, vias: Sequence[Sequence[Address]], slots: int, first_session: int, end: Address) -> NDArray[np.int64]:
+def _probed(
+    secret: bytes, vias: Sequence[Sequence[Address]], slots: int, first_session: int, end: Address, on_slot: OnSlot
+) -> NDArray[np.int64]:  # fmt: skip
     """Return the delays (routes, slots) of routes over `vias` that end here; port 0 of `end` is chosen by the system."""
     with open_socket(*end) as opened:
         own = opened.getsockname()
         prober = Prober(secret, [[*via, own] for via in vias], first_session, slots, unix_us() + LEAD_US)
-        serve([(opened, prober)], lambda: prober.due_us == NEVER_US)
+
+        def done() -> bool:
+            on_slot(prober.slot)
+            return prober.due_us == NEVER_US
+
+        serve([(opened, prober)], done)
     return prober.delay_us
 
 

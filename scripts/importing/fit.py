@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from vcgym.agents.evaluation.calls import TrainingCalls
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_system
 from vcgym.network.fitting.agreement import TOLERANCES, Agreement, compare, draw, held
 from vcgym.network.fitting.traces import JitterPath, Observed, fit_path, observed, scenario_of
@@ -42,8 +43,7 @@ def fit(traces: Path, output: Path | None, console: Console) -> None:
     read = {pair: [(file.name.removesuffix(ENDING), read_trace(file)) for file in of_pair] for pair, of_pair in files.items()}
     pairs = {pair: [observed(f"{pair}/{name}", trace) for name, trace in of_pair] for pair, of_pair in read.items()}
     cards = canonical_sha256({pair: [trace.card.sha256 for _, trace in of_pair] for pair, of_pair in read.items()})
-    laws = {pair: tuple(map(fit_path, of_pair)) for pair, of_pair in pairs.items()}
-    found = _comparison(pairs, laws)
+    laws, found = _fitted(pairs)
     _print(pairs, found, console)
     disagreeing = [(path, one) for path, statistics in found.items() for one in statistics if not one.agrees]
     if disagreeing and output is not None:
@@ -58,16 +58,22 @@ def fit(traces: Path, output: Path | None, console: Console) -> None:
         console.print(f"{output}: rank on it with vcgym-leaderboard suite=fitted traces={output} train=null", soft_wrap=True)
 
 
-def _comparison(pairs: dict[str, list[Observed]], laws: dict[str, tuple[JitterPath, ...]]) -> dict[str, list[Agreement]]:
-    """Return the statistics of each path, by the name of the trace."""
-    found = {}
-    for pair, of_pair in pairs.items():
-        for path, law in zip(of_pair, laws[pair], strict=True):
-            drawn = draw(path, law)
-            worlds = [concealed_percent(held(one, path)) for one in drawn]
-            concealed = Agreement("concealed, %", concealed_percent(path.delay_us), worlds)
-            found[path.name] = [*compare(path, drawn), concealed]
-    return found
+def _fitted(pairs: dict[str, list[Observed]]) -> tuple[dict[str, tuple[JitterPath, ...]], dict[str, list[Agreement]]]:
+    """Return the fitted paths by pair, and the statistics of each path by the name of its trace."""
+    laws, found = {}, {}
+    with progress("paths fitted and compared", sum(map(len, pairs.values()))) as on_progress:
+        for pair, of_pair in pairs.items():
+            laws[pair] = tuple(map(fit_path, of_pair))
+            for path, law in zip(of_pair, laws[pair], strict=True):
+                found[path.name] = _compared(path, law)
+                on_progress(len(found), path.name)
+    return laws, found
+
+
+def _compared(path: Observed, law: JitterPath) -> list[Agreement]:
+    drawn = draw(path, law)
+    worlds = [concealed_percent(held(one, path)) for one in drawn]
+    return [*compare(path, drawn), Agreement("concealed, %", concealed_percent(path.delay_us), worlds)]
 
 
 def _print(pairs: dict[str, list[Observed]], found: dict[str, list[Agreement]], console: Console) -> None:

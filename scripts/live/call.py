@@ -1,7 +1,5 @@
 """vcgym-call: play a live call over real sockets, or one party of it, and print its result. See conf/call.yaml and docs/live.md."""
 
-from contextlib import ExitStack
-
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -10,10 +8,12 @@ from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.live import commands
-from vcgym.live.call.stats import Stats
+from vcgym.live.call.parties import LiveCall
+from vcgym.live.call.stats import Stats, seconds_shown
 from vcgym.live.config import CallConfig
 from vcgym.live.protocol.nodes import unix_us
 from vcgym.live.protocol.session import Inbox
+from vcgym.network.worlds.world import WorldDraw
 from vcgym.scripts.console.command import command
 
 SHOWN = {
@@ -27,26 +27,36 @@ def main(config: CallConfig) -> None:
     """Run the call or the party; print the table of what was heard and write the WAV and the packets."""
     console = Console() if Console().is_terminal else Console(width=120)
     if config.do == "send":
-        sender = commands.send(config)
+        with seconds_shown("sending") as on_slot:
+            sender = commands.send(config, on_slot)
         console.print(f"{len(sender.paths):,} packets, {sender.probes:,} probes. {_arrivals(sender.inbox)}")
     elif config.do == "control":
-        controller = commands.control(config)
+        with seconds_shown("deciding") as on_slot:
+            controller = commands.control(config, on_slot)
         console.print(f"{controller.learned:,} records, {controller.plans:,} changes of the path. {_arrivals(controller.inbox)}")
     elif config.do == "receive":
-        receiver = commands.receive(config)
+        with seconds_shown("playing") as on_slot:
+            receiver = commands.receive(config, on_slot)
         arrivals, played = _arrivals(receiver.inbox), receiver.listening.finish()
         commands.save(config.folder, played, receiver.media)
         console.print(_table(config.policy, played))
         console.print(f"{arrivals} Heard and packets: {config.folder}", soft_wrap=True)
     else:
-        with ExitStack() as shown:
-            call, draw = commands.play(config, shown.enter_context(Stats(console)) if config.stats else lambda parties: None)
+        call, draw = _play(config, console)
         commands.save(config.folder, call.played, call.media)
         console.print(_table(f"{config.policy} on {config.world.scenario}, {draw.pair}, {draw.stratum}", call.played))
         p50_us, p99_us = np.percentile(np.abs(call.timer_error_us), (50.0, 99.0))
         console.print(
             f"Error of arrival times: p50 {p50_us:.0f} us, p99 {p99_us:.0f} us. Heard and packets: {config.folder}", soft_wrap=True
         )
+
+
+def _play(config: CallConfig, console: Console) -> tuple[LiveCall, WorldDraw]:
+    if config.stats:
+        with Stats(console) as stats:
+            return commands.play(config, stats)
+    with seconds_shown("playing", config.seconds) as on_slot:
+        return commands.play(config, lambda parties: on_slot(parties[0].receiver.listening.slot))
 
 
 def _arrivals(inbox: Inbox) -> str:

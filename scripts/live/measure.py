@@ -2,6 +2,7 @@
 
 import logging
 
+from vcgym.live.call.stats import seconds_shown
 from vcgym.live.commands import measure
 from vcgym.live.config import MeasureConfig
 from vcgym.scripts.console.command import command
@@ -12,7 +13,8 @@ log = logging.getLogger(__name__)
 @command("measure", MeasureConfig)
 def main(config: MeasureConfig) -> None:
     """Measure; print the files, and the series without one."""
-    files, silent = measure(config)
+    with seconds_shown("probing") as on_slot:
+        files, silent = measure(config, on_slot)
     for file in files:
         log.info(file)
     for name in silent:

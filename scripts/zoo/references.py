@@ -15,7 +15,7 @@ ROLES = ("published", "tuned", "learned", "random", "bound")
 
 
 class Reference(NamedTuple):
-    """ZooScores of one system on the first validation worlds of an environment."""
+    """Scores of one system on the first validation worlds of an environment."""
 
     env: str
     role: str

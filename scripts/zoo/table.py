@@ -22,7 +22,7 @@ Levels = Mapping[tuple[str, str], float]
 
 
 class ZooScores(NamedTuple):
-    """ZooScores of an algorithm by environment, (seeds,) each: after the decisions, and after the processor time, of the budget."""
+    """Scores of an algorithm by environment, (seeds,) each: after the decisions, and after the processor time, of the budget."""
 
     by_decisions: dict[str, NDArray[np.float64]]
     by_cpu: dict[str, NDArray[np.float64]]

@@ -26,6 +26,13 @@ def test_a_name_and_a_system_of_ones_own_play_the_same_worlds(tmp_path):
     assert sorted((tmp_path / "cells").iterdir()) == files  # nothing was played again
 
 
+def test_progress_is_shown_on_request(tmp_path, capsys):
+    play("DRT-WM", suite=CALLS, folder=tmp_path)
+    assert "parts done" not in capsys.readouterr().out
+    play("DRT-WM", suite=CALLS, folder=tmp_path, progress_bar=True)
+    assert capsys.readouterr().out == "suite tiny-v0: parts done 1/1 before this run\n"
+
+
 def test_a_system_with_four_controls_is_refused_before_anything_is_played(tmp_path):
     four = System(Direct(), FixedLag(60.0), FixedRate(500.0), Fifo(), pacing=2.5)
     for suite, allowed in ((CALLS, "path and playout"), (SENDERS, "rate and order")):

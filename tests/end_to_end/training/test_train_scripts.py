@@ -44,7 +44,7 @@ def test_train_then_evaluate(tmp_path):
     # Resumed by another name of its folder, with data elsewhere, it goes on in its runs; this one had nothing left to learn.
     (tmp_path / "measured").mkdir()
     again = ["steps=128", "seeds=[4]", "env.id=cart:test/Cart-v0", f"folder={tmp_path}/outputs/mine", "data.root=measured", "resume=true"]
-    call(tmp_path, "train", *SMALL, *again)
+    assert "decisions 128/128 before this run" in call(tmp_path, "train", *SMALL, *again)
     assert len(logged(tmp_path)[1]) == 2
     printed = call(tmp_path, "evaluate", f"agent={agent}", "env.id=cart:test/Cart-v0", "episodes=5", "split=validation")
     assert "over 5 validation episodes" in printed
@@ -85,6 +85,7 @@ def test_sweep_nests_its_trials(tmp_path):
     reports = (trial / "reports.jsonl").read_text().splitlines(keepends=True)
     (trial / "reports.jsonl").write_text("".join(reports[:2]))
     again = call(tmp_path, "sweep", *overrides, "train.resume=true")
+    assert "sweep 0/2 before this run: 2 trials began, 1 of them left an agent, 320 transitions are not played again" in again
     assert again.splitlines()[-1].partition("learning_rate=")[2] == printed.splitlines()[-1].partition("learning_rate=")[2]
     assert (agent / "agent.safetensors").read_bytes() == weights
     values = [json.loads(line)[0] for line in (trial / "reports.jsonl").read_text().splitlines()]
