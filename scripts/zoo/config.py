@@ -46,7 +46,7 @@ class ZooConfig(Config):
         ray: cluster; None: one training after another.
     """
 
-    without_effect: ClassVar[frozenset[str]] = PLACES | {"ray", "runs", "page"}
+    without_effect: ClassVar[frozenset[str]] = PLACES | {"ray", "runs", "page", "environments", "algorithms", "seeds"}
 
     environments: list[str] = Field(default=ENVIRONMENTS)
     algorithms: list[str] = Field(default=ALGORITHMS)
