@@ -54,8 +54,8 @@ campaign: develop
 
 # Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
 predictor: develop
-	$(BIN)/python -m lab predictor-data
-	$(BIN)/python -m lab train-predictor study=predictor-shipped folder=outputs/predictor/shipped
+	$(BIN)/vcgym-predictor-data
+	$(BIN)/vcgym-train-predictor study=predictor-shipped folder=outputs/predictor/shipped
 	cmp outputs/predictor/shipped/predictor/predictor.safetensors data/predictor/predictor.safetensors
 
 bench: develop

@@ -3,7 +3,7 @@
 papers     statements of papers, judged by our own calls, and the data they print
 studies    questions of our own, each a folder
 bench      speed, next to other software
-learners   how the shipped policies were learned: pair, rate, order, allocator of conferences, predictor of delay
+learners   how the shipped policies were learned: pair, rate, order, allocator of conferences
 shipped    programs that make files of data/ and tables of docs/ anew
 notes      what came out, as pages
 conf       configs of the commands; `python -m lab` lists them

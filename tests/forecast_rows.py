@@ -3,9 +3,9 @@
 import numpy as np
 import pyarrow as pa
 
-from lab.learners.predictor.partition import partition
-from lab.learners.predictor.rows import COLUMNS, Rows
-from lab.learners.predictor.training import Site
+from vcgym.predictors.partition import partition
+from vcgym.predictors.rows import COLUMNS, Rows
+from vcgym.predictors.training import Site
 
 QUICK = {"epochs": 3, "batch_size": 256}
 

@@ -36,6 +36,12 @@ class Served(NamedTuple):
     answer: Any
 
 
+def predictor(folder: Path) -> Served:
+    """Return the model of a predictor that `vcgym.predictors.published.publish` wrote."""
+    example, answer = {"transmit_delay_ms": [100.0], "jitter_ms": [30.0]}, {"end_to_end_delay_ms": [120.0]}
+    return Served(Path(__file__).with_name("served_predictor.py"), tuple(folder.iterdir()), example, answer)
+
+
 def agent(folder: Path, observation: np.ndarray, actions: np.ndarray) -> Served:
     """Return the model of a published agent that chooses `actions` for `observation`, both for a batch of sessions."""
     return Served(Path(__file__).with_name("served_agent.py"), tuple(folder.iterdir()), observation, actions)

@@ -17,9 +17,10 @@ class Control(enum.StrEnum):
     RATE = "rate"  # target bitrate
     ORDER = "order"  # packet that leaves the send queue next
     TREES = "trees"  # trees of all sessions of a conference, with their rates
+    PROTECTION = "protection"  # what goes along with a packet or after it, in case that one is lost: copies, earlier frames, repair packets
 
 
-PATHS, BOTTLENECK, CONFERENCE = "paths", "bottleneck", "conference"
+PATHS, BOTTLENECK, CONFERENCE, PROTECTED = "paths", "bottleneck", "conference", "protected"
 """Parts of a simulation that controls belong to."""
 SENDER, CENTRAL, RECEIVER = "sender", "central", "receiver"
 """Locations."""
@@ -85,6 +86,7 @@ CONTROLS = MappingProxyType(
         Control.RATE: ControlRow(BOTTLENECK, SENDER, LogScale(1_000_000_000), ring="rate"),  # bit/s
         Control.ORDER: ControlRow(BOTTLENECK, SENDER, OneOf(("fifo", "sbpn2", "audio_first")), ring="order"),
         Control.TREES: ControlRow(CONFERENCE, CENTRAL, None),
+        Control.PROTECTION: ControlRow(PROTECTED, SENDER, None, required=False),
     }
 )
 """The table, in the order of rules in a system and of columns in an agent's action."""

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control
+from vcgym.baselines.from_agent import AGENT, origin_of
 from vcgym.baselines.rule import allocate, for_kernels, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.loop import play
 from vcgym.envs.call.paths.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
+from vcgym.envs.call.paths.protecting import PROTECTED_CALL, Protecting, start_protection
 from vcgym.envs.call.paths.receiving import Receiving
 from vcgym.envs.call.paths.routing import Routing
 from vcgym.envs.call.paths.state import ANSWER, CALL, Calls, PathTables
@@ -30,6 +32,7 @@ from vcgym.network.playout.slot_window import clear_slot_window
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 
+MAX_BUDGET = 100.0  # more bytes than all rules together ask for
 LOCATIONS = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # relative position between sender and receiver
 
 
@@ -40,12 +43,13 @@ class Played:
     Attributes:
         packet_us: packet interval.
         path: int16 (S, N).
-        arrived_us: int64 (S, N), -1 if the network lost it.
+        arrived_us: int64 (S, N), first arrival, of a copy or by repair too; -1 if it never arrived.
         emitted_us: int64 (S, N), -1 if the receiver never emitted it.
         flushed: bool (S, N), emitted only by the flush at the end, excluded from the delay statistics.
         played_us: int64 (S, N), tick at which it was played, -1 if never.
         totals: see `Totals`.
         windows: int64 (S, W, 3): per 10 s of playout: ticks, concealed ticks, sum of the offset in us.
+        protection: (S,) of PROTECTION_COUNTS; None in calls without protection.
     """
 
     packet_us: int
@@ -56,6 +60,7 @@ class Played:
     played_us: NDArray[np.int64]
     totals: Totals
     windows: NDArray[np.int64]
+    protection: NDArray[np.void] | None = None
 
 
 class Together(ABC):
@@ -175,6 +180,8 @@ class CallBatch(Batch):
         world: world with `sessions` rows, sampled beforehand or shared with other batches; None: the batch makes its own.
         uplink: sender stages before the paths.
         interval: slots between decisions of an agent at the path's location.
+        protection: parameters of a rule for protection; None: packets leave unprotected.
+        budget: of protection, share of the plain bytes that may go beyond them, at least 0.
     """
 
     def __init__(
@@ -191,6 +198,8 @@ class CallBatch(Batch):
         world: World | None = None,
         uplink: SenderStages = NO_UPLINK,
         interval: int = 1,
+        protection: Any = None,
+        budget: float = MAX_BUDGET,
     ) -> None:
         one_of("location", location, tuple(LOCATIONS))
         super().__init__(sessions, threads)
@@ -198,6 +207,10 @@ class CallBatch(Batch):
             raise ValueError(f"probe_rate = {probe_rate}: allowed is 0 to 100")
         if not 0.0 <= feedback_loss < 1.0:
             raise ValueError(f"feedback_loss = {feedback_loss}: allowed is 0 <= share < 1")
+        if not 0.0 <= budget <= MAX_BUDGET:
+            raise ValueError(f"budget = {budget}: allowed is 0 to {MAX_BUDGET:g}")
+        if protection is not None and (uplink is not NO_UPLINK or AGENT in (origin_of(path), origin_of(playout))):
+            raise ValueError(f"protection = {protection}: allowed is None in calls with an uplink or an agent")
         self.scenario = scenario
         self.path, self.playout, self.location = for_kernels(path), for_kernels(playout), LOCATIONS[location]
         self.world = scenario.world(sessions) if world is None else world
@@ -216,6 +229,11 @@ class CallBatch(Batch):
             probe_schedule(scenario.paths, probe_rate),
         )
         self.uplink = uplink
+        self.budget = budget
+        self.protecting: Protecting | None = None
+        if protection is not None:
+            rows = np.zeros(sessions, PROTECTED_CALL).view(np.recarray)
+            self.protecting = Protecting(for_kernels(protection), allocate(protection, sessions, scenario.paths), rows)
         self.path_state = allocate(path, sessions, scenario.paths)
         self.playout_state = allocate(playout, sessions, scenario.paths)
         self.history = np.zeros((sessions, scenario.paths, 3))
@@ -233,6 +251,9 @@ class CallBatch(Batch):
         _restart(self.calls, self.tables, row, seed, self.packets, from_receiver_us, to_sender_us, from_receiver_us)
         start_row(self.path, self.path_state, row, self.history[row], self.key(row, Control.PATH))
         start_row(self.playout, self.playout_state, row, self.history[row], self.key(row, Control.PLAYOUT))
+        if self.protecting is not None:
+            start_protection(self.protecting.rows[row], self.budget)
+            start_row(self.protecting.rule, self.protecting.state, row, self.history[row], self.key(row, Control.PROTECTION))
 
     def answer(self, decided: Mapping[Control, NDArray[Any]]) -> None:
         """Pass decisions of an agent on: paths, and lags, targets or headrooms in microseconds, (sessions,) each."""
@@ -250,7 +271,7 @@ class CallBatch(Batch):
         """Stages for the loop."""
         calls = Calls(self.calls, self.tables, self.world.loaded)
         routing, receiving = Routing(self.path, self.path_state), Receiving(self.playout, self.playout_state)
-        return Stages(self.why, self.uplink.inside, calls, routing, receiving)
+        return Stages(self.why, self.protecting or self.uplink.inside, calls, routing, receiving)
 
     def load(self, rows: NDArray[np.int64]) -> None:
         """Load the next block of the world in each of `rows`."""
@@ -264,7 +285,8 @@ class CallBatch(Batch):
     def played(self) -> Played:
         """Return all sessions packet by packet; needs ``log=True``."""
         log = {name: self.tables.log[name].copy() for name in LOG.names or ()}
-        return Played(packet_us=SLOT_US, **log, totals=self.totals(), windows=self.tables.windows.copy())
+        counts = None if self.protecting is None else self.protecting.rows["counts"].copy()
+        return Played(packet_us=SLOT_US, **log, totals=self.totals(), windows=self.tables.windows.copy(), protection=counts)
 
 
 def probe_schedule(paths: int, rate: float) -> NDArray[np.int64]:

@@ -38,7 +38,7 @@ def play(stages, which):
     why_each, sender, calls, routing, receiving = stages
     sets_level = asks_agent(receiving)
     is_asked = asks_agent(routing) or sets_level or asks_agent(sender)
-    roles = Roles(is_asked, sets_level, is_asked or reads_feed(routing))
+    roles = Roles(is_asked, sets_level, is_asked or reads_feed(routing) or reads_feed(sender))
     worst = DECIDE
     for turn in range(which.size):
         look_ahead(calls, which, turn)

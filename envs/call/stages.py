@@ -3,9 +3,9 @@
     source -> [scheduler -> pacer -> bottleneck] -> routing onto a path -> receiver -> player
 
 The sender stage is everything before the paths: `NoSender` (paths.routing), whose packets go onto a path in the slot of their capture;
-`Sender` (sender.events), a bottleneck without paths behind it; or `Uplink` (sender.onto_paths), a bottleneck with paths behind it. It is
-followed by `Routing` (paths.routing) and `Receiving` (paths.receiving), which share `Calls` (paths.state), or by `NoPaths` in place of
-each. An absent stage compiles to nothing.
+`Protecting` (paths.protecting), the same with copies, earlier frames and repair packets; `Sender` (sender.events), a bottleneck without
+paths behind it; or `Uplink` (sender.onto_paths), a bottleneck with paths behind it. It is followed by `Routing` (paths.routing) and
+`Receiving` (paths.receiving), which share `Calls` (paths.state), or by `NoPaths` in place of each. An absent stage compiles to nothing.
 
 A stage never receives another stage that has rules, so it is compiled once for all rules of the other stages.
 """
@@ -61,8 +61,8 @@ def asks_agent(stage: Any) -> bool:
 
 
 @generic(inlined=True)
-def reads_feed(routing: Any) -> bool:
-    """Return True if an internal router learns from records."""
+def reads_feed(stage: Any) -> bool:
+    """Return True if a rule of the stage learns from records that leave the receiver."""
     return False
 
 
@@ -158,6 +158,27 @@ def is_draining(sender: Any, s: int, slot: int, packets: int) -> Any:
     """
 
 
+@generic(inlined=True)
+def next_repaired(sender: Any, call: Any, s: int, node: int, so_far: int) -> int:
+    """Return the number of a packet that has not arrived and that an arrival makes available, -1 if there is none.
+
+    Args:
+        sender: NoSender, Protecting or Uplink; row `s` is updated.
+        call: record of CALL; read only.
+        s: int64, session.
+        node: int64, node that has just arrived.
+        so_far: int64, packets that it has made available before, 0 at the first call.
+    """
+    return -1
+
+
 @generic(abstract=True, inlined=True)
-def sent_onto_path_us(sender: Any, s: int, record: Any) -> Any:
-    """Return the time at which the media packet of a record went onto its path."""
+def sent_onto_path_us(sender: Any, call: Any, s: int, record: Any) -> Any:
+    """Return the time at which the packet of a record went onto its path.
+
+    Args:
+        sender: NoSender, Protecting or Uplink; read only.
+        call: record of CALL; the packet's node is its `waiting_node`.
+        s: int64, session.
+        record: Record of the packet.
+    """

@@ -40,6 +40,7 @@ FROZEN = {
     "rmcat-v0": Frozen("1b016d83415c61a0", "e7914cfb2e6c300e"),
     "rmcat-v1": Frozen("3410c2ee8efe961a", "f0295b95a5f1338b"),
     "conference-v0": Frozen("db4f951292994ddc", "30b8b9e22b26d756"),
+    "protected-v0": Frozen("4093ec6b01ff7122", "45130ec112789b9b"),
     "whole-v0": Frozen("3325792e4c8342e7", "394a2cd1cd43df84 3ee4d2bf609a56d4"),
 }
 
@@ -50,6 +51,9 @@ DATA = {
     "rmcat-extended": "8f8b32510b26f581", "stress": "b573c804a23b259e", "synthetic-9": "1fea3fc0224dcf06",
     "synthetic-90": "9ccb89151f20d519",
     "synthetic-900": "0ffde77bd7461285", "table1": "ec1d86eba1e0a014", "wonderproxy": "b573c804a23b259e",
+    "wonderproxy correlated": "b573c804a23b259e", "wonderproxy paper": "b573c804a23b259e", "table1 correlated": "ec1d86eba1e0a014",
+    "table1 paper": "ec1d86eba1e0a014", "stress correlated": "b573c804a23b259e", "starlink-ping replay": "41d81ee7193b2f1a",
+    "5g-weak replay": "58f044da27d1f75b",
     "wonderproxy+calls": "47f6b6ac9f307a42", "wonderproxy+rate": "3f5961488f39281f", "world": "d685266f6ead5051",
 }  # fmt: skip
 """Sixteen hex digits of the hash of the data behind each scenario of these suites."""

@@ -2,6 +2,7 @@
 
     SENDER       send queue, pacer and a shared bottleneck: rate and order
     PATHS        paths and a receiver: path and playout
+    PROTECTED    the same, with or without protection within a budget of bytes
     CONFERENCE   several calls whose media share links: trees
 
 ORDERED and CASES are the sender as other suites rank and measure it; AFTER_SENDER are paths behind a sender.
@@ -18,11 +19,13 @@ from vcgym.leaderboard.evaluation.plays.bottleneck import BottleneckPlay, CasesP
 from vcgym.leaderboard.evaluation.plays.conferences import ConferencePlay
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.plays.protected import ProtectedPlay
 from vcgym.leaderboard.evaluation.plays.whole import WholePlay
 from vcgym.leaderboard.evaluation.published import ORDER_ENVS, PATHS_ENVS, RATE_ENVS
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns, with_columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE as CONFERENCE_COLUMNS
+from vcgym.leaderboard.results.protected_columns import PROTECTED as PROTECTED_COLUMNS
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 from vcgym.leaderboard.results.whole_columns import AFTER_SENDER as AFTER_SENDER_COLUMNS
 
@@ -46,6 +49,7 @@ class SuiteStage(NamedTuple):
 
 
 PATHS = SuiteStage("paths", controls_of(control.PATHS), CALL, PATHS_ENVS)
+PROTECTED = SuiteStage("protected paths", (*controls_of(control.PATHS), *controls_of(control.PROTECTED)), PROTECTED_COLUMNS)
 SENDER = SuiteStage("sender", controls_of(control.BOTTLENECK), RATE, (*RATE_ENVS, *ORDER_ENVS), tuned_apart=True)
 ORDERED = SENDER._replace(name="ordered", columns=ORDER, envs=(*ORDER_ENVS, *RATE_ENVS))
 CASES = SENDER._replace(name="cases", columns=RMCAT, envs=())
@@ -54,6 +58,7 @@ CONFERENCE = SuiteStage("conference", controls_of(control.CONFERENCE), CONFERENC
 
 _PLAYS: dict[tuple[str, ...], Play] = {
     (PATHS.name,): PathsPlay(),
+    (PROTECTED.name,): ProtectedPlay(),
     (SENDER.name,): BottleneckPlay(),
     (ORDERED.name,): BottleneckPlay(),
     (CASES.name,): CasesPlay(),

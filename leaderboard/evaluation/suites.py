@@ -16,6 +16,7 @@ rmcat-v0        every kind of `rmcat`, the test cases of RFC 8867 and RFC 8869, 
 rmcat-v1        every kind of `rmcat-extended`, those that rmcat-v0 leaves out, 12 runs each
 conference-v0   every kind of `conference`, 12 worlds each
 whole-v0        calls over a shared bottleneck and relay paths: kinds of `rate` and `calls` before `wonderproxy`, 40 calls each
+protected-v0    calls over paths within budgets of bytes for protection, losses in runs and, apart, independent
 rate-v0         every kind of `rate`, and of `rate-measured` if its traces are available, 30 calls each
 replay          your own traces, one per path (`replay_suite`)
 rate-replay     your own capacity traces
@@ -37,6 +38,7 @@ from vcgym.leaderboard.evaluation.stages import (
     CONFERENCE,
     ORDERED,
     PATHS,
+    PROTECTED,
     SENDER,
     SuiteStage,
     columns_of_stages,
@@ -160,6 +162,28 @@ def _whole(uplink: str, kinds: Sequence[str], first: int) -> tuple[Part, ...]:
     )
 
 
+BUDGETS = (5, 10, 25, 100)  # % of the plain bytes
+LOSS_RUN_SLOTS = 3.0  # near what was measured, see `vcgym.network.worlds.losses`
+_PROTECTED = (
+    "CHIME", "COPY-RED", "COPY-RISE", "COPY1", "COPY2", "FEC5", "LEARNED", "LEARNED-correlated", "NACK", "RED-MISSING", "RED1", "RED2",
+    "RED3",
+)  # fmt: skip
+_PROTECTED_WORLDS = {
+    "wonderproxy correlated": 6, "wonderproxy paper": 4, "table1 correlated": 6, "table1 paper": 4, "stress correlated": 4,
+}  # fmt: skip
+"""Kind of world -> worlds of each pair."""
+_PROTECTED_MEASURED = {"starlink-ping replay": 16, "5g-weak replay": 4}
+
+
+def _protected(losses: str, run: float, budget: int, kinds: dict[str, int]) -> tuple[Part, ...]:
+    """Return one part per kind of world; every budget has the same worlds, with seeds above those of other suites."""
+    named = enumerate(kinds.items(), 60)
+    settings = (("loss_run_slots", run),) if run > 1.0 else ()
+    return tuple(
+        Part(kind, f"{losses}, {budget} %", seeds, first_seed=number * _APART, settings=settings) for number, (kind, seeds) in named
+    )
+
+
 _QUICK_DRAWN = (
     *_each_stratum("wonderproxy", {stratum: round(_QUICK_PER_WEIGHT * weight) for stratum, weight in STRATA.items()}, first=20),
     Part("wonderproxy", "paper", 6, first_seed=20 * _APART),
@@ -224,6 +248,22 @@ _VERSIONED = (
         (*_whole("rate", ("steps", "cellular", "cubic", "wifi"), first=0), *_whole("calls", ("gcc", "mixed"), first=4)),
         (SENDER, AFTER_SENDER),
         _WHOLE,
+    ),
+    Suite(
+        "protected",
+        "v0",
+        _MEASURED_PACKETS,
+        tuple(
+            part
+            for budget in BUDGETS
+            for part in (
+                *_protected("losses in runs", LOSS_RUN_SLOTS, budget, _PROTECTED_WORLDS),
+                *_protected("losses in runs", 1.0, budget, _PROTECTED_MEASURED),
+                *_protected("independent losses", 1.0, budget, _PROTECTED_WORLDS),
+            )
+        ),
+        (PROTECTED,),
+        _PROTECTED,
     ),
 )
 

@@ -30,6 +30,7 @@ IN_FLIGHT = np.dtype(
         ("next_node", "i2", (NODES,)),
         ("number", "i4", (NODES - SLOTS,)),  # by node - SLOTS
         ("kind", "i1", (NODES - SLOTS,)),
+        ("age", "i2", (NODES - SLOTS,)),  # slots from that number to the beginning of its delay
         ("head", "i2", (SLOTS,)),  # by bucket
     ]
 )
@@ -57,26 +58,33 @@ def kind_of(in_flight, node):
 
 
 @kernel
-def push(in_flight, number, kind, path, delay_us):
+def age_of(in_flight, node):
+    """Return the slots between the number of a node's packet and the start of its delay, int64; above 0 for later copies only."""
+    return np.int64(0) if node < SLOTS else np.int64(in_flight.age[node - SLOTS])
+
+
+@kernel
+def push(in_flight, number, kind, path, delay_us, age=0):
     """Send a packet. Return False, and send nothing, if its arrival is beyond the calendar or no node is free.
 
     Args:
         in_flight: record of IN_FLIGHT, updated.
-        number: int64, slot at whose start the delay begins, 0 to 2^31 - 1.
+        number: int64, packet number, 0 to 2^31 - 1.
         kind: int64, MEDIA, once for each number, or PROBE, COPY or REPAIR.
         path: int64, path of the packet, 0 to 2^15 - 1.
         delay_us: int64, above 0; the arrival is after the start of the current slot.
+        age: int64, slots from `number` to the slot at whose start the delay begins; 0 for MEDIA.
     """
     buckets = (np.uint64(delay_us) + np.uint64(SLOT_US - 1)) // np.uint64(SLOT_US)
     if buckets >= np.uint64(SLOTS):
         return False
     node = number & _MASK
     if kind != MEDIA:
-        node = _take_other(in_flight, number, kind)
+        node = _take_other(in_flight, number, kind, age)
         if node == _NONE:
             return False
-    bucket = (number + np.int64(buckets)) & _MASK
-    in_flight.arrival_us[node] = number * SLOT_US + delay_us
+    bucket = (number + age + np.int64(buckets)) & _MASK
+    in_flight.arrival_us[node] = (number + age) * SLOT_US + delay_us
     in_flight.path[node] = path
     in_flight.next_node[node] = in_flight.head[bucket]
     in_flight.head[bucket] = node
@@ -85,8 +93,8 @@ def push(in_flight, number, kind, path, delay_us):
 
 
 @kernel
-def _take_other(in_flight, number, kind):
-    """Return a free node from SLOTS on with this number and kind, -1 if all are in flight."""
+def _take_other(in_flight, number, kind, age):
+    """Return a free node from SLOTS on with these fields, -1 if all are in flight."""
     node = in_flight.free
     if node != _NONE:
         in_flight.free = in_flight.next_node[node]
@@ -97,6 +105,7 @@ def _take_other(in_flight, number, kind):
         return node
     in_flight.number[node - SLOTS] = number
     in_flight.kind[node - SLOTS] = kind
+    in_flight.age[node - SLOTS] = age
     return node
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-MOVED = ("predictor_data", "train_allocator", "train_order", "train_pair", "train_predictor", "train_rate")
+MOVED = ("train_allocator", "train_order", "train_pair", "train_rate")
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
 

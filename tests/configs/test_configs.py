@@ -21,6 +21,7 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.features.forecast import Forecast
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.predictors.published import shipped_network
@@ -36,6 +37,8 @@ KINDS = {
     "leaderboard": LeaderboardConfig,
     "data": DataCommand,
     "tune": TuneConfig,
+    "predictor_data": PredictorDataConfig,
+    "train_predictor": TrainPredictorConfig,
     "call": CallConfig,
     "relay": RelayConfig,
     "emulate": EmulateConfig,
@@ -173,6 +176,8 @@ def test_every_algorithm_builds(algorithm):
 
 def test_yaml_means_what_python_means():
     folder = Path("here")
+    assert built("predictor_data") == PredictorDataConfig()
+    assert built("train_predictor") == TrainPredictorConfig()
     assert built("train", "folder=here") == TrainConfig(folder=folder)
     assert built("sweep", "train.folder=here") == SweepConfig(train=TrainConfig(folder=folder))
 

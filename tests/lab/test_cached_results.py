@@ -53,7 +53,7 @@ USERS = {
     ),
     "forecasts of a reproduction": (
         forecasts_of_a_reproduction,
-        {"lab.papers.vcroute.forecasts", "lab.learners.predictor.logging_router", "predictors.mlp", "baselines.path.vcroute.vcroute"},
+        {"lab.papers.vcroute.forecasts", "vcgym.envs.call.logging_router", "predictors.mlp", "baselines.path.vcroute.vcroute"},
         {"baselines.path.via", "lab.papers.reproduce.page"},
     ),
     "oracles": (

@@ -14,7 +14,6 @@ from lab.commands import LAB
 from lab.learners.allocator_config import AllocatorConfig
 from lab.learners.order_search import OrderConfig
 from lab.learners.pair_config import PairConfig
-from lab.learners.predictor.config import PredictorDataConfig, TrainPredictorConfig
 from lab.learners.rate_search import RateConfig
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.truth.command import TruthConfig
@@ -46,8 +45,6 @@ KINDS = {
     "train_rate": RateConfig,
     "train_order": OrderConfig,
     "train_allocator": AllocatorConfig,
-    "predictor_data": PredictorDataConfig,
-    "train_predictor": TrainPredictorConfig,
     "make_set": MakeSetConfig,
 }
 LIGHT = """
@@ -133,7 +130,6 @@ def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, 
     [
         ("headroom", "results.parquet", "results=."),
         ("forecasts", "rows", "rows=rows"),
-        ("train_predictor", "rows", "rows=rows"),
         ("make_set", "wonderproxy/ten_places.csv", "set=wonderproxy_ten_places source=. output=new"),
         ("make_set", "shaper/bent_pipe_victoria_1_latency.csv", "set=leo_ping_10ms source=. output=new"),
     ],

@@ -9,7 +9,7 @@ import pytest
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.player import Packet, Twin
 from vcgym.baselines import rule
-from vcgym.baselines.records import COPY, MEDIA, PROBE, RateLimits, Record, path_history
+from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, RateLimits, Record, path_history
 from vcgym.baselines.rule import buffer_type
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
@@ -110,7 +110,63 @@ class Receiver:
         return {packet for packet in self.queue if packet > self.newest_out}
 
 
-def twin(delays, packets, history, seed, probes, location, feedback_loss, route, level, copies=0):
+class Guard:
+    """Protection of one call: bucket, packets as they were sent, sets of repair packets; `rule` has `learn` and `protect`."""
+
+    def __init__(self, rule, budget):
+        self.rule, self.income, self.bucket = rule, round(1000 * 120 * budget), 0
+        self.carried, self.sizes, self.set_of, self.repairs = {}, {}, {}, {}
+        self.extra_bytes = self.left_out = self.lost = 0
+
+    def pays(self, size):
+        if self.bucket < 1000 * size:
+            self.left_out += 1
+            return False
+        self.bucket -= 1000 * size
+        self.extra_bytes += size
+        return True
+
+    def send(self, slot, path):
+        """Return what goes with the packet of this slot: (kind, packet, path), in order."""
+        self.bucket = min(self.bucket + self.income, 1000 * self.income)
+        wanted = self.rule.protect(slot * SLOT, path)
+        earlier, self.sizes[slot] = [], 120
+        for packet in [slot - d for d in range(1, 63) if wanted.earlier >> d & 1 and d <= slot]:
+            more = 84 if earlier else 85
+            if not self.pays(more):
+                break
+            earlier.append(packet)
+            self.sizes[slot] += more
+        self.carried[slot] = earlier
+        others = []
+        for further in (wanted.path, wanted.second):
+            for packet in [slot - d for d in range(63) if further >= 0 and wanted.again >> d & 1 and d <= slot]:
+                if not self.pays(self.sizes[packet] + (2 if packet < slot else 0)):
+                    break
+                others.append((COPY, packet, further))
+        last = slot - wanted.behind
+        if wanted.covers and last >= 0:
+            members, _ = self.repairs.get(last, (list(range(max(last + 1 - wanted.covers, 0), last + 1)), 0))
+            if self.pays((20 if len(members) <= 15 else 24 if len(members) <= 46 else 32) + max(self.sizes[p] for p in members)):
+                self.repairs.setdefault(last, [members, 0])
+                self.set_of.update(dict.fromkeys(members, last))
+                others.append((REPAIR, last, path))
+        return others
+
+    def repaired(self, kind, packet, arrived):
+        """Yield the packets that an arrival makes available; `arrived` grows meanwhile."""
+        if kind == REPAIR:
+            self.repairs[packet][1] += 1
+        else:
+            yield from (earlier for earlier in self.carried[packet] if earlier not in arrived)
+        last = packet if kind == REPAIR else self.set_of.get(packet)
+        if last is not None:
+            members, repairs = self.repairs[last]
+            missing = [member for member in members if member not in arrived]
+            yield from missing if len(missing) <= repairs else ()
+
+
+def twin(delays, packets, history, seed, probes, location, feedback_loss, route, level, guard=None):
     """One call, step by step.
 
     Args:
@@ -123,7 +179,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
         feedback_loss: share of media records lost on the way to the location.
         route: a rule, or a list of (path, level or None), one per decision of 10 packets.
         level: a rule, or None if `route` contains the level.
-        copies: of each packet, one on each of as many further paths, counted on from the packet's own.
+        guard: protection, a Guard, or None.
     """
     control_us = round(history[0, 1] * 1000.0)
     to_sender = Commands(0, round(control_us * location))
@@ -131,32 +187,40 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
     to_receiver = Commands(80_000, feedback_us)
     receiver = Receiver(WATERMARK if level is None else buffer_type(level.params))
     feed, wire, sent, used, arrivals = [], [], 0, {}, {}
-    log = {"path": [], "arrived_us": [], "probes_sent": 0}
-    losses = {kind: np.uint64(rng.stream_key(np.uint64(seed), kind, rng.FEEDBACK)) for kind in (MEDIA, COPY)}
-    last_media_us, slot = 0, 0
+    log = {"path": [], "probes_sent": 0}
+    losses = {kind: np.uint64(rng.stream_key(np.uint64(seed), kind, rng.FEEDBACK)) for kind in (MEDIA, COPY, REPAIR)}
+    last_media_us, slot, told, feed_of_guard = 0, 0, 0, 0
+
+    def take(packet, path, at_us):
+        """Give an arrival to playout and queue; return its record at the receiver."""
+        nonlocal last_media_us
+        late = receiver.is_late(packet)
+        seen = Record(MEDIA, packet, path, packet * SLOT, at_us, at_us, receiver.level_us, int(late))
+        if level is None:
+            receiver.level_us = to_receiver.at(at_us)
+        else:
+            level.learn(seen)
+            receiver.level_us = level.decide(slot * SLOT)
+        assert receiver.accept(packet, at_us) == (LATE if late else FIRST)
+        arrivals[packet] = (at_us, late, receiver.level_us, len(arrivals))
+        last_media_us = at_us
+        return seen
+
     while True:
         now_us = slot * SLOT
         while wire and wire[0][0] <= now_us:
-            at_us, _, kind, packet, path = heapq.heappop(wire)
-            if kind == PROBE:
-                feed.append(Record(PROBE, packet, path, packet * SLOT, at_us, at_us + feedback_us, receiver.level_us, 0))
-                continue
-            if packet in receiver.arrived:
-                if feedback_loss == 0.0 or rng.uniform(losses[COPY], packet) >= feedback_loss:
-                    feed.append(Record(COPY, packet, path, packet * SLOT, at_us, at_us + feedback_us, receiver.level_us, 0))
-                continue
-            late = receiver.is_late(packet)
-            seen = Record(MEDIA, packet, path, packet * SLOT, at_us, at_us, receiver.level_us, int(late))
-            if level is None:
-                receiver.level_us = to_receiver.at(at_us)
+            at_us, _, kind, packet, path, left_us = heapq.heappop(wire)
+            known = packet in receiver.arrived
+            if kind in (PROBE, REPAIR) or known:
+                kind_told = kind if kind in (PROBE, REPAIR) else COPY
+                if kind == PROBE or feedback_loss == 0.0 or rng.uniform(losses[kind_told], packet) >= feedback_loss:
+                    feed.append(Record(kind_told, packet, path, left_us, at_us, at_us + feedback_us, receiver.level_us, 0))
             else:
-                level.learn(seen)
-                receiver.level_us = level.decide(slot * SLOT)
-            assert receiver.accept(packet, at_us) == (LATE if late else FIRST)
-            arrivals[packet] = (at_us, late, receiver.level_us, len(arrivals))
-            last_media_us = at_us
-            if feedback_loss == 0.0 or rng.uniform(losses[MEDIA], packet) >= feedback_loss:
-                feed.append(seen._replace(known_us=at_us + feedback_us))
+                seen = take(packet, path, at_us)
+                if feedback_loss == 0.0 or rng.uniform(losses[MEDIA], packet) >= feedback_loss:
+                    feed.append(seen._replace(sent_us=left_us, known_us=at_us + feedback_us))
+            for repaired in guard.repaired(kind, packet, receiver.arrived) if guard and kind != PROBE else ():
+                take(repaired, path, at_us)
         if slot >= packets and not wire:
             break
         if slot < packets:
@@ -167,31 +231,37 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
                         to_receiver.send(commanded_us, now_us)
                     to_sender.send(path, now_us)
             else:
-                while feed and feed[0].known_us <= now_us:
-                    route.learn(feed.pop(0))
+                while told < len(feed) and feed[told].known_us <= now_us:
+                    route.learn(feed[told])
+                    told += 1
                 to_sender.send(route.decide(slot * SLOT), now_us)
             path = to_sender.at(now_us)
             receiver.lose_patience(slot, now_us)
             used[path] = slot
-            delay = int(delays[path, slot])
             log["path"].append(path)
-            log["arrived_us"].append(-1 if delay == LOST else now_us + delay)
-            if delay != LOST:
-                heapq.heappush(wire, (now_us + delay, sent, MEDIA, slot, path))
-                sent += 1
-            for other in (np.arange(path + 1, path + 1 + copies) % len(delays)).tolist():
+            guard_learns = guard and hasattr(guard.rule, "learn")
+            while guard_learns and feed_of_guard < len(feed) and feed[feed_of_guard].known_us + to_sender.delay_us <= now_us:
+                record = feed[feed_of_guard]
+                guard.rule.learn(record._replace(known_us=record.known_us + to_sender.delay_us))
+                feed_of_guard += 1
+            for kind, packet, other in [(MEDIA, slot, path), *(guard.send(slot, path) if guard else ())]:
+                if kind == COPY:
+                    used[other] = slot
                 if delays[other, slot] != LOST:
-                    heapq.heappush(wire, (now_us + int(delays[other, slot]), sent, COPY, slot, other))
+                    heapq.heappush(wire, (now_us + int(delays[other, slot]), sent, kind, packet, other, now_us))
                     sent += 1
+                elif guard and kind == MEDIA:
+                    guard.lost += 1
             for idle in range(len(delays)) if probes else ():
                 if slot % probes == idle * probes // len(delays) and slot - used.get(idle, -(1 << 40)) >= probes:
                     log["probes_sent"] += 1
                     delay = int(delays[idle, slot])
                     if delay != LOST:
-                        heapq.heappush(wire, (now_us + delay, sent, PROBE, slot, idle))
+                        heapq.heappush(wire, (now_us + delay, sent, PROBE, slot, idle, now_us))
                         sent += 1
         slot += 1
     left = receiver.left()
+    log["arrived_us"] = [arrivals[packet][0] if packet in arrivals else -1 for packet in range(packets)]
     log["flushed"] = [packet in left for packet in range(packets)]
     log["emitted_us"] = [receiver.emitted.get(p, last_media_us if p in left else -1) for p in range(packets)]
     log["plans_sent"] = len(to_sender.sent) - 1

@@ -2,13 +2,26 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from vcgym.baselines.from_agent import AGENT, REMOTE, level_at, origin_of
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
 from vcgym.baselines.rule import buffer_type, decide, update
 from vcgym.envs.call.counters import count_tick
 from vcgym.envs.call.paths.feed import RECORDS, append, in_force
 from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, FINISHED, LEVEL
-from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, RUNNING, arrive, asks_agent, is_draining, sent_onto_path_us
+from vcgym.envs.call.stages import (
+    BLOCK,
+    DECIDE,
+    DONE,
+    RING_FULL,
+    RUNNING,
+    arrive,
+    asks_agent,
+    is_draining,
+    next_repaired,
+    sent_onto_path_us,
+)
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
@@ -63,7 +76,7 @@ def _tell(sender, call, s, seen):
         if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, seen.kind, rng.FEEDBACK), seen.packet) < lost:
             return True
         # The record contains the time at which the packet went onto its path.
-        sent_us = sent_onto_path_us(sender, s, seen)
+        sent_us = sent_onto_path_us(sender, call, s, seen)
     if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
         return True
     return append(call.feed, Record(seen.kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late))
@@ -82,12 +95,46 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
 
 
 @kernel
+def _level_of(receiver, receiver_state, call, s, seen):
+    """Return the level of a receiver that is not set at each arrival from outside."""
+    if origin_of(receiver) == AGENT:
+        return call.receiver.level_us
+    if origin_of(receiver) == REMOTE:
+        return level_at(receiver, receiver_state, s, seen, in_force(call.to_receiver, seen.arrived_us))
+    update(receiver, receiver_state, s, seen)
+    return decide(receiver, receiver_state, s, call.slot * SLOT_US)
+
+
+@kernel
+def _take_repaired(receiver, receiver_state, sender, tables, call, s, node):
+    """Take in the packets that a node that has arrived makes available; no location is told of them."""
+    so_far = 0
+    while True:
+        packet = next_repaired(sender, call, s, node, so_far)
+        if packet < 0:
+            return
+        at_us, late = call.in_flight.arrival_us[node], 1 if is_late(call.receiver, packet, buffer_type(receiver)) else 0
+        seen = Record(
+            MEDIA, packet, int(call.in_flight.path[node]), packet * SLOT_US, at_us, at_us, call.receiver.level_us, late
+        )  # fmt: skip
+        _take_in(receiver, sender, tables, call, s, seen, _level_of(receiver, receiver_state, call, s, seen), False)
+        if packet < tables.log.shape[1]:
+            tables.log[s, packet].arrived_us = at_us
+        so_far += 1
+
+
+@kernel
 def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
     """Process all arrivals up to now; return DECIDE if an agent at the receiver must decide first."""
+    node = np.int64(-1)
     while True:
+        # What the last arrival has brought besides its own packet.
+        if node >= 0:
+            _take_repaired(receiver, receiver_state, sender, tables, call, s, node)
         node = pop(call.in_flight, call.slot)
         if node < 0:
             return RUNNING
+        call.waiting_node = node
         kind = kind_of(call.in_flight, node)
         is_packet = kind in (MEDIA, COPY)
         # What brings no packet of the call only gives a record, as news of its path.
@@ -95,17 +142,14 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
             if is_told and not _tell(sender, call, s, _record_of(call, node, COPY if is_packet else kind, 0)):
                 return RING_FULL
             continue
-        call.waiting_node = node
         if origin_of(receiver) == AGENT:
             return DECIDE
         seen = record_in_hand(call, receiver)
-        if origin_of(receiver) == REMOTE:
-            level_us = level_at(receiver, receiver_state, s, seen, in_force(call.to_receiver, seen.arrived_us))
-        else:
-            update(receiver, receiver_state, s, seen)
-            level_us = decide(receiver, receiver_state, s, call.slot * SLOT_US)
+        level_us = _level_of(receiver, receiver_state, call, s, seen)
         if not _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
             return RING_FULL
+        if kind == COPY and seen.packet < tables.log.shape[1]:
+            tables.log[s, seen.packet].arrived_us = seen.arrived_us
 
 
 @kernel

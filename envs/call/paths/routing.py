@@ -49,8 +49,8 @@ def _asks_agent(stage):
 
 
 @reads_feed.register(Routing)
-def _reads_feed(routing):
-    return learns(routing.router)
+def _reads_feed(stage):
+    return learns(stage.router)
 
 
 @kernel
@@ -193,5 +193,5 @@ def _is_draining(sender, s, slot, packets):
 
 
 @sent_onto_path_us.register(NoSender)
-def _sent_onto_path_us(sender, s, record):
+def _sent_onto_path_us(sender, call, s, record):
     return record.sent_us

@@ -81,7 +81,7 @@ def _is_draining(sender, s, slot, packets):
 
 
 @sent_onto_path_us.register(Uplink)
-def _sent_onto_path_us(sender, s, record):
+def _sent_onto_path_us(sender, call, s, record):
     return sender.out_us[s, record.packet & (SLOTS - 1)]
 
 

@@ -1,7 +1,7 @@
 """Accuracy of the predictor of VCR-WM on the end-to-end delay of each packet, pair by pair: Tables III and IV.
 
 The forecast of a packet is that of its path, from the feedback known when the packet was sent, as
-`lab.learners.predictor.logging_router` logs it. A packet has none if its path had no feedback by then, or if the receiver did not emit it
+`vcgym.envs.call.logging_router` logs it. A packet has none if its path had no feedback by then, or if the receiver did not emit it
 before the flush. The figures of a pair cover all its packets.
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lab.learners.predictor.logging_router import UNHEARD, LoggingRouter
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import play_together
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw

@@ -1,4 +1,4 @@
-"""python -m lab forecasts: fit every method of forecasting to rows of `python -m lab predictor-data`, rank them."""
+"""python -m lab forecasts: fit every method of forecasting to rows of `vcgym-predictor-data`, rank them."""
 
 from rich.console import Console
 

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from lab.learners.predictor.scores import CLOSE
-from lab.learners.predictor.training import History
+from vcgym.leaderboard.forecasts.scores import CLOSE
+from vcgym.predictors.training import History
 
 _GROUPS = 20
 

@@ -11,11 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lab.learners.predictor.partition import MIN_PAIRS, partition
-from lab.learners.predictor.rows import Rows, read_rows
-from lab.learners.predictor.scores import by_group, scores
-from lab.learners.predictor.train import chosen, log_rows
-from lab.learners.predictor.training import Site
 from lab.studies.forecasts.config import FitCell, ForecastsConfig
 from lab.studies.forecasts.figures import draw
 from lab.studies.forecasts.methods.method import FittedMethod
@@ -24,9 +19,14 @@ from lab.studies.forecasts.table import ALL_MODES
 from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.leaderboard.forecasts.scores import by_group, scores
+from vcgym.leaderboard.forecasts.train import chosen, log_rows
 from vcgym.leaderboard.kept import kept_document
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.plain_file import replace_file
+from vcgym.predictors.partition import MIN_PAIRS, partition
+from vcgym.predictors.rows import Rows, read_rows
+from vcgym.predictors.training import Site
 
 TABLES, RESULTS, PAIRS, SCORED = "tables", "results.parquet", "pairs.parquet", "scored"
 

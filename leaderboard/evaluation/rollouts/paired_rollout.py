@@ -15,11 +15,11 @@ from vcgym.network.worlds.world import WorldDraw
 
 
 def batches_together(
-    scenario: Scenario, systems: Sequence[Mapping[str, Any]], sessions: int, log: bool = False, location: str = "central"
+    scenario: Scenario, systems: Sequence[Mapping[str, Any]], sessions: int, log: bool = False, location: str = "central", **others: Any
 ) -> list[CallBatch]:
-    """Return one batch of calls per system, its rules by control, all sharing one world."""
+    """Return one batch of calls per system, its rules by control, all sharing one world; `others` are arguments of `CallBatch`."""
     world = scenario.world(sessions)
-    return [CallBatch(scenario, sessions, location=location, log=log, world=world, **rules) for rules in systems]
+    return [CallBatch(scenario, sessions, location=location, log=log, world=world, **rules, **others) for rules in systems]
 
 
 @unlock_test_split()

@@ -34,15 +34,17 @@ class Rollout(NamedTuple):
 
 
 def play_rules_together(
-    systems: Sequence[System], scenario: Scenario, draws: Sequence[WorldDraw], threads: int = 1
+    systems: Sequence[System], scenario: Scenario, draws: Sequence[WorldDraw], threads: int = 1, **others: Any
 ) -> Iterator[Rollout]:  # fmt: skip
     """Play systems on the same worlds, each sampled once for all, and yield the rollout of each system in order.
+
+    `others` are arguments of `CallBatch`.
 
     The time per decision covers sending and arrival of a packet, player and counters, but not the sampling of the world.
     """
     if not systems:
         return
-    batches = batches_together(scenario, [system.rules for system in systems], len(draws), log=True)
+    batches = batches_together(scenario, [system.rules for system in systems], len(draws), log=True, **others)
     took_s = play_together(batches, draws, threads)
     strata, packets = [draw.stratum for draw in draws], len(draws) * scenario.packets
     for batch, batch_s in zip(batches, took_s.tolist(), strict=True):

@@ -25,6 +25,9 @@ FAMILIES = {
     "CALL-PLAIN": "a plain WebRTC call: direct path, NetEQ, GCC, first in, first out", "CALL-PAPERS": "VCRoute, WMJitter, GCC and SBPN",
     "CALL-TUNED": "VCRoute, WMJitter, GCC and SBPN, tuned", "CALL-REFERENCE": "the best tuned rule of each control",
     "CALL-LEARNED": "a learned rule for each control",
+    "RED": "earlier frames in each packet, behind the learned pair", "COPY": "copies on further paths, behind the learned pair",
+    "FEC": "repair packets, behind the learned pair", "CHIME": "earlier frames by reported loss, behind the learned pair",
+    "NACK": "retransmission on request, behind the learned pair",
     "SBPN": "scheduling by priority and expiry, over TFRC", "UNMOD": "TFRC, first in, first out", "FIXED": "a fixed bitrate",
 }  # fmt: skip
 """First code of a name -> what the system routes or sends by."""
@@ -33,6 +36,7 @@ VARIANTS = {
     "VIA5": "Via among the five best paths", "VIAR": "Via, its paths chosen anew every 5 s", "VCR2": "VCRoute on delay plus spread",
     "VCR5": "VCRoute among the five best paths", "VCR5D": "VCR5 told delayed feedback", "VCR5L": "VCR5 rewarded by the newest delay",
     "VCR5M": "VCR5 that draws means", "VCR5O": "VCR5 that corrects its network in the call", "VCR5T": "VCR5 that forecasts by a table",
+    "RED1": "one frame", "RED2": "two frames", "RED3": "three frames", "COPY1": "one copy", "COPY2": "two copies", "FEC5": "one in five",
     "VCRL": "VCRoute rewarded by the newest delay", "SBPN1": "SBPN, first version", "SBPN2": "SBPN, second version",
 }  # fmt: skip
 """First code of a variant -> what is other than in its family."""
@@ -44,6 +48,8 @@ PARTS = {
     "EWMAH": "EWMA, held after a change to a faster path", "QTL": "quantile of recent delays",
     "QTLH": "QTL, held after a change to a faster path", "tuned": "parameters searched on the training split", "paper": "for mode paper",
     "rate": "for the suites of rates", "order": "for the suites of send orders", "correlated": "learned on correlated worlds",
+    "RED": "earlier frames where packets are missing or overtaken", "RISE": "where the path has risen or is silent",
+    "MISSING": "where packets are missing or overtaken",
     "start": "before its first update", "DRAFT": "as in the draft", "WEBRTC": "as in libwebrtc", "PRE": "bursts joined",
     "NOPRE": "bursts not joined", "XMAX": "the signal limited to 500 ms", "V1": "version 1 (RFC 8298)",
     "V2": "version 2 (the draft)", "4342": "RFC 4342", "FR": "faster restart", "E": "a full queue drops the worst packet",

@@ -22,7 +22,10 @@ SYSTEMS = {
     "GCC-WEBRTC-NOPRE": "GCC of libwebrtc, bursts apart", "NADA": "NADA", "NADA-XMAX": "NADA, limited signal", "SCREAM-V1": "SCReAM v1",
     "SCREAM-V2": "SCReAM v2", "SBPN1": "SBPN v1", "SBPN2": "SBPN v2", "SBPN2-E": "SBPN v2, evicting", "SBPN2-F": "SBPN v2, full queue",
     "SBPN2-W": "SBPN v2, weighted", "TFRC-4342": "TFRC of RFC 4342", "TFRC-FR": "TFRC, faster restart",
-    "UNMOD": "TFRC, first in first out",
+    "UNMOD": "TFRC, first in first out", "RED1": "one earlier frame", "RED2": "two earlier frames", "RED3": "three earlier frames",
+    "CHIME": "adaptive RED of Chime", "NACK": "retransmission", "COPY-RED": "copies and frames, triggered",
+    "COPY-RISE": "copies, triggered", "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy",
+    "COPY2": "two copies", "FEC5": "parity, one in five",
 }  # fmt: skip
 """Code of a system -> its words."""
 TUNED = {"-paper-tuned": ", tuned for paper", "-rate-tuned": ", tuned for rate", "-order-tuned": ", tuned for order", "-tuned": ", tuned"}

@@ -77,11 +77,11 @@ def headroom(folder):
 
 def predictor(folder):
     """Build rows and train the network on them."""
-    from lab.learners.predictor.config import DataPart, PredictorDataConfig, TrainPredictorConfig
-    from lab.learners.predictor.data import build
-    from lab.learners.predictor.dnn import Dnn
-    from lab.learners.predictor.train import train_predictor
     from vcgym.baselines.systems import load_systems
+    from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, TrainPredictorConfig
+    from vcgym.leaderboard.forecasts.data import build
+    from vcgym.leaderboard.forecasts.train import train_predictor
+    from vcgym.predictors.dnn import Dnn
 
     parts = [DataPart(scenario="table1", mode="paper", seeds=1)]
     given = PredictorDataConfig(parts=parts, splits=["train"], packets=500, rows=1500, threads=1, folder=folder / "rows")

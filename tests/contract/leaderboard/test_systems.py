@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from vcgym.baselines import systems
+from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, system_names, tuning_trials
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
@@ -29,7 +30,7 @@ def test_every_system_builds(name):
     system = load_system(name)
     controllers = {"paths": {"path", "playout"}, "bottleneck": {"rate", "order"}, "conference": {"trees"}}
     controllers["whole"] = controllers["paths"] | controllers["bottleneck"]
-    assert set(system.rules) == controllers[system.plays]
+    assert {control for control in system.rules if CONTROLS[control].required} == controllers[system.plays]
     if system.plays != "whole":
         assert (system.pacing is None) == (system.plays != "bottleneck" or system.is_learned)  # a learned rate sets its own
     for controller, params in system.rules.items():
@@ -77,16 +78,16 @@ def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
 @pytest.mark.parametrize("name", SUITES)
 def test_the_stages_decide_how_a_suite_is_played_and_by_what(name):
     plays = dict.fromkeys(("order", "rate", "calls"), "BottleneckPlay") | {"rmcat": "CasesPlay", "conference": "ConferencePlay"}
-    plays["whole"] = "WholePlay"
+    plays |= {"whole": "WholePlay", "protected": "ProtectedPlay"}
     controls = {"BottleneckPlay": ("rate", "order"), "CasesPlay": ("rate", "order"), "ConferencePlay": ("trees",)}
-    controls["WholePlay"] = ("path", "playout", "rate", "order")
+    controls |= {"WholePlay": ("path", "playout", "rate", "order"), "ProtectedPlay": ("path", "playout", "protection")}
     suite, expected = SUITES[name], plays.get(name.partition("-")[0], "PathsPlay")
     assert type(suite.play).__name__ == expected
     assert suite.controls == controls.get(expected, ("path", "playout"))
     modes = {part.mode for part in suite.parts}  # column of the frozen rows
-    assert modes <= {"BottleneckPlay": {"bottleneck"}, "CasesPlay": {"bottleneck"}, "ConferencePlay": {"conference"}}.get(
-        expected, {"paper", "correlated", "replay"}
-    )
+    budgets = {f"{losses}, {budget} %" for losses in ("losses in runs", "independent losses") for budget in (5, 10, 25, 100)}
+    named = {"BottleneckPlay": {"bottleneck"}, "CasesPlay": {"bottleneck"}, "ConferencePlay": {"conference"}, "ProtectedPlay": budgets}
+    assert modes <= named.get(expected, {"paper", "correlated", "replay"})
 
 
 def test_stages_that_no_calls_have_together_are_refused():

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, docs/concepts.md, docstrings and the comments of conf name only existing things."""
+"""CONTRIBUTING.md, docs/concepts.md, lab/notes/checks.md, docstrings and the comments of conf name only existing things."""
 
 import ast
 import re
@@ -70,3 +70,13 @@ def test_each_file_that_a_docstring_or_a_config_names_exists(room):
 def test_readme_points_to_both_pages():
     readme = (HOME / "README.md").read_text()
     assert "(CONTRIBUTING.md)" in readme and f"({CONCEPTS})" in readme
+
+
+def test_each_finding_of_the_checks_has_tests_that_exist():
+    rows = [line for line in (HOME / "lab" / "notes" / "checks.md").read_text().splitlines() if line.startswith("| ")][2:]
+    for row in rows:
+        cell = row.split(" | ")[1]
+        for file, names in re.findall(r"`([\w/]+\.py)`(?:: ((?:`test_\w+`(?:, )?)+))?", cell):
+            text = (HOME / "tests" / file).read_text()
+            assert all(f"def {name}(" in text for name in re.findall(r"\w+", names)), (file, names)
+        assert ".py" in cell or cell.startswith("none"), row

@@ -127,6 +127,7 @@ READS = [
     ("vcgym-leaderboard", f"{BOARD}/actions.parquet", ["do=verify", f"folder={BOARD}"]),
     ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=verify", f"folder={BOARD}"]),
     ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=page", f"folder={BOARD}"]),
+    ("vcgym-train-predictor", f"{BOARD}/results.parquet", [f"rows={BOARD}/results.parquet"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),

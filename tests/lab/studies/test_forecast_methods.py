@@ -5,11 +5,11 @@ import pytest
 from forecast_rows import QUICK, assert_same_seed_same_forecasts_and_no_target_is_read, fitted, made_rows
 from scipy import stats
 
-from lab.learners.predictor.training import Site
 from lab.studies.forecasts.methods.boosting import Boosting
 from lab.studies.forecasts.methods.lstm import Lstm
 from lab.studies.forecasts.methods.quantile import QuantileDnn
 from lab.studies.forecasts.methods.simple import DelayPlusJitter, Ewma, LastDelay, LeastSquares
+from vcgym.predictors.training import Site
 
 
 def test_simple_methods_are_what_they_say():

@@ -8,8 +8,6 @@ import pytest
 from mlflow import MlflowClient
 from rich.console import Console
 
-from lab.learners.predictor.config import DataPart, PredictorDataConfig
-from lab.learners.predictor.data import build
 from lab.studies.forecasts.config import ForecastsConfig, RowSet
 from lab.studies.forecasts.methods.methods import PublishedDnn
 from lab.studies.forecasts.methods.simple import LeastSquares
@@ -20,6 +18,8 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
+from vcgym.leaderboard.forecasts.data import build
 
 pytestmark = pytest.mark.long  # trains
 

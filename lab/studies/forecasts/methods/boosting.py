@@ -9,9 +9,9 @@ from pydantic import Field
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from lab.learners.predictor.rows import Rows
-from lab.learners.predictor.training import Site
 from lab.studies.forecasts.methods.method import Method
+from vcgym.predictors.rows import Rows
+from vcgym.predictors.training import Site
 
 
 class Boosting(Method):

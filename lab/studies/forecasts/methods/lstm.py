@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
-from lab.learners.predictor.rows import Rows
-from lab.learners.predictor.training import Examples, History, InputScale, NetworkMethod, Site, outputs, scale_of, seeded, train
+from vcgym.predictors.rows import Rows
+from vcgym.predictors.training import Examples, History, InputScale, NetworkMethod, Site, outputs, scale_of, seeded, train
 
 
 class Lstm(NetworkMethod):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from lab.learners.predictor.rows import Rows
-from lab.learners.predictor.training import Site
+from vcgym.predictors.rows import Rows
+from vcgym.predictors.training import Site
 
 
 class FittedMethod(Protocol):

@@ -4,15 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lab.learners.predictor.dnn import Dnn
 from lab.studies.forecasts.methods.boosting import Boosting
 from lab.studies.forecasts.methods.lstm import Lstm
 from lab.studies.forecasts.methods.quantile import QuantileDnn
 from lab.studies.forecasts.methods.simple import DelayPlusJitter, Ewma, LastDelay, LeastSquares
+from vcgym.predictors.dnn import Dnn
 
 
 class PublishedDnn(Dnn):
-    """Settings of the network that `python -m lab train-predictor` trains."""
+    """Settings of the network that `vcgym-train-predictor` trains."""
 
     kind: Literal["dnn"] = "dnn"
 

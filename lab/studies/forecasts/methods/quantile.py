@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from lab.learners.predictor.dnn import layers
-from lab.learners.predictor.rows import Rows
-from lab.learners.predictor.training import Examples, History, InputScale, NetworkMethod, Site, outputs, scale_of, seeded, train
+from vcgym.predictors.dnn import layers
+from vcgym.predictors.rows import Rows
+from vcgym.predictors.training import Examples, History, InputScale, NetworkMethod, Site, outputs, scale_of, seeded, train
 
 QUANTILES = (0.1, 0.5, 0.9)
 

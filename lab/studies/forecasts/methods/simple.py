@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from lab.learners.predictor.rows import Rows
-from lab.learners.predictor.training import Site
 from lab.studies.forecasts.methods.method import Method
+from vcgym.predictors.rows import Rows
+from vcgym.predictors.training import Site
 
 Weight = Annotated[float, Field(gt=0, le=1)]
 

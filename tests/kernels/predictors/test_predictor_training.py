@@ -13,10 +13,10 @@ import torch
 from forecast_rows import QUICK, assert_same_seed_same_forecasts_and_no_target_is_read, fitted, made_rows
 from scipy import stats
 
-from lab.learners.predictor.dnn import Dnn, compiled, layers
-from lab.learners.predictor.scores import scores
-from lab.learners.predictor.training import CHECKPOINT, InputScale, Site, seeded
+from vcgym.leaderboard.forecasts.scores import scores
+from vcgym.predictors.dnn import Dnn, compiled, layers
 from vcgym.predictors.predictor import predict_each
+from vcgym.predictors.training import CHECKPOINT, InputScale, Site, seeded
 
 
 def test_parameters():
@@ -75,8 +75,8 @@ import os, signal, sys
 from pathlib import Path
 import forecast_rows as tests
 from vcgym.predictors import training
-from lab.learners.predictor.dnn import Dnn
-from lab.learners.predictor.training import Site
+from vcgym.predictors.dnn import Dnn
+from vcgym.predictors.training import Site
 
 epoch, done = training._epoch, [0]
 

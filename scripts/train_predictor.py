@@ -1,15 +1,14 @@
-"""python -m lab train-predictor: train the delay predictor of VCRoute on rows, publish and register it."""
+"""vcgym-train-predictor: train the delay predictor of VCRoute on rows, publish and register it."""
 
 from rich.console import Console
 
-from lab.commands import LAB
-from lab.learners.predictor.config import TrainPredictorConfig
-from lab.learners.predictor.train import PUBLISHED, train_predictor
 from vcgym.agents.tracking.progress import progress
+from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
+from vcgym.leaderboard.forecasts.train import PUBLISHED, train_predictor
 from vcgym.scripts.console.command import command
 
 
-@command("train_predictor", TrainPredictorConfig, LAB)
+@command("train_predictor", TrainPredictorConfig)
 def main(config: TrainPredictorConfig) -> None:
     """Train the network and print its scores."""
     with progress("epochs", config.network.epochs) as on_progress:

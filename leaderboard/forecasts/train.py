@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from lab.learners.predictor.config import TrainPredictorConfig
-from lab.learners.predictor.partition import partition
-from lab.learners.predictor.rows import COLUMNS, Rows, read_rows
-from lab.learners.predictor.scores import scores
-from lab.learners.predictor.training import Site
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
+from vcgym.leaderboard.forecasts.scores import scores
 from vcgym.network.traces.plain_file import replace_file
+from vcgym.predictors.partition import partition
 from vcgym.predictors.published import Training, publish, read_card
+from vcgym.predictors.rows import COLUMNS, Rows, read_rows
+from vcgym.predictors.training import Site
 
 MODEL, PUBLISHED = "vcgym-delay-predictor", "predictor"
 
@@ -29,7 +29,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
         on_progress: called with the number of finished epochs.
 
     Returns:
-        The scores on the rows held out; see `lab.learners.predictor.scores.scores`.
+        The scores on the rows held out; see `vcgym.leaderboard.forecasts.scores.scores`.
 
     Raises:
         FileNotFoundError: the file of rows does not exist.
@@ -64,7 +64,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
         elif read_card(folder).training != training:
             raise ValueError(f"{folder} holds a predictor of other data or code; choose another folder")
         run.folder(folder)
-        if run.server.ask(lambda: registry.log_model(run, MODEL, served(folder), 0, metrics)):
+        if run.server.ask(lambda: registry.log_model(run, MODEL, registry.predictor(folder), 0, metrics)):
             run.server.ask(lambda: registry.crown(run, MODEL))
     return found
 
@@ -84,9 +84,3 @@ def log_rows(run: Run, path: Path, sha256: str, count: int) -> None:
     """Log the file of rows as the data set of a run."""
     columns = {field.name: {"int64": "long"}.get(str(field.type), str(field.type)) for field in COLUMNS}
     run.table(path, sha256, columns, count)
-
-
-def served(folder: Path) -> registry.Served:
-    """Return the model of a predictor that `vcgym.predictors.published.publish` wrote, as MLflow serves it."""
-    example, answer = {"transmit_delay_ms": [100.0], "jitter_ms": [30.0]}, {"end_to_end_delay_ms": [120.0]}
-    return registry.Served(Path(__file__).with_name("served_predictor.py"), tuple(folder.iterdir()), example, answer)

@@ -1,15 +1,15 @@
-"""Arguments of the two predictor commands: typed counterparts of lab/conf/predictor_data.yaml and lab/conf/train_predictor.yaml."""
+"""Arguments of the two predictor commands: typed counterparts of conf/predictor_data.yaml and conf/train_predictor.yaml."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from lab.learners.predictor.dnn import Dnn
-from lab.learners.predictor.partition import Holdout
-from lab.learners.predictor.rows import Jitter
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.network.scenarios.scenario import MODES
+from vcgym.predictors.dnn import Dnn
+from vcgym.predictors.partition import Holdout
+from vcgym.predictors.rows import Jitter
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -70,11 +70,11 @@ class TrainPredictorConfig(Config):
 
     Attributes:
         network: loss of the network and settings of its training.
-        rows: file of training rows; `python -m lab predictor-data` makes one.
+        rows: file of training rows; `vcgym-predictor-data` makes one.
         worlds: patterns of "scenario/mode", one of which must match a row.
         receivers: receivers whose rows are used; None: all. The two inputs do not identify the kind of receiver.
         jitter: the second input: a reading of Algorithm 2.
-        holdout: way to hold out the rows of the scores, see `lab.learners.predictor.partition`.
+        holdout: way to hold out the rows of the scores, see `vcgym.predictors.partition`.
         seed: seed of the holdout and of the training.
         study: name of the run.
         folder: folder of everything the training writes except the tracking database.

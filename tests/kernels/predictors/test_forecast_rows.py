@@ -7,17 +7,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lab.learners.predictor.config import DataPart, PredictorDataConfig
-from lab.learners.predictor.data import ROWS, build
-from lab.learners.predictor.logging_router import UNHEARD, LoggingRouter
-from lab.learners.predictor.partition import partition
-from lab.learners.predictor.rows import COLUMNS, read_rows
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import is_oracle
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
+from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
+from vcgym.leaderboard.forecasts.data import ROWS, build
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.predictors.partition import partition
+from vcgym.predictors.rows import COLUMNS, read_rows
 
 PACKETS = 600
 SYSTEMS = {"DRT-WM": System(Direct(), WMJitter())}
@@ -170,7 +170,7 @@ def test_unsound_rows_are_refused(file, tmp_path, change, message):
 
 
 def test_files_that_are_no_rows_are_refused(file, tmp_path):
-    with pytest.raises(FileNotFoundError, match="python -m lab predictor-data makes them"):
+    with pytest.raises(FileNotFoundError, match="vcgym-predictor-data makes them"):
         read_rows(tmp_path / ROWS)
     (tmp_path / ROWS).write_bytes(file.read_bytes()[:200])
     with pytest.raises(ValueError, match="is not a whole Parquet file"):

@@ -11,16 +11,16 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.artifacts import download_artifacts
 
-from lab.learners.predictor.config import DataPart, PredictorDataConfig, TrainPredictorConfig
-from lab.learners.predictor.data import build
-from lab.learners.predictor.dnn import Dnn
-from lab.learners.predictor.train import MODEL, train_predictor
 from vcgym.agents.tracking.registry import CHAMPION
 from vcgym.agents.tracking.tracking import EXPERIMENT
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig, TrainPredictorConfig
+from vcgym.leaderboard.forecasts.data import build
+from vcgym.leaderboard.forecasts.train import MODEL, train_predictor
+from vcgym.predictors.dnn import Dnn
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import load_network, read_card
 

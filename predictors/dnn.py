@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from lab.learners.predictor.rows import Rows
-from lab.learners.predictor.training import Examples, History, InputScale, NetworkMethod, Site, scale_of, seeded, train
 from vcgym.predictors.mlp import HIDDEN, LAYERS, Network, make_network
 from vcgym.predictors.predictor import predict_each
+from vcgym.predictors.rows import Rows
+from vcgym.predictors.training import Examples, History, InputScale, NetworkMethod, Site, scale_of, seeded, train
 
 LOSSES: dict[str, nn.Module] = {"mae": nn.L1Loss(), "mse": nn.MSELoss(), "huber": nn.HuberLoss()}
 

@@ -1,17 +1,16 @@
-"""python -m lab predictor-data: play sessions and write training rows for predictors. See lab/conf/predictor_data.yaml."""
+"""vcgym-predictor-data: play sessions and write training rows for predictors. See conf/predictor_data.yaml."""
 
 from rich.console import Console
 
-from lab.commands import LAB
-from lab.learners.predictor.config import PredictorDataConfig
-from lab.learners.predictor.data import build as build_rows
-from lab.learners.predictor.data import playable
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
+from vcgym.leaderboard.forecasts.config import PredictorDataConfig
+from vcgym.leaderboard.forecasts.data import build as build_rows
+from vcgym.leaderboard.forecasts.data import playable
 from vcgym.scripts.console.command import command
 
 
-@command("predictor_data", PredictorDataConfig, LAB)
+@command("predictor_data", PredictorDataConfig)
 def main(config: PredictorDataConfig) -> None:
     """Play the sessions and write the rows."""
     config.data.export()

@@ -16,19 +16,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lab.learners.predictor.config import DataPart, PredictorDataConfig
-from lab.learners.predictor.logging_router import UNHEARD, LoggingRouter
-from lab.learners.predictor.rows import COLUMNS
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.network.worlds.world import WorldDraw
+from vcgym.predictors.rows import COLUMNS
 
 ROWS, CARD = "rows.parquet", "card.json"
 _WORLDS_TOGETHER = 32  # worlds in memory at a time, with one call per system each

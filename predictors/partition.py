@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.learners.predictor.rows import Rows
+from vcgym.predictors.rows import Rows
 
 Holdout = Literal["random", "time", "pair"]
 

@@ -1,0 +1,89 @@
+"""Retransmission on request, as libwebrtc's receiver asks for it (nack_requester.cc), seen from the sender.
+
+The receiver asks for a packet with the first one that arrives after the gap, and again after each round trip, ten times at most. A record
+of a newer packet at the sender is that request: reports and requests travel together. A packet of which a record comes is not sent again.
+A retransmission goes on the path of the packets (RFC 4588). It helps only if round trip and spacing fit into the playout delay.
+
+The round trip is the smoothed time from a packet's departure to its record, 100 ms before the first (libwebrtc's default). Left out: the
+check of requests each 20 ms; packets more than 62 slots old.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
+from vcgym.baselines.records import MEDIA
+from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.slots import slot_at
+
+_RING = 64
+_GAIN = 0.125  # RFC 6298
+DEFAULT_RTT_US = 100_000
+
+NACK = np.dtype(
+    (
+        np.record,
+        [
+            ("newest", "i8"),  # largest packet number reported; -1 before
+            ("rtt_us", "f8"),
+            ("asked", "i8", (_RING,)),  # by packet modulo the ring: times that it was asked for; 0: never, -1: received
+            ("due_us", "i8", (_RING,)),  # of the next request
+        ],
+    )
+)
+
+
+@rule(Control.PROTECTION)
+class Nack(NamedTuple):
+    """Parameters: requests of one packet."""
+
+    requests: int = 10
+
+
+class NackState(NamedTuple):
+    """State; first axis: session."""
+
+    rows: np.recarray  # (sessions,) of NACK
+
+
+@allocate.register(Nack)
+def _allocate(params, sessions, paths):
+    require_within(params, requests=(1, 100))
+    return NackState(np.zeros(sessions, NACK).view(np.recarray))
+
+
+@init.register(Nack)
+def _init(params, state, s, start, key):
+    row = state.rows[s]
+    row.newest = -1
+    row.rtt_us = DEFAULT_RTT_US
+    row.asked[:] = 0
+    row.due_us[:] = 0
+
+
+@update.register(Nack)
+def _update(params, state, s, record):
+    row = state.rows[s]
+    if record.kind != MEDIA:
+        return
+    row.rtt_us += _GAIN * (record.known_us - record.sent_us - row.rtt_us)
+    for packet in range(max(row.newest + 1, record.packet - DISTANCES), record.packet):
+        row.asked[packet % _RING] = 1
+        row.due_us[packet % _RING] = record.known_us
+    if record.packet > row.newest - DISTANCES:
+        row.asked[record.packet % _RING] = -1
+    row.newest = max(row.newest, record.packet)
+
+
+@protect.register(Nack)
+def _protect(params, state, s, now_us, path):
+    row, newest, again = state.rows[s], slot_at(now_us), 0
+    for packet in range(max(newest - DISTANCES, 0), row.newest):
+        place = packet % _RING
+        if 0 < row.asked[place] <= params.requests and row.due_us[place] <= now_us:
+            again |= 1 << (newest - packet)
+            row.asked[place] += 1
+            row.due_us[place] = now_us + np.int64(row.rtt_us)
+    return Protection(0, again, path, NONE, 0, 0)

@@ -1,0 +1,56 @@
+"""Protection: what goes along with a packet, or after it, in case a packet is lost. A rule at the sender decides for each packet.
+
+A rule learns from the records that have come back to the sender, in order of arrival, and has one function in place of `decide`:
+
+    protect(params, state, s, now_us, path) -> Protection
+
+A set of packets is a number whose bit d stands for the packet d slots before this one: bit 0 is this packet, bits 1 and 2 the two before.
+"""
+
+from typing import Any, NamedTuple
+
+from vcgym.network.kernels.generic import generic
+
+NONE = -1
+DISTANCES = 62  # a bit for each distance up to this one
+
+
+class Protection(NamedTuple):
+    """Decision for one packet. What the budget of the call does not allow is left out.
+
+    Attributes:
+        earlier: set of the packets whose frames go along in this one (RFC 2198); bit 0 is ignored.
+        again: set of the packets that go again, in packets of their own: bit 0 a copy of this one (RFC 7198), others a later copy or a
+            retransmission (RFC 4588).
+        path: path of these; NONE: none goes.
+        second: further path of the same; NONE: none.
+        covers: packets that one repair packet covers, k, which goes with this one on its path; 0: none goes. If r repair packets of a set
+            go, any k of the k + r packets give all (an MDS code).
+        behind: slots from the last of these packets to this one. At 0 both share a slot, and so the fate that the world has for it.
+    """
+
+    earlier: int
+    again: int
+    path: int
+    second: int
+    covers: int
+    behind: int
+
+
+UNPROTECTED = Protection(0, 0, NONE, NONE, 0, 0)
+
+
+@generic(abstract=True)
+def protect(params: Any, state: Any, s: int, now_us: int, path: int) -> Any:
+    """Decide how the packet that leaves now is protected.
+
+    Args:
+        params: parameters of the rule.
+        state: state; row `s` may be updated.
+        s: int64, row.
+        now_us: int64, time at which the packet leaves; must not decrease from call to call.
+        path: int64, path of the packet.
+
+    Returns:
+        Protection, all int64.
+    """

@@ -1,0 +1,232 @@
+"""The protection of a call: what its rule adds to each packet within a budget of bytes, and what the receiver repairs with it.
+
+The stage stands where packets leave at once (`NoSender`). Copies, and packets that go again later, are nodes of kind COPY; earlier frames
+are in the packet that carries them; a repair packet is a node of kind REPAIR with the number of the last packet that it covers.
+
+The receiver takes an arriving packet first, then the earlier frames in it from the newest to the oldest, then what its repair packets give
+(libwebrtc's NetEQ, too, takes the frame of a packet before the earlier ones). A repaired packet is to the playout rule and the queue an
+arrival at this instant. No location is told of it: reports are of what the network did, before repair. Named choices: of overlapping sets
+of repair packets a packet belongs to the last; what a repair gives does not start further repairs before the next arrival.
+
+Every byte beyond the plain packets is paid from a bucket: in each slot it gets the budget's share of a plain packet, and it holds at most
+that of 10 s. What it cannot pay is left out: earlier frames from the oldest on, then the whole packet.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.protection.protect import DISTANCES, NONE, protect
+from vcgym.baselines.records import COPY, PROBE, REPAIR, Record, read_record
+from vcgym.baselines.rule import learns, update
+from vcgym.envs.call.paths.feed import KNOWN, RECORDS
+from vcgym.envs.call.paths.routing import NoSender, delay_on, send
+from vcgym.envs.call.stages import capture, is_draining, leave, next_repaired, pass_on, reads_feed, reveal, sent_onto_path_us
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import LOST, SLOT_US
+from vcgym.network.playout.in_flight import SLOTS, age_of, kind_of, number_of, push
+from vcgym.network.playout.packet_size import AGAIN, PLAIN, earlier_bytes, repair_bytes
+from vcgym.network.playout.receiver import has_arrived
+
+_MASK = SLOTS - 1
+_PARTS = 1000  # of a byte, in the bucket
+BUCKET_SLOTS = 1000
+
+PROTECTION_COUNTS = np.dtype(
+    [
+        ("lost", "i8"),  # packets whose own transmission is lost
+        ("extra_bytes", "i8"),  # beyond the plain packets, without probes
+        ("left_out", "i8"),  # frames and packets that the budget did not allow
+    ]
+)
+PROTECTED_CALL = np.dtype(
+    (
+        np.record,
+        [
+            ("counts", PROTECTION_COUNTS),
+            ("heard", "i8"),  # records of the feed that the rule has read
+            ("income", "i8"),  # of the bucket, parts of a byte per slot
+            ("bucket", "i8"),
+            ("earlier", "i8", (SLOTS,)),  # by packet: set of the packets whose frames it carries
+            ("size", "i4", (SLOTS,)),  # bytes
+            ("group", "i8", (SLOTS,)),  # last packet of the set of repair packets that covers it; NONE
+            ("covers", "i2", (SLOTS,)),  # by last packet of a set: packets that it covers
+            ("repairs", "i2", (SLOTS,)),  # and repair packets of it that have arrived
+        ],
+    )
+)
+
+
+class Protecting(NamedTuple):
+    """Sender stage of calls with protection; first axis: session.
+
+    Attributes:
+        rule: parameters of the rule.
+        state: its state.
+        rows: (sessions,) of PROTECTED_CALL.
+    """
+
+    rule: Any
+    state: Any
+    rows: NDArray[np.void]
+
+
+for stage in (pass_on, reveal, leave, is_draining):
+    stage.register(Protecting)(stage.versions[NoSender])
+
+
+def start_protection(row: Any, budget: float) -> None:
+    """Clear a row for a new call; `budget` is the share of the plain bytes that may go beyond them, at least 0."""
+    for name in PROTECTED_CALL.names or ():
+        row[name] = np.zeros((), PROTECTED_CALL)[name]
+    row["income"] = round(_PARTS * PLAIN * budget)
+
+
+@reads_feed.register(Protecting)
+def _reads_feed(stage):
+    return learns(stage.rule)
+
+
+@sent_onto_path_us.register(Protecting)
+def _sent_onto_path_us(sender, call, s, record):
+    return record.sent_us + age_of(call.in_flight, call.waiting_node) * SLOT_US
+
+
+@kernel
+def _learn(sender, call, s, now_us):
+    """Give the rule the records that have reached the sender; return False if some have been overwritten."""
+    row, feed = sender.rows[s], call.feed
+    if feed.written - row.heard > RECORDS:
+        return False
+    onward_us = call.to_sender.delay_us
+    while row.heard < feed.written and feed.rows[row.heard & (RECORDS - 1), KNOWN] + onward_us <= now_us:
+        told = read_record(feed.rows, row.heard & (RECORDS - 1))
+        known_us = told.known_us + onward_us
+        record = Record(told.kind, told.packet, told.path, told.sent_us, told.arrived_us, known_us, told.lag_us, told.late)
+        update(sender.rule, sender.state, s, record)
+        row.heard += 1
+    # Where no router reads the feed, it is read here alone.
+    feed.read = max(feed.read, row.heard)
+    return True
+
+
+@kernel
+def _pay(row, size):
+    """Take bytes from the bucket; return False, and take none, if it has too few."""
+    if row.bucket < _PARTS * size:
+        row.counts.left_out += 1
+        return False
+    row.bucket -= _PARTS * size
+    row.counts.extra_bytes += size
+    return True
+
+
+@kernel
+def _carry(row, packet, wanted):
+    """Put earlier frames into a packet, from the newest to the oldest."""
+    carried, frames, size = 0, 0, PLAIN
+    for distance in range(1, min(DISTANCES, packet) + 1):
+        if (wanted >> distance) & 1:
+            more = earlier_bytes(frames)
+            if not _pay(row, more):
+                break
+            carried |= 1 << distance
+            frames += 1
+            size += more
+    row.earlier[packet & _MASK] = carried
+    row.size[packet & _MASK] = size
+
+
+@kernel
+def _send_again(calls, row, s, wanted, path):
+    """Send a set of packets on a path, from the newest to the oldest; return False if a ring is full."""
+    call = calls.rows[s]
+    newest = call.slot
+    delay = delay_on(calls, s, path)
+    for age in range(min(DISTANCES, newest) + 1):
+        if (wanted >> age) & 1:
+            size = row.size[(newest - age) & _MASK] + (AGAIN if age > 0 else 0)
+            if not _pay(row, size):
+                return True
+            calls.tables.last_used[s, path] = newest
+            if delay != LOST and not push(call.in_flight, newest - age, COPY, path, delay, age):
+                return False
+    return True
+
+
+@kernel
+def _send_repair(calls, row, s, wanted, path):
+    """Send a repair packet; return False if a ring is full. A set is named by its last packet and keeps the size that it had first."""
+    call = calls.rows[s]
+    last = call.slot - wanted.behind
+    covered = np.int64(row.covers[last & _MASK])
+    if covered == 0:
+        covered = min(wanted.covers, last + 1)
+    longest = 0
+    for packet in range(last - covered + 1, last + 1):
+        longest = max(longest, row.size[packet & _MASK])
+    if not _pay(row, repair_bytes(covered, longest)):
+        return True
+    row.covers[last & _MASK] = covered
+    for packet in range(last - covered + 1, last + 1):
+        row.group[packet & _MASK] = last
+    delay = delay_on(calls, s, path)
+    return delay == LOST or push(call.in_flight, last, REPAIR, path, delay, wanted.behind)
+
+
+@capture.register(Protecting)
+def _capture(sender, calls, s, path):
+    call, row = calls.rows[s], sender.rows[s]
+    packet, now_us = call.slot, call.slot * SLOT_US
+    if learns(sender.rule) and not _learn(sender, call, s, now_us):
+        return False
+    row.bucket = min(row.bucket + row.income, row.income * BUCKET_SLOTS)
+    row.group[packet & _MASK] = NONE
+    row.covers[packet & _MASK] = 0
+    row.repairs[packet & _MASK] = 0
+    wanted = protect(sender.rule, sender.state, s, now_us, path)
+    _carry(row, packet, wanted.earlier)
+    delay = delay_on(calls, s, path)
+    row.counts.lost += 1 if delay == LOST else 0
+    fits = send(calls, s, packet, path, now_us + delay if delay != LOST else np.int64(LOST))
+    for further in (wanted.path, wanted.second):
+        if further != NONE:
+            fits = _send_again(calls, row, s, wanted.again, further) and fits
+    if wanted.covers > 0 and wanted.behind <= packet:
+        fits = _send_repair(calls, row, s, wanted, path) and fits
+    return fits
+
+
+@kernel
+def _is_missing(call, packet):
+    return call.slot - packet < SLOTS and not has_arrived(call.receiver, packet)
+
+
+@kernel
+def _decoded(row, call, last):
+    """Return the oldest missing packet of a set if as many packets have arrived as it covers, else NONE."""
+    missing, first, covered = 0, NONE, np.int64(row.covers[last & _MASK])
+    for packet in range(last, last - covered, -1):
+        if _is_missing(call, packet):
+            missing += 1
+            first = packet
+    return first if missing <= row.repairs[last & _MASK] else NONE
+
+
+@next_repaired.register(Protecting)
+def _next_repaired(sender, call, s, node, so_far):
+    row, number, kind = sender.rows[s], number_of(call.in_flight, node, call.slot), kind_of(call.in_flight, node)
+    if kind == PROBE or call.slot - number >= SLOTS:
+        return NONE
+    if kind == REPAIR:
+        row.repairs[number & _MASK] += 1 if so_far == 0 else 0
+        return _decoded(row, call, number)
+    carried = row.earlier[number & _MASK]
+    for distance in range(1, DISTANCES + 1):
+        if carried >> distance == 0:
+            break
+        if (carried >> distance) & 1 and _is_missing(call, number - distance):
+            return number - distance
+    last = row.group[number & _MASK]
+    return _decoded(row, call, last) if last != NONE else NONE

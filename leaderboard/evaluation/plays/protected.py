@@ -1,0 +1,73 @@
+"""Calls over paths whose packets may be protected, within a budget of bytes that is the same for every system.
+
+A scenario is named SCENARIO MODE, such as `wonderproxy correlated`, which is also the stratum of its rows: the kind of world. The mode of a
+part says how losses come and what the budget is: `losses in runs, 10 %`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.paths import PathsPlay, conditions
+from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
+from vcgym.leaderboard.evaluation.rollouts.rollout import Rollout, play_rules_together
+from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.leaderboard.results.cdf import pair_cdfs
+from vcgym.network.playout.packet_size import PLAIN, PROBE_BYTES
+from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.worlds.world import WorldDraw
+
+PERCENT = " %"
+_PATHS = PathsPlay()
+
+
+class ProtectedScenario(NamedTuple):
+    """Scenario of the paths, and share of the plain bytes that protection may add."""
+
+    paths: Scenario
+    budget: float
+
+
+def budget_of(mode: str) -> float:
+    """Return the budget that the mode of a part names, `losses in runs, 10 %`, as a share."""
+    return float(mode.removesuffix(PERCENT).rpartition(" ")[2]) / 100.0
+
+
+class ProtectedPlay(Play):
+    """Calls over paths with protection."""
+
+    def open(self, part: Part, packets: int) -> ProtectedScenario:
+        scenario, _, mode = part.scenario.partition(" ")
+        return ProtectedScenario(Scenario(scenario, mode, packets, **dict(part.settings)), budget_of(part.mode))
+
+    def card(self, scenario: ProtectedScenario) -> str:
+        return _PATHS.card(scenario.paths)
+
+    def pairs(self, part: Part, scenario: ProtectedScenario) -> list[str]:
+        return _PATHS.pairs(part, scenario.paths)
+
+    def draw(self, part: Part, scenario: ProtectedScenario, which: WorldKeys) -> list[WorldDraw]:
+        return _PATHS.draw(part, scenario.paths, which)
+
+    def fingerprint(self, parts: Iterable[tuple[Part, ProtectedScenario]]) -> str:
+        """Return the hash of a sample of worlds of the paths."""
+        return _PATHS.fingerprint((part, scenario.paths) for part, scenario in parts)
+
+    def play(self, systems: Sequence[System], scenario: ProtectedScenario, draws: Sequence[WorldDraw], threads: int) -> Iterator[Rollout]:
+        return play_rules_together(systems, scenario.paths, draws, threads, budget=scenario.budget)
+
+    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
+        played, sent = rollout.played, scenario.paths.packets
+        left = np.mean(played.arrived_us < 0, axis=1)
+        counts = played.protection
+        lost = left if counts is None else counts["lost"] / sent
+        extra = np.zeros(len(which)) if counts is None else counts["extra_bytes"] / (PLAIN * sent)
+        probes = played.totals.probes_sent * PROBE_BYTES / (PLAIN * sent)
+        found = [
+            row | {"network_loss": lost[s], "residual_loss": left[s], "protection_share": extra[s], "overhead": extra[s] + probes[s]}
+            for s, row in enumerate(rows(played, **conditions(scenario.paths)))
+        ]
+        return PlayedRows([part.scenario] * len(found), found, pair_cdfs(played, [pair for pair, _ in which]))

@@ -1,0 +1,52 @@
+"""The board of protected calls: bytes within the budget, losses before and after repair apart, and every kind of world in each board."""
+
+import numpy as np
+import pytest
+
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.protected import budget_of
+from vcgym.leaderboard.evaluation.stages import PROTECTED
+from vcgym.leaderboard.evaluation.suites import BUDGETS, SUITES, Suite
+from vcgym.leaderboard.play import play
+
+PLAIN = System(Direct(), WMJitter())
+ONE, COPY = FixedProtection(earlier=2), FixedProtection(copies=1)
+NAMED = {"plain": PLAIN, "one": PLAIN.replace(protection=ONE), "copy": PLAIN.replace(protection=COPY)}
+
+
+@pytest.mark.parametrize(("mode", "budget"), [("losses in runs, 5 %", 0.05), ("independent losses, 100 %", 1.0)])
+def test_a_mode_names_its_budget(mode, budget):
+    assert budget_of(mode) == pytest.approx(budget)
+
+
+def test_every_budget_has_the_same_worlds():
+    parts = SUITES["protected-v0"].parts
+    of_budget = {
+        budget: [part._replace(mode=part.mode.rpartition(",")[0]) for part in parts if budget_of(part.mode) == budget / 100]
+        for budget in BUDGETS
+    }
+    assert all(of_budget[budget] == of_budget[5] for budget in BUDGETS)
+    in_runs = {part.scenario: dict(part.settings) for part in of_budget[5] if part.mode == "losses in runs"}
+    measured = {name for name in in_runs if name.endswith("replay")}
+    assert {name: found for name, found in in_runs.items() if not found} == {name: {} for name in measured}
+
+
+def test_rows(tmp_path):
+    parts = tuple(Part("table1 paper", f"independent losses, {budget} %", 1, "validation", first_seed=3) for budget in (10, 100))
+    suite = Suite("tiny", "v0", 1000, parts, (PROTECTED,))
+    rows = play(suite=suite, named=NAMED, folder=tmp_path).to_pylist()
+    found = {(row["system"], row["mode"].removesuffix(" %").split()[-1]): row for row in rows if row["seed"] == rows[0]["seed"]}
+    plain, tight, free = found["plain", "10"], found["one", "10"], found["one", "100"]
+    assert plain["protection_share"] == 0.0 and plain["residual_loss"] == plain["network_loss"] > 0.0
+    assert plain["overhead"] == pytest.approx(plain["probes_sent"] / 3000)
+    assert plain["r"] == found["plain", "100"]["r"]
+    assert 0.09 < tight["protection_share"] <= 0.1 and free["protection_share"] == pytest.approx(85 / 120, rel=0.01)
+    assert tight["network_loss"] == free["network_loss"] == plain["network_loss"]
+    assert plain["residual_loss"] > tight["residual_loss"] > free["residual_loss"]
+    assert free["r"] > plain["r"]
+    assert {row["stratum"] for row in rows} == {"table1 paper"}
+    assert np.isclose(free["overhead"] - free["protection_share"], plain["overhead"])

@@ -1,0 +1,151 @@
+"""Rules of the protection, outside a call: thresholds, times and distances of their sources, on records written by hand."""
+
+import numpy as np
+import pytest
+
+from vcgym.baselines.protection.chime import ChimeRed
+from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.protection.nack import Nack
+from vcgym.baselines.protection.protect import NONE, protect
+from vcgym.baselines.protection.triggered import TriggeredProtection
+from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
+from vcgym.baselines.rule import allocate, init, update
+
+SLOT_US = 10_000
+TWO, TWO_AND_FOUR = 1 << 2, 1 << 2 | 1 << 4
+
+
+class Running:
+    """A rule of one call over three paths with delays of 50, 60 and 70 ms before the call."""
+
+    def __init__(self, params):
+        self.params, self.state = params, allocate(params, 1, 3)
+        history = np.array([[10.0, mean, 1.0] for mean in (50.0, 60.0, 70.0)])
+        init(params, self.state, 0, path_history(history), np.uint64(0))
+
+    def tell(self, packet, delay_ms=50.0, path=0, back_ms=50.0, kind=MEDIA):
+        sent_us = packet * SLOT_US
+        arrived_us = sent_us + round(1000 * delay_ms)
+        update(self.params, self.state, 0, Record(kind, packet, path, sent_us, arrived_us, arrived_us + round(1000 * back_ms), 80_000, 0))
+
+    def at(self, slot, path=0):
+        return protect(self.params, self.state, 0, slot * SLOT_US, path)
+
+
+def chime_after(losses, slots=100):
+    """Return the sets that go along in each slot; `losses` of each stretch of `slots`: n if each n-th is lost, -n if each n-th arrives."""
+    rule, chosen = Running(ChimeRed()), []
+    for slot in range(len(losses) * slots):
+        every = losses[slot // slots]
+        if every == 0 or bool(slot % every) == (every > 0):
+            rule.tell(slot, delay_ms=1.0, back_ms=1.0)
+        chosen.append(int(rule.at(slot).earlier))
+    return chosen
+
+
+def test_chime_by_loss():
+    assert set(chime_after([0] * 10)) == {0}
+    assert chime_after([13] * 20)[-1] == 0  # 7.7 %
+    assert chime_after([12] * 20)[-1] == TWO  # 8.3 %
+    assert chime_after([6] * 20)[-1] == TWO  # 16.7 %
+    assert chime_after([5] * 20)[-1] == TWO_AND_FOUR  # 20 %
+    assert chime_after([2] * 20)[-1] == TWO_AND_FOUR
+
+
+def test_chime_goes_up_at_once_and_down_after_five_minutes():
+    # A loss of 50 % for one second is 10 % of the last five, and counts for 15.
+    chosen = chime_after([0] * 20 + [2] + [0] * 320)
+    changed = [slot for slot in range(1, len(chosen)) if chosen[slot] != chosen[slot - 1]]
+    assert [chosen[slot] for slot in changed] == [TWO, 0]
+    assert changed[0] == 2100
+    assert changed[1] == pytest.approx(2100 + 400 + 30_000, abs=200)  # the window of 5 s confirms it for four seconds more
+
+
+def test_chime_gives_up_above_three_quarters():
+    # Nine tenths are lost: more than 75 % of the last 5 s from the fifth second on, and until less than 75 % of the last 15 s are.
+    long = chime_after([0] * 20 + [-10] * 30 + [0] * 80)
+    assert long[2400] > 0 and long[2500] == 0 and long[4900] == 0
+    assert next(slot for slot in range(5000, len(long)) if long[slot]) == pytest.approx(5300 + 6000, abs=200)
+    brief = chime_after([0] * 20 + [-10] * 8 + [0] * 80)
+    assert brief[2600] == 0 and brief[2900 + 100] == TWO_AND_FOUR  # less than 15 s
+
+
+def test_retransmission_is_asked_for_with_the_first_packet_after_the_gap():
+    rule = Running(Nack())
+    for packet in (0, 1, 2, 5):
+        rule.tell(packet)
+    asked = rule.at(16)
+    assert asked.again == (1 << 13 | 1 << 12) and asked.path == 0 and asked.second == NONE and asked.earlier == 0
+    assert rule.at(17).again == 0  # not before a round trip of 100 ms
+    rule.tell(3)  # overtaken, and here after all
+    assert rule.at(26).again == 1 << (26 - 4)
+
+
+def test_a_packet_is_asked_for_ten_times_at_most():
+    rule = Running(Nack())
+    for packet in (0, 2):
+        rule.tell(packet)
+    asked = [slot for slot in range(12, 400) if rule.at(slot).again]
+    assert len(asked) == 6 and asked[:3] == [12, 22, 32]  # by then it is more than 62 slots old
+    short = Running(Nack(requests=2))
+    for packet in (0, 2):
+        short.tell(packet)
+    assert sum(bool(short.at(slot).again) for slot in range(12, 400)) == 2
+
+
+def test_a_copy_goes_where_the_path_has_risen_or_is_silent():
+    rule = Running(TriggeredProtection(rise_ms=13.0, silent_ms=60.0))
+    assert rule.at(0).path == NONE
+    for packet in range(300):
+        rule.tell(packet)
+    assert rule.at(310).path == NONE
+    rule.tell(300, delay_ms=66.0)
+    assert (rule.at(312).path, rule.at(312).again) == (1, 1)
+    assert rule.at(312, path=1).path == NONE  # that path has not risen
+    rule.tell(301, path=1, delay_ms=90.0, kind=PROBE)
+    assert rule.at(313).path == 2  # now the faster one
+    rule.tell(301)
+    assert rule.at(313).path == NONE
+    assert rule.at(320).path == 2  # nothing came for 60 ms more
+    rule.tell(301, path=2, delay_ms=55.0, kind=COPY)
+    assert rule.at(320).path == 2  # a copy of a packet that has arrived is no sign of life of the path in use
+
+
+def test_earlier_frames_go_where_packets_are_missing_or_overtaken():
+    rule = Running(TriggeredProtection(missing=0.005, overtaken=0.02))
+    for packet in range(500):
+        if packet % 100:
+            rule.tell(packet)
+    assert rule.state.rows[0].missing == pytest.approx(0.01 * (1.0 - np.exp(-1.0)), abs=0.001)
+    assert rule.at(505).earlier == 0b10
+    fine = Running(TriggeredProtection())
+    for packet in range(0, 1000, 2):
+        fine.tell(packet + 1)
+        fine.tell(packet)
+    assert fine.state.rows[0].missing == pytest.approx(0.0, abs=0.003)
+    assert fine.state.rows[0].overtaken == pytest.approx(0.5 * (1.0 - np.exp(-2.0)), abs=0.02)
+    assert fine.at(1005).earlier == 0b1110
+
+
+def test_copies_take_the_paths_with_the_smallest_expected_delays():
+    rule = Running(FixedProtection(copies=2, after=3))
+    assert (rule.at(0).path, rule.at(0).second, rule.at(0).again) == (1, 2, 0b1000)
+    rule.tell(0, path=2, delay_ms=30.0, kind=PROBE)
+    assert (rule.at(1).path, rule.at(1).second) == (2, 1)
+    assert (rule.at(1, path=2).path, rule.at(1, path=2).second) == (0, 1)
+    assert rule.at(2000).path == 1  # ten half lives later
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        (FixedProtection(repair=3, covers=2), r"FixedProtection.covers is 2; allowed range is \[3, 62\]"),
+        (FixedProtection(copies=3), r"FixedProtection.copies is 3; allowed range is \[0, 2\]"),
+        (ChimeRed(one=0.2, two=0.1), r"ChimeRed.two is 0.1; allowed range is \[0.2, 1.0\]"),
+        (Nack(requests=0), r"Nack.requests is 0; allowed range is \[1, 100\]"),
+        (TriggeredProtection(missing=2.0), r"TriggeredProtection.missing is 2.0; allowed range is \[0.0, 1.0\]"),
+    ],
+)
+def test_wrong_parameters(params, words):
+    with pytest.raises(ValueError, match=words):
+        allocate(params, 1, 3)
