@@ -25,6 +25,8 @@ from vcgym.agents.training.training import require_trainable, train
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.sender_policy import RatePolicy
 
+pytestmark = pytest.mark.long  # trains
+
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
 CALL = EnvConfig(id="vcgym/Call-v0", options={"scenario": "table1", "packets": 200, "action": "continuous"})
 OPTIONS = {"seconds": 15.0}
