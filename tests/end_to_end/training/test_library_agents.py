@@ -1,4 +1,4 @@
-"""An agent of the library from training to a board: a study registers it, and its zip is ranked, memory included."""
+"""A study of an agent of the library registers a model that acts as its zip."""
 
 import json
 import subprocess
@@ -13,12 +13,7 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy, load_own
 from vcgym.agents.training.study import run_study
-from vcgym.leaderboard.evaluation.local import local_agent
-from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.suites import Suite, prepare
-from vcgym.leaderboard.play import play
 
-SUITE = Suite("library", "v0", 400, (Part("table1", "paper", 1),))
 SERVED = """
 import json, sys, mlflow, numpy
 mlflow.set_tracking_uri(sys.argv[1])
@@ -49,21 +44,3 @@ def test_a_study_registers_a_model_that_acts_as_the_zip(agents):
     fresh = subprocess.run(command, capture_output=True, text=True, check=False)
     assert fresh.returncode == 0, fresh.stderr
     assert json.loads(fresh.stdout.splitlines()[-1]) == agent.predict(seen)[0].tolist()
-
-
-def test_a_board_ranks_the_zip_with_its_memory(agents, tmp_path):
-    parts = prepare(SUITE)
-    model = load_own(str(agents[0]))
-    states = []
-
-    class Watched:
-        observation_space, action_space = model.observation_space, model.action_space
-
-        def predict(self, observation, state, episode_start, deterministic):
-            states.append(state)
-            return model.predict(observation, state, episode_start, deterministic=deterministic)
-
-    rows = play(suite=SUITE, named={"mine": local_agent(Watched(), SUITE, parts)}, folder=tmp_path).to_pylist()
-    assert {(row["system"], row["env"]) for row in rows} == {("mine", "vcgym/Playout-v1")}
-    assert all(np.isfinite(row["r"]) for row in rows)
-    assert any(state is not None and np.any(state[0]) for state in states)
