@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.fitting.traces import JitterPath, Observed, drawn_us, loss_of, step_ms
+from vcgym.network.fitting.laws import RegimePath
+from vcgym.network.fitting.traces import Observed, drawn_us, loss_of, step_ms
 from vcgym.network.kernels.slots import LOST
 
 WORLDS = 9
@@ -46,7 +47,7 @@ class Agreement(NamedTuple):
         return is_near or min(self.worlds) <= self.measured <= max(self.worlds)
 
 
-def draw(path: Observed, law: JitterPath) -> list[NDArray[np.int64]]:
+def draw(path: Observed, law: RegimePath) -> list[NDArray[np.int64]]:
     """Draw `WORLDS` worlds of one path, each as long as its trace but at most `MAX_SLOTS`: (slots,) microseconds or LOST."""
     slots = min(len(path.delay_us), MAX_SLOTS)
     return [drawn_us((law,), slots, lossless=False, seed=_FIRST_SEED + n)[0] for n in range(WORLDS)]

@@ -31,6 +31,7 @@ OUTAGE = 10
 PACKET_LOSS = 11
 SOURCE = 12
 OTHER_CALL = 13
+HOLD = 14
 
 
 @kernel

@@ -10,6 +10,8 @@
     5g-urban, 5g-weak, starlink-ping
                      replay of shipped measured series: two 5G networks from a car, two satellite accesses (2 paths)
     leo              replay of five measured satellite series under the data root
+    measured-like-1 ... -2, -5, -17, -100
+                     worlds of the laws of measured series, as fitted and within declared ranges; the access may be shared
     FILE.json        worlds of the laws that `vcgym-data do=fit` found in measured traces, one per path
 
 Each is one file of `vcgym.network.scenarios`; docs/worlds.md lists what is measured, declared and assumed. Splits are by pair, by seed
@@ -28,6 +30,7 @@ from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.paths.fitted import ENDING, Fitted
 from vcgym.network.scenarios.paths.leo import Leo
 from vcgym.network.scenarios.paths.linked import Cloud, Table1, WonderProxy
+from vcgym.network.scenarios.paths.measured_like import PATHS, MeasuredLike
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.paths.shipped_series import SPLITS_OF_DRIVES, Drives, Pings
 from vcgym.network.scenarios.paths.stress import Stress
@@ -52,6 +55,7 @@ _RECIPES: dict[str, RecipeMaker] = {
     **{f"5g-{road}": partial(Drives, road=road) for road in SPLITS_OF_DRIVES},
     "starlink-ping": Pings,
     "leo": Leo,
+    **{f"measured-like-{n}": partial(MeasuredLike, paths=n) for n in PATHS},
 }
 
 

@@ -171,6 +171,7 @@ def register() -> None:
     """Register one schema per typed config, in the group of its YAML files."""
     from vcgym.agents.config.algorithms import (
         InsidePPOConfig,
+        LibraryConfig,
         MaskablePPOConfig,
         PPOConfig,
         SACConfig,
@@ -187,9 +188,16 @@ def register() -> None:
     data = _schema(DataConfig)
     store = ConfigStore.instance()
     store.store(group="env", name="env_schema", node=env)
-    for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig), ("inside_ppo", InsidePPOConfig)):
+    ours: dict[str, type[Config]] = {"ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig, "inside_ppo": InsidePPOConfig}
+    for name, algorithm in ours.items():
         store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
+    of_library = OmegaConf.create(_schema(LibraryConfig))
+    OmegaConf.set_struct(of_library.arguments, False)  # the algorithm checks its arguments
+    store.store(group="algorithm", name="library_schema", node=of_library)
     store.store(name="leaderboard_schema", node=own)
+    arguments = OmegaConf.create({"arguments": {}})
+    OmegaConf.set_struct(arguments.arguments, False)
+    store.store(name="zoo_schema", node=arguments)
     store.store(name="train_schema", node=_schema(TrainConfig, data=data))
     store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
     store.store(name="sweep_schema", node=_schema(SweepConfig, train=_schema(TrainConfig, data=data), ray=_schema(RayConfig)))

@@ -13,7 +13,8 @@ from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_system
 from vcgym.network.fitting.agreement import TOLERANCES, Agreement, compare, draw, held
-from vcgym.network.fitting.traces import JitterPath, Observed, fit_path, observed, scenario_of
+from vcgym.network.fitting.laws import RegimePath, scenario_of
+from vcgym.network.fitting.traces import Observed, fit_path, observed
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.paths.replay import pair_files
 from vcgym.network.scenarios.recipe import Layout, Recipe
@@ -54,11 +55,11 @@ def fit(traces: Path, output: Path | None, console: Console) -> None:
         raise DataError(f"fit of {path}", f"{one.name} drawn", float(f"{one.drawn:.3g}"), allowed)
     if output is not None:
         fitted = scenario_of(laws, tuple(name for name, _ in next(iter(read.values()))), f"{traces.name}, cards {cards}")
-        write_new(output, (fitted.model_dump_json(indent=1, exclude_defaults=True) + "\n").encode())
+        write_new(output, (fitted.model_dump_json(exclude_defaults=True) + "\n").encode())
         console.print(f"{output}: rank on it with vcgym-leaderboard suite=fitted traces={output} train=null", soft_wrap=True)
 
 
-def _fitted(pairs: dict[str, list[Observed]]) -> tuple[dict[str, tuple[JitterPath, ...]], dict[str, list[Agreement]]]:
+def _fitted(pairs: dict[str, list[Observed]]) -> tuple[dict[str, tuple[RegimePath, ...]], dict[str, list[Agreement]]]:
     """Return the fitted paths by pair, and the statistics of each path by the name of its trace."""
     laws, found = {}, {}
     with progress("paths fitted and compared", sum(map(len, pairs.values()))) as on_progress:
@@ -70,7 +71,7 @@ def _fitted(pairs: dict[str, list[Observed]]) -> tuple[dict[str, tuple[JitterPat
     return laws, found
 
 
-def _compared(path: Observed, law: JitterPath) -> list[Agreement]:
+def _compared(path: Observed, law: RegimePath) -> list[Agreement]:
     drawn = draw(path, law)
     worlds = [concealed_percent(held(one, path)) for one in drawn]
     return [*compare(path, drawn), Agreement("concealed, %", concealed_percent(path.delay_us), worlds)]

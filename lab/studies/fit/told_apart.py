@@ -53,7 +53,7 @@ def likeness(trace: Trace, probes: int, seed: int) -> Likeness:
     Raises:
         DataError: the half is too short for a fit.
     """
-    parts = _halves(trace)
+    parts = halves(trace)
     paths = [observed(trace.name, part) for part in parts]
     asked = [np.unique(part.sent_us // SLOT_US) for part in parts]
     asked = [slots[slots < len(path.delay_us)] for slots, path in zip(asked, paths, strict=True)]
@@ -65,7 +65,8 @@ def likeness(trace: Trace, probes: int, seed: int) -> Likeness:
     return Likeness(trace.name, told(found, fitted, seed), told(found, other, seed), told(fitted, other, seed), medians)
 
 
-def _halves(trace: Trace) -> tuple[Trace, Trace]:
+def halves(trace: Trace) -> tuple[Trace, Trace]:
+    """Return the first and the second half of the probes of a trace."""
     cut = len(trace.sent_us) // 2
     first, second = (
         replace(trace, sent_us=trace.sent_us[part] - trace.sent_us[part][0], one_way_delay_us=trace.one_way_delay_us[part])

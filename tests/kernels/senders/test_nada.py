@@ -86,6 +86,7 @@ def test_limit_decides_what_follows_a_heavy_loss():
     assert rates[XMAX] == [150.0] * 4
 
 
+@pytest.mark.long  # compiles two loops that no other quick test needs
 def test_flow_as_printed_loses_packets_where_the_authors_does_not():
     """The link falls from 2.5 to 0.6 Mbit/s, 5.1-100 of RFC 8867 from 40 to 80 s on."""
     trace, lost = steps("falls", [(0.0, 2.5), (20.0, 0.6)], 60.0), {}

@@ -31,7 +31,7 @@ from vcgym.network.worlds.world import blocks
 from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, load_sample, parse_sample, relays_of, split_of
 
 PATHS = {
-    "wonderproxy": 17, "cloud": 17, "table1": 5, "stress": 17, "leo": 5, "world": 101, "world-19": 362,
+    "wonderproxy": 17, "cloud": 17, "table1": 5, "stress": 17, "leo": 5, "world": 101, "world-19": 362, "measured-like-5": 5,
     "synthetic-9": 9, "synthetic-90": 90, "synthetic-900": 900,
 }  # fmt: skip
 EVERY = [(name, mode) for name in PATHS for mode in MODES[name]]
@@ -123,7 +123,7 @@ def test_splits_share_no_pair_or_no_world(name, mode):
     scenario = Scenario(name, mode, 300)
     pairs = {split: scenario.pairs(split) for split in SPLITS}
     assert all(pairs.values())
-    if name.startswith("synthetic") or name == "leo":
+    if name.startswith(("synthetic", "measured-like")) or name == "leo":
         assert len({scenario.draw(split, seed).seed for split in SPLITS for seed in range(20)}) == 60
     else:
         assert len({pair for split in SPLITS for pair in pairs[split]}) == sum(map(len, pairs.values()))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lab.learners import order_search
 from lab.learners.order_search import PRICE, RULES, OrderConfig, OrderWorlds, earned_share, train_order
 from vcgym.agents.controllers.learned_order import NUMBERS, LearnedOrder
 from vcgym.baselines.order.sbpn import Sbpn
@@ -11,7 +12,6 @@ from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs.call.sender.batch import SendingTotals
-from vcgym.leaderboard.tuning import order_search
 from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.network.bottleneck.send_queue import SEND_QUEUE, clear_send_queue, put
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lab.learners import rate_search
 from lab.learners.rate_search import SCALE, START, RateConfig, RateWorlds, Scores, score, search_weights
 from twins.learned_rate import PlainLearnedRate
 from twins.reports import drawn_reports
@@ -12,7 +13,6 @@ from vcgym.baselines.rule import NEVER_US, allocate, decide, init, see_sender, u
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
 from vcgym.leaderboard.report.fairness import pairings
 from vcgym.leaderboard.results.sender_metrics import metrics
-from vcgym.leaderboard.tuning import rate_search
 from vcgym.network.scenarios.bottleneck.rmcat import CASES
 
 LIMITS = RateLimits(300e3, 150e3, 4e6)

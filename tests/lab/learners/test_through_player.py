@@ -22,6 +22,8 @@ from vcgym.network.playout.player import (
 )
 from vcgym.network.scenarios.scenario import Scenario
 
+pytestmark = pytest.mark.long  # learns through the player, in a loop that no other quick test needs
+
 PACKETS = 400
 
 

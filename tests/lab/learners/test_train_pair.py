@@ -31,6 +31,8 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError
 from vcgym.scripts.console.command import build
 
+pytestmark = pytest.mark.long  # trains
+
 SMALL = {
     "worlds": ["wonderproxy correlated"], "packets": 300, "calls": 8, "validation_calls": 5, "lag_steps": 20, "calls_per_step": 8,
     "learning_rate": 0.01, "hidden": 8, "trials": 12, "population": 4, "chunks": 2, "references": ["DRT-WM"], "seeds": [3],

@@ -25,6 +25,8 @@ from vcgym.agents.training.training import require_trainable, train
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.sender_policy import RatePolicy
 
+pytestmark = pytest.mark.long  # trains
+
 RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
 CALL = EnvConfig(id="vcgym/Call-v0", options={"scenario": "table1", "packets": 200, "action": "continuous"})
 OPTIONS = {"seconds": 15.0}
@@ -119,7 +121,7 @@ def test_sac_trains_an_agent_of_path_and_lag_that_acts_on_other_paths(tmp_path):
 @pytest.mark.parametrize(
     ("algorithm", "env_id", "message"),
     [
-        (SACConfig(), ORDER, r"algorithm is SAC and action space is Discrete\(10\); allowed: a Box of floats"),
+        (SACConfig(), ORDER, r"algorithm is SAC and action space is Discrete\(10\); allowed: Box \(env\.options\.action=relative_"),
         (MaskablePPOConfig(), RATE, r"algorithm is MaskablePPO and .* has no action_masks; allowed: algorithm=ppo"),
     ],
 )

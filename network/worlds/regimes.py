@@ -1,0 +1,307 @@
+"""Worlds of regimes: a slow level and a fast part of each link that change their law together; FIFO order on each path.
+
+A link is in one of `REGIMES` regimes, from narrow and usually rough to wide and usually smooth, and may change it every `window_slots`
+(a hidden Markov chain; Rabiner, Proceedings of the IEEE 77, 1989). Delay of a link, before losses and order:
+
+    base + gain (level + excess)
+
+The level is held within a window. Its normal score stays at the end of a window with probability `kept`, else it is drawn anew; the
+regime gives it its law. The excess takes a new value every `every_slots`, with probability 1 - `held`: a draw of the law that the regime
+has for the cell in which the last excess lies. So rises may be faster than falls, outliers may follow each other, and neighbours be as
+correlated as those of the regime are: no copula with one correlation time can have this. A law has its values at the normal scores
+`SCORES`, is linear in between and constant beyond. Within `every_slots` the delay is constant, as in a replay of probes that far apart.
+
+Losses are in runs (`vcgym.network.worlds.losses`), with a share for each regime. Links may be shared by paths, and may have declared events
+(`vcgym.network.worlds.events`). `vcgym.network.fitting.regimes` fits the laws. Values are float32.
+"""
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.kernels import rng
+from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.worlds.events import allocate_events, apply_events, put_events
+from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
+from vcgym.network.worlds.quantiles import draw_row, normal_table
+from vcgym.network.worlds.world import (
+    MAX_LINK_US,
+    World,
+    WorldDraw,
+    checked,
+    forget_losses,
+    number_of_links,
+    settle_in_order,
+    sum_paths,
+)
+
+REGIMES, CELLS = 6, 12
+SCORES = np.linspace(-3.2, 3.2, 25)
+"""Normal scores at which a law is stored; one draw in 700 lies beyond."""
+PROBABILITIES = np.array([0.0, *(NormalDist().cdf(score) for score in SCORES[1:-1]), 1.0])
+"""Probabilities at which a law is fitted, those of the scores; the outer ones are the smallest and the largest value."""
+MAX_SLOTS = 1_000_000  # of a window
+MAX_GAIN = 1000.0
+
+_MAX_MS = MAX_LINK_US / 1000.0
+_NORMAL = normal_table().astype(np.float32)
+_LOWEST, _PER_UNIT, _LAST = np.float32(SCORES[0]), np.float32(1.0 / (SCORES[1] - SCORES[0])), np.float32(len(SCORES) - 1)
+_LAST_CELL = np.int32(len(SCORES) - 2)
+_ZERO, _HALF, _MAX_LINK_US = np.float32(0.0), np.float32(0.5), np.float32(MAX_LINK_US)
+_CHANGE, _KEPT, _LEVEL, _DRAWS = 0, 1, 2, 3
+
+
+class RegimeLaws(NamedTuple):
+    """Laws that links may have; first axis: law. `checked_laws` checks them.
+
+    Attributes:
+        change: float64 (laws, REGIMES, REGIMES), chance of each next regime, cumulative.
+        level_us: float32 (laws, REGIMES, SCORES), rises.
+        edges_us: float32 (laws, REGIMES, CELLS - 1), borders of the cells of the last excess, rises.
+        excess_us: float32 (laws, REGIMES, CELLS, SCORES), rises.
+        kept: float64 (laws,), chance that the score of the level stays at the end of a window.
+        held: float64 (laws,), chance that the excess stays when it could change.
+    """
+
+    change: NDArray[np.float64]
+    level_us: NDArray[np.float32]
+    edges_us: NDArray[np.float32]
+    excess_us: NDArray[np.float32]
+    kept: NDArray[np.float64]
+    held: NDArray[np.float64]
+
+
+def checked_laws(
+    change: Sequence[Any], level_ms: Sequence[Any], edges_ms: Sequence[Any], excess_ms: Sequence[Any], kept: Sequence[float],
+    held: Sequence[float],
+) -> RegimeLaws:  # fmt: skip
+    """Return laws from their tables, one entry per law, in milliseconds; see `RegimeLaws`.
+
+    Args:
+        change: (REGIMES, REGIMES) each, chance of each next regime, not cumulative; a row sums to 1.
+        level_ms: (REGIMES, SCORES) each, at least 0.
+        edges_ms: (REGIMES, CELLS - 1) each.
+        excess_ms: (REGIMES, CELLS, SCORES) each.
+        kept: 0 to 1.
+        held: 0 to 1.
+
+    Raises:
+        ValueError: a table has another shape, falls where it must rise, or a value is out of range.
+    """
+    shapes = {"change": (REGIMES,), "level_ms": (len(SCORES),), "edges_ms": (CELLS - 1,), "excess_ms": (CELLS, len(SCORES))}
+    tables = {
+        "change": checked("change", change, 0.0, 1.0), "level_ms": checked("level_ms", level_ms, 0.0, _MAX_MS),
+        "edges_ms": checked("edges_ms", edges_ms, -_MAX_MS, _MAX_MS), "excess_ms": checked("excess_ms", excess_ms, -_MAX_MS, _MAX_MS),
+    }  # fmt: skip
+    for name, table in tables.items():
+        wanted = len(change), REGIMES, *shapes[name]
+        if table.shape != wanted:
+            raise ValueError(f"{name} has shape {table.shape}: allowed is {wanted}")
+        if name != "change" and (np.diff(table) < 0.0).any():
+            raise ValueError(f"{name}[{int(np.argwhere(np.diff(table) < 0.0)[0, 0])}] falls: allowed are values that rise")
+    total = np.cumsum(tables["change"], axis=2)
+    if not np.allclose(total[..., -1], 1.0, atol=1e-3):
+        raise ValueError(f"change has a row that sums to {total[..., -1].ravel()[np.argmax(np.abs(total[..., -1] - 1.0))]}: allowed is 1")
+    level, edges, excess = ((1000.0 * tables[name]).astype(np.float32) for name in ("level_ms", "edges_ms", "excess_ms"))
+    return RegimeLaws(total, level, edges, excess, checked("kept", kept, 0.0, 1.0), checked("held", held, 0.0, 1.0))
+
+
+class RegimeRows(NamedTuple):
+    """Parameters and running state; first axis: session, second: link (last_delay_us: path; events: event)."""
+
+    seed: NDArray[np.uint64]
+    block: NDArray[np.int64]
+    lossless: NDArray[np.bool_]
+    law: NDArray[np.int64]
+    every: NDArray[np.int64]  # slots
+    window: NDArray[np.int64]  # slots
+    base_us: NDArray[np.float32]
+    gain: NDArray[np.float32]
+    loss: NDArray[np.float64]  # (..., REGIMES)
+    loss_run: NDArray[np.float64]  # L
+    regime: NDArray[np.int64]
+    score: NDArray[np.float64]  # of the level
+    excess_us: NDArray[np.float32]
+    until_change: NDArray[np.int64]  # slots until the next window, and the next value of the excess
+    until_value: NDArray[np.int64]
+    lost: NDArray[np.int64]  # state of the loss model, 0 or 1
+    events: NDArray[np.void]
+    last_delay_us: NDArray[np.int32]
+
+
+_WHOLE = ("law", "every", "window", "regime", "until_change", "until_value", "lost")
+_SINGLE = ("base_us", "gain", "excess_us")
+
+
+@kernel
+def _value(law, score):
+    at = min(max((np.float32(score) - _LOWEST) * _PER_UNIT, _ZERO), _LAST)
+    cell = min(np.int32(at), _LAST_CELL)
+    return law[cell] + (law[cell + 1] - law[cell]) * (at - np.float32(cell))
+
+
+@kernel
+def _enter_window(rows, laws, s, link, slot):
+    """Choose the regime of the window that begins at `slot`, and the score of its level."""
+    key, first, law = rng.stream_key(rows.seed[s], link, rng.SHIFT), _DRAWS * slot, rows.law[s, link]
+    chances, chosen = laws.change[law, rows.regime[s, link]], rng.uniform(key, first + _CHANGE)
+    regime = 0
+    while regime < REGIMES - 1 and chosen >= chances[regime]:
+        regime += 1
+    rows.regime[s, link] = regime
+    if rng.uniform(key, first + _KEPT) >= laws.kept[law]:
+        rows.score[s, link] = rng.normal(key, first + _LEVEL)
+
+
+@kernel
+def _stretch(rows, laws, s, link, first_slot, normals, row_us):
+    """Write the delays of a link in slots of one window.
+
+    Args:
+        rows: Rows; entry (`s`, `link`) is updated.
+        laws: Laws.
+        s: int64, session.
+        link: int64, link.
+        first_slot: int64, first slot of the stretch.
+        normals: float32 (slots,), a standard normal value of each slot.
+        row_us: int32 (slots,), overwritten with microseconds, 0 to MAX_LINK_US.
+    """
+    law, regime, every = rows.law[s, link], rows.regime[s, link], rows.every[s, link]
+    edges, tables, held = laws.edges_us[law, regime], laws.excess_us[law, regime], laws.held[law]
+    level = _value(laws.level_us[law, regime], rows.score[s, link])
+    base, gain, excess, wait = rows.base_us[s, link], rows.gain[s, link], rows.excess_us[s, link], rows.until_value[s, link]
+    key = rng.stream_key(rows.seed[s], link, rng.HOLD)
+    for i in range(row_us.size):
+        if wait == 0:
+            wait = every
+            if rng.uniform(key, first_slot + i) >= held:
+                cell = 0
+                for edge in edges:
+                    cell += 1 if excess >= edge else 0
+                excess = _value(tables[cell], normals[i])
+        wait -= 1
+        row_us[i] = np.int32(min(max(base + gain * (level + excess), _ZERO), _MAX_LINK_US) + _HALF)
+    rows.excess_us[s, link], rows.until_value[s, link] = excess, wait
+
+
+@kernel
+def _link_row(rows, laws, s, link, normals, row_us):
+    """Write the delays and lost bits of a link in one block, `row_us` int32 (BLOCK_SLOTS,), window by window."""
+    first_slot = rows.block[s] * BLOCK_SLOTS
+    draw_row(_NORMAL, rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, normals)
+    losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
+    begin = 0
+    while begin < BLOCK_SLOTS:
+        if rows.until_change[s, link] == 0:
+            rows.until_change[s, link] = rows.window[s, link]
+            _enter_window(rows, laws, s, link, first_slot + begin)
+        end = min(begin + rows.until_change[s, link], BLOCK_SLOTS)
+        _stretch(rows, laws, s, link, first_slot + begin, normals[begin:end], row_us[begin:end])
+        chance = rows.loss[s, link, rows.regime[s, link]]
+        if chance > 0.0 or rows.lost[s, link] == 1:  # a run may outlast its regime
+            run = rows.loss_run[s, link]
+            rows.lost[s, link] = lose(rows.lost[s, link], losses, first_slot + begin, chance, run, row_us[begin:end])
+        rows.until_change[s, link] -= end - begin
+        begin = end
+
+
+@kernel
+def next_block(rows, laws, s, path_links, normals, link_us, out):
+    """Write the next block of a session and advance the state.
+
+    Args:
+        rows: Rows; row `s` is updated.
+        laws: Laws.
+        s: int64, session.
+        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
+        normals: float32 (BLOCK_SLOTS,), scratch.
+        link_us: int32 (links, BLOCK_SLOTS), scratch.
+        out: int32 (paths, BLOCK_SLOTS), overwritten with delays in microseconds, at least MIN_DELAY_US, or LOST.
+    """
+    first_slot = rows.block[s] * BLOCK_SLOTS
+    for link in range(link_us.shape[0]):
+        _link_row(rows, laws, s, link, normals, link_us[link])
+    apply_events(rows.events, s, rows.seed[s], first_slot, link_us)
+    sum_paths(link_us, path_links, out)
+    if rows.lossless[s]:
+        forget_losses(out)
+    settle_in_order(out, rows.last_delay_us[s])
+    rows.block[s] += 1
+
+
+@kernel
+def _begin(rows, laws, s):
+    """Set the state before the first slot: a regime and phases drawn evenly, and the excess that its middle cell has in the middle."""
+    before = rows.block[s] * BLOCK_SLOTS - 1
+    for link in range(rows.law.shape[1]):
+        key, law = rng.stream_key(rows.seed[s], link, rng.SHIFT), rows.law[s, link]
+        rows.regime[s, link] = int(rng.uniform(key, _DRAWS * before + _CHANGE) * REGIMES)
+        rows.score[s, link] = rng.normal(key, _DRAWS * before + _LEVEL)
+        phase = rng.uniform(key, _DRAWS * before + _KEPT)
+        rows.until_change[s, link] = int(phase * rows.window[s, link])
+        rows.until_value[s, link] = int(phase * rows.every[s, link])
+        rows.excess_us[s, link] = laws.excess_us[law, rows.regime[s, link], CELLS // 2, len(SCORES) // 2]
+        chance = rows.loss[s, link, rows.regime[s, link]]
+        rows.lost[s, link] = is_lost_before(rng.stream_key(rows.seed[s], link, rng.LOSS), before + 1, chance)
+    rows.last_delay_us[s, :] = 0
+
+
+@allocating_kernel
+def _fill(rows, laws, which, path_links, delay_us):
+    normals = np.empty(BLOCK_SLOTS, np.float32)
+    link_us = np.empty((rows.law.shape[1], BLOCK_SLOTS), np.int32)
+    for s in which:
+        next_block(rows, laws, s, path_links, normals, link_us, delay_us[s])
+
+
+class RegimeWorld(World):
+    """Worlds of regimes of `sessions` calls over the same path layout; see `vcgym.network.worlds.world.World`.
+
+    Args:
+        sessions: number of sessions.
+        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
+        laws: laws that the links may have.
+        events: capacity for declared events in each world.
+    """
+
+    def __init__(self, sessions: int, path_links: NDArray[np.int64], laws: RegimeLaws, events: int = 0) -> None:
+        self._links = links = number_of_links(path_links)
+        super().__init__(sessions, len(path_links))
+        self.path_links, self.laws = path_links, laws
+        each = sessions, links
+        arrays: dict[str, Any] = {
+            "seed": np.zeros(sessions, np.uint64), "block": np.zeros(sessions, np.int64), "lossless": np.zeros(sessions, np.bool_),
+            "loss": np.zeros((*each, REGIMES)), "loss_run": np.ones(each), "score": np.zeros(each),
+            "events": allocate_events(sessions, events), "last_delay_us": np.zeros((sessions, self.paths), np.int32),
+        }  # fmt: skip
+        arrays |= {name: np.zeros(each, np.int64) for name in _WHOLE} | {name: np.zeros(each, np.float32) for name in _SINGLE}
+        self.rows = RegimeRows(**arrays)
+
+    def _begin(self, row: int, draw: WorldDraw) -> None:
+        """Set the parameters of `row`.
+
+        Per link (arrays, or one number for all): law, an index of `laws`; every_slots and window_slots, at least 1; base_ms (default 0);
+        gain (default 1), factor of level and excess; loss, (links, REGIMES), and loss_run, see `vcgym.network.worlds.losses`. Per world:
+        events (a sequence of `vcgym.network.worlds.events.Event`, default none), lossless (default False; True: the same delays, also in
+        slots that are lost).
+        """
+        rows, given = self.rows, draw.parameters
+        rows.seed[row] = draw.seed
+        rows.lossless[row] = given.get("lossless", False)
+        rows.law[row] = checked("law", given["law"], 0, len(self.laws.kept) - 1)
+        rows.every[row] = checked("every_slots", given["every_slots"], 1, MAX_SLOTS)
+        rows.window[row] = checked("window_slots", given["window_slots"], 1, MAX_SLOTS)
+        rows.base_us[row] = checked("base_ms", given.get("base_ms", 0.0), 0.0, _MAX_MS) * 1000.0
+        rows.gain[row] = checked("gain", given.get("gain", 1.0), 0.0, MAX_GAIN)
+        rows.loss[row] = checked("loss", given["loss"], 0.0, 1.0)
+        rows.loss_run[row] = checked("loss_run", given["loss_run"], 1.0, MAX_RUN)
+        put_events(rows.events[row], given.get("events", ()), self._links)
+        _begin(rows, self.laws, row)
+
+    def fill(self, which: NDArray[np.int64]) -> None:
+        """Load the next block of each row in `which`."""
+        _fill(self.rows, self.laws, which, self.path_links, self.delay_us)
