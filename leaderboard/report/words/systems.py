@@ -15,7 +15,8 @@ RULES = {
 SYSTEMS = {
     "CALL-PLAIN": "plain WebRTC call", "CALL-PAPERS": "call by the papers' rules", "CALL-TUNED": "call by tuned rules",
     "CALL-REFERENCE": "call by the best tuned rules", "CALL-LEARNED": "call by learned rules", "LEARNED": "learned pair, all worlds",
-    "LEARNED-correlated": "learned pair", "LEARNED-start": "learned pair, untrained", "LEARNED-rate": "learned rate",
+    "LEARNED-correlated": "learned pair", "LEARNED-everywhere": "learned pair, hedged",
+    "LEARNED-start": "learned pair, untrained", "LEARNED-rate": "learned rate",
     "LEARNED-order": "learned order", "ALLOCATOR": "learned allocator", "CELERITY": "Celerity", "MUTUALCAST": "Mutualcast",
     "SIMULCAST": "simulcast", "SFU": "forwarding unit", "FIXED": "fixed rate", "GCC-DRAFT": "GCC of the draft",
     "GCC-WEBRTC": "GCC of libwebrtc", "GCC-DRAFT-PRE": "GCC of the draft, bursts joined",
