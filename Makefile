@@ -13,7 +13,7 @@ PARTS := contract/envs lab kernels/envs contract/agents contract/leaderboard ker
 # Byte code is kept also where the environment says no: else each of the processes of the tests translates all libraries anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install develop leaderboard predictor test docs campaign bench truth reproduce ui clean $(PARTS)
+.PHONY: install develop leaderboard zoo predictor test docs campaign bench truth reproduce ui clean $(PARTS)
 
 # What a user needs: play, train, rank.
 install: $(INSTALLED)
@@ -34,6 +34,10 @@ $(DEVELOPED): $(INSTALLED)
 # Trains a small agent when there is none, plays the suite, prints the table and where the page lies.
 leaderboard: install
 	$(BIN)/vcgym-leaderboard
+
+# Algorithms on environments at small budgets, about an hour of one core for each seed; a run that was ended goes on.
+zoo: develop
+	$(BIN)/vcgym zoo
 
 test: develop
 	$(BIN)/ruff check .

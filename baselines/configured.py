@@ -71,6 +71,11 @@ def target(params: Any) -> str:
     return f"{type(params).__module__}.{type(params).__qualname__}"
 
 
+def class_of_plugin(name: str) -> str | None:
+    """Return the class of the entry point with this name in the form of `_target_`, or None."""
+    return next((plugin.value.replace(":", ".") for group in PLUGINS for plugin in plugins_of(group) if plugin.name == name), None)
+
+
 def _class(name: str, where: str) -> type:
     for plugin in (plugin for group in PLUGINS for plugin in plugins_of(group)):
         if name in (plugin.name, plugin.value.replace(":", ".")):

@@ -9,6 +9,7 @@ from pathlib import Path
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.play import play
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import Column, format_value
 from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
 
@@ -44,7 +45,7 @@ def swaps(first: str, second: str, suite: Suite, folder: Path, threads: int = 1)
     def row(label: str, name: str, reference: str) -> list[str]:
         return [label, *(_cell(column, differences(paired, column.name, reference, column.trim)[name]) for column in columns)]
 
-    rows = [row(f"{second} - {first}", second, first)]
+    rows = [row(f"{in_words(second)} less {in_words(first)}", second, first)]
     rows += [row(f"+ {control}", name, first) for control, name in zip(one.rules, into, strict=True)]
     rows += [row(f"- {control}", name, second) for control, name in zip(one.rules, out_of, strict=True)]
     return ["difference", *(column.heading for column in columns)], rows

@@ -1,6 +1,6 @@
 """Configs of the learning algorithms."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -122,4 +122,18 @@ class InsidePPOConfig(Config):
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
 
 
-Algorithm = PPOConfig | MaskablePPOConfig | SACConfig | InsidePPOConfig
+class LibraryConfig(Config):
+    """An algorithm of Stable-Baselines3 or sb3-contrib as it comes: its own networks and its own defaults.
+
+    Attributes:
+        name: class of the library; `vcgym.agents.training.table` says which actions it takes.
+        arguments: arguments of this class that are not its defaults, such as algorithm.arguments.learning_rate=0.001.
+        rollout: decisions that count as a rollout: evaluations and checkpoints come at multiples of it.
+    """
+
+    name: Literal["PPO", "A2C", "TRPO", "RecurrentPPO", "DQN", "QRDQN", "SAC", "TD3", "TQC", "ARS"] = "PPO"
+    arguments: dict[str, Any] = Field(default={})
+    rollout: Annotated[int, Field(ge=1)] = 2048
+
+
+Algorithm = PPOConfig | MaskablePPOConfig | SACConfig | InsidePPOConfig | LibraryConfig

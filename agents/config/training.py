@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, PPOConfig
+from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, LibraryConfig, PPOConfig
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.names import TrainedAgent
@@ -61,6 +61,8 @@ class TrainConfig(Config):
     @property
     def rollout(self) -> int:
         """Transitions of a rollout; inside the loop, its calls."""
+        if isinstance(self.algorithm, LibraryConfig):
+            return self.algorithm.rollout
         return self.num_envs * (1 if isinstance(self.algorithm, InsidePPOConfig) else self.algorithm.n_steps)
 
 

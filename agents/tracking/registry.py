@@ -1,4 +1,4 @@
-"""Models of runs and of MLflow's registry: code and safetensors, under a name and an alias. Nothing is pickled."""
+"""Models of runs and of MLflow's registry: code and safetensors, or the zip of an algorithm of a library, under a name and an alias."""
 
 import re
 import time
@@ -42,9 +42,9 @@ def predictor(folder: Path) -> Served:
     return Served(Path(__file__).with_name("served_predictor.py"), tuple(folder.iterdir()), example, answer)
 
 
-def agent(folder: Path, observation: np.ndarray, actions: np.ndarray) -> Served:
+def agent(folder: Path, observation: np.ndarray, actions: np.ndarray, code: str) -> Served:
     """Return the model of a published agent that chooses `actions` for `observation`, both for a batch of sessions."""
-    return Served(Path(__file__).with_name("served_agent.py"), tuple(folder.iterdir()), observation, actions)
+    return Served(Path(__file__).with_name(code), tuple(folder.iterdir()), observation, actions)
 
 
 def pair(files: tuple[Path, ...]) -> Served:

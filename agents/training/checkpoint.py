@@ -1,9 +1,10 @@
 """Checkpoints between rollouts: a killed training resumes from one and ends with the same bytes as an uninterrupted training.
 
 A checkpoint is a folder `step-<transitions>` with state.safetensors (all arrays), state.json (all other values) and manifest.json (the
-SHA-256 of both, checked before use). It contains the model, optimisers, reward normalisation, SAC's replay buffer, the random states of
-Python, numpy and torch, the state of the environment, the last observation and the mask of sessions that have just begun. Nothing is
-pickled. Resuming is exact on the same platform and software with one torch thread. The environment must provide
+SHA-256 of both, checked before use). It contains the model, optimisers, reward normalisation, the replay buffer, the memory of a recurrent
+policy, the random states of Python, numpy, torch and the space of actions, the state of the environment, the last observation and the mask
+of sessions that have just begun. What of these an algorithm has is read off its model, so each algorithm of the library has one form.
+Nothing is pickled. Resuming is exact on the same platform and software with one torch thread. The environment must provide
 `get_state() -> dict of arrays` and `set_state(dict)`.
 """
 
@@ -11,6 +12,7 @@ import json
 import random
 import shutil
 from collections import deque
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -19,7 +21,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as to_bytes
-from stable_baselines3 import SAC
+from sb3_contrib import ARS, RecurrentPPO
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 from vcgym.agents.published.new_folder import new_folder
@@ -155,8 +158,8 @@ def _capture(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     arrays = {f"policy/{name}": tensor.cpu().numpy() for name, tensor in model.policy.state_dict().items()}
     for name_of, optimiser in optimisers.items():
         for index, moments in optimiser["state"].items():
-            arrays |= {f"{name_of}/{index}/{name}": tensor.cpu().numpy() for name, tensor in moments.items()}
-    arrays |= _capture_sac(model) if isinstance(model, SAC) else {}
+            arrays |= {f"{name_of}/{index}/{name}": torch.as_tensor(moment).cpu().numpy() for name, moment in moments.items()}
+    arrays |= {f"held/{name}": tensor.detach().cpu().numpy() for name, tensor in _tensors(model).items()} | _capture_buffer(model)
     arrays |= {
         "rollout/last_observation": np.asarray(model._last_obs),
         "rollout/episode_starts": model._last_episode_starts,
@@ -174,6 +177,8 @@ def _capture(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     scalars = {
         "steps": model.num_timesteps,
         "updates": model._n_updates,
+        "numbers": {name: getattr(model, name) for name in _NUMBERS if hasattr(model, name)},
+        "random_actions": model.action_space.np_random.bit_generator.state,
         **{name: optimiser["param_groups"] for name, optimiser in optimisers.items()},
         "return_count": float(normaliser.ret_rms.count),
         "random_python": random.getstate(),
@@ -185,7 +190,8 @@ def _capture(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any]) -> None:
     normaliser, monitor, envs = _layers(model)
-    require_fit(arrays, scalars, model, _optimisers(model))
+    held = _tensors(model)
+    require_fit(arrays, scalars, model, _optimisers(model), held, [name for name in _NUMBERS if hasattr(model, name)])
     model.policy.load_state_dict({name: torch.from_numpy(array) for name, array in _part(arrays, "policy").items()})
     for name_of, optimiser in _optimisers(model).items():
         moments: dict[int, dict[str, torch.Tensor]] = {}
@@ -193,11 +199,15 @@ def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any
             index, name = key.split("/")
             moments.setdefault(int(index), {})[name] = torch.from_numpy(array)
         optimiser.load_state_dict({"state": moments, "param_groups": scalars[name_of]})
-    if isinstance(model, SAC):
-        _restore_sac(model, _part(arrays, "sac"))
-
+    with torch.no_grad():
+        for name, tensor in held.items():
+            tensor.copy_(torch.from_numpy(arrays[f"held/{name}"]))
+    _restore_buffer(model, _part(arrays, "buffer"))
     model.num_timesteps = scalars["steps"]
     model._n_updates = scalars["updates"]
+    for name, number in scalars["numbers"].items():
+        setattr(model, name, number)
+    model.action_space.np_random.bit_generator.state = scalars["random_actions"]
     model._last_obs = arrays["rollout/last_observation"]
     model._last_original_obs = arrays["rollout/last_observation"]  # observations are not normalised
     model._last_episode_starts = arrays["rollout/episode_starts"]
@@ -208,6 +218,7 @@ def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any
     normaliser.returns = arrays["normaliser/returns"]
     monitor.episode_returns, monitor.episode_lengths = arrays["monitor/returns"], arrays["monitor/lengths"]
     envs.set_state(_part(arrays, "env"))
+    monitor.venv._reset_seeds()  # those of the first reset, which is over
 
     version, words, gauss = scalars["random_python"]
     random.setstate((version, tuple(words), gauss))
@@ -221,37 +232,53 @@ def _restore(model: Model, arrays: dict[str, np.ndarray], scalars: dict[str, Any
 
 def _optimisers(model: Model) -> dict[str, torch.optim.Optimizer]:
     """Return the optimisers, keyed by the name of their saved state."""
-    if not isinstance(model, SAC):
-        return {"optimiser": model.policy.optimizer}
-    found = {"optimiser_actor": model.actor.optimizer, "optimiser_critic": model.critic.optimizer}
-    return found | ({"optimiser_entropy": model.ent_coef_optimizer} if model.ent_coef_optimizer is not None else {})
+    return {key: attrgetter(name)(model) for name in model._get_torch_save_params()[0] if (key := _OPTIMISERS.get(name))}
 
 
+_OPTIMISERS = {
+    "policy.optimizer": "optimiser", "actor.optimizer": "optimiser_actor", "critic.optimizer": "optimiser_critic",
+    "ent_coef_optimizer": "optimiser_entropy",
+}  # fmt: skip
+_NUMBERS = ("_current_progress_remaining", "_n_calls", "_episode_num", "exploration_rate")  # the others with a replay buffer alone
 _BUFFER = ("observations", "next_observations", "actions", "rewards", "dones", "timeouts")
 
 
-def _capture_sac(model: SAC) -> dict[str, np.ndarray]:
-    """Return SAC's state outside its networks: transitions, and the entropy weight if it is learned."""
-    buffer = model.replay_buffer
-    assert buffer is not None
-    arrays = {f"sac/{name}": getattr(buffer, name)[: buffer.size()] for name in _BUFFER}
-    arrays["sac/position"] = np.array([buffer.pos, buffer.full, model._episode_num], np.int64)
-    if model.log_ent_coef is not None:
-        arrays["sac/log_entropy"] = model.log_ent_coef.detach().cpu().numpy()
-    return arrays
+def _tensors(model: Model) -> dict[str, torch.Tensor]:
+    """Return a model's tensors outside networks and optimisers: entropy weight, ARS's weights, the memory of a recurrent policy."""
+    found = {name: getattr(model, name) for name in model._get_torch_save_params()[1]}
+    if isinstance(model, ARS):
+        found["weights"] = model.weights
+    if isinstance(model, RecurrentPPO):
+        memory: Any = model._last_lstm_states
+        found |= {f"memory_{part}": tensor for part, tensor in enumerate((*memory.pi, *memory.vf))}
+    return found
 
 
-def _restore_sac(model: SAC, arrays: dict[str, np.ndarray]) -> None:
+def _capture_buffer(model: Model) -> dict[str, np.ndarray]:
+    """Return the transitions of the replay buffer; nothing for an algorithm without one."""
+    if not isinstance(model, OffPolicyAlgorithm):
+        return {}
     buffer = model.replay_buffer
     assert buffer is not None
+    position = {"buffer/position": np.array([buffer.pos, buffer.full], np.int64)}
+    return position | {f"buffer/{name}": getattr(buffer, name)[: buffer.size()] for name in _BUFFER}
+
+
+def _restore_buffer(model: Model, arrays: dict[str, np.ndarray]) -> None:
+    if not isinstance(model, OffPolicyAlgorithm):
+        return
+    buffer = model.replay_buffer
+    assert buffer is not None
+    position, full = (int(one) for one in arrays["position"])
+    if not 0 <= position < buffer.buffer_size or full not in (0, 1):
+        raise ValueError(f"buffer/position is {arrays['position']}; allowed: 0 to {buffer.buffer_size - 1}, and 1 if it is full")
+    rows = buffer.buffer_size if full else position
     for name in _BUFFER:
-        getattr(buffer, name)[: len(arrays[name])] = arrays[name]
-    if not 0 <= int(arrays["position"][0]) < buffer.buffer_size:
-        raise ValueError(f"sac/position is {arrays['position'][0]}; allowed: 0 to {buffer.buffer_size - 1}")
-    buffer.pos, buffer.full, model._episode_num = int(arrays["position"][0]), bool(arrays["position"][1]), int(arrays["position"][2])
-    if model.log_ent_coef is not None:
-        with torch.no_grad():
-            model.log_ent_coef.copy_(torch.from_numpy(arrays["log_entropy"]))
+        held = getattr(buffer, name)
+        if arrays[name].shape != (rows, *held.shape[1:]):
+            raise ValueError(f"buffer/{name} has the shape {arrays[name].shape}; allowed: {(rows, *held.shape[1:])}")
+        held[:rows] = arrays[name]
+    buffer.pos, buffer.full = position, bool(full)
 
 
 def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -1,6 +1,6 @@
-"""Learning algorithms: build a Stable-Baselines3 model over our networks from a config, and a publishable policy from a model.
+"""Learning algorithms: build a model of Stable-Baselines3 from a config, and a publishable policy from a model.
 
-PPO supports any environment, MaskablePPO one with `action_masks`, SAC a Box of actions. All policies are set networks.
+PPO, MaskablePPO and SAC learn set networks; a `LibraryConfig` any algorithm of `vcgym.agents.training.table` with its own networks.
 """
 
 from functools import partial
@@ -13,13 +13,16 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO, SAC
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 from torch import nn
 
-from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, MaskablePPOConfig, SACConfig
+from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, LibraryConfig, MaskablePPOConfig, SACConfig
+from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
+from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.networks.actor_critic import CONTINUOUS, LOG_SD, ActorCritic, MaskableSetPolicy, SetPolicy
 from vcgym.agents.networks.description import SetNetwork
 from vcgym.agents.networks.observation import ObservedPart, count_items, item_part, network_for
@@ -27,38 +30,37 @@ from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
 from vcgym.agents.networks.soft_actor_critic import SoftSetPolicy
 from vcgym.agents.sb3 import NativeVecEnv
+from vcgym.agents.training.table import TABLE, require_taken, row_name
 
-Model = PPO | MaskablePPO | SAC
+Model = BaseAlgorithm
 
 _OURS = {"learning_rate", "schedule", "hidden", "activation", "masked"}  # the other fields of a config are arguments of the model
 _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
 
-def name_of(algorithm: Algorithm) -> str:
-    """Return the name of the algorithm for a card."""
-    if isinstance(algorithm, InsidePPOConfig):
-        return "InsidePPO"
-    return "SAC" if isinstance(algorithm, SACConfig) else "MaskablePPO" if isinstance(algorithm, MaskablePPOConfig) else "PPO"
-
-
-def require_learnable(algorithm: Algorithm, envs: VectorEnv) -> None:
-    """Raise ValueError if the algorithm cannot learn the actions of the environment.
+def require_learnable(algorithm: Algorithm, env: EnvConfig, envs: VectorEnv) -> None:
+    """Raise ValueError if the algorithm cannot learn the actions of the environment, or has no such argument.
 
     Raises:
-        ValueError: the message names the action space and the allowed ones.
+        ValueError: the message names the action space and the allowed ones, or the argument and those that there are.
     """
-    space = envs.single_action_space
-    output_count(space)
+    output_count(envs.single_action_space)
     if isinstance(algorithm, MaskablePPOConfig) and not hasattr(envs.unwrapped, "action_masks"):
         raise ValueError(f"algorithm is MaskablePPO and {envs.unwrapped} has no action_masks; allowed: algorithm=ppo")
-    if isinstance(algorithm, SACConfig) and not isinstance(space, spaces.Box):
-        raise ValueError(f"algorithm is SAC and action space is {space}; allowed: a Box of floats (env.options.action=continuous)")
+    require_taken(row_name(algorithm), env, envs.single_action_space)
+    if isinstance(algorithm, LibraryConfig):
+        allowed = TABLE[algorithm.name].arguments()
+        if unknown := sorted(algorithm.arguments.keys() - set(allowed)):
+            raise ValueError(f"algorithm.arguments has {', '.join(unknown)}; {algorithm.name} has {', '.join(allowed)}")
 
 
 def build_model(config: TrainConfig, seed: int) -> Model:
-    """Build a model with fresh weights over monitored sessions of the training split with normalised rewards."""
+    """Build a model with fresh weights over monitored sessions of the training split; our networks learn from normalised rewards."""
     envs, chosen = make_envs(config.env, config.num_envs, "train"), config.algorithm
     assert not isinstance(chosen, InsidePPOConfig)
+    if isinstance(chosen, LibraryConfig):
+        row, as_they_are = TABLE[chosen.name], VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, norm_reward=False)
+        return row.learner(row.policy, as_they_are, seed=seed, device=config.device, **chosen.arguments)
     sessions = VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=chosen.gamma)
     rate = LinearSchedule(chosen.learning_rate, 0.0, 1.0) if chosen.schedule == "linear" else chosen.learning_rate
     common: dict[str, Any] = {"learning_rate": rate, "seed": seed, "device": config.device, **chosen.model_dump(exclude=_OURS)}
@@ -80,10 +82,13 @@ def _initial_net(network: SetNetwork, parts: list[ObservedPart]) -> SetNet:
     return net
 
 
-def snapshot(model: Model, config: TrainConfig) -> AgentPolicy:
-    """Return a copy of the model's current policy."""
+def snapshot(model: Model, config: TrainConfig) -> AgentPolicy | OwnPolicy:
+    """Return a copy of the model's current policy; one of the library acts itself."""
+    if isinstance(config.algorithm, LibraryConfig):
+        return OwnPolicy(model)
     assert isinstance(model.observation_space, spaces.Box)
-    nets = model.actor.mu if isinstance(model, SAC) else model.policy.mlp_extractor.policy
+    learned: Any = model.policy
+    nets = learned.actor.mu if isinstance(model, SAC) else learned.mlp_extractor.policy
     assert isinstance(nets, SetNet)
     spoken = config.env.id, tuple(_parts(model)), model.observation_space, model.action_space
     return AgentPolicy(*spoken, nets.network, _arrays(nets.state_dict()), squashed=isinstance(model, SAC))

@@ -1,7 +1,7 @@
 """Check that a checkpoint fits a model, before anything is restored: a wrong shape or index would crash compiled code."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,25 @@ from vcgym.network.traces.refusal import shown
 
 _NUMPY_WORDS = 624  # state size of numpy's Mersenne Twister
 _EPISODES = 10_000
-_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
+_MOMENTS = ({"step", "exp_avg", "exp_avg_sq"}, {"step", "square_avg"})  # of Adam, and of A2C's RMSprop
+_SIGNED = "exp_avg"
 
 
 def require_fit(
-    arrays: Mapping[str, NDArray[Any]], scalars: Mapping[str, Any], model: Model, optimisers: Mapping[str, torch.optim.Optimizer]
+    arrays: Mapping[str, NDArray[Any]], scalars: Mapping[str, Any], model: Model, optimisers: Mapping[str, torch.optim.Optimizer],
+    held: Mapping[str, torch.Tensor], numbers: Sequence[str],
 ) -> None:  # fmt: skip
     """Raise ValueError with field, value and allowed values unless a checkpoint fits a model.
 
     Torch checks the arrays of the networks; `set_state` of the environment checks its own.
+
+    Args:
+        arrays: arrays of the checkpoint by name.
+        scalars: its other values.
+        model: model to restore.
+        optimisers: its optimisers by name.
+        held: its tensors outside networks and optimisers by name; those of the checkpoint begin with held/.
+        numbers: names of its attributes that are numbers.
     """
     sessions, observation = model.n_envs, model.observation_space
     wanted = {
@@ -38,6 +48,10 @@ def require_fit(
         found = arrays[name]
         if found.shape != shape or found.dtype != dtype:
             raise ValueError(f"{name} is {found.dtype}{found.shape}; allowed: {dtype}{shape}")
+    for name, tensor in held.items():
+        found = arrays[f"held/{name}"]
+        if found.shape != tuple(tensor.shape):
+            raise ValueError(f"held/{name} has the shape {found.shape}; allowed: {tuple(tensor.shape)}")
     for name, found in arrays.items():
         if found.dtype.kind == "f" and not np.isfinite(found).all():
             raise ValueError(f"{name} holds {found[~np.isfinite(found)][0]}; allowed: finite values")
@@ -45,6 +59,10 @@ def require_fit(
         raise ValueError("a last observation or a variance of returns is out of range; allowed: values of the space, and from 0 on")
     for name in ("steps", "updates"):
         _require_whole(name, scalars[name], 1 << 53)
+    if sorted(scalars["numbers"]) != sorted(numbers):
+        raise ValueError(f"numbers are {shown(sorted(scalars['numbers']))}; allowed: {', '.join(numbers)}")
+    for name in numbers:
+        _require_number(name, scalars["numbers"][name])
     _require_whole("random_numpy.pos", scalars["random_numpy"]["pos"], _NUMPY_WORDS)
     _require_number("return_count", scalars["return_count"])
     if not isinstance(scalars["episodes"], list) or len(scalars["episodes"]) > _EPISODES:
@@ -68,7 +86,7 @@ def _require_whole(name: str, value: object, largest: int) -> None:
 
 
 def _require_moments(optimiser_name: str, arrays: Mapping[str, NDArray[Any]], optimiser: torch.optim.Optimizer) -> None:
-    """Raise ValueError unless the moments of a parameter are those of Adam: torch accepts any names, shapes and values."""
+    """Raise ValueError unless the moments of a parameter are those of its optimiser: torch accepts any names, shapes and values."""
     shapes = [tuple(parameter.shape) for group in optimiser.param_groups for parameter in group["params"]]
     found: dict[int, set[str]] = {}
     for name, moment in arrays.items():
@@ -76,11 +94,12 @@ def _require_moments(optimiser_name: str, arrays: Mapping[str, NDArray[Any]], op
             index, kind = _index(name, len(shapes)), name.split("/", 2)[2]
             found.setdefault(index, set()).add(kind)
             shape = () if kind == "step" else shapes[index]
-            if moment.shape != shape or moment.dtype != np.float32 or (kind != "exp_avg" and moment.min(initial=0.0) < 0.0):
+            typed = moment.dtype == np.float32 or (kind == "step" and moment.dtype == np.int64)
+            if moment.shape != shape or not typed or (kind != _SIGNED and moment.min(initial=0) < 0):
                 raise ValueError(f"{name} has the shape {moment.shape}, {moment.dtype}; allowed: {shape}, float32, squares and steps >= 0")
     for index, kinds in found.items():
-        if kinds != _MOMENTS:
-            raise ValueError(f"{optimiser_name}/{index} has the moments {sorted(kinds)}; allowed: {sorted(_MOMENTS)}")
+        if kinds not in _MOMENTS:
+            raise ValueError(f"{optimiser_name}/{index} has the moments {sorted(kinds)}; allowed: {sorted(_MOMENTS[0])}")
 
 
 def _require_groups(optimiser_name: str, groups: object, optimiser: torch.optim.Optimizer) -> None:

@@ -2,17 +2,18 @@
 
 from pathlib import Path
 
-from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import data_hash, make_envs
+from vcgym.agents.evaluation.own_policy import OwnPolicy, load_own
 from vcgym.agents.published.export import load_agent
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.agents.training.learners import name_of
 from vcgym.agents.training.run_names import what_differs
+from vcgym.agents.training.table import name_of
 from vcgym.agents.training.trained import Trained
-from vcgym.agents.training.training import require_trainable, train
+from vcgym.agents.training.training import ZIP, require_trainable, train
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS
 from vcgym.network.traces.plain_file import replace_file, require_space
 
@@ -85,5 +86,7 @@ def log_agent(run: Run, config: TrainConfig, folder: Path, steps: int, metrics: 
     envs = make_envs(config.env, 1, "validation")
     observation, _ = envs.reset(seed=0)
     envs.close()
-    served = registry.agent(folder, observation, load_agent(folder).predict(observation)[0])
+    of_library = isinstance(config.algorithm, LibraryConfig)
+    agent = OwnPolicy(load_own(str(folder / ZIP))) if of_library else load_agent(folder)
+    served = registry.agent(folder, observation, agent.predict(observation)[0], "served_own.py" if of_library else "served_agent.py")
     run.server.ask(lambda: registry.log_model(run, model_name(config), served, steps, metrics))

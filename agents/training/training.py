@@ -12,21 +12,26 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.utils import get_device, safe_mean
 
-from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
 from vcgym.agents.inside.learner import task_of
+from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import publish
+from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.published.spaces import describe
 from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.inside import train_inside
-from vcgym.agents.training.learners import Model, build_model, name_of, require_learnable, snapshot
+from vcgym.agents.training.learners import Model, build_model, require_learnable, snapshot
+from vcgym.agents.training.table import name_of
 from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
 
 _VALIDATION_SEED = 0
-_CHECKPOINT_FORMAT = 6
+_CHECKPOINT_FORMAT = 7
+ZIP = "agent.zip"
+"""File of an agent of the library, in the folder of the agent."""
 
 
 def require_trainable(config: TrainConfig) -> None:
@@ -46,7 +51,7 @@ def require_trainable(config: TrainConfig) -> None:
     for split in ("train", "validation"):
         envs = make_envs(config.env, 1, split)
         try:
-            require_learnable(config.algorithm, envs)
+            require_learnable(config.algorithm, config.env, envs)
         finally:
             envs.close()
 
@@ -74,27 +79,33 @@ def train(
         if newest is not None:
             checkpoint.load(newest, model, identity)
         model.set_logger(Logger(None, [_Forward(log)]))
-        planned = -(-config.steps // config.rollout) * config.rollout
-        with progress(f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions", planned) as report_progress:
+        rounded = 1 if isinstance(config.algorithm, LibraryConfig) else config.rollout
+        planned = -(-config.steps // rounded) * rounded
+        title = f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions"
+        with progress(title, planned) as report_progress:
             report_progress(model.num_timesteps, "" if newest is None else BEFORE)
             callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, on_checkpoint, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
             validation = callback.evaluate()
         checkpoint.save(home / "checkpoints", model, identity)
         if not (home / "agent").exists():
-            publish(
-                home / "agent",
-                snapshot(model, config),
-                algorithm=name_of(config.algorithm),
-                steps=model.num_timesteps,
-                seed=seed,
-                config_hash=config.digest(),
-            )
+            _publish(home / "agent", model, config, seed)
         return Trained(home / "agent", model.num_timesteps, validation)
     finally:
         validation_envs.close()
         assert model.env is not None
         model.env.close()
+
+
+def _publish(folder: Path, model: Model, config: TrainConfig, seed: int) -> None:
+    """Write a set network with its card, or the zip of an algorithm of the library, which `agents.NAME=.../agent.zip` ranks."""
+    agent = snapshot(model, config)
+    if isinstance(agent, AgentPolicy):
+        algorithm, steps = name_of(config.algorithm), model.num_timesteps
+        publish(folder, agent, algorithm=algorithm, steps=steps, seed=seed, config_hash=config.digest())
+        return
+    with new_folder(folder) as draft:
+        model.save(draft / ZIP)
 
 
 def _require_device(config: TrainConfig) -> None:
@@ -149,17 +160,20 @@ class _BetweenRollouts(BaseCallback):
         return result
 
     def _on_training_start(self) -> None:
-        self.started_at = self.num_timesteps
+        self.seen = self.num_timesteps
 
     def _on_rollout_start(self) -> None:
-        if self.model.num_timesteps == self.started_at:
-            return
-        rollouts = self.model.num_timesteps // (self.config.rollout)
-        if rollouts % self.config.evaluate_every == 0:
+        if self._passed(self.config.evaluate_every):
             self.evaluate()
-        if rollouts % self.config.checkpoint_every == 0:
+        if self._passed(self.config.checkpoint_every):
             checkpoint.save(self.folder, self.model, self.identity)
             self.on_checkpoint(self.num_timesteps)
+        self.seen = self.model.num_timesteps
+
+    def _passed(self, rollouts: int) -> bool:
+        """Return True if a multiple of so many rollouts was passed since rollouts last began."""
+        every = rollouts * self.config.rollout
+        return self.model.num_timesteps // every > self.seen // every
 
     def _on_rollout_end(self) -> None:
         episodes = self.model.ep_info_buffer

@@ -50,7 +50,7 @@ class RateVectorEnv(SenderVectorEnv):
     Source: the control of GCC and TFRC; `order` is the scheduler, by default first in, first out. The reward is R3Net's
         (arXiv 1912.02222) with a cost of change.
     Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``, the
-        queueing delay that the target aims at, 10 ms * 8 ** (a / 7) (`vcgym.envs.call.sender.relative`), for ``interval=5`` reports;
+        queueing delay that the target aims at, 12 ms * 5 ** (a / 7) (`vcgym.envs.call.sender.relative`), for ``interval=5`` reports;
         delays and losses in the observation are compressed to order one.
 
     Args:

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from vcgym.baselines.systems import System, description, sources
+from vcgym.leaderboard.report.words.systems import in_words
 
 
 def system_rows(systems: Mapping[str, System]) -> Iterator[list[str]]:
-    """Yield rows of name, control, rule and source: one row with a system's description, then one row per rule."""
+    """Yield rows of name, control, rule and source: one row with a system in words and its description, then one row per rule."""
     for name, system in systems.items():
-        yield [name, "", description(name), ", ".join(sources(system))]
+        yield [name, "", f"{in_words(name)}. {description(name)}", ", ".join(sources(system))]
         for control, rule in system.rules.items():
             yield ["", control, format_rule(rule), ""]
 

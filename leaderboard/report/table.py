@@ -241,7 +241,8 @@ def _detail_headings(board: Board) -> list[str]:
 
 
 def _detail_rows(board: Board) -> list[list[str]]:
-    return [[line.standing.system, *(line.cell(board.columns.metric[name]) for name in board.columns.details)] for line in board.lines]
+    shown = [board.columns.metric[name] for name in board.columns.details]
+    return [[in_words(line.standing.system), *map(line.cell, shown)] for line in board.lines]
 
 
 def _strata_headings(strata: Sequence[Stratum]) -> list[str]:
@@ -250,7 +251,7 @@ def _strata_headings(strata: Sequence[Stratum]) -> list[str]:
 
 def _strata_rows(board: Board, strata: Sequence[Stratum]) -> list[list[str]]:
     systems = [line.standing.system for line in board.lines]
-    return [[system, *(stratum.cell(system) for stratum in strata)] for system in systems]
+    return [[in_words(system), *(stratum.cell(system) for stratum in strata)] for system in systems]
 
 
 def signed(found: Estimate, decimals: int, factor: float = 1.0) -> str:

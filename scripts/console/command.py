@@ -28,7 +28,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.names import refusals
-from vcgym.scripts.console.not_compiled import why_not_compiled
+from vcgym.baselines.configured import class_of_plugin
 from vcgym.scripts.console.program import VCGYM, Program
 from vcgym.scripts.console.usage import has_schema, keys_of
 
@@ -95,7 +95,9 @@ def _failing_in_one_line(name: str, program: Program) -> Iterator[None]:
         is_of_numba = any(kind.__name__ == "NumbaError" for kind in type(error).__mro__)  # by name: most commands do not load numba
         if os.environ.get(_TRACEBACK) == "1" or not (is_of_numba or isinstance(error, EXPECTED)):
             raise
-        if is_of_numba:
+        if is_of_numba:  # of a version whose errors are as they are
+            from vcgym.network.kernels.compiling.not_compiled import why_not_compiled
+
             sys.exit(f"{program.title(name)}: {why_not_compiled(error)}")
         sys.exit(program.refusal(name, _text(error) or type(error).__name__))
 
@@ -171,6 +173,7 @@ def register() -> None:
     """Register one schema per typed config, in the group of its YAML files."""
     from vcgym.agents.config.algorithms import (
         InsidePPOConfig,
+        LibraryConfig,
         MaskablePPOConfig,
         PPOConfig,
         SACConfig,
@@ -187,9 +190,16 @@ def register() -> None:
     data = _schema(DataConfig)
     store = ConfigStore.instance()
     store.store(group="env", name="env_schema", node=env)
-    for name, algorithm in (("ppo", PPOConfig), ("maskable_ppo", MaskablePPOConfig), ("sac", SACConfig), ("inside_ppo", InsidePPOConfig)):
+    ours: dict[str, type[Config]] = {"ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig, "inside_ppo": InsidePPOConfig}
+    for name, algorithm in ours.items():
         store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
+    of_library = OmegaConf.create(_schema(LibraryConfig))
+    OmegaConf.set_struct(of_library.arguments, False)  # the algorithm checks its arguments
+    store.store(group="algorithm", name="library_schema", node=of_library)
     store.store(name="leaderboard_schema", node=own)
+    arguments = OmegaConf.create({"arguments": {}})
+    OmegaConf.set_struct(arguments.arguments, False)
+    store.store(name="zoo_schema", node=arguments)
     store.store(name="train_schema", node=_schema(TrainConfig, data=data))
     store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
     store.store(name="sweep_schema", node=_schema(SweepConfig, train=_schema(TrainConfig, data=data), ray=_schema(RayConfig)))
@@ -200,10 +210,23 @@ def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
     if missing := sorted(OmegaConf.missing_keys(composed)):
         verb = "is" if len(missing) == 1 else "are"
         raise ValueError(f"{', '.join(missing)} {verb} not given; type {' '.join(f'{key}=...' for key in missing)}")
-    config = instantiate(composed, _convert_="all")
+    config = instantiate(OmegaConf.create(_with_classes(OmegaConf.to_container(composed))), _convert_="all")
     if not isinstance(config, kind):
         raise ValueError(f"_target_ is {type(config).__name__}; allowed: {kind.__name__}")
     return config
+
+
+def _with_classes(written: Any) -> Any:
+    """Return a config in which each `_target_` that is the name of an entry point is its class, which hydra imports."""
+    if isinstance(written, list):
+        return [_with_classes(value) for value in written]
+    if not isinstance(written, dict):
+        return written
+    named = {key: _with_classes(value) for key, value in written.items()}
+    target = named.get("_target_")
+    if isinstance(target, str) and "." not in target and (found := class_of_plugin(target)):
+        named["_target_"] = found
+    return named
 
 
 def _schema(kind: type[Config], **nested: dict[str, Any]) -> dict[str, Any]:

@@ -91,6 +91,7 @@ VCGYM = Program(
     "vcgym-",
     "vcgym.conf",
     {name: f"vcgym.scripts.{name}" for name in ("leaderboard", "train", "evaluate", "sweep", "tune", "data")}
+    | {"zoo": "vcgym.scripts.zoo.command"}
     | {name: f"vcgym.scripts.{name}" for name in ("predictor_data", "train_predictor")}
     | {name: f"vcgym.scripts.live.{name}" for name in ("call", "relay", "emulate", "measure")},
 )

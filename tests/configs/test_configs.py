@@ -12,7 +12,7 @@ from hydra import compose, initialize_config_module
 from hydra.errors import ConfigCompositionException, InstantiationException
 from pydantic import ValidationError
 
-from vcgym.agents.config.algorithms import InsidePPOConfig, MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
@@ -28,6 +28,7 @@ from vcgym.predictors.published import shipped_network
 from vcgym.scripts.console import command
 from vcgym.scripts.console.program import VCGYM
 from vcgym.scripts.importing.command import DataCommand
+from vcgym.scripts.zoo.config import ZooConfig
 
 CONF = Path(command.__file__).parents[2] / "conf"
 KINDS = {
@@ -37,6 +38,7 @@ KINDS = {
     "leaderboard": LeaderboardConfig,
     "data": DataCommand,
     "tune": TuneConfig,
+    "zoo": ZooConfig,
     "predictor_data": PredictorDataConfig,
     "train_predictor": TrainPredictorConfig,
     "call": CallConfig,
@@ -168,7 +170,7 @@ def test_a_bad_added_feature_is_refused_by_its_place():
 def test_every_algorithm_builds(algorithm):
     config = built("train", f"algorithm={algorithm}")
     kinds = {"ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig, "inside_ppo": InsidePPOConfig}
-    assert type(config.algorithm) is kinds[algorithm]
+    assert type(config.algorithm) is kinds.get(algorithm, LibraryConfig)
     again = TrainConfig.model_validate_json(config.model_dump_json())
     assert again == config and type(again.algorithm) is type(config.algorithm)
     assert again.digest() == config.digest()

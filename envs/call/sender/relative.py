@@ -1,12 +1,13 @@
 """Relative actions of an agent at a sender: a small correction of what a published rule would do, so that every action is a sensible one.
 
-Rate: the agent sets the queue that the target aims at. With q the newest delay above the running minimum, l the share of the newest report
-that is lost, and `aim` the decision, at each report
+Rate: the agent sets the queue that the target aims at. With q the newest delay above the running minimum, dq the change of the smoothed
+one since the report before, l the share of the newest report that is lost, and `aim` the decision, at each report
 
-    target *= exp(clip((aim - q) / 500 ms - l, -0.3, 0.05)),    at most the delivered rate while q > aim
+    target *= exp(clip(0.075 (1 - q / aim) - 0.7 dq / aim - 2 l, -0.25, 0.3)),    at most the delivered rate while q > aim
 
 A constant aim is a delay-based rule, like those of NADA (RFC 8698) and SCReAM (RFC 8298); both grow while the queue is short and yield to
-losses. The numbers are ours, chosen on training worlds (lab/notes/defaults.md).
+losses. As in GCC (Carlucci et al. 2016), a queue that grows counts before it is long. The numbers are ours, chosen on training worlds
+(lab/notes/defaults.md).
 
 Order: SBPN2 (`vcgym.baselines.order.sbpn`) with a decision for video. A video packet is dropped if it has less than `margin` times half the
 round trip left, where SBPN2 has 1, and, if `alone` is set, also while no other packet waits, where SBPN2 sends it. Audio as in SBPN2.
@@ -19,9 +20,9 @@ from vcgym.baselines.order.scheduler import drop
 from vcgym.network.bottleneck.send_queue import AUDIO, item_at
 from vcgym.network.kernels.jit import kernel
 
-MIN_AIM_MS, MAX_AIM_MS = 10.0, 80.0
-GAIN_MS = 500.0
-MOST_FALL, MOST_RISE = 0.3, 0.05  # of ln target per report
+MIN_AIM_MS, MAX_AIM_MS = 12.0, 60.0
+GAIN, GROWTH, LOSS = 0.075, 0.7, 2.0  # of ln target per report
+MOST_FALL, MOST_RISE = 0.25, 0.3
 MIN_MARGIN, MAX_MARGIN = 1.0, 3.0
 _SBPN2 = Sbpn()
 
@@ -39,11 +40,14 @@ def follow_aims(senders, which, aim_ms):
         sender = senders[s]
         stats, target_bps = sender.stats, sender.target_bps
         if stats.reports > 0 and stats.newest_us >= 0:
-            queue_ms = (stats.newest_us - stats.floor_us) / 1000.0
+            queue, grown_us = (stats.newest_us - stats.floor_us) / (1000.0 * aim_ms[s]), 0.0
+            if stats.reports > 1:
+                grown_us = stats.queueing_us - stats.before_us
+                if queue > 1.0:
+                    target_bps = min(target_bps, stats.rate_bps)
             lost = stats.lost / stats.packets if stats.packets > 0 else 0.0
-            if queue_ms > aim_ms[s] and stats.reports > 1:
-                target_bps = min(target_bps, stats.rate_bps)
-            target_bps *= math.exp(min(max((aim_ms[s] - queue_ms) / GAIN_MS - lost, -MOST_FALL), MOST_RISE))
+            step = GAIN * (1.0 - queue) - GROWTH * grown_us / (1000.0 * aim_ms[s]) - LOSS * lost
+            target_bps *= math.exp(min(max(step, -MOST_FALL), MOST_RISE))
         sender.answer_bps = min(max(target_bps, sender.min_bps), sender.max_bps)
 
 

@@ -12,13 +12,14 @@ from pydantic import Field
 from rich.console import Console
 
 from lab.commands import LAB
-from lab.studies.defaults.scoring import score_agent, score_rules
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.sb3 import make_vec_env
+from vcgym.baselines.systems import load_system
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.scripts.console.command import command
+from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
 
 class Rival(NamedTuple):
@@ -94,7 +95,7 @@ def _kept(path: Path, make: Any) -> Any:
 def _rule(config: DefaultsConfig, name: str) -> list[float]:
     env = config.env.id.removeprefix("vcgym/")
     path = config.folder / f"rule-{env}-{name}-{config.worlds}.json"
-    return _kept(path, lambda: score_rules(config.env.id, [name], config.worlds)[name])
+    return _kept(path, lambda: score_systems(config.env.id, [load_system(name)], config.worlds)[0])
 
 
 def _agent(config: DefaultsConfig, seed: int) -> Any:

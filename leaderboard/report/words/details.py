@@ -6,6 +6,7 @@ from vcgym.leaderboard.report.board import Board
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, Front, Point
 from vcgym.leaderboard.report.words.headline import change
+from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import DelayLoss
 from vcgym.leaderboard.statistics import Estimate
 
@@ -31,8 +32,8 @@ def _to_bar(board: Board) -> list[TextTable]:
     if not (board.strata and bar):
         return []
     headings = ["system", *(f"{one.name} ({one.worlds})" for one in board.strata)]
-    rows = [[name, *(change(board, one.to_bar[name]) for one in board.strata)] for name in others]
-    return [TextTable(f"{board.columns.primary.heading} less that of {bar} in each stratum [95 %]", headings, rows)]
+    rows = [[in_words(name), *(change(board, one.to_bar[name]) for one in board.strata)] for name in others]
+    return [TextTable(f"{board.columns.primary.heading} less that of {in_words(bar)} in each stratum [95 %]", headings, rows)]
 
 
 def _scores(board: Board) -> list[TextTable]:
@@ -45,8 +46,8 @@ def _scores(board: Board) -> list[TextTable]:
     rows = [[f"room, {primary.label}", *(_bounded(axis.room, primary.factor, primary.decimals) for axis in of_strata)]]
     informed = board.columns.anchors.informed if board.columns.anchors else ""
     names = [*([informed] if informed else []), *(line.standing.system for line in board.lines)]
-    rows += [[name, *(format_score(axis.scores[name]) if name in axis.scores else "" for axis in of_strata)] for name in names]
-    title = f"% of attainable in each stratum: 0 = {board.published}, 100 = hindsight in that stratum [95 %]"
+    rows += [[in_words(name), *(format_score(axis.scores[name]) if name in axis.scores else "" for axis in of_strata)] for name in names]
+    title = f"% of attainable in each stratum: 0 = {in_words(board.published)}, 100 = hindsight in that stratum [95 %]"
     return [TextTable(title, ["system", *(name for name, _ in found)], rows)]
 
 
@@ -58,14 +59,14 @@ def _profile(board: Board) -> TextTable:
     for line in board.lines:
         profile = board.profiles[line.standing.system]
         shares = (Estimate(*map(float, ends)) for ends in zip(profile.share, profile.low, profile.high, strict=True))
-        rows.append([line.standing.system, *(_percent(share, 0) for share in shares)])
+        rows.append([in_words(line.standing.system), *(_percent(share, 0) for share in shares)])
     return TextTable(f"Performance profile: worlds above {columns.levels_title}, % [95 %]", headings, rows)
 
 
 def _front(plane: DelayLoss, front: Front) -> TextTable:
     """Return the systems on the front, or in at least `MIN_SHARE` of the resamples, by delay."""
     ahead = {name: point for name, point in front.points.items() if point.on_front or point.front_share >= MIN_SHARE}
-    rows = [[name, *_cells(point)] for name, point in sorted(ahead.items(), key=lambda pair: pair[1].delay_ms.value)]
+    rows = [[in_words(name), *_cells(point)] for name, point in sorted(ahead.items(), key=lambda pair: pair[1].delay_ms.value)]
     area = f"hypervolume of all systems {_percent(front.hypervolume, 1)} % of {REFERENCE_MS:.0f} ms by {100.0 * REFERENCE_LOSS:.0f} %"
     title = f"Pareto front of delay and loss as {plane.adjective}; {area}"
     return TextTable(title, ["system", "delay ms [95 %]", "loss % [95 %]", "on the front", "% of resamples", "own area %"], rows)

@@ -5,7 +5,7 @@ nothing of it is imported: the results are the same, but kernels are compiled an
 references.
 
 The shortcuts: compiled code is kept on disk (`disk_cache`); a kernel is optimised once and inlined into others without machine code of its
-own (`lean_compiler`); a kernel that allocates nothing counts no references.
+own (`lean_compiler`); a kernel that allocates nothing counts no references. Also, an error of numba is one line.
 """
 
 import os
@@ -24,6 +24,7 @@ CUTS = VERSION in KNOWN and os.environ.get("VCGYM_COMPILER", "") != "numba" and 
 if CUTS:
     from vcgym.network.kernels.compiling.disk_cache import DiskCache
     from vcgym.network.kernels.compiling.lean_compiler import OPTIONS
+    from vcgym.network.kernels.compiling.not_compiled import in_one_line
 elif VERSION not in KNOWN:
     announce_unknown(numba.__version__, KNOWN)
 
@@ -51,3 +52,4 @@ def shorten(compiled: Any, options: dict[str, Any]) -> None:
         compiled._cache, inlined._cache = DiskCache(compiled.py_func), DiskCache(compiled.py_func, "-inlined")
         for form in (compiled, inlined):
             form.compile = form._cache.turns.giving_back(form.compile)
+        compiled._compile_for_args = in_one_line(compiled._compile_for_args)

@@ -154,6 +154,7 @@ def test_what_does_not_go_together_is_refused():
         make("vcgym/Playout-v0", mechanism="count")
 
 
+@pytest.mark.long  # compiles features that no other quick test needs
 def test_added_features_stand_behind_those_of_slots():
     env, plain = (make("vcgym/Relay-v0", observation="dict", predictor=predictor) for predictor in ("shipped", None))
     shown, expected = env.reset(seed=1)[0], plain.reset(seed=1)[0]

@@ -135,7 +135,7 @@ def test_the_target_follows_the_aim():
         senders, action = envs.batch.senders.copy(), envs.action_space.sample()
         envs.answer(action, np.arange(6))
         for sender, level, answer in zip(senders, action, envs.batch.senders["answer_bps"].tolist(), strict=True):
-            assert answer == pytest.approx(slow_target(sender, 10.0 * 8.0 ** (level / 7)))
+            assert answer == pytest.approx(slow_target(sender, 12.0 * 5.0 ** (level / 7)))
             has_yielded |= answer < sender["target_bps"]
         envs.step(action)
     assert has_yielded
@@ -146,9 +146,11 @@ def slow_target(sender, aim_ms):
     stats, target = sender["stats"], float(sender["target_bps"])
     if stats["reports"] > 0 and stats["newest_us"] >= 0:
         queue_ms = (stats["newest_us"] - stats["floor_us"]) / 1000
+        grown_ms = (stats["queueing_us"] - stats["before_us"]) / 1000 if stats["reports"] > 1 else 0.0
         if queue_ms > aim_ms and stats["reports"] > 1:
             target = min(target, stats["rate_bps"])
-        target *= np.exp(np.clip((aim_ms - queue_ms) / 500 - stats["lost"] / max(stats["packets"], 1), -0.3, 0.05))
+        lost = stats["lost"] / max(stats["packets"], 1)
+        target *= np.exp(np.clip(0.075 * (1 - queue_ms / aim_ms) - 0.7 * grown_ms / aim_ms - 2 * lost, -0.25, 0.3))
     return np.clip(target, sender["min_bps"], sender["max_bps"])
 
 

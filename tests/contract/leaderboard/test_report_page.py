@@ -212,10 +212,10 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
         profile = of_mode.split("Performance profile")[1]
         cells = [line.split(" | ") for line in profile.splitlines() if line.startswith("| ") and "[0" in line]
         shares = {name[2:]: [cell.split()[0] for cell in of_system] for name, *of_system in cells}
-        best, sixth, last = (shares[html.escape(SYSTEMS[place])] for place in (0, 5, 11))
+        best, sixth, last = (shares[html.escape(in_words(SYSTEMS[place]))] for place in (0, 5, 11))
         assert (best, sixth, last) == (["0", *["100"] * 3], ["0", "83", "100", "100"], ["0", "0", "100", "100"])
         whole = of_mode.split("All 12 systems")[1].split("Pareto front")[0]
-        assert all(whole.count(f"| {html.escape(system)} |") == 5 for system in SYSTEMS)
+        assert all(whole.count(f"| {html.escape(in_words(system))} |") == 5 for system in SYSTEMS)
         assert of_mode.count("hypervolume of all systems ") == 2
 
 
@@ -303,7 +303,7 @@ def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_know
     assert without[0].axis.startswith("R above direct path / count buffer")
     table = details(boards(read(RESULTS, tmp_path / "with" / "results.parquet"))[0])[0]
     assert table.headings == ["system", "all (6)", "quiet (3)", "user-node (3)"]
-    assert "0 = DRT-BF, 100 = hindsight" in table.title and table.rows[0][1].startswith("6.00 [")
+    assert "0 = direct path / count buffer, 100 = hindsight" in table.title and table.rows[0][1].startswith("6.00 [")
     scores = {name: [cell.split()[0] for cell in cells] for name, *cells in table.rows[1:]}
     assert scores["DRT-BF"] == ["0"] * 3 and scores["oracle_informed"] == ["50"] * 3 and scores["PPO Call <one>"] == ["-167"] * 3
     assert "| oracle_informed | 50 [" in (tmp_path / "with" / "leaderboard.md").read_text()

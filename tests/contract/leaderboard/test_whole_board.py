@@ -82,7 +82,7 @@ def test_worlds_and_calls_are_those_of_the_environment_with_an_uplink(tmp_path):
 GAIN = {"path": 4.0, "playout": 3.0, "rate": 2.0, "order": 1.0}
 
 
-def rated(*names, suite, named, folder, threads):
+def rated(*names, suite, named, folder, threads, progress_bar):
     """Rows in which each control of the papers adds its gain to R, and nothing else to any metric."""
     systems = {name: load_system(name) for name in names} | named
     examples = {"string": "x", "int64": 3, "float64": 1.5}
@@ -98,7 +98,7 @@ def test_swaps_find_what_each_control_adds_and_takes_away(monkeypatch, tmp_path)
     shared = {name for name in GAIN if PLAIN.rules[name] == PAPERS.rules[name]}  # the rate of both is GCC
     gain = {name: 0.0 if name in shared else value for name, value in GAIN.items()}
     found = {label: cells[0] for label, *cells in rows}
-    assert found == {"CALL-PAPERS - CALL-PLAIN": cell(sum(gain.values()))} | {
+    assert found == {"call by the papers' rules less plain WebRTC call": cell(sum(gain.values()))} | {
         f"{sign} {name}": cell(value if sign == "+" else 0.0 - value) for sign in "+-" for name, value in gain.items()
     }
 

@@ -41,6 +41,21 @@ def test_an_agent_trains_with_everything_of_a_stranger(installed, python_path):
     assert found["router_paths"] == [0, 1]
 
 
+def test_a_command_line_takes_a_rule_by_the_name_of_its_entry_point(installed, python_path):
+    (installed / "typed.py").write_text(
+        "import json, sys\n"
+        "from hydra import compose, initialize_config_module\n"
+        "from vcgym.agents.config.training import TrainConfig\n"
+        "from vcgym.scripts.console.command import build, register\n"
+        "register()\n"
+        "with initialize_config_module('vcgym.conf', version_base='1.3'):\n"
+        "    paths = [f'env.options.path={{_target_: {name}}}' for name in ('newest-best', 'stranger.NewestBest')]\n"
+        "    found = [build(compose('train', ['env=playout', path]), TrainConfig).env.options['path'] for path in paths]\n"
+        "print(json.dumps([type(one).__name__ for one in found]))\n"
+    )
+    assert run("typed.py", installed, python_path) == ["NewestBest", "NewestBest"]
+
+
 def test_a_stranger_is_ranked(installed, python_path):
     found = run("rank.py", installed, python_path)
     assert found == {"stranger": {"NEW-WM": 3, "DRT-WM": 3}, "stranger-rate": {"HALF": 3, "FIXED": 3}}

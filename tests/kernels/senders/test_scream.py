@@ -76,6 +76,7 @@ def test_a_sender_that_hears_nothing_may_send_again(params):
     assert reads_marks(params, state, 0)
 
 
+@pytest.mark.long  # compiles two loops that no other quick test needs
 @pytest.mark.parametrize("system", ["SCREAM-V1", "SCREAM-V2"])
 @pytest.mark.parametrize("frames_per_s", [24.0, 25.0, 30.0, 50.0, 60.0])
 def test_an_empty_link_is_used_at_every_frame_rate(system, frames_per_s):

@@ -121,7 +121,7 @@ def test_sac_trains_an_agent_of_path_and_lag_that_acts_on_other_paths(tmp_path):
 @pytest.mark.parametrize(
     ("algorithm", "env_id", "message"),
     [
-        (SACConfig(), ORDER, r"algorithm is SAC and action space is Discrete\(10\); allowed: a Box of floats"),
+        (SACConfig(), ORDER, r"algorithm is SAC and action space is Discrete\(10\); allowed: Box \(env\.options\.action=relative_"),
         (MaskablePPOConfig(), RATE, r"algorithm is MaskablePPO and .* has no action_masks; allowed: algorithm=ppo"),
     ],
 )

@@ -34,6 +34,7 @@ def test_worlds_of_the_study():
     assert link_of(ExperimentCell("competing", "down", "zoom", 0.5, "netflix")).flows == TRAFFIC["netflix"]
 
 
+@pytest.mark.long  # compiles loops that no other quick test needs
 def test_an_experiment_is_played():
     cell = ExperimentCell("competing", "up", "zoom", 0.5, "teams")
     played = play_cell(cell)

@@ -38,6 +38,7 @@ def test_all_that_is_computed_is_as_published_but_theorem_1(tmp_path):
     assert "| optimum of two hops, 80 kbps of cross traffic: A | S2 section 6.1 | 200 kbps | **reproduced** 200 kbit/s |" in page(rows)
 
 
+@pytest.mark.long  # compiles loops that no other quick test needs
 def test_a_packet_passes_the_bottleneck_once_and_queues_as_its_price_says():
     """M3: beta / R is 50 ms each way. M4: it is 60 ms from E to F when 400 kbps are left there."""
     plain, less = (play_fixed_point(capacity_kbps, 0) for capacity_kbps in (480.0, 400.0))

@@ -2,7 +2,12 @@
 
 import ast
 import re
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any
+
+from numba.core.errors import NumbaError
 
 WHOLE = Path("outputs/not_compiled.txt")
 """File of the whole text, in the working folder."""
@@ -10,15 +15,33 @@ WHOLE = Path("outputs/not_compiled.txt")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PLACE = re.compile(r"(?:\bat |File \")([^\"()\n]+\.py)(?:\", line | \()(\d+)")
 _STEP = "Failed in nopython mode pipeline"
-_OURS = Path(__file__).parents[2]
+_OURS = Path(__file__).parents[3]
 _ROOMS = ("network", "predictors", "baselines", "envs", "agents", "leaderboard", "live", "scripts")
 _INSTEAD = {
+    r"Function\(<function (init|update|decide|measure|earned) at": "a class lacks it; register one, as docs/rules.md shows",
     r"NRT required|Only accept returning of array": "it makes an array or a list; only `allocate` and `init` may: loop over the state",
     r"unsupported NumPy function|No implementation of function|Unknown attribute|No definition for": "numba does not have it; write a loop",
     r"[Cc]annot unify|Cannot infer": "a variable has two types; give it one, such as 0.0 and not 0",
     r"[Uu]ntyped global|NameError|not defined": "a compiled function knows numbers, NamedTuples and functions with @kernel of its module",
     r"[Uu]nsupported|not support": "numba does not have it; write a loop over numbers and arrays",
 }
+
+
+class NotCompiledError(ValueError):
+    """Error of a function that numba cannot compile, in one line."""
+
+
+def in_one_line(compile_for: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that compiles for a call from Python, and says in one line why it cannot."""
+
+    @wraps(compile_for)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compile_for(*args, **kwargs)
+        except NumbaError as error:
+            raise NotCompiledError(why_not_compiled(error)) from None
+
+    return compiled
 
 
 def why_not_compiled(error: Exception) -> str:

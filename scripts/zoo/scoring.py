@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy, play
-from vcgym.baselines.systems import load_system
+from vcgym.baselines.systems import System
 from vcgym.envs import name_of
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_rules_together
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
@@ -28,25 +28,25 @@ SENDERS = {"Rate": "rate", "SendOrder": "order"}
 """Name of an environment of senders -> its scenario."""
 
 
-def score_rules(env_id: str, systems: Sequence[str], worlds: int) -> dict[str, list[float]]:
+def score_systems(env_id: str, systems: Sequence[System], worlds: int) -> list[list[float]]:
     """Return the score of each system on each of the first `worlds` validation worlds of an environment."""
     if name_of(env_id) in SENDERS:
-        scenario = SendingScenario(SENDERS[name_of(env_id)])
-        return {name: _of_sender_rule(name, name_of(env_id), scenario, worlds) for name in systems}
+        return [_of_sender_rule(system, name_of(env_id), worlds) for system in systems]
     paths = Scenario("wonderproxy", "correlated", 6000)
-    found: dict[str, list[float]] = {name: [] for name in systems}
+    found: list[list[float]] = [[] for _ in systems]
     for first in range(0, worlds, TOGETHER):
         draws = [paths.draw("validation", seed) for seed in range(first, min(first + TOGETHER, worlds))]
-        for name, rollout in zip(systems, play_rules_together([load_system(one) for one in systems], paths, draws), strict=True):
-            found[name] += [float(row["r"]) for row in rows(rollout.played)]
+        for scores, rollout in zip(found, play_rules_together(systems, paths, draws), strict=True):
+            scores += [float(row["r"]) for row in rows(rollout.played)]
     return found
 
 
-def _of_sender_rule(system: str, env: str, scenario: SendingScenario, worlds: int) -> list[float]:
+def _of_sender_rule(system: System, env: str, worlds: int) -> list[float]:
+    scenario = SendingScenario(SENDERS[env])
     found: list[float] = []
     for first in range(0, worlds, TOGETHER):
         links = [scenario.draw("validation", seed) for seed in range(first, min(first + TOGETHER, worlds))]
-        batch = started_batch(load_system(system), links, scenario.traces, scenario.flows)
+        batch = started_batch(system, links, scenario.traces, scenario.flows)
         batch.play(np.arange(len(links)))
         found += [_of_sender(env, batch, row) for row in range(len(links))]
     return found

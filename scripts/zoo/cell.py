@@ -1,0 +1,167 @@
+"""Training of one cell of the zoo: its learning curve over decisions and processor time, from checkpoints if it was killed.
+
+The curve is a file beside the checkpoints, one row per evaluation. A checkpoint is written with each evaluation, so a training that goes on
+repeats nothing but what came after the last. Time of evaluations and of checkpoints is not counted. Inside the loop, where a million
+decisions take a second, a training has the second budget alone, and a killed one begins anew.
+"""
+
+import json
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.inside.learner import Learning, task_of
+from vcgym.agents.training import checkpoint
+from vcgym.agents.training.learners import build_model, snapshot
+from vcgym.agents.training.table import fitting
+from vcgym.agents.training.trained import identity_of
+from vcgym.network.traces.plain_file import replace_file
+from vcgym.scripts.zoo.config import INSIDE, ZooConfig, ZooTraining
+from vcgym.scripts.zoo.scoring import score_agent, score_systems
+
+CURVE, AGENT = "curve.json", "agent.zip"
+_MOST_INSIDE = 20_000_000  # decisions at which the step size inside the loop would be 0
+
+
+class CurvePoint(NamedTuple):
+    """An evaluation: decisions and processor time until then, and the mean score on the validation worlds."""
+
+    decisions: int
+    cpu_s: float
+    score: float
+
+
+def train_cell(config: ZooConfig, cell: ZooTraining) -> list[CurvePoint]:
+    """Train one cell, or what is left of it, and return its curve; a finished one is read."""
+    home = config.folder / str(cell)
+    kept = _read(home)
+    if kept.get("is_done"):
+        return kept["points"]
+    config.data.export()
+    torch.set_num_threads(1)
+    curve = _Curve(config, cell, home, kept.get("points", []))
+    (_learn_inside if cell.algorithm == INSIDE else _learn)(config, cell, curve)
+    curve.write(is_done=True)
+    return curve.points
+
+
+def train_config(config: ZooConfig, cell: ZooTraining) -> TrainConfig:
+    """Return the config of a cell's training, with the form of actions that its algorithm takes."""
+    env = EnvConfig(id=cell.env)
+    if cell.algorithm == INSIDE:
+        inside = InsidePPOConfig(**config.arguments_of(cell))
+        return TrainConfig(env=env, algorithm=inside, steps=config.decisions, num_envs=8, seeds=[cell.seed], device="cpu")
+    chosen = LibraryConfig(name=cell.algorithm, arguments=config.arguments_of(cell))  # type: ignore[arg-type]
+    env = EnvConfig(id=env.id, options=env.options | {"action": fitting(chosen.name, env)})
+    return TrainConfig(env=env, algorithm=chosen, steps=config.decisions, num_envs=1, seeds=[cell.seed], device="cpu")
+
+
+def _read(home: Path) -> dict[str, Any]:
+    path = home / CURVE
+    if not path.is_file():
+        return {}
+    found = json.loads(path.read_bytes())
+    return found | {"points": [CurvePoint(*point) for point in found["points"]]}
+
+
+class _Curve:
+    """Points of a training so far, and whether another is due."""
+
+    def __init__(self, config: ZooConfig, cell: ZooTraining, home: Path, points: list[CurvePoint]) -> None:
+        self.config, self.cell, self.home, self.points = config, cell, home, points
+        self.before_s = points[-1].cpu_s if points else 0.0
+        self.began_s = time.process_time()
+
+    @property
+    def cpu_s(self) -> float:
+        """Processor time of training."""
+        return self.before_s + time.process_time() - self.began_s
+
+    def is_due(self, decisions: int) -> bool:
+        """Return True if a share of the decisions, or the second budget, has ended since the last point."""
+        last = self.points[-1] if self.points else CurvePoint(0, 0.0, 0.0)
+        share, budget_s = self.config.decisions / self.config.points, 60.0 * self.config.cpu_minutes
+        return decisions // share > last.decisions // share or last.cpu_s < budget_s <= self.cpu_s
+
+    def is_over(self, decisions: int) -> bool:
+        """Return True if a training ends here."""
+        return decisions >= self.config.decisions or self.cpu_s >= 60.0 * self.config.most_cpu_minutes
+
+    def add(self, decisions: int, scores: Any) -> None:
+        """Add a point, if there is none yet after so many decisions; `scores` returns the score of each world."""
+        if self.points and self.points[-1].decisions == decisions:
+            return
+        cpu_s = self.cpu_s
+        self.points.append(CurvePoint(decisions, round(cpu_s, 2), round(float(np.mean(scores())), 4)))
+        self.before_s, self.began_s = cpu_s, time.process_time()
+
+    def write(self, is_done: bool = False) -> None:
+        """Write the points."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        replace_file(self.home / CURVE, json.dumps({"is_done": is_done, "points": self.points}).encode())
+
+
+def _learn(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
+    training = train_config(config, cell)
+    model = build_model(training, cell.seed)
+    identity, folder = {"zoo": 1} | identity_of(training, cell.seed), curve.home / "checkpoints"
+    if newest := checkpoint.newest(folder):
+        checkpoint.load(newest, model, identity)
+    model.set_logger(Logger(None, []))
+
+    def scores() -> list[float]:
+        policy: Any = snapshot(model, training)
+        return score_agent(policy, cell.env, {"action": training.env.options["action"]}, config.worlds)
+
+    def keep() -> None:
+        curve.add(model.num_timesteps, scores)
+        checkpoint.save(folder, model, identity)
+        curve.write()
+        curve.began_s = time.process_time()
+
+    model.learn(max(config.decisions - model.num_timesteps, 0), callback=_Between(curve, keep), reset_num_timesteps=False)
+    curve.add(model.num_timesteps, scores)
+    curve.home.mkdir(parents=True, exist_ok=True)
+    model.save(curve.home / AGENT)
+    assert model.env is not None
+    model.env.close()
+
+
+class _Between(BaseCallback):
+    """Callback between rollouts: keeps a point where one is due, and ends a training that is over."""
+
+    def __init__(self, curve: _Curve, keep: Any) -> None:
+        super().__init__()
+        self.curve, self.keep, self.goes_on = curve, keep, True
+
+    def _on_rollout_start(self) -> None:
+        if self.curve.is_due(self.model.num_timesteps):
+            self.keep()
+        self.goes_on = not self.curve.is_over(self.model.num_timesteps)
+
+    def _on_step(self) -> bool:
+        return self.goes_on
+
+
+def _learn_inside(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
+    curve.points.clear()
+    training = train_config(config, cell)
+    assert isinstance(training.algorithm, InsidePPOConfig)
+    learning = Learning(task_of(training.env), training.algorithm, training.num_envs, _MOST_INSIDE, cell.seed)
+
+    def scores() -> list[float]:
+        return score_systems(cell.env, [learning.system], config.worlds)[0]
+
+    budget_s = 60.0 * config.cpu_minutes
+    while curve.cpu_s < budget_s:
+        learning.turn()
+        if curve.cpu_s >= budget_s * (len(curve.points) + 1) / config.points:
+            curve.add(learning.decisions, scores)

@@ -1,0 +1,85 @@
+"""vcgym-zoo: train algorithms on environments, with several seeds and at two budgets; write table and picture. See conf/zoo.yaml."""
+
+import logging
+from collections.abc import Iterator
+
+from vcgym.agents.sweeps.search import ray_running
+from vcgym.agents.tracking.progress import progress
+from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.network.traces.plain_file import replace_file, require_space
+from vcgym.scripts.console.command import command
+from vcgym.scripts.zoo.cell import CurvePoint, train_cell
+from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
+from vcgym.scripts.zoo.picture import draw
+from vcgym.scripts.zoo.references import means, read_references, references_path
+from vcgym.scripts.zoo.runs import ZooBudget, read_runs, write_runs
+from vcgym.scripts.zoo.table import markdown, with_table
+
+log = logging.getLogger(__name__)
+
+
+@command("zoo", ZooConfig)
+def main(config: ZooConfig) -> None:
+    """Train what the table lacks, and write table, picture and page anew after each training."""
+    run(config)
+    log.info(f"Table: {config.page}")
+
+
+def run(config: ZooConfig) -> None:
+    """Do what `main` does, and say nothing."""
+    require_space(config.folder)
+    config.data.export()
+    missing = [cell for cell in config.cells() if cell not in read_runs(config.runs)]
+    tracking = Tracking()
+    with (
+        tracking.run("zoo", tags={"study": "zoo"}, marker=config.folder / "mlflow_run") as study,
+        progress("trainings", len(missing)) as report,
+    ):
+        study.config(config)
+        for number, (cell, points) in enumerate(_trained(config, missing), 1):
+            _track(tracking, study, config, cell, points)
+            write_runs(config.runs, read_runs(config.runs) | {cell: points})
+            _report(config)
+            report(number, f"{cell}: {points[-1].score:.3f} after {points[-1].decisions:,} decisions, {points[-1].cpu_s:.0f} s")
+    _report(config)
+
+
+def _trained(config: ZooConfig, cells: list[ZooTraining]) -> Iterator[tuple[ZooTraining, list[CurvePoint]]]:
+    """Yield each training with its curve as it ends: here one after another, or on a cluster."""
+    if config.ray.address is None or not cells:
+        yield from ((cell, train_cell(config, cell)) for cell in cells)
+        return
+    import ray  # imported here: without a cluster the command does not need it
+
+    with ray_running(1, config.ray.address):
+        task = ray.remote(num_cpus=1, max_retries=3)(train_cell)
+        waiting = {task.remote(config, cell): cell for cell in cells}
+        while waiting:
+            done, _ = ray.wait(list(waiting))
+            for one in done:
+                yield waiting.pop(one), ray.get(one)
+
+
+def _track(tracking: Tracking, study: Run, config: ZooConfig, cell: ZooTraining, points: list[CurvePoint]) -> None:
+    """Log a training as a run of the study."""
+    tags = {"env": cell.env, "algorithm": cell.algorithm, "seed": str(cell.seed), "study": "zoo"}
+    with tracking.run(str(cell), parent=study, tags=tags, marker=config.folder / str(cell) / "mlflow_run") as run:
+        for point in points:
+            run.metrics({"validation/score": point.score, "time/cpu_s": point.cpu_s}, point.decisions)
+
+
+def _report(config: ZooConfig) -> None:
+    """Write table and picture of all trainings so far."""
+    curves = {cell: points for cell, points in read_runs(config.runs).items() if cell.planned == config.decisions}
+    references = read_references(references_path())
+    if not curves:
+        return
+    levels, budget = means(references, config.worlds), ZooBudget(config.decisions, 60.0 * config.cpu_minutes)
+    table = markdown(curves, budget, levels, {(one.env, one.role): one.name for one in references})
+    page = config.page.read_text() if config.page.is_file() else "# The zoo\n"
+    replace_file(config.page, with_table(page, table).encode())
+    draw(curves, budget, levels, config.page.parent / "pictures" / "zoo.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Config of the zoo."""
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from pydantic import Field, field_validator
+
+from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
+from vcgym.envs import VERSIONS
+
+ENVIRONMENTS = [env for env in VERSIONS if env.endswith("-v1")]
+INSIDE = "InsidePPO"
+ALGORITHMS = ["PPO", "A2C", "TRPO", "DQN", "QRDQN", "ARS", "SAC", "TD3", "RecurrentPPO", "TQC", INSIDE]
+"""Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop, which fits environments over paths alone."""
+
+
+class ZooTraining(NamedTuple):
+    """Training by environment, algorithm, seed, and the decisions for which it was planned, on which schedules depend."""
+
+    env: str
+    algorithm: str
+    seed: int
+    planned: int
+
+    def __str__(self) -> str:
+        return f"{self.env.removeprefix('vcgym/')}-{self.algorithm}-{self.seed}-{self.planned}"
+
+
+class ZooConfig(Config):
+    """Trainings of algorithms on environments.
+
+    Attributes:
+        environments: ids of version 1.
+        algorithms: names of `ALGORITHMS`.
+        seeds: one training each.
+        decisions: first budget, decisions of a training.
+        cpu_minutes: second budget, minutes of processor time; a training that has ended before counts as it was at its end.
+        most_cpu_minutes: a training ends here if it has not had its decisions.
+        points: evaluations of a training, at equal shares of its decisions; another comes where the second budget ends.
+        worlds: validation worlds of an evaluation; the references have 50.
+        arguments: arguments of an algorithm, or of ALGORITHM/ENVIRONMENT, that are not its defaults, such as SAC/Call-v1.
+        data: folder of measured data.
+        folder: folder of checkpoints and agents; a training that was killed goes on from it.
+        runs: table of all trainings so far, to which this run adds.
+        page: page whose table is written anew; the picture lies in its folder, under pictures.
+        ray: cluster; None: one training after another.
+    """
+
+    without_effect: ClassVar[frozenset[str]] = PLACES | {"ray", "runs", "page", "environments", "algorithms", "seeds"}
+
+    environments: list[str] = Field(default=ENVIRONMENTS)
+    algorithms: list[str] = Field(default=ALGORITHMS)
+    seeds: list[Annotated[int, Field(ge=0, lt=2**31)]] = Field(default=[0])
+    decisions: Annotated[int, Field(ge=1)] = 20_000
+    cpu_minutes: Annotated[float, Field(gt=0)] = 0.25
+    most_cpu_minutes: Annotated[float, Field(gt=0)] = 1.5
+    points: Annotated[int, Field(ge=1)] = 4
+    worlds: Annotated[int, Field(ge=2, le=50)] = 50
+    arguments: dict[str, dict[str, Any]] = Field(default={})
+    data: DataConfig = Field(default_factory=DataConfig)
+    folder: AbsolutePath = Path("outputs/zoo")
+    runs: AbsolutePath = Path("data/zoo/runs.csv")
+    page: AbsolutePath = Path("lab/notes/zoo.md")
+    ray: RayConfig = Field(default_factory=RayConfig)
+
+    @field_validator("environments", "algorithms")
+    @classmethod
+    def _known(cls, names: list[str], info: Any) -> list[str]:
+        allowed = ENVIRONMENTS if info.field_name == "environments" else ALGORITHMS
+        if unknown := [name for name in names if name not in allowed]:
+            raise ValueError(f"{unknown} is not known; allowed: {', '.join(allowed)}")
+        return names
+
+    def cells(self) -> list[ZooTraining]:
+        """Return the trainings, seed by seed, so that a run that is cut short has each pair as often."""
+        return [
+            ZooTraining(env, name, seed, self.decisions)
+            for seed in self.seeds
+            for name in self.algorithms
+            for env in self.environments
+            if name != INSIDE or env.split("-")[0].removeprefix("vcgym/") in ("Relay", "Playout", "Call")
+        ]
+
+    def arguments_of(self, cell: ZooTraining) -> dict[str, Any]:
+        """Return the arguments of a training."""
+        env = cell.env.removeprefix("vcgym/")
+        return self.arguments.get(cell.algorithm, {}) | self.arguments.get(f"{cell.algorithm}/{env}", {})

@@ -1,0 +1,54 @@
+"""The table of all trainings so far: one row per evaluation, in a file to which each run of the zoo adds."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
+from vcgym.scripts.zoo.cell import CurvePoint
+from vcgym.scripts.zoo.config import ZooTraining
+
+Curves = Mapping[ZooTraining, list[CurvePoint]]
+"""Training -> its curve."""
+_COLUMNS = (*ZooTraining._fields, *CurvePoint._fields)
+
+
+class ZooBudget(NamedTuple):
+    """Decisions and seconds of processor time at which trainings are compared."""
+
+    decisions: int
+    cpu_s: float
+
+
+def read_runs(path: Path) -> dict[ZooTraining, list[CurvePoint]]:
+    """Read the table; nothing if there is none."""
+    found: dict[ZooTraining, list[CurvePoint]] = {}
+    if not path.is_file():
+        return found
+    for row in csv.DictReader(StringIO(read_plain(path, MAX_JSON_BYTES).decode())):
+        point = CurvePoint(int(row["decisions"]), float(row["cpu_s"]), float(row["score"]))
+        found.setdefault(ZooTraining(row["env"], row["algorithm"], int(row["seed"]), int(row["planned"])), []).append(point)
+    return found
+
+
+def write_runs(path: Path, curves: Curves) -> None:
+    """Write the table, sorted."""
+    text = StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(_COLUMNS)
+    table.writerows((*cell, *point) for cell in sorted(curves) for point in curves[cell])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, text.getvalue().encode())
+
+
+def at_decisions(curve: Iterable[CurvePoint], budget: ZooBudget) -> CurvePoint | None:
+    """Return the first point with the decisions of the budget; None if the training ended before, or has twice as many."""
+    return next((point for point in curve if budget.decisions <= point.decisions < 2 * budget.decisions), None)
+
+
+def at_cpu(curve: Iterable[CurvePoint], budget: ZooBudget) -> CurvePoint:
+    """Return the last point within the processor time of the budget, or the first one if none is."""
+    points = list(curve)
+    return next((point for point in reversed(points) if point.cpu_s <= 1.05 * budget.cpu_s), points[0])

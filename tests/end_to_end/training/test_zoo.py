@@ -1,0 +1,70 @@
+"""The zoo as a command: what is missing is trained, tracked and tabled; a training that was ended goes on as if it had not been."""
+
+import json
+
+import pytest
+from mlflow import MlflowClient
+
+from vcgym.agents.tracking import tracking
+from vcgym.agents.training import checkpoint
+from vcgym.scripts.zoo import cell as cells
+from vcgym.scripts.zoo.command import run
+from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
+from vcgym.scripts.zoo.runs import read_runs
+
+ENV = "vcgym/Playout-v1"
+DQN = {"learning_starts": 40, "buffer_size": 200}
+
+
+def config_of(home, **changes):
+    files = {"folder": home / "cells", "runs": home / "runs.csv", "page": home / "zoo.md"}
+    small = {"environments": [ENV], "decisions": 300, "points": 3, "worlds": 2, "cpu_minutes": 0.01, "arguments": {"DQN": DQN}}
+    return ZooConfig(**files | small | {"algorithms": ["DQN"]} | changes)
+
+
+def test_a_training_that_was_ended_goes_on_with_the_same_scores(tmp_path, monkeypatch):
+    one, clock = ZooTraining(ENV, "DQN", 3, 300), iter(range(10_000))
+    monkeypatch.setattr(cells.time, "process_time", lambda: 0.001 * next(clock))
+    whole = cells.train_cell(config_of(tmp_path / "whole"), one)
+    assert [point.decisions for point in whole] == sorted({point.decisions for point in whole}) and whole[-1].decisions == 300
+    scores, asked = cells.score_agent, iter(range(10))
+
+    def killed(*arguments):
+        if next(asked) == 2:
+            raise KeyboardInterrupt
+        return scores(*arguments)
+
+    monkeypatch.setattr(cells, "score_agent", killed)
+    with pytest.raises(KeyboardInterrupt):
+        cells.train_cell(config_of(tmp_path / "ended"), one)
+    home = tmp_path / "ended" / "cells" / str(one)
+    kept = json.loads((home / "curve.json").read_bytes())
+    assert not kept["is_done"] and len(kept["points"]) == 2 and checkpoint.newest(home / "checkpoints") is not None
+    monkeypatch.setattr(cells, "score_agent", scores)
+    resumed = cells.train_cell(config_of(tmp_path / "ended"), one)
+    assert [(point.decisions, point.score) for point in resumed] == [(point.decisions, point.score) for point in whole]
+    monkeypatch.setattr(cells, "build_model", None)  # a finished one is read, not trained
+    assert cells.train_cell(config_of(tmp_path / "ended"), one) == resumed
+
+
+def test_a_training_ends_when_its_processor_time_does(tmp_path):
+    found = cells.train_cell(config_of(tmp_path, decisions=100_000, most_cpu_minutes=0.02), ZooTraining(ENV, "PPO", 0, 100_000))
+    assert found[-1].decisions < 20_000
+    assert found[-1].cpu_s >= 1.2
+
+
+def test_a_run_trains_what_the_table_lacks_and_writes_table_picture_and_study(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    run(config_of(tmp_path))
+    assert set(read_runs(tmp_path / "runs.csv")) == {ZooTraining(ENV, "DQN", 0, 300)}
+    text = (tmp_path / "zoo.md").read_text()
+    (tmp_path / "zoo.md").write_text(text + "\nMy words.\n")
+    run(config_of(tmp_path, algorithms=["DQN", "InsidePPO"], folder=tmp_path / "elsewhere"))
+    assert set(read_runs(tmp_path / "runs.csv")) == {ZooTraining(ENV, name, 0, 300) for name in ("DQN", "InsidePPO")}
+    page = (tmp_path / "zoo.md").read_text()
+    assert "| InsidePPO | " in page and page.endswith("My words.\n")
+    assert (tmp_path / "pictures" / "zoo.png").stat().st_size > 1000
+    client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
+    runs = client.search_runs([client.get_experiment_by_name(tracking.EXPERIMENT).experiment_id])
+    named = {one.data.tags.get("algorithm"): one for one in runs}
+    assert named["DQN"].data.metrics["validation/score"] == read_runs(tmp_path / "runs.csv")[ZooTraining(ENV, "DQN", 0, 300)][-1].score

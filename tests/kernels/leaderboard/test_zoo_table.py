@@ -1,0 +1,113 @@
+"""Numbers of the zoo's table against arithmetic done here: scale, intervals over seeds, aggregates as rliable defines them, budgets."""
+
+import numpy as np
+import pytest
+
+from vcgym.scripts.zoo.cell import CurvePoint
+from vcgym.scripts.zoo.config import ALGORITHMS, ENVIRONMENTS, ZooConfig, ZooTraining
+from vcgym.scripts.zoo.references import ROLES, Reference, means, read_references, references_path, write_references
+from vcgym.scripts.zoo.runs import ZooBudget, at_cpu, at_decisions, read_runs, write_runs
+from vcgym.scripts.zoo.table import BEGIN, END, improvement, markdown, normalised, of_seeds, over_environments, scores_of, with_table
+
+A, B = "vcgym/Call-v1", "vcgym/Rate-v1"
+LEVELS = {(A, "published"): 80.0, (A, "bound"): 90.0, (B, "published"): 0.5, (B, "bound"): 1.0}
+BUDGET = ZooBudget(100, 10.0)
+CURVE = [CurvePoint(50, 4.0, 79.0), CurvePoint(80, 9.0, 82.0), CurvePoint(110, 14.0, 85.0)]
+
+
+def test_scores_are_percent_of_the_way_from_published_to_the_bound():
+    assert [normalised(score, A, LEVELS) for score in (80.0, 90.0, 85.0, 75.0)] == [0.0, 100.0, 50.0, -50.0]
+    assert normalised(0.6, B, LEVELS) == pytest.approx(20.0)
+
+
+def test_budgets_are_read_off_a_curve():
+    assert (at_decisions(CURVE, BUDGET), at_cpu(CURVE, BUDGET)) == (CURVE[2], CURVE[1])
+    assert at_decisions(CURVE[:2], BUDGET) is None
+    assert at_decisions([CurvePoint(200, 1.0, 0.0)], BUDGET) is None
+    assert at_cpu([CurvePoint(50, 40.0, 1.0)], BUDGET) == CurvePoint(50, 40.0, 1.0)
+
+
+def test_a_seed_without_the_decisions_counts_at_equal_time_alone():
+    curves = {ZooTraining(A, "SAC", seed, 100): curve for seed, curve in enumerate((CURVE, CURVE[:2]))}
+    found = scores_of(curves, BUDGET, LEVELS)["SAC"]
+    np.testing.assert_allclose(found.by_decisions[A], [50.0])
+    np.testing.assert_allclose(found.by_cpu[A], [20.0, 20.0])
+
+
+def test_the_interval_of_a_cell_is_students_over_seeds():
+    estimate = of_seeds(np.array([1.0, 2.0, 6.0]))
+    half = 4.30265273 * np.sqrt(7.0) / np.sqrt(3.0)  # t of 97.5 % with two degrees; variance ((-2)^2 + (-1)^2 + 3^2) / 2
+    np.testing.assert_allclose(estimate, (3.0, 3.0 - half, 3.0 + half))
+    assert np.isnan(of_seeds(np.array([4.0])).low)
+
+
+def test_aggregates_are_those_of_rliable():
+    by_env = {A: np.array([1.0, 2.0, 3.0, 40.0]), B: np.array([-90.0, 5.0, 6.0, 7.0])}
+    estimate = over_environments(by_env)
+    assert estimate.value == pytest.approx((2.0 + 3.0 + 5.0 + 6.0) / 4)  # the middle half of the eight
+    assert estimate.low < estimate.value < estimate.high
+    others = {A: np.array([2.0, 2.5]), B: np.array([6.0])}
+    of_a = (0 + 0 + 0.5 + 0 + 1 + 1 + 1 + 1) / 8  # ties count half
+    of_b = (0 + 0 + 0.5 + 1) / 4
+    assert improvement(by_env, others) == pytest.approx((of_a + of_b) / 2)
+    assert improvement(by_env, others) + improvement(others, by_env) == pytest.approx(1.0)
+
+
+def test_the_bootstrap_draws_seeds_within_an_environment():
+    """With the same seeds' values in one environment and other levels, only the spread within environments counts."""
+    draws = np.random.default_rng(3)
+    apart = {A: np.array([0.0, 1.0, 2.0]), B: np.array([100.0, 101.0, 102.0])}
+    found = over_environments(apart)
+    values = np.stack([np.concatenate([draws.choice(one, 3) for one in apart.values()]) for _ in range(4000)])
+    resampled = np.sort(values, axis=1)[:, 1:-1].mean(axis=1)  # a quarter of six, rounded down, at each end
+    factor = np.sqrt(6 / 4)
+    assert found.high - found.low > factor * (np.quantile(resampled, 0.975) - np.quantile(resampled, 0.025)) * 0.9
+    assert found.high - found.low < 5.0
+
+
+def test_the_table_has_a_row_for_each_rule_and_algorithm_and_names_seeds():
+    curves = {ZooTraining(env, name, seed, 100): [CurvePoint(100, 5.0, LEVELS[env, "published"] + 0.1 * seed)] for env in (A, B)
+              for name, seeds in (("PPO", 2), ("DQN", 1)) for seed in range(seeds)}  # fmt: skip
+    levels = LEVELS | {(env, role): 0.7 for env in (A, B) for role in ("tuned", "learned", "random")}
+    text = markdown(curves, BUDGET, levels, {key: f"its {key[1]}" for key in levels})
+    assert "| DQN | 0 (1) | 0 (1) |" in text
+    assert "| bound | 100 its bound | 100 its bound |" in text
+    assert "| PPO | 0 [-6, 7] (2) | 10 [-117, 137] (2) |" in text
+    assert "| on all 2 environments | interquartile mean | at equal time | better than PPO |" in text
+
+
+def test_a_page_keeps_its_words_when_its_table_is_made_anew():
+    once = with_table("# The zoo\n\nBefore.\n", "| a |")
+    page = once.replace(f"{END}\n", f"{END}\n\nAfter.\n")
+    assert with_table(page, "| b |") == page.replace("| a |", "| b |")
+    assert page.count(BEGIN) == 1 and page.startswith("# The zoo\n\nBefore.\n")
+
+
+def test_runs_and_references_are_read_as_they_were_written(tmp_path):
+    curves = {ZooTraining(B, "DQN", 1, 100): CURVE, ZooTraining(A, "PPO", 0, 100): CURVE[:1]}
+    write_runs(tmp_path / "data" / "runs.csv", curves)
+    assert read_runs(tmp_path / "data" / "runs.csv") == curves
+    assert read_runs(tmp_path / "none.csv") == {}
+    found = [Reference(A, "published", "VIA-BF", [1.0, 2.5, 4.125])]
+    write_references(found, tmp_path / "references.csv")
+    assert read_references(tmp_path / "references.csv") == found
+    assert means(found, 2) == {(A, "published"): 1.75}
+    with pytest.raises(ValueError, match=r"worlds is 4; the references of vcgym/Call-v1 have 3"):
+        means(found, 4)
+
+
+def test_the_shipped_references_are_in_order():
+    levels = means(read_references(references_path()), ZooConfig().worlds)
+    assert levels.keys() == {(env, role) for env in ENVIRONMENTS for role in ROLES}
+    for env in ENVIRONMENTS:
+        assert levels[env, "bound"] > max(levels[env, role] for role in ROLES[:-1])
+        assert levels[env, "tuned"] > levels[env, "published"]
+
+
+def test_cells_come_seed_by_seed_and_inside_the_loop_fits_paths_alone():
+    cells = ZooConfig(seeds=[0, 1], decisions=7).cells()
+    assert [cell.seed for cell in cells] == [0] * (len(cells) // 2) + [1] * (len(cells) // 2)
+    assert {cell.env for cell in cells if cell.algorithm == "InsidePPO"} == {f"vcgym/{name}-v1" for name in ("Relay", "Playout", "Call")}
+    assert len(cells) == 2 * (5 * (len(ALGORITHMS) - 1) + 3)
+    with pytest.raises(ValueError, match=r"\['A3C'\] is not known; allowed: PPO, A2C"):
+        ZooConfig(algorithms=["A3C"])
