@@ -125,9 +125,27 @@ def aim(state, s, out, smallest_ms):
         out: float32, output of the network, before the softplus.
         smallest_ms: smallest delay of the last 2 s.
     """
-    headroom_ms = UNIT_MS * (max(out, 0.0) + math.log1p(math.exp(-abs(out))))
-    state.target_ms[s] = state.seen[s].delay_ms + headroom_ms
-    state.lag_us[s] = max(0, microseconds(max(state.playout_ms[s], state.target_ms[s]) - smallest_ms))
+    set_target(state, s, state.seen[s].delay_ms + headroom_ms(out), smallest_ms)
+
+
+@kernel
+def headroom_ms(out):
+    """Return the target above the newest delay for an output of the network."""
+    return UNIT_MS * (max(out, 0.0) + math.log1p(math.exp(-abs(out))))
+
+
+@kernel
+def set_target(state, s, target_ms, smallest_ms):
+    """Set the target, and the lag that covers it and the player's delay.
+
+    Args:
+        state: LearnedLagState; row `s` is updated.
+        s: int64, row.
+        target_ms: float64, of the player.
+        smallest_ms: smallest delay of the last 2 s.
+    """
+    state.target_ms[s] = target_ms
+    state.lag_us[s] = max(0, microseconds(max(state.playout_ms[s], target_ms) - smallest_ms))
 
 
 @kernel

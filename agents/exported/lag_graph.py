@@ -3,7 +3,7 @@
     inputs    begins     bool: a call begins; the input state is ignored
               history    (paths, 3) float64: samples, mean and standard deviation (ms) of each path
               record     (8,) int64, the fields of `vcgym.baselines.records.Record`, of an arrival
-              window.*, seen.*, own.*   the state
+              window.*, seen.*, own.*, expert.*   the state
     outputs   lag_us     int64
               next.*     the state after it
 
@@ -15,8 +15,10 @@ import math
 import numpy as np
 
 from vcgym.agents.controllers import arrival_features as arrivals
+from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import START_LAG_MS, LearnedLag
 from vcgym.agents.exported.graph import Graph, GraphValue, merged, where
+from vcgym.agents.exported.hedge_graph import EXPERT, hedge, new_experts, targets_of
 from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA, Record
@@ -42,19 +44,28 @@ def _fields() -> dict[str, tuple[str, tuple[int | str, ...]]]:
 FIELDS = _fields()
 
 
-def lag_graph(params: LearnedLag) -> bytes:
-    """Build the graph of a learned lag."""
+def lag_graph(params: LearnedLag | HedgedLag) -> bytes:
+    """Build the graph of a learned lag; a hedged one has its experts in the state, as expert.*."""
     graph = Graph("learned_lag")
+    fields = FIELDS | _expert_fields(params)
     begins, history = graph.input("begins", "bool"), graph.input("history", "float64", ("paths", 3))
     record = graph.input("record", "int64", (len(Record._fields),))
-    state = {name: graph.input(name, *kind) for name, kind in FIELDS.items()}
-    state = merged(begins, _started(graph, history), state)
+    state = {name: graph.input(name, *kind) for name, kind in fields.items()}
+    state = merged(begins, _started(graph, history) | _new_experts(graph, params), state)
     arrival = {name: record[i] for i, name in enumerate(Record._fields)}
     state = merged(arrival["kind"].is_equal(MEDIA), _arrived(params, state, arrival, history), state)
     graph.output("lag_us", state["own.lag_us"])
     for name, value in state.items():
-        graph.output(f"next.{name}", value, FIELDS[name][1])
+        graph.output(f"next.{name}", value, fields[name][1])
     return graph.content()
+
+
+def _expert_fields(params: LearnedLag | HedgedLag) -> dict[str, tuple[str, tuple[int | str, ...]]]:
+    return {f"expert.{name}": ("float64", params.prior.shape) for name in EXPERT} if isinstance(params, HedgedLag) else {}
+
+
+def _new_experts(graph: Graph, params: LearnedLag | HedgedLag) -> State:
+    return {f"expert.{name}": value for name, value in new_experts(graph, params).items()} if isinstance(params, HedgedLag) else {}
 
 
 def _started(graph: Graph, history: GraphValue) -> State:
@@ -72,7 +83,7 @@ def _started(graph: Graph, history: GraphValue) -> State:
     }
 
 
-def _arrived(params: LearnedLag, state: State, record: State, history: GraphValue) -> State:
+def _arrived(params: LearnedLag | HedgedLag, state: State, record: State, history: GraphValue) -> State:
     window, jitter_us = _jitter(state, record)
     seen = {name.removeprefix("seen."): value for name, value in state.items() if name.startswith("seen.")}
     delay_ms = (record["arrived_us"] - record["sent_us"]).cast("float64") / 1000.0
@@ -83,12 +94,21 @@ def _arrived(params: LearnedLag, state: State, record: State, history: GraphValu
     seen, of_arrival = _taken(seen, record, delay_ms, overtaken)
     features = _features(seen, minimum_ms, history) | of_arrival | {"above_minimum": jitter_us.cast("float64") / 1000.0 / arrivals.UNIT_MS}
     playout_ms = _followed_ms(state["own.playout_ms"], state["own.target_ms"], passed_ms, delay_ms, overtaken)
-    target_ms = seen["delay_ms"] + _headroom_ms(params, features)
+    experts = {name: value for name, value in state.items() if name.startswith("expert.")}
+    if isinstance(params, HedgedLag):
+        networks = [_headroom_ms(LearnedLag(*weights), features) for weights in zip(*params[:3], strict=True)]
+        targets_ms = targets_of(networks, seen["delay_ms"], seen["quantile_ms"])
+        before = {name.removeprefix("expert."): value for name, value in experts.items()}
+        played = state["seen.packets"].cast("float64")
+        target_ms, after = hedge(params, before, targets_ms, played, passed_ms, delay_ms, overtaken)
+        experts = {f"expert.{name}": value for name, value in after.items()}
+    else:
+        target_ms = seen["delay_ms"] + _headroom_ms(params, features)
     smallest_ms = delay_ms - jitter_us.cast("float64") / 1000.0
     lag_us = ((playout_ms.at_least(target_ms) - smallest_ms) * 1000.0).apply("Round").cast("int64").at_least(0)
     seen = {f"seen.{name}": value for name, value in seen.items()}
     own = {"path_minimum_ms": minimum_ms, "target_ms": target_ms, "playout_ms": playout_ms, "lag_us": lag_us}
-    return window | seen | {f"own.{name}": value for name, value in own.items()}
+    return window | seen | experts | {f"own.{name}": value for name, value in own.items()}
 
 
 def _jitter(state: State, record: State) -> tuple[State, GraphValue]:

@@ -33,6 +33,13 @@ class TwoLayers(torch.nn.Module):
         first, second, last = (_with_bias(layer) for layer in (self.first, self.second, self.last))
         return first, second, np.ascontiguousarray(last[:, 0])
 
+    def load_arrays(self, first: NDArray[np.float32], second: NDArray[np.float32], last: NDArray[np.float32]) -> None:
+        """Take the weights of a rule over, in the form of `arrays`."""
+        with torch.no_grad():
+            for layer, weights in zip((self.first, self.second, self.last), (first, second, last[:, None]), strict=True):
+                layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(weights[:-1].T)))
+                layer.bias.copy_(torch.from_numpy(np.ascontiguousarray(weights[-1])))
+
 
 def _with_bias(layer: torch.nn.Linear) -> NDArray[np.float32]:
     return np.ascontiguousarray(torch.cat([layer.weight.T, layer.bias[None]]).detach().numpy(), np.float32)

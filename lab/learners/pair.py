@@ -7,7 +7,7 @@ on the arrivals of three routers, so that it does not depend on one of them.
 The prices are searched in two steps: first all prices except those of roughness, on worlds of every mode except paper; then the prices of
 roughness, which have no effect on correlated delays, on worlds of mode paper. In a joint search, the worlds of mode paper, where a change
 of path hardly ever pays, would teach the router never to change. A pair for all kinds of worlds may start from the prices of another pair
-and search only those of roughness.
+and search only those of roughness. Its lag may go on from a shipped one, and be the first expert of a hedged lag next to others.
 """
 
 import functools
@@ -24,9 +24,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 
 from lab.learners.arrivals import record_arrivals
+from lab.learners.experts import hedged
 from lab.learners.lag_learner import LagNet, learn_lag
 from lab.learners.pair_config import PairConfig
 from lab.learners.price_search import search_prices
+from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import MARGIN, ROUGHNESS, SCALE, START, TWICE, LearnedRouter
 from vcgym.agents.evaluation.calls import TrainingCalls
@@ -90,7 +92,7 @@ class Pair(NamedTuple):
     """A router and a receiver that run inside the loop."""
 
     path: LearnedRouter
-    playout: LearnedLag
+    playout: LearnedLag | HedgedLag
 
 
 def scenarios_of(config: PairConfig) -> list[Scenario]:
@@ -125,12 +127,19 @@ class Turns:
         self.packets_played = 0
         torch.manual_seed(seed)
         self.net = LagNet(config.hidden)
+        if config.start_lag is not None:
+            begun = load_system(config.start_lag).playout
+            if (units := begun.last.size - 1) != config.hidden:
+                raise ValueError(f"hidden is {config.hidden} and start_lag is {config.start_lag}; allowed: its {units} units")
+            self.net.load_arrays(*begun)
+        self.experts = [load_system(name).playout for name in config.experts]
         self.prices = START if config.start is None else load_system(config.start).path.prices
 
     @property
     def pair(self) -> Pair:
         """Current pair."""
-        return Pair(LearnedRouter(self.prices), self.net.rule())
+        own = self.net.rule()
+        return Pair(LearnedRouter(self.prices), hedged([own, *self.experts]) if self.experts else own)
 
     def play(self) -> dict[str, float]:
         """Train; return mean R on the validation worlds at the start and after each half of a turn."""
@@ -195,7 +204,7 @@ class Turns:
         others = [calls for calls in self.train if calls.scenario.mode != "paper"]
         if self.config.trials:
             self._search(turn, "router", np.where(rough, 0.0, SCALE), others or paper, self.config.trials)
-        if paper:
+        if paper and self.config.rough_trials:
             self._search(turn, "rough", np.where(rough, SCALE, 0.0), paper, self.config.rough_trials)
 
     def _search(self, turn: int, name: str, scale: NDArray[np.float64], train: Sequence[TrainingCalls], trials: int) -> None:

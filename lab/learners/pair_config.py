@@ -9,6 +9,7 @@ from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, R
 
 Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
 Count = Annotated[int, Field(ge=1)]
+Shipped = Literal["LEARNED", "LEARNED-correlated"]
 
 
 KINDS = (
@@ -25,14 +26,16 @@ class PairConfig(Config):
         calls: training calls per kind of world, over all pairs of the training split and all strata in turn.
         max_added_ms: half of the calls of the last lag have a delay between 0 and this added to every path: calls over longer distances.
         validation_calls: validation calls per kind of world; they are only logged and decide nothing.
-        turns: number of turns; a turn learns a lag, then searches a router. A final lag is learned for the last router.
+        turns: number of turns; a turn learns a lag, then searches a router. A final lag is learned for the last router; 0: only that one.
         lag_steps: gradient steps per turn.
         calls_per_step: calls per gradient step.
         learning_rate: Adam's step size at the start of a turn.
         hidden: units in each of the two layers of the lag.
         start: learned system that provides the initial prices of the router; None: hand-set prices.
+        start_lag: learned system that provides the initial weights of the lag, with as many hidden units; None: random weights.
+        experts: learned systems whose lags are experts of a hedged lag, next to the one that is learned; none: that one alone.
         trials: routers per turn, tried on the worlds of all modes except paper; 0: only the prices of roughness are searched.
-        rough_trials: further routers per turn, tried on worlds of mode paper; only their prices of roughness differ.
+        rough_trials: further routers per turn, tried on worlds of mode paper; only their prices of roughness differ. 0: none.
         population: routers per generation.
         search_step: initial standard deviation of the search, in natural steps of the prices; halved at each further turn.
         chunks: number of chunks of the calls; each generation plays the next chunk.
@@ -54,14 +57,16 @@ class PairConfig(Config):
     calls: Count = 120
     max_added_ms: Annotated[float, Field(ge=0, le=1000)] = 0.0
     validation_calls: Count = 60
-    turns: Annotated[int, Field(ge=1, le=10)] = 1
+    turns: Annotated[int, Field(ge=0, le=10)] = 1
     lag_steps: Count = 800
     calls_per_step: Count = 32
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
-    start: Literal["LEARNED", "LEARNED-correlated"] | None = None
+    start: Shipped | None = None
+    start_lag: Shipped | None = None
+    experts: list[Shipped] = Field(default=[])
     trials: Annotated[int, Field(ge=0)] = 1200
-    rough_trials: Annotated[int, Field(ge=4)] = 160
+    rough_trials: Annotated[int, Field(ge=0)] = 160
     population: Annotated[int, Field(ge=4)] = 16
     search_step: Annotated[float, Field(gt=0)] = 0.7
     chunks: Count = 8

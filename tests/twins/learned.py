@@ -103,6 +103,45 @@ class PlainLag:
         return 20 * math.log1p(math.exp(out))
 
 
+class PlainHedge(PlainLag):
+    """`HedgedLag` for one call: at each arrival every expert plays the whole call anew, from the list of its targets."""
+
+    def __init__(self, params, history):
+        super().__init__(params, history)
+        self.targets = []  # of all experts, at each arrival
+
+    def _headroom_ms(self, x):
+        scores = [math.log(prior) for prior in self.params.prior]
+        if self.targets:
+            scores = [score + self._gain(e) for e, score in enumerate(scores)]
+        weights = [math.exp(score - max(scores)) for score in scores]
+        targets = [max(self.delay_ms, quantile) + 7 for quantile in self.quantile]
+        targets = [self.delay_ms + self._of_network(n, x) for n in range(len(self.params.first))] + targets
+        self.targets.append(targets)
+        return sum(weight * target for weight, target in zip(weights, targets, strict=True)) / sum(weights) - self.delay_ms
+
+    def _of_network(self, n, x):
+        for weights in (self.params.first[n], self.params.second[n]):
+            x = np.maximum(x @ weights[:-1].astype(float) + weights[-1], 0.0)
+        return 20 * math.log1p(math.exp(float(x @ self.params.last[n, :-1].astype(float) + self.params.last[n, -1])))
+
+    def _gain(self, e):
+        playout, credit, concealed, total, newest = self.targets[0][e], 5.0, 0.0, 0.0, self.seen[0][0]
+        for i in range(1, len(self.seen)):
+            sent_ms, delay_ms, _, arrived_ms = self.seen[i]
+            reach, target = min(5.0, credit + 0.1 * (arrived_ms - self.seen[i - 1][3])), self.targets[i - 1][e]
+            moved = max(-reach, min(reach, target - playout))
+            playout, credit = (target, reach) if playout > target + 1000 else (playout + moved, reach - abs(moved))
+            if delay_ms > playout:
+                concealed += 10.0 if sent_ms < newest else delay_ms - playout
+                playout = playout if sent_ms < newest else delay_ms
+            total, newest = total + playout, max(newest, sent_ms)
+        n = len(self.seen) - 1
+        x, p = total / n + 5.0, 10.0 * concealed / n
+        r = max(0.0, 93.2 - 0.024 * x - 0.11 * max(0.0, x - 177.3) - 95 * p / (p + 25.1))
+        return r * n / (6000 * self.params.temperature)
+
+
 class PlainRouter:
     """`LearnedRouter` for one call."""
 

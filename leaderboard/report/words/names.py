@@ -48,6 +48,7 @@ PARTS = {
     "EWMAH": "EWMA, held after a change to a faster path", "QTL": "quantile of recent delays",
     "QTLH": "QTL, held after a change to a faster path", "tuned": "parameters searched on the training split", "paper": "for mode paper",
     "rate": "for the suites of rates", "order": "for the suites of send orders", "correlated": "learned on correlated worlds",
+    "everywhere": "learned on worlds of all kinds and on measured paths",
     "RED": "earlier frames where packets are missing or overtaken", "RISE": "where the path has risen or is silent",
     "MISSING": "where packets are missing or overtaken",
     "start": "before its first update", "DRAFT": "as in the draft", "WEBRTC": "as in libwebrtc", "PRE": "bursts joined",

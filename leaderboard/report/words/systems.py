@@ -15,7 +15,8 @@ RULES = {
 SYSTEMS = {
     "CALL-PLAIN": "plain WebRTC call", "CALL-PAPERS": "call by the papers' rules", "CALL-TUNED": "call by tuned rules",
     "CALL-REFERENCE": "call by the best tuned rules", "CALL-LEARNED": "call by learned rules", "LEARNED": "learned pair, all worlds",
-    "LEARNED-correlated": "learned pair", "LEARNED-start": "learned pair, untrained", "LEARNED-rate": "learned rate",
+    "LEARNED-correlated": "learned pair", "LEARNED-everywhere": "learned pair, hedged",
+    "LEARNED-start": "learned pair, untrained", "LEARNED-rate": "learned rate",
     "LEARNED-order": "learned order", "ALLOCATOR": "learned allocator", "CELERITY": "Celerity", "MUTUALCAST": "Mutualcast",
     "SIMULCAST": "simulcast", "SFU": "forwarding unit", "FIXED": "fixed rate", "GCC-DRAFT": "GCC of the draft",
     "GCC-WEBRTC": "GCC of libwebrtc", "GCC-DRAFT-PRE": "GCC of the draft, bursts joined",
@@ -24,7 +25,8 @@ SYSTEMS = {
     "SBPN2-W": "SBPN v2, weighted", "TFRC-4342": "TFRC of RFC 4342", "TFRC-FR": "TFRC, faster restart",
     "UNMOD": "TFRC, first in first out", "RED1": "one earlier frame", "RED2": "two earlier frames", "RED3": "three earlier frames",
     "CHIME": "adaptive RED of Chime", "NACK": "retransmission", "COPY-RED": "copies and frames, triggered",
-    "COPY-RISE": "copies, triggered", "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy",
+    "COPY-RISE": "copies, triggered", "COPY-NACK": "copies, triggered, and retransmission",
+    "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy",
     "COPY2": "two copies", "FEC5": "parity, one in five",
 }  # fmt: skip
 """Code of a system -> its words."""

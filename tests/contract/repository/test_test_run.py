@@ -1,10 +1,14 @@
-"""The tests of the project are all run: `make test` covers every folder, and `.ci/run` what it deselects; each has a time limit."""
+"""All tests are run: `make test` covers every folder, `.ci/run` what it deselects; each has a time limit. Campaigns can be imported."""
 
+import importlib
+import pkgutil
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import campaigns
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
@@ -32,3 +36,10 @@ def test_a_test_that_hangs_fails_with_its_stack_and_the_run_goes_on(tmp_path):
     assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout
     assert "time.sleep(600)" in done.stdout and "Timeout" in done.stdout
     assert 0 < OPTIONS["timeout"] < OPTIONS["faulthandler_timeout"] and OPTIONS["faulthandler_exit_on_timeout"]
+
+
+def test_campaigns_import_what_is_there():
+    names = [module.name for module in pkgutil.walk_packages(campaigns.__path__, "campaigns.") if not module.name.endswith("__main__")]
+    assert len(names) > 10
+    for name in names:
+        importlib.import_module(name)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from lab.learners.experts import hedged
 from lab.learners.lag_learner import LagNet
-from twins.learned import PlainLag, PlainRouter
+from twins.learned import PlainHedge, PlainLag, PlainRouter
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START, LearnedRouter
 from vcgym.baselines.records import MEDIA, PROBE, Record
@@ -19,6 +20,11 @@ PATHS = 3
 def example_lag(hidden=8, seed=0):
     torch.manual_seed(seed)
     return LagNet(hidden).rule()
+
+
+def example_hedge(seed=0, temperature=0.01):
+    """Three networks of unequal widths; with this temperature the weights move within a few seconds."""
+    return hedged([example_lag(8, seed), example_lag(4, seed + 1), example_lag(6, seed + 2)])._replace(temperature=temperature)
 
 
 def example_history(seed=0):
@@ -54,6 +60,41 @@ def test_lag_equals_its_plain_twin(seed):
         update(params, state, 0, Record(MEDIA, packet, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
         lag_ms = twin.arrive(int(path), sent_us / 1000.0, arrived_us / 1000.0)
         assert decide(params, state, 0, int(arrived_us)) / 1000.0 == pytest.approx(lag_ms, abs=0.01), packet
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_hedged_lag_equals_its_plain_twin(seed):
+    params, history = example_hedge(seed), example_history(seed)
+    state, twin = started(params, history), PlainHedge(params, history[:, 1:])
+    for packet, (path, sent_us, arrived_us) in enumerate(zip(*arrivals(seed=seed), strict=True)):
+        update(params, state, 0, Record(MEDIA, packet, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
+        lag_ms = twin.arrive(int(path), sent_us / 1000.0, arrived_us / 1000.0)
+        assert decide(params, state, 0, int(arrived_us)) / 1000.0 == pytest.approx(lag_ms, abs=0.01), packet
+    assert not np.allclose(state.expert["weight"][0], params.prior, atol=0.1)
+
+
+def test_widened_networks_keep_their_outputs():
+    """The experts aim as the lags of which they were made, to the order of float32 sums."""
+    lags, history = [example_lag(8), example_lag(4, 1)], example_history()
+    alone, together = [started(lag, history) for lag in lags], hedged(lags)
+    state = started(together, history)
+    for packet, (path, sent_us, arrived_us) in enumerate(zip(*arrivals(), strict=True)):
+        record = Record(MEDIA, packet, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0)
+        for params, own in ((together, state), *zip(lags, alone, strict=True)):
+            update(params, own, 0, record)
+        assert [own.target_ms[0] for own in alone] == pytest.approx(state.expert["target_ms"][0, :2].tolist(), abs=1e-4)
+
+
+def test_hedged_lag_ends_at_the_expert_that_plays_best():
+    """On a path without jitter the networks wait 20 ms too long and the quantiles 7, all with the same prior."""
+    params, history = hedged([example_lag(8), example_lag(8, 1)]), example_history()
+    params = params._replace(prior=np.full(5, 0.2), temperature=0.01)
+    state = started(params, history)
+    for packet in range(3000):
+        at_us = 10_000 * packet + 100_000
+        update(params, state, 0, Record(MEDIA, packet, 0, 10_000 * packet, at_us, at_us, 0, 0))
+    assert state.expert["weight"][0, 2:].sum() > 0.99
+    assert decide(params, state, 0, 0) == pytest.approx(7000, abs=400)
 
 
 def test_lag_does_not_hear_probes():
@@ -115,6 +156,16 @@ def test_router_serves_paths_in_any_order():
         for state, name in ((straight, int(path)), (turned, int(place[path]))):
             update(params, state, 0, Record(MEDIA, int(sent_us) // 10_000, name, int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
         assert place[decide(params, straight, 0, int(arrived_us))] == decide(params, turned, 0, int(arrived_us))
+
+
+def test_wrong_experts_are_refused():
+    hedge = example_hedge()
+    with pytest.raises(ValueError, match=r"lengths of first, second, last and prior are \(3, 3, 3, \(2,\)\)"):
+        allocate(hedge._replace(prior=hedge.prior[:2]), 1, 2)
+    with pytest.raises(ValueError, match=r"prior = .*allowed are numbers above 0"):
+        allocate(hedge._replace(prior=-hedge.prior), 1, 2)
+    with pytest.raises(ValueError, match="weights have shapes"):
+        allocate(hedge._replace(second=hedge.first), 1, 2)
 
 
 def test_wrong_weights_are_refused():

@@ -14,6 +14,7 @@ from ray.cluster_utils import Cluster
 from safetensors.torch import save
 
 from lab.learners import pair as learned_pair
+from lab.learners.experts import hedged
 from lab.learners.pair_config import PairConfig
 from lab.learners.study import MODEL, run_pairs
 from vcgym.agents.controllers.learned_router import NUMBERS
@@ -69,6 +70,19 @@ def test_a_trained_pair_beats_its_start_on_training_calls(trained):
     assert json.loads((pair.folder / "learned.json").read_text())["study"]["validation_r"]["wonderproxy correlated"] == round(
         pair.validation_r["end"], 3
     )
+
+
+def test_a_lag_goes_on_from_a_shipped_one_and_joins_experts(tmp_path):
+    onward = {"turns": 0, "start": "LEARNED", "start_lag": "LEARNED", "experts": ["LEARNED-correlated"], "lag_steps": 2}
+    (pair,) = train(tmp_path / "onward", hidden=32, **onward)
+    before, after = (learned_system(pair.folder, name).playout for name in ("start", LEARNED))
+    shipped = hedged([load_system(name).playout for name in ("LEARNED", "LEARNED-correlated")])
+    assert all(np.array_equal(a, b) for a, b in zip(before, shipped, strict=True))
+    assert np.array_equal(after.first[1], before.first[1]) and not np.array_equal(after.first[0], before.first[0])
+    assert np.array_equal(learned_system(pair.folder, LEARNED).path.prices, load_system("LEARNED").path.prices)
+    assert set(pair.validation_r) == {"start", "end", "DRT-WM"}
+    with pytest.raises(ValueError, match="hidden is 8 and start_lag is LEARNED; allowed: its 32 units"):
+        train(tmp_path / "narrow", **onward)
 
 
 SERVED = """

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.baselines
 import vcgym.envs
+from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import LearnedRouter
 from vcgym.baselines.path.direct import Direct
@@ -36,13 +37,14 @@ def every_rule(control):
     return [cls for cls in rules_of(control) if cls.__module__.startswith("vcgym.baselines.") and not facts_of(cls).oracle]
 
 
-ROUTERS, RECEIVERS = [*every_rule(Control.PATH), LearnedRouter], [*every_rule(Control.PLAYOUT), LearnedLag]
+ROUTERS, RECEIVERS = [*every_rule(Control.PATH), LearnedRouter], [*every_rule(Control.PLAYOUT), LearnedLag, HedgedLag]
 
 
 def example(kind):
     """Parameters of a rule: its defaults, and 60 ms for a duration without one; of a learned one, those of the shipped pair."""
     if facts_of(kind).learned:
-        return next(rule for rule in load_system("LEARNED").rules.values() if isinstance(rule, kind))
+        pairs = (load_system(name).rules.values() for name in ("LEARNED", "LEARNED-everywhere"))
+        return next(rule for rules in pairs for rule in rules if isinstance(rule, kind))
     return kind(**{name: 60.0 for name in kind._fields if name not in kind._field_defaults})
 
 
