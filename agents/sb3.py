@@ -17,7 +17,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices,
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.evaluation.own_policy import MADE_WITH
 
-_OF_THE_BATCH = {"num_envs", "vectorization_mode", "autoreset_mode", "threads"}  # arguments of gymnasium.make_vec with no effect on a call
+_OF_THE_BATCH = {"num_envs", "vectorization_mode", "autoreset_mode", "threads", "split"}  # none of the calls that rank an agent
 
 
 def make_vec_env(env_id: str, n_envs: int = 1, seed: int | None = None, env_kwargs: dict[str, Any] | None = None) -> VecMonitor:

@@ -36,7 +36,8 @@ class RateLimits(NamedTuple):
 class Record(NamedTuple):
     """Arrived packet, reported to a router or a receiver.
 
-    A packet of the call is MEDIA once, at its first arrival; later ones are COPY. What is not MEDIA is news of its path and no more.
+    At the receiver a packet is MEDIA at its first arrival, by whatever path. Elsewhere MEDIA is the packet's own transmission, on the path
+    of the call, and a copy is COPY whether it came first or not. What is not MEDIA is news of its path and no more.
     """
 
     kind: int  # MEDIA, PROBE, COPY or REPAIR

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
-from vcgym.baselines.records import MEDIA
+from vcgym.baselines.records import COPY, MEDIA
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import slot_at
@@ -66,7 +66,7 @@ def _init(params, state, s, start, key):
 @update.register(Nack)
 def _update(params, state, s, record):
     row = state.rows[s]
-    if record.kind != MEDIA:
+    if record.kind not in (MEDIA, COPY):
         return
     row.rtt_us += _GAIN * (record.known_us - record.sent_us - row.rtt_us)
     for packet in range(max(row.newest + 1, record.packet - DISTANCES), record.packet):

@@ -66,12 +66,13 @@ def _fitted(pairs: dict[str, list[Observed]]) -> tuple[dict[str, tuple[RegimePat
         for pair, of_pair in pairs.items():
             laws[pair] = tuple(map(fit_path, of_pair))
             for path, law in zip(of_pair, laws[pair], strict=True):
-                found[path.name] = _compared(path, law)
+                found[path.name] = compared(path, law)
                 on_progress(len(found), path.name)
     return laws, found
 
 
-def _compared(path: Observed, law: RegimePath) -> list[Agreement]:
+def compared(path: Observed, law: RegimePath) -> list[Agreement]:
+    """Return the statistics of a path next to those of worlds drawn of its law."""
     drawn = draw(path, law)
     worlds = [concealed_percent(held(one, path)) for one in drawn]
     return [*compare(path, drawn), Agreement("concealed, %", concealed_percent(path.delay_us), worlds)]

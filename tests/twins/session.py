@@ -128,7 +128,7 @@ class Guard:
 
     def send(self, slot, path):
         """Return what goes with the packet of this slot: (kind, packet, path), in order."""
-        self.bucket = min(self.bucket + self.income, 1000 * self.income)
+        self.bucket = min(self.bucket + self.income, 6000 * self.income)
         wanted = self.rule.protect(slot * SLOT, path)
         earlier, self.sizes[slot] = [], 120
         for packet in [slot - d for d in range(1, 63) if wanted.earlier >> d & 1 and d <= slot]:
@@ -211,14 +211,11 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
         while wire and wire[0][0] <= now_us:
             at_us, _, kind, packet, path, left_us = heapq.heappop(wire)
             known = packet in receiver.arrived
-            if kind in (PROBE, REPAIR) or known:
-                kind_told = kind if kind in (PROBE, REPAIR) else COPY
-                if kind == PROBE or feedback_loss == 0.0 or rng.uniform(losses[kind_told], packet) >= feedback_loss:
-                    feed.append(Record(kind_told, packet, path, left_us, at_us, at_us + feedback_us, receiver.level_us, 0))
-            else:
-                seen = take(packet, path, at_us)
-                if feedback_loss == 0.0 or rng.uniform(losses[MEDIA], packet) >= feedback_loss:
-                    feed.append(seen._replace(sent_us=left_us, known_us=at_us + feedback_us))
+            told_level_us, late = receiver.level_us, 0
+            if kind in (MEDIA, COPY) and not known:
+                late = take(packet, path, at_us).late
+            if kind == PROBE or feedback_loss == 0.0 or rng.uniform(losses[kind], packet) >= feedback_loss:
+                feed.append(Record(kind, packet, path, left_us, at_us, at_us + feedback_us, told_level_us, late))
             for repaired in guard.repaired(kind, packet, receiver.arrived) if guard and kind != PROBE else ():
                 take(repaired, path, at_us)
         if slot >= packets and not wire:

@@ -9,7 +9,7 @@ arrival at this instant. No location is told of it: reports are of what the netw
 of repair packets a packet belongs to the last; what a repair gives does not start further repairs before the next arrival.
 
 Every byte beyond the plain packets is paid from a bucket: in each slot it gets the budget's share of a plain packet, and it holds at most
-that of 10 s. What it cannot pay is left out: earlier frames from the oldest on, then the whole packet.
+that of 60 s. What it cannot pay is left out: earlier frames from the oldest on, then the whole packet.
 """
 
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from vcgym.network.playout.receiver import has_arrived
 
 _MASK = SLOTS - 1
 _PARTS = 1000  # of a byte, in the bucket
-BUCKET_SLOTS = 1000
+BUCKET_SLOTS = 6000
 
 PROTECTION_COUNTS = np.dtype(
     [

@@ -64,22 +64,22 @@ def record_in_hand(call, receiver):
 
 
 @kernel
-def _tell(sender, call, s, seen):
-    """Append a record to the feed, if it is not lost on the way; return False if the feed is full.
+def _tell(sender, call, s, seen, kind):
+    """Append a record to the feed as one of `kind`, if it is not lost on the way; return False if the feed is full.
 
     After the last packet there are no decisions. The last observation shows at most half a ring of records that arrive then, seconds late;
     further ones are not needed.
     """
     sent_us, lost = seen.sent_us, call.feedback_loss
-    if seen.kind != PROBE:
+    if kind != PROBE:
         # A copy has a draw of its own.
-        if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, seen.kind, rng.FEEDBACK), seen.packet) < lost:
+        if lost > 0.0 and rng.uniform(rng.stream_key(call.seed, kind, rng.FEEDBACK), seen.packet) < lost:
             return True
         # The record contains the time at which the packet went onto its path.
         sent_us = sent_onto_path_us(sender, call, s, seen)
     if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
         return True
-    return append(call.feed, Record(seen.kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late))
+    return append(call.feed, Record(kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late))
 
 
 @kernel
@@ -91,7 +91,7 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
         players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
     fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
     players.set_target(tables.player, s, seen.arrived_us, level_us, fastest_us)
-    return not is_told or _tell(sender, call, s, seen)
+    return not is_told or _tell(sender, call, s, seen, kind_of(call.in_flight, call.waiting_node))
 
 
 @kernel
@@ -139,7 +139,7 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
         is_packet = kind in (MEDIA, COPY)
         # What brings no packet of the call only gives a record, as news of its path.
         if not is_packet or has_arrived(call.receiver, number_of(call.in_flight, node, call.slot)):
-            if is_told and not _tell(sender, call, s, _record_of(call, node, COPY if is_packet else kind, 0)):
+            if is_told and not _tell(sender, call, s, _record_of(call, node, kind, 0), kind):
                 return RING_FULL
             continue
         if origin_of(receiver) == AGENT:

@@ -32,7 +32,7 @@ SYSTEMS = (
     "GRD+EWMA-tuned", "GRD-WM", "GRD-WM-tuned", "LIN-WM", "LIN-WM-tuned", "RND-WM", "SWTS-WM", "VCR-BF", "VCR-WM", "VCR5-WM",
     "VIA-BF", "VIA-WM",
 )  # fmt: skip
-CALLS, PACKETS = 64, 3000
+PACKETS = 3000
 _OTHER_SEEDS = 10_000
 
 
@@ -45,48 +45,46 @@ class Alike(NamedTuple):
     replay: float
 
 
-def ranked_alike(series: Sequence[Trace], calls: int = CALLS, packets: int = PACKETS) -> list[Alike]:
+def ranked_alike(series: Sequence[Trace], calls: int, packets: int = PACKETS, systems: Sequence[str] = SYSTEMS) -> list[Alike]:
     """Return the correlations for both halves of the series, which are the paths of a call; the first is the direct one.
 
     Raises:
         DataError: a half is too short for a fit, or for a call with its history.
     """
-    parts = [halves(trace) for trace in series]
-    replays = [_replayed([of_series[half] for of_series in parts], calls, packets) for half in range(2)]
+    of_half = [*zip(*(halves(trace) for trace in series), strict=True)]
+    replayed = (Scenario(partial(_Parts, parts=parts), "replay", packets) for parts in of_half)
+    replays = [_ratings(scenario, range(calls), ALL, systems) for scenario in replayed]
     found = []
     for half, name in enumerate(("first half", "second half")):
-        drawn = _drawn([of_series[half] for of_series in parts], calls, packets)
+        scenario = _fitted(of_half[half], packets)
+        drawn = [_ratings(scenario, range(first, first + calls), "train", systems) for first in (0, _OTHER_SEEDS)]
         alike = [float(spearmanr(one, replays[1 - half]).statistic) for one in drawn]
         found.append(Alike(name, series[0].name, (alike[0], alike[1]), float(spearmanr(*replays).statistic)))
     return found
 
 
-def _replayed(parts: list[Trace], calls: int, packets: int) -> NDArray[np.float64]:
-    return _ratings(Scenario(partial(_Parts, parts=parts), "replay", packets), range(calls), ALL)
-
-
-def _drawn(parts: list[Trace], calls: int, packets: int) -> list[NDArray[np.float64]]:
+def _fitted(parts: Sequence[Trace], packets: int) -> Scenario:
+    """Return the scenario of the fit, through its file."""
     names = tuple(trace.name for trace in parts)
     fitted = scenario_of({"halves": tuple(fit_path(observed(trace.name, trace)) for trace in parts)}, names, "halves of series")
     with TemporaryDirectory() as folder:
         file = Path(folder) / "fitted.json"
         file.write_text(fitted.model_dump_json(), encoding="utf-8")
-        scenario = Scenario(str(file), "correlated", packets)
-    return [_ratings(scenario, range(first, first + calls), "train") for first in (0, _OTHER_SEEDS)]
+        return Scenario(str(file), "correlated", packets)
 
 
-def _ratings(scenario: Scenario, seeds: range, split: str) -> NDArray[np.float64]:
+def _ratings(scenario: Scenario, seeds: range, split: str, systems: Sequence[str]) -> NDArray[np.float64]:
     """Return the mean R of each system."""
     with unlock_test_split():
         draws = [scenario.draw(split, seed) for seed in seeds]
-    played = play_rules_together([load_system(name) for name in SYSTEMS], scenario, draws)
+    played = play_rules_together([load_system(name) for name in systems], scenario, draws)
     return np.array([ratings_of(rollout.played.totals).mean() for rollout in played])
 
 
 class _Parts(Replay):
     """Replay of parts of series, the paths of one pair."""
 
-    def __init__(self, settings: WorldSettings, parts: list[Trace]) -> None:
+    def __init__(self, settings: WorldSettings, parts: Sequence[Trace]) -> None:
         self._parts = parts
         super().__init__(settings)
 

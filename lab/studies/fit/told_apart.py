@@ -24,6 +24,7 @@ FEATURES = (
 """Of a window, in ms one way: 10 % quantile, deviation, mean and largest step between neighbours; autocorrelation; mean rise over mean
 fall; largest delay above the median; share of probes lost and their mean run in probes."""
 _STRETCHES, _FOLDS = 10, 5
+_TREES_OF_ONE = 20  # of a forest that sees one feature
 _LEAST_RESOLUTION_MS = 0.005
 _ONE_US_MS = 1e-3
 
@@ -114,10 +115,10 @@ def told(one: NDArray[np.float64], other: NDArray[np.float64], seed: int) -> Tol
     features, kind = np.concatenate([one[:n], other[:n]]), np.repeat([0, 1], n)
     stretch = np.tile(np.arange(n) * _STRETCHES // n, 2)
 
-    def accuracy(columns: NDArray[np.float64]) -> float:
-        forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed)
+    def accuracy(columns: NDArray[np.float64], trees: int = 100) -> float:
+        forest = RandomForestClassifier(trees, min_samples_leaf=5, random_state=seed)
         return float(cross_val_score(forest, columns, kind, groups=stretch, cv=GroupKFold(_FOLDS)).mean())
 
-    alone = [accuracy(features[:, [column]]) for column in range(features.shape[1])]
+    alone = [accuracy(features[:, [column]], _TREES_OF_ONE) for column in range(features.shape[1])]
     most = int(np.argmax(alone))
     return Told(accuracy(features), FEATURES[most], alone[most], n)

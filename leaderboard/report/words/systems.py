@@ -25,7 +25,8 @@ SYSTEMS = {
     "SBPN2-W": "SBPN v2, weighted", "TFRC-4342": "TFRC of RFC 4342", "TFRC-FR": "TFRC, faster restart",
     "UNMOD": "TFRC, first in first out", "RED1": "one earlier frame", "RED2": "two earlier frames", "RED3": "three earlier frames",
     "CHIME": "adaptive RED of Chime", "NACK": "retransmission", "COPY-RED": "copies and frames, triggered",
-    "COPY-RISE": "copies, triggered", "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy",
+    "COPY-RISE": "copies, triggered", "COPY-NACK": "copies, triggered, and retransmission",
+    "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy",
     "COPY2": "two copies", "FEC5": "parity, one in five",
 }  # fmt: skip
 """Code of a system -> its words."""

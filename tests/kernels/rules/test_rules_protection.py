@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from vcgym.baselines.protection.both import BothProtections
 from vcgym.baselines.protection.chime import ChimeRed
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.nack import Nack
@@ -134,6 +135,21 @@ def test_copies_take_the_paths_with_the_smallest_expected_delays():
     assert (rule.at(1).path, rule.at(1).second) == (2, 1)
     assert (rule.at(1, path=2).path, rule.at(1, path=2).second) == (0, 1)
     assert rule.at(2000).path == 1  # ten half lives later
+
+
+def test_of_two_rules_both_have_their_way():
+    rule = Running(BothProtections(FixedProtection(earlier=2, copies=1, after=1), Nack()))
+    for packet in (0, 1, 3):
+        rule.tell(packet)
+    wanted = rule.at(14)
+    assert (wanted.earlier, wanted.again, wanted.path, wanted.second) == (2, 1 << 12 | 2, 1, NONE)
+    asked = Running(BothProtections(TriggeredProtection(silent_ms=1e9), Nack()))
+    for packet in (0, 1, 3):
+        asked.tell(packet)
+    again = asked.at(14)
+    assert (again.again, again.path) == (1 << 12, 0)  # no copy, so the bit of this packet is not set
+    with pytest.raises(ValueError, match="second = None: allowed are rules that control protection"):
+        allocate(BothProtections(Nack(), None), 1, 3)
 
 
 @pytest.mark.parametrize(

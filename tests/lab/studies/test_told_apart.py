@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from lab.studies.fit.command import page
-from lab.studies.fit.told_apart import FEATURES, likeness, told, windows
+from lab.studies.fit.command import ToldApartConfig, judged, page
+from lab.studies.fit.ranked_alike import ranked_alike
+from lab.studies.fit.told_apart import FEATURES, told, windows
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.paths.shipped_series import PINGS, read_series
+from vcgym.network.traces.cards import Card
+from vcgym.network.traces.trace import Trace
 
 PROBES = 50
 
@@ -48,9 +51,21 @@ def test_features_of_a_window_by_hand():
 
 
 @pytest.mark.long
-def test_a_series_that_ships_has_a_page_and_the_same_one_again():
+def test_a_series_that_ships_has_its_tables_and_the_same_ones_again(tmp_path):
+    """Drawn and measured pings are told apart in less than four of five cases, and the page has a row of each."""
     trace = next(iter(read_series(PINGS).values()))
-    found = likeness(trace, PROBES, 3)
-    assert all(0.4 < part.accuracy <= 1.0 for part in found[1:4])
-    assert page([found]) == page([likeness(trace, PROBES, 3)])
-    assert page([found]).count(trace.name) == 4
+    config = ToldApartConfig(folder=tmp_path, probes=PROBES, calls=0, seed=3)
+    found = judged("pings", [trace], config)
+    assert page([found], config) == page([judged("pings", [trace], config)], config)
+    assert page([found], config).count(f"| {trace.name} |") == 1 + 3 + 5
+    assert 0.4 < float(found["Windows told apart"][0][2]) < 0.8
+
+
+def test_a_ranking_on_a_series_is_that_on_its_other_half():
+    """Paths of 20, 50 and 90 ms of one process: drawn worlds and replays rank systems as each other."""
+    draws = np.random.default_rng(5)
+    card = Card(name="k", description="", source="", licence="", sha256="0" * 64, kind="synthesised", units="ms")
+    sent_us = np.arange(12_000) * 10_000
+    paths = [Trace(f"{ms} ms", sent_us, series(draws, 0.5, 12_000) // 4 + 1000 * ms, card, round_trip=False) for ms in (50, 20, 90)]
+    for alike in ranked_alike(paths, 8, 500, ("DRT-WM", "GRD-WM", "RND-WM")):
+        assert alike.replay > 0.9 and min(alike.drawn) > 0.9
