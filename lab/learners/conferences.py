@@ -91,7 +91,7 @@ def train_allocator(config: AllocatorConfig, on_progress: Callable[[int, str], N
     slots = config.population * sum(_SLOTS_PER_S * int(world.seconds) for world in played)
     budget = {"packets": slots, "worlds": len(seeds) * len(config.kinds)}
     study = {"config": config.decisive(), "seed": config.seed, "budget": budget, "validation": {"utility": utility, "r": r}}
-    source = f"vcgym-train-allocator on the training split of conferences {', '.join(config.kinds)}; packets are slots of 10 ms"
+    source = f"python -m lab train-allocator on the training split of conferences {', '.join(config.kinds)}; packets are slots of 10 ms"
     description = f"Celerity with a smooth cut, damped steps and learned constants, shared by all links and sessions, seed {config.seed}"
     save_learned(config.folder, LEARNED, {"trees": learned}, study, description, source)
     return {f"{name} {what}": value for what, found in (("utility", utility), ("R", r)) for name, value in found.items()}

@@ -122,7 +122,7 @@ def train_order(config: OrderConfig, seed: int, on_generation: Callable[[int, fl
     kinds = len(SendingScenario(SCENARIO).kinds)
     budget = {"packets": packets, "trials": config.generations * config.population, "worlds": config.generations * config.worlds * kinds}
     study = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": validation}
-    source = f"vcgym-train-order on the training split of {SCENARIO}; packets are those captured"
+    source = f"python -m lab train-order on the training split of {SCENARIO}; packets are those captured"
     save_learned(home, LEARNED, learned.rules, study, f"A learned send order over TFRC, seed {seed}, from weights of 0", source)
     return validation
 

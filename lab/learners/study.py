@@ -115,5 +115,5 @@ def _publish(home: Path, name: str, turns: Turns, validation_r: dict[str, float]
         "validation_r": {stage: round(r, 3) for stage, r in validation_r.items()},
     }
     description = f"A learned router (a cost per path) and a learned lag (a network at the receiver), seed {turns.seed}"
-    source = f"vcgym-train-pair on the training split of {', '.join(config.worlds)}"
+    source = f"python -m lab train-pair on the training split of {', '.join(config.worlds)}"
     save_learned(home, name, turns.pair._asdict(), study, description, source)

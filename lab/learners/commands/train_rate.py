@@ -26,7 +26,7 @@ def main(config: RateConfig) -> None:
         rules = {"rate": LearnedRate(np.array(weights)), "order": Fifo()}
         home = config.folder / f"seed-{seed}"
         home.mkdir(parents=True, exist_ok=True)
-        save_learned(home, LEARNED, rules, study, f"A learned rate, seed {seed}", "vcgym-train-rate on training splits")
+        save_learned(home, LEARNED, rules, study, f"A learned rate, seed {seed}", "python -m lab train-rate on training splits")
         log.info(f"{home}: validation {study['validation']}")
 
 

@@ -1,4 +1,4 @@
-"""vcgym-train-pair: a pair is trained, saved, resumed to the same bytes, and plays like any system."""
+"""python -m lab train-pair: a pair is trained, saved, resumed to the same bytes, and plays like any system."""
 
 import json
 import subprocess
