@@ -215,7 +215,8 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
         best, sixth, last = (shares[html.escape(in_words(SYSTEMS[place]))] for place in (0, 5, 11))
         assert (best, sixth, last) == (["0", *["100"] * 3], ["0", "83", "100", "100"], ["0", "0", "100", "100"])
         whole = of_mode.split("All 12 systems")[1].split("Pareto front")[0]
-        assert all(whole.count(f"| {html.escape(in_words(system))} |") == 5 for system in SYSTEMS)
+        for system in SYSTEMS:  # three tables have the id, two the words
+            assert sum(whole.count(f"| {html.escape(name)} |") for name in {system, in_words(system)}) == 5, system
         assert of_mode.count("hypervolume of all systems ") == 2
 
 
@@ -305,8 +306,8 @@ def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_know
     assert table.headings == ["system", "all (6)", "quiet (3)", "user-node (3)"]
     assert "0 = direct path / count buffer, 100 = hindsight" in table.title and table.rows[0][1].startswith("6.00 [")
     scores = {name: [cell.split()[0] for cell in cells] for name, *cells in table.rows[1:]}
-    assert scores["DRT-BF"] == ["0"] * 3 and scores["oracle_informed"] == ["50"] * 3 and scores["PPO Call <one>"] == ["-167"] * 3
-    assert "| oracle_informed | 50 [" in (tmp_path / "with" / "leaderboard.md").read_text()
+    assert scores[published] == ["0"] * 3 and scores[in_words("oracle_informed")] == ["50"] * 3 and scores["PPO Call <one>"] == ["-167"] * 3
+    assert f"| {in_words('oracle_informed')} | 50 [" in (tmp_path / "with" / "leaderboard.md").read_text()
 
 
 def test_a_board_with_long_calls_shows_a_second_r(folder, tmp_path):

@@ -159,6 +159,7 @@ def test_a_changed_study_is_refused(monkeypatch, tmp_path):
     (tmp_path / "tuned").mkdir()
     (tmp_path / "tuned" / "X-tuned.json").write_text(text.replace("0.9636", "0.9637"), encoding="utf-8")
     monkeypatch.setattr("vcgym.baselines.systems.files", lambda package: tmp_path)
+    monkeypatch.setattr("vcgym.baselines.systems.tuned_names", lambda: ("X-tuned",))
     monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
     with pytest.raises(DataError, match=r"X-tuned\.json: sha256"):
         load_study("X-tuned")
