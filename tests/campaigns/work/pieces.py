@@ -14,10 +14,10 @@ TRAIN = (
 )  # fmt: skip
 
 
-def _command(name, folder, *overrides):
-    """Run a console command with its log below `folder`."""
+def _command(name, folder, *overrides, home="vcgym.scripts"):
+    """Run a console command of the package `home` with its log below `folder`."""
     sys.argv = [f"vcgym-{name}", *overrides, f"hydra.run.dir={folder / 'log'}"]
-    importlib.import_module(f"vcgym.scripts.{name}").main()
+    importlib.import_module(f"{home}.{name}").main()
 
 
 def _quiet(done, note):
@@ -50,15 +50,17 @@ def pair(folder):
     worlds = ("worlds=[wonderproxy correlated,table1 paper]", "packets=300", "calls=8", "validation_calls=5", "references=[DRT-WM]")
     lag = ("calls_per_step=8", "lag_steps=40", "hidden=8")
     router = ("trials=24", "rough_trials=12", "population=4", "chunks=2")
-    _command("train_pair", folder, *worlds, *lag, *router, "threads=1", f"folder={folder / 'pair'}", "resume=true")
+    _command(
+        "train_pair", folder, *worlds, *lag, *router, "threads=1", f"folder={folder / 'pair'}", "resume=true", home="lab.learners.commands"
+    )
 
 
 def leaderboard(folder, *overrides):
-    """Play a suite of two scenarios."""
+    """Play a suite of two scenarios, in the place of a known one: the command takes only names that it knows."""
     from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite
 
-    SUITES["mini-v0"] = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 4), Part("table1", "paper", 1)))
-    small = ("suite=mini-v0", f"systems=[{','.join(SYSTEMS)}]", "train=null", "threads=1", f"folder={folder / 'run'}")
+    SUITES["first"] = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 4), Part("table1", "paper", 1)))
+    small = ("suite=first", f"systems=[{','.join(SYSTEMS)}]", "train=null", "threads=1", f"folder={folder / 'run'}")
     _command("leaderboard", folder, *small, *overrides)
 
 

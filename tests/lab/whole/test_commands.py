@@ -29,7 +29,7 @@ from vcgym.scripts.console.moved import MOVED
 from vcgym.scripts.console.program import VCGYM
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
-HOME = Path(__file__).parents[2]
+HOME = Path(__file__).parents[3]
 CONF = HOME / "lab" / "conf"
 KINDS = {
     "bench": BenchConfig,
