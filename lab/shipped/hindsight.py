@@ -1,7 +1,5 @@
 """Write data/hindsight.parquet, the oracle with score 100 on the worlds of quick-v3: ``python -m lab.shipped.hindsight``."""
 
-import hashlib
-import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,7 @@ from lab.studies.headroom.run import worlds
 from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.results import files as results
-from vcgym.network.traces.cards import card_path
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.network.traces.card_file import replace_with_card
 
 SUITE = "quick-v3"
 FOLDER = Path("outputs/hindsight")
@@ -27,16 +24,9 @@ def main() -> None:
         found = list(pool.map(_row, worlds(play("DRT-WM", suite=SUITE, folder=FOLDER))))
     path = Path(__file__).resolve().parents[2] / "data" / results.HINDSIGHT
     results.write(results.RESULTS, found, path)
-    card = {
-        "name": "hindsight",
-        "description": f"Row of the oracle of the anchored scores on every world of suite {SUITE}",
-        "source": "simulated worlds of the test split, made by python -m lab.shipped.hindsight",
-        "licence": "MIT",
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "kind": "synthesised",
-        "units": "as in results.parquet",
-    }
-    replace_file(card_path(path), (json.dumps(card, indent=1) + "\n").encode())
+    description = f"Row of the oracle of the anchored scores on every world of suite {SUITE}"
+    source = "simulated worlds of the test split, made by python -m lab.shipped.hindsight"
+    replace_with_card(path, path.read_bytes(), description, source, "as in results.parquet")
     print(f"{path}: {len(found)} rows")
 
 

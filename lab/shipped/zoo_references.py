@@ -1,4 +1,4 @@
-"""Write data/zoo/references.csv, what the scores of the zoo lie between: ``python -m lab.shipped.zoo_references``.
+"""Write data/zoo_references.csv, what the scores of the zoo lie between: ``python -m lab.shipped.zoo_references``.
 
 For each environment the best published rule (0), the best tuned rule, the learned rule, random actions and a bound in hindsight (100), each
 with its score on the first validation worlds. Call and Relay: path and playout in hindsight, at most 6 changes of path a minute; Playout:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vcgym.network.traces.cards import Card, DataError, card_path
-from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
 
 
 def read_card(path: Path) -> Card:
@@ -43,3 +43,11 @@ def card_beside(path: Path, content: bytes) -> Card:
     if card.sha256 != sha256:
         raise DataError(path, "sha256 of the content", sha256, f"{card.sha256}, as {beside.name} says")
     return card
+
+
+def replace_with_card(path: Path, content: bytes, description: str, source: str, units: str) -> None:
+    """Write or replace a file of simulated results, and its card."""
+    sha256, name = hashlib.sha256(content).hexdigest(), path.name.split(".")[0]
+    card = Card(name=name, description=description, source=source, licence="MIT", sha256=sha256, kind="synthesised", units=units)
+    replace_file(path, content)
+    replace_file(card_path(path), (card.model_dump_json(indent=1) + "\n").encode())

@@ -59,7 +59,7 @@ class ZooConfig(Config):
     arguments: dict[str, dict[str, Any]] = Field(default={})
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/zoo")
-    runs: AbsolutePath = Path("data/zoo/runs.csv")
+    runs: AbsolutePath = Path("data/zoo_runs.csv")
     page: AbsolutePath = Path("lab/notes/zoo.md")
     ray: RayConfig = Field(default_factory=RayConfig)
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
+from vcgym.network.traces.card_file import replace_with_card
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 
 ROLES = ("published", "tuned", "learned", "random", "bound")
 
@@ -25,17 +26,19 @@ class Reference(NamedTuple):
 
 def references_path() -> Path:
     """Return the file of the shipped references."""
-    return Path(str(files("vcgym.data").joinpath("zoo", "references.csv")))
+    return Path(str(files("vcgym.data").joinpath("zoo_references.csv")))
 
 
 def write_references(found: Iterable[Reference], path: Path) -> None:
-    """Write references, one row each."""
+    """Write references, one row each, and the card of the file."""
     text = StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(Reference._fields)
     for one in found:
         table.writerow((*one[:3], " ".join(f"{score:.3f}" for score in one.scores)))
-    replace_file(path, text.getvalue().encode())
+    source = "simulated worlds of the validation split, made by python -m lab.shipped.zoo_references"
+    description = "Scores that those of the zoo lie between, world by world"
+    replace_with_card(path, text.getvalue().encode(), description, source, "as in lab/notes/zoo.md")
 
 
 def read_references(path: Path) -> list[Reference]:

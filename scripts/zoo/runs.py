@@ -6,7 +6,8 @@ from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
-from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
+from vcgym.network.traces.card_file import replace_with_card
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.config import ZooTraining
 
@@ -34,13 +35,14 @@ def read_runs(path: Path) -> dict[ZooTraining, list[CurvePoint]]:
 
 
 def write_runs(path: Path, curves: Curves) -> None:
-    """Write the table, sorted."""
+    """Write the table, sorted, and its card."""
     text = StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(_COLUMNS)
     table.writerows((*cell, *point) for cell in sorted(curves) for point in curves[cell])
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, text.getvalue().encode())
+    description = "Scores of all trainings of the zoo, one row per evaluation"
+    replace_with_card(path, text.getvalue().encode(), description, "vcgym zoo", "as in lab/notes/zoo.md")
 
 
 def at_decisions(curve: Iterable[CurvePoint], budget: ZooBudget) -> CurvePoint | None:
