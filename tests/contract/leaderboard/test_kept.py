@@ -56,7 +56,7 @@ USERS = {
         lambda: cell_of(PAIR),
         {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.plays.paths",
          "leaderboard.evaluation.cells.playing", "network.playout.player",
-         "baselines.path.direct", "baselines.playout.fixed_lag", "network.scenarios.paths.table1", "leaderboard.evaluation"},
+         "baselines.path.direct", "baselines.playout.fixed_lag", "network.scenarios.paths.linked", "leaderboard.evaluation"},
         {"agents.published.export", "baselines.path.via", "leaderboard.evaluation.rollouts.sender_rollout"},
     ),
     "agent": (

@@ -72,7 +72,8 @@ def test_a_trained_pair_beats_its_start_on_training_calls(trained):
     )
 
 
-def test_a_lag_goes_on_from_a_shipped_one_and_joins_experts(tmp_path):
+def test_a_lag_goes_on_from_a_shipped_one_and_joins_experts(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/runs.db")  # the champion of the others stays
     onward = {"turns": 0, "start": "LEARNED", "start_lag": "LEARNED", "experts": ["LEARNED-correlated"], "lag_steps": 2}
     (pair,) = train(tmp_path / "onward", hidden=32, **onward)
     before, after = (learned_system(pair.folder, name).playout for name in ("start", LEARNED))
@@ -203,7 +204,7 @@ def test_only_the_last_lag_is_learned_on_calls_over_longer_distances(trained, tm
 
 @pytest.mark.parametrize("name", ["LEARNED", "LEARNED-correlated"])
 def test_the_experiment_of_a_shipped_pair_is_that_of_its_card(name):
-    with initialize_config_module("vcgym.conf", version_base="1.3"):
+    with initialize_config_module("lab.conf", version_base="1.3"):
         config = build(compose("train_pair", [f"experiment={name}"]), PairConfig).decisive()
     trained = load_study(name)["config"]
     decided = trained.keys() - {"study", "seeds"}

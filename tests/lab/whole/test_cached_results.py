@@ -53,7 +53,7 @@ USERS = {
     ),
     "forecasts of a reproduction": (
         forecasts_of_a_reproduction,
-        {"lab.papers.vcroute.forecasts", "vcgym.envs.call.logging_router", "predictors.mlp", "baselines.path.vcroute.vcroute"},
+        {"lab.papers.vcroute.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.path.vcroute.vcroute"},
         {"baselines.path.via", "lab.papers.reproduce.page"},
     ),
     "oracles": (
@@ -63,7 +63,7 @@ USERS = {
     ),
     "fit": (
         fit_of_a_predictor,
-        {f"lab.learners.predictor.{name}" for name in ("training", "dnn", "scores", "partition")},
+        {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.partition"},
         {"baselines.path.via", "lab.studies.headroom.run"},
     ),
 }  # fmt: skip
