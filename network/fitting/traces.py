@@ -35,7 +35,7 @@ LEVEL_QUANTILE = 0.1
 CLOSE_QUANTILE = 0.1
 """The excess may change as often as this quantile of the spacing of probes."""
 CELL_PROBABILITIES = 1.0 - (1.0 - np.arange(1, CELLS) / CELLS) ** 1.6
-"""Where the borders of the cells lie among the excesses of a regime: closer where they are large."""
+"""Probabilities of the borders of the cells among the excesses of a regime: closer where the excesses are large."""
 _UNSEEN = 0.3  # windows of changes that were not seen, per regime
 _ROUNDS, _POWER = 6, 1.2  # of the search for `held`
 _HIGHEST_HELD = 0.95

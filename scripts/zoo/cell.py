@@ -59,7 +59,7 @@ def train_config(config: ZooConfig, cell: ZooTraining) -> TrainConfig:
     if cell.algorithm == INSIDE:
         inside = InsidePPOConfig(**config.arguments_of(cell))
         return TrainConfig(env=env, algorithm=inside, steps=config.decisions, num_envs=8, seeds=[cell.seed], device="cpu")
-    chosen = LibraryConfig(name=cell.algorithm, arguments=config.arguments_of(cell))  # type: ignore[arg-type]
+    chosen = LibraryConfig.model_validate({"name": cell.algorithm, "arguments": config.arguments_of(cell)})
     env = EnvConfig(id=env.id, options=env.options | {"action": fitting(chosen.name, env)})
     return TrainConfig(env=env, algorithm=chosen, steps=config.decisions, num_envs=1, seeds=[cell.seed], device="cpu")
 

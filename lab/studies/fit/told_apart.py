@@ -21,8 +21,8 @@ from vcgym.network.traces.trace import Trace
 FEATURES = (
     "level", "deviation", "step", "largest step", "lag 1", "lag 5", "lag 20", "skewness", "rise over fall", "peak", "loss", "loss run",
 )  # fmt: skip
-"""Of a window, in ms one way: 10 % quantile, deviation, mean and largest step between neighbours; autocorrelation; mean rise over mean
-fall; largest delay above the median; share of probes lost and their mean run in probes."""
+"""Features of a window, in ms one way: 10 % quantile, deviation, mean and largest step between neighbours; autocorrelation; mean rise over
+mean fall; largest delay above the median; share of probes lost and their mean run in probes."""
 _STRETCHES, _FOLDS = 10, 5
 _TREES_OF_ONE = 20  # of a forest that sees one feature
 _LEAST_RESOLUTION_MS = 0.005

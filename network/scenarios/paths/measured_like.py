@@ -40,7 +40,7 @@ MAX_PATHS = 1000
 
 BASE_MS = 5.0, 400.0
 SPREAD = 0.0, 1.0
-"""Of a path's base delay above that of the world, as a share of it; at most the largest of `BASE_MS`."""
+"""Range of a path's base delay above that of the world, as a share of it; the sum is at most the largest of `BASE_MS`."""
 GAIN = 0.25, 4.0
 EVERY_SLOTS = 1, 20
 WINDOW_VALUES = 50
