@@ -28,7 +28,6 @@ COLUMNS = CALL._replace(
     metrics=tuple(CALL.metric[name] for name in STEPS), headline=(), details=(), groups=(), fronts=(), curves=(), bands=None
 )
 RESULTS = "lab/notes/results.md"
-BEST_ROWS = 8  # of README's table, before the last system
 BEGIN, END = "<!-- lab/shipped/board.py writes from here -->\n", "<!-- to here -->\n"
 
 
@@ -61,11 +60,11 @@ def blocks(boards: Sequence[Board]) -> dict[str, str]:
 
 
 def short_table(boards: Sequence[Board]) -> str:
-    """Return README's table: the first rows that the terminal shows and the last one, in words, with the modes alone."""
-    _, rows = modes_table(boards, few(boards[0]))
+    """Return README's table in words: the first system, the references, the agent that the run trained, and the last system."""
+    last = boards[0].lines[-1].standing.system
+    _, rows = modes_table(boards, few(boards[0], [last]))
     headings = [f"{board.mode}: above {in_words(board.bar.system)}" for board in boards]
-    shown = [*rows[:BEST_ROWS], *rows[BEST_ROWS:][-1:]]
-    return markdown_table(["system", *headings, "rank"], ([name, *cells] for name, _, *cells in shown))
+    return markdown_table(["system", *headings, "rank"], ([name, *cells] for name, _, *cells in rows))
 
 
 def main() -> None:
