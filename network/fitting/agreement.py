@@ -1,7 +1,7 @@
 """Agreement of a fitted path with the trace to which it was fitted, by drawing worlds as long as the trace and probing them where it was.
 
 A tail that a trace has once makes the deviation of single worlds differ by half. So the median world is compared, and a measured value
-between those of the worlds agrees.
+among those of the worlds agrees.
 """
 
 from typing import NamedTuple
@@ -40,11 +40,17 @@ class Agreement(NamedTuple):
         return float(np.median(self.worlds))
 
     @property
-    def agrees(self) -> bool:
-        """True if the median world is within the tolerance, or the measured value within the worlds."""
+    def agreeing(self) -> tuple[float, float]:
+        """The lowest and highest measured value that agrees: within the tolerance of the median world, or among the worlds."""
         share, amount = TOLERANCES[self.name]
-        is_near = abs(self.drawn - self.measured) <= share * self.measured + amount
-        return is_near or min(self.worlds) <= self.measured <= max(self.worlds)
+        lowest, highest = (self.drawn - amount) / (1.0 + share), (self.drawn + amount) / (1.0 - share)
+        return min(*self.worlds, max(lowest, 0.0)), max(*self.worlds, highest)
+
+    @property
+    def agrees(self) -> bool:
+        """True if the measured value agrees."""
+        lowest, highest = self.agreeing
+        return lowest <= self.measured <= highest
 
 
 def draw(path: Observed, law: RegimePath) -> list[NDArray[np.int64]]:

@@ -12,7 +12,7 @@ from rich.table import Table
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_system
-from vcgym.network.fitting.agreement import TOLERANCES, Agreement, compare, draw, held
+from vcgym.network.fitting.agreement import Agreement, compare, draw, held
 from vcgym.network.fitting.laws import RegimePath, scenario_of
 from vcgym.network.fitting.traces import Observed, fit_path, observed
 from vcgym.network.kernels.slots import BLOCK_SLOTS
@@ -35,8 +35,7 @@ def fit(traces: Path, output: Path | None, console: Console) -> None:
     """Fit the traces and print the comparison; write the scenario file unless `output` is None.
 
     Raises:
-        DataError: the file exists, a trace is broken or too short, or what is drawn differs from what was measured by more than
-            `TOLERANCES`.
+        DataError: the file exists, a trace is broken or too short, or what was measured does not agree with what is drawn.
     """
     if output is not None:
         refuse_existing(output)
@@ -49,10 +48,9 @@ def fit(traces: Path, output: Path | None, console: Console) -> None:
     disagreeing = [(path, one) for path, statistics in found.items() for one in statistics if not one.agrees]
     if disagreeing and output is not None:
         path, one = disagreeing[0]
-        share, amount = TOLERANCES[one.name]
-        near = f"{one.measured:.3g} as measured, within {share:.0%} and {amount:g} or among the worlds"
-        allowed = f"{near}; without output= a fit is only compared"
-        raise DataError(f"fit of {path}", f"{one.name} drawn", float(f"{one.drawn:.3g}"), allowed)
+        lowest, highest = one.agreeing
+        allowed = f"{lowest:.3g} to {highest:.3g}, since {one.drawn:.3g} is drawn; without output= a fit is only compared"
+        raise DataError(f"fit of {path}", f"{one.name} measured", float(f"{one.measured:.3g}"), allowed)
     if output is not None:
         fitted = scenario_of(laws, tuple(name for name, _ in next(iter(read.values()))), f"{traces.name}, cards {cards}")
         write_new(output, (fitted.model_dump_json(exclude_defaults=True) + "\n").encode())
@@ -82,10 +80,10 @@ def _print(pairs: dict[str, list[Observed]], found: dict[str, list[Agreement]], 
     for path in (path for of_pair in pairs.values() for path in of_pair):
         unknown = f"jitter between probes {path.coverage.spacing_ms:.3g} ms apart is not measured"
         console.print(f"{path.name}: {path.coverage}; {unknown}", soft_wrap=True, highlight=False)
-    table = Table("path", "statistic", "measured", "drawn", "from", "to", "agrees", title="Measured and drawn", title_justify="left")
+    table = Table("path", "statistic", "drawn", "measured", "agrees from", "to", "agrees", title="Measured and drawn", title_justify="left")
     for name, statistics in found.items():
         for one in statistics:
-            values = one.measured, one.drawn, min(one.worlds), max(one.worlds)
+            values = one.drawn, one.measured, *one.agreeing
             table.add_row(name, one.name, *(f"{value:.3g}" for value in values), "yes" if one.agrees else "no")
     console.print(table)
 

@@ -30,7 +30,7 @@ _HEADS = {
     "Windows told apart": ("series", "windows", "from the fitted half", "by", "from the other half", "by", "the halves themselves", "by"),
     "The median window": ("series", "", *_SHOWN),
     "Ranked alike": ("fitted to", "of", "direct path", "drawn", "drawn, other seeds", "replay"),
-    "Measured next to drawn, first half": ("series", "statistic", "measured", "drawn", "from", "to", "agrees"),
+    "Measured next to drawn, first half": ("series", "statistic", "drawn", "measured", "agrees from", "to", "agrees"),
 }
 _TOLD, _MEDIAN, _RANKED, _AGREES = _HEADS
 _DRIVES = {"5g-urban-20": ("urban_v20_1_n8", "urban_v20_1_n78"), "5g-urban-30": ("urban_v30_1_n8", "urban_v30_1_n78")}
@@ -93,7 +93,7 @@ def judged(name: str, series: Sequence[Trace], config: ToldApartConfig) -> dict[
         _judge(likeness(trace, config.probes, config.seed), rows)
         path = observed(trace.name, halves(trace)[0])
         for one in compared(path, fit_path(path)):
-            numbers = (f"{value:.3g}" for value in (one.measured, one.drawn, min(one.worlds), max(one.worlds)))
+            numbers = (f"{value:.3g}" for value in (one.drawn, one.measured, *one.agreeing))
             rows[_AGREES].append([trace.name, one.name, *numbers, "yes" if one.agrees else "no"])
     for direct in (0, len(series) - 1) if config.calls and len(series) > 1 else ():
         ordered = [series[direct], *(one for one in series if one is not series[direct])]
@@ -118,7 +118,7 @@ def page(found: Sequence[dict[str, Any]], config: ToldApartConfig) -> str:
         _MEDIAN: "Milliseconds one way; correlations at a lag of 1 and 5 probes.",
         _RANKED: f"Spearman's correlation of the mean R of {len(SYSTEMS)} systems, {config.calls} calls of 30 s, with the replay of the "
         "other half: on worlds drawn of a half, for two sets of seeds, and on the replay of that half.",
-        _AGREES: "As `vcgym-data do=fit` prints it: the median of nine worlds, and the lowest and highest.",
+        _AGREES: "As `vcgym-data do=fit` prints it: the median of nine worlds, and which measured values agree with them.",
     }
     parts = ["# Drawn worlds next to measured ones\n\nMade by `python -m lab told_apart`; do not edit.\n"]
     for head, columns in _HEADS.items():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from vcgym.network.fitting.agreement import TOLERANCES
 from vcgym.network.fitting.laws import RegimePath
 from vcgym.network.fitting.traces import MIN_WINDOWS, PROBES, SHARES, drawn_us, fit_path, loss_of, observed, step_ms
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -170,11 +171,22 @@ def test_a_fit_that_does_not_agree_is_refused_but_can_be_looked_at(tmp_path: Pat
     """A delay that rises from the begin to the end of a trace is no law that is drawn again; nothing is written."""
     write_trace(traced(np.linspace(20.0, 500.0, SLOTS)), tmp_path / "odd" / "a.csv.gz")
     console, output = Console(file=(printed := io.StringIO()), width=160), tmp_path / "fitted.json"
-    with pytest.raises(DataError, match=r"^fit of odd/a: .* drawn is .*; allowed: .* as measured, within .*without output="):
+    with pytest.raises(DataError, match=r"^fit of odd/a: .* measured is .*; allowed: .* to .*, since .* is drawn; without output="):
         run(DataCommand(do="fit", file=tmp_path / "odd", output=output), console)
     assert not output.exists()
     run(DataCommand(do="fit", file=tmp_path / "odd"), console)
     assert "no" in printed.getvalue()
+
+
+@pytest.mark.parametrize("delay_ms", [np.arange(SLOTS // 2) % 37.0, np.linspace(20.0, 500.0, SLOTS // 2)], ids=["alike", "odd"])
+def test_the_word_of_a_row_follows_from_its_numbers(tmp_path: Path, delay_ms: np.ndarray) -> None:
+    """A measured value agrees if, and only if, it lies from the lowest to the highest that is printed."""
+    write_trace(traced(delay_ms), tmp_path / "of" / "a.csv.gz")
+    run(DataCommand(do="fit", file=tmp_path / "of"), Console(file=(printed := io.StringIO()), width=160))
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in printed.getvalue().splitlines() if line.startswith("│")]
+    for _, name, _, measured, lowest, highest, word in rows:
+        assert word == ("yes" if float(lowest) <= float(measured) <= float(highest) else "no"), name
+    assert len(rows) == len(TOLERANCES)
 
 
 def test_fit_refuses_too_few_answers_and_other_names_of_files(tmp_path: Path) -> None:
