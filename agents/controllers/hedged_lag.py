@@ -1,8 +1,8 @@
 """A lag that follows several experts, each by how well it would have played this call so far.
 
 Arrivals do not depend on the lag, so the receiver can play the call that it has seen with the targets of every expert. With P_e and c_e
-the playout delay and the time concealed under the targets of expert e (the recursion of `lab.learners.through_player`, its tanh replaced
-by the limit that it smooths),
+the playout delay and the time concealed under the targets of expert e, averaged over the phase of the player's ticks (P_e moves toward
+the target as far as a credit lasts, which grows with time up to half a tick; a late packet raises P_e and c_e by as much as it is late),
 
     R_e     = R of the mean of P_e + 5 ms and the share of c_e, over the n arrivals so far
     weight  = prior_e exp(n R_e / (6000 x temperature)), scaled to a sum of 1
