@@ -27,17 +27,7 @@ _LINKS = {"E->F": "#1f4ea1", "F->E": "#d1782b", "A->E": "#3f9464", "A->B": "#b04
 
 
 def draw_session_rates(name: str, system: System, folder: Path, suite: Suite) -> Path:
-    """Play the dumbbell's timeline and write rates-NAME.png: means over 5 s of rate, delay and loss.
-
-    Args:
-        name: name of the system, for title and file.
-        system: system with a rule for trees.
-        folder: folder for the picture.
-        suite: no effect: the timeline is the same for all.
-
-    Returns:
-        The path of the picture.
-    """
+    """Play the dumbbell's timeline, whatever the suite, and write rates-NAME.png: means over 5 s of rate, delay and loss."""
     world = dumbbell_timeline()
     played, optima = play(world, system.trees), np.array(optima_kbps(world))
     seconds = len(played.kbps)
@@ -64,17 +54,7 @@ def draw_session_rates(name: str, system: System, folder: Path, suite: Suite) ->
 
 
 def draw_network_course(name: str, system: System, folder: Path, suite: Suite) -> Path:
-    """Play the dumbbell's timeline and write trees-NAME.png: largest tree of each session and link loads, means over 10 s.
-
-    Args:
-        name: name of the system, for title and file.
-        system: system with a rule for trees.
-        folder: folder for the picture.
-        suite: no effect: the timeline is the same for all.
-
-    Returns:
-        The path of the picture.
-    """
+    """Play the dumbbell's timeline, whatever the suite, and write trees-NAME.png: largest trees and link loads, means over 10 s."""
     world = dumbbell_timeline()
     played = play(world, system.trees)
     seconds, links = len(played.kbps), [link.name for link in world.topology.links]

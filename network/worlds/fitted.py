@@ -21,6 +21,7 @@ from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.worlds.correlated import MAX_TAU_MS
 from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
 from vcgym.network.worlds.quantiles import draw_row, normal_table
+from vcgym.network.worlds.regimes import law_value
 from vcgym.network.worlds.world import MAX_LINK_US, World, WorldDraw, checked, forget_losses, settle_in_order
 
 SCORES = np.linspace(-4.0, 4.0, 33)
@@ -33,8 +34,7 @@ MAX_JITTER = 1000.0
 _MAX_MS = MAX_LINK_US / 1000.0
 _NO_TIME_MS = 1e-6  # leaves a persistence of 0
 _NORMAL = normal_table().astype(np.float32)
-_LOWEST, _PER_UNIT, _LAST = np.float32(SCORES[0]), np.float32(1.0 / (SCORES[1] - SCORES[0])), np.float32(len(SCORES) - 1)
-_LAST_CELL = np.int32(len(SCORES) - 2)
+_LOWEST, _PER_UNIT = np.float32(SCORES[0]), np.float32(1.0 / (SCORES[1] - SCORES[0]))
 _ZERO, _HALF = np.float32(0.0), np.float32(0.5)
 _LEVEL, _SCALE, _JITTER, _LAWS = 0, 1, 2, 3
 
@@ -59,13 +59,6 @@ class FittedRows(NamedTuple):
 
 
 @kernel
-def _value(law, score):
-    at = min(max((np.float32(score) - _LOWEST) * _PER_UNIT, _ZERO), _LAST)
-    cell = min(np.int32(at), _LAST_CELL)
-    return law[cell] + (law[cell + 1] - law[cell]) * (at - np.float32(cell))
-
-
-@kernel
 def _key(rows, s, path, law, purpose):
     return rng.stream_key(rows.seed[s], _LAWS * path + law, purpose)
 
@@ -77,7 +70,7 @@ def _hold(rows, s, path, law, first_slot, row):
     chance, now = rows.renewed[s, path, law], rows.held[s, path, law]
     for i in range(row.size):
         if rng.uniform(when, first_slot + i) < chance:
-            now = _value(rows.laws[s, path, law], rng.normal(what, first_slot + i))
+            now = law_value(rows.laws[s, path, law], rng.normal(what, first_slot + i), _LOWEST, _PER_UNIT)
         row[i] = now
     rows.held[s, path, law] = now
 
@@ -90,7 +83,7 @@ def _jitter(rows, s, path, first_slot, row):
     law = rows.laws[s, path, _JITTER]
     for i in range(row.size):
         now = persistence * now + fresh * row[i]
-        row[i] = _value(law, now)
+        row[i] = law_value(law, now, _LOWEST, _PER_UNIT)
     rows.z[s, path] = now
 
 
@@ -127,7 +120,8 @@ def _begin(rows, s):
     normal = np.empty(1, np.float32)
     for p in range(rows.loss.shape[1]):
         for law in (_LEVEL, _SCALE):
-            rows.held[s, p, law] = _value(rows.laws[s, p, law], rng.normal(_key(rows, s, p, law, rng.QUEUEING), before))
+            score = rng.normal(_key(rows, s, p, law, rng.QUEUEING), before)
+            rows.held[s, p, law] = law_value(rows.laws[s, p, law], score, _LOWEST, _PER_UNIT)
         draw_row(_NORMAL, _key(rows, s, p, _JITTER, rng.QUEUEING), before, normal)
         rows.z[s, p] = normal[0]
         rows.lost[s, p] = is_lost_before(rng.stream_key(rows.seed[s], p, rng.LOSS), before + 1, rows.loss[s, p])

@@ -49,8 +49,7 @@ MAX_GAIN = 1000.0
 
 _MAX_MS = MAX_LINK_US / 1000.0
 _NORMAL = normal_table().astype(np.float32)
-_LOWEST, _PER_UNIT, _LAST = np.float32(SCORES[0]), np.float32(1.0 / (SCORES[1] - SCORES[0])), np.float32(len(SCORES) - 1)
-_LAST_CELL = np.int32(len(SCORES) - 2)
+_LOWEST, _PER_UNIT = np.float32(SCORES[0]), np.float32(1.0 / (SCORES[1] - SCORES[0]))
 _ZERO, _HALF, _MAX_LINK_US = np.float32(0.0), np.float32(0.5), np.float32(MAX_LINK_US)
 _CHANGE, _KEPT, _LEVEL, _DRAWS = 0, 1, 2, 3
 
@@ -138,9 +137,17 @@ _SINGLE = ("base_us", "gain", "excess_us")
 
 
 @kernel
-def _value(law, score):
-    at = min(max((np.float32(score) - _LOWEST) * _PER_UNIT, _ZERO), _LAST)
-    cell = min(np.int32(at), _LAST_CELL)
+def law_value(law, score, lowest, per_unit):
+    """Return the value of a law at a normal score, linear between its points and constant beyond.
+
+    Args:
+        law: float32 (points,), at equally spaced scores.
+        score: float64.
+        lowest: float32, score of the first point.
+        per_unit: float32, points per unit of score.
+    """
+    at = min(max((np.float32(score) - lowest) * per_unit, _ZERO), np.float32(law.size - 1))
+    cell = min(np.int32(at), np.int32(law.size - 2))
     return law[cell] + (law[cell + 1] - law[cell]) * (at - np.float32(cell))
 
 
@@ -172,7 +179,7 @@ def _stretch(rows, laws, s, link, first_slot, normals, row_us):
     """
     law, regime, every = rows.law[s, link], rows.regime[s, link], rows.every[s, link]
     edges, tables, held = laws.edges_us[law, regime], laws.excess_us[law, regime], laws.held[law]
-    level = _value(laws.level_us[law, regime], rows.score[s, link])
+    level = law_value(laws.level_us[law, regime], rows.score[s, link], _LOWEST, _PER_UNIT)
     base, gain, excess, wait = rows.base_us[s, link], rows.gain[s, link], rows.excess_us[s, link], rows.until_value[s, link]
     key = rng.stream_key(rows.seed[s], link, rng.HOLD)
     for i in range(row_us.size):
@@ -182,7 +189,7 @@ def _stretch(rows, laws, s, link, first_slot, normals, row_us):
                 cell = 0
                 for edge in edges:
                     cell += 1 if excess >= edge else 0
-                excess = _value(tables[cell], normals[i])
+                excess = law_value(tables[cell], normals[i], _LOWEST, _PER_UNIT)
         wait -= 1
         row_us[i] = np.int32(min(max(base + gain * (level + excess), _ZERO), _MAX_LINK_US) + _HALF)
     rows.excess_us[s, link], rows.until_value[s, link] = excess, wait

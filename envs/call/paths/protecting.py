@@ -45,7 +45,7 @@ PROTECTED_CALL = np.dtype(
         np.record,
         [
             ("counts", PROTECTION_COUNTS),
-            ("heard", "i8"),  # records of the feed that the rule has read
+            ("read", "i8"),  # records of the feed that the rule has read
             ("income", "i8"),  # of the bucket, parts of a byte per slot
             ("bucket", "i8"),
             ("earlier", "i8", (SLOTS,)),  # by packet: set of the packets whose frames it carries
@@ -97,17 +97,17 @@ def _sent_onto_path_us(sender, call, s, record):
 def _learn(sender, call, s, now_us):
     """Give the rule the records that have reached the sender; return False if some have been overwritten."""
     row, feed = sender.rows[s], call.feed
-    if feed.written - row.heard > RECORDS:
+    if feed.written - row.read > RECORDS:
         return False
     onward_us = call.to_sender.delay_us
-    while row.heard < feed.written and feed.rows[row.heard & (RECORDS - 1), KNOWN] + onward_us <= now_us:
-        told = read_record(feed.rows, row.heard & (RECORDS - 1))
+    while row.read < feed.written and feed.rows[row.read & (RECORDS - 1), KNOWN] + onward_us <= now_us:
+        told = read_record(feed.rows, row.read & (RECORDS - 1))
         known_us = told.known_us + onward_us
         record = Record(told.kind, told.packet, told.path, told.sent_us, told.arrived_us, known_us, told.lag_us, told.late)
         update(sender.rule, sender.state, s, record)
-        row.heard += 1
+        row.read += 1
     # Where no router reads the feed, it is read here alone.
-    feed.read = max(feed.read, row.heard)
+    feed.read = max(feed.read, row.read)
     return True
 
 
