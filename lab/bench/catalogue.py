@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from lab.bench import bottleneck, conference, footprint, others
+from lab.bench import bottleneck, conference, footprint, learners, others
 from lab.bench.evaluation import paper_evaluation
 from lab.bench.measure import Absent, Effort, Measurement
 from lab.bench.packets import paths, paths_ratio, system
@@ -30,6 +30,8 @@ CATALOGUE: dict[str, Benchmark] = {
     **{f"env_1pkt_{number}": partial(env_steps, number, 1) for number in (1, 64, 1024, 8192)},
     **{f"env_50pkt_{number}": partial(env_steps, number, 50) for number in (1, 64, 1024)},
     **{f"predictor_{way}_ns": partial(forward, way) for way in FORWARD},
+    "learner_inside": learners.inside,
+    **{f"learner_inside_over_{name}": partial(learners.over_library, name) for name in learners.BATCHES},
     "one_flow_queue": bottleneck.one_flow_queue,
     "four_flows_cubic": bottleneck.four_flows_cubic,
     "rmcat_five_flows": bottleneck.rmcat_five_flows,

@@ -54,7 +54,7 @@ def test_a_record_is_complete(taken):
         assert 0.0 <= record.spread < 100.0
         assert record.unit in {
             "packets/s/core", "packet-hops/s/core", "simulated s/s/core",
-            "packets/s", "path-slots/s", "us/slot", "steps/s", "s", "ms", "ns", "x", "bytes"
+            "packets/s", "path-slots/s", "us/slot", "steps/s", "decisions/s", "s", "ms", "ns", "x", "bytes"
         }  # fmt: skip
     assert len({(record.name, record.threads) for record in records}) == len(records)
 
