@@ -242,6 +242,7 @@ def test_the_data_folder_is_made_absolute(monkeypatch, tmp_path):
     assert os.environ["VCGYM_DATA"] == str(tmp_path / "measured")
 
 
+@pytest.mark.long  # a process that imports all that trains
 def test_a_refused_config_leaves_no_work_behind(tmp_path):
     command = [sys.executable, "-m", "vcgym.scripts.train", "num_envs=0", "folder=run"]
     refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

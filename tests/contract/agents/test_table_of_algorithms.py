@@ -30,6 +30,7 @@ SMALL = {
     "TQC": REPLAYED,
     "ARS": {"n_delta": 2},
 }
+QUICK = ("PPO", "DQN", "TD3", "ARS")  # of each kind one; the others by `long`
 FORM = r"env\.options\.action=relative_"
 IDS = ("Relay", "Playout", "Call", "Rate", "SendOrder")
 
@@ -42,7 +43,7 @@ def config_of(name, folder, **changes):
     return TrainConfig(env=env, device="cpu", folder=folder, resume=True, **found | changes)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in SMALL])
 def test_one_that_was_stopped_ends_as_one_that_was_not_and_its_zip_acts_alike(tmp_path, name):
     config = config_of(name, tmp_path)
     trained = train(config, seed=3)

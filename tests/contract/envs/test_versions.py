@@ -154,6 +154,7 @@ def slow_target(sender, aim_ms):
     return np.clip(target, sender["min_bps"], sender["max_bps"])
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
 @pytest.mark.parametrize("kind", ["rtt80-q5", "rtt150-q32"])
 def test_the_first_order_is_sbpn2(kind):
     envs = make("vcgym/SendOrder-v1", 1, seconds=9.0)

@@ -1,6 +1,7 @@
 """A board never shrinks: a run of a few systems shows them among all that were played there before, as long as these still count."""
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -29,10 +30,16 @@ def shown(folder):
     return sorted(set(pq.read_table(folder / "results.parquet")["system"].to_pylist()))
 
 
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("board")
+    run(folder, "DRT-WM", "RR-WM", "GRD-WM", stay=stays(4))
+    return folder
+
+
 @pytest.fixture
-def board(tmp_path):
-    run(tmp_path, "DRT-WM", "RR-WM", "GRD-WM", stay=stays(4))
-    return tmp_path
+def board(first_run, tmp_path):
+    return shutil.copytree(first_run, tmp_path / "board")
 
 
 def test_a_page_after_a_partial_play_has_every_system_and_the_same_bytes(board):

@@ -143,6 +143,7 @@ def delays_ms(discipline, flows, others=()):
     return p95_ms, batch
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
 def test_a_call_beside_cubic_and_another_call_keeps_its_delay_under_fq_codel():
     flows, other = (Tcp("cubic"), Udp(200e3)), OtherCall("gcc_webrtc", rates_kbps=(300.0, 50.0, 600.0), starts_s=2.0, stops_s=15.0)
     (tail, _), _ = delays_ms(None, flows, (other,))
