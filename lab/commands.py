@@ -20,6 +20,7 @@ LAB = Program(
         "train_order": "lab.learners.commands.train_order",
         "train_pair": "lab.learners.commands.train_pair",
         "train_rate": "lab.learners.commands.train_rate",
+        "train_whole": "lab.learners.commands.train_whole",
         "make_set": "lab.shipped.sets.command",
     },
 )

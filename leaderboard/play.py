@@ -103,8 +103,9 @@ def play(
     shown = progress(f"suite {suite.name}-{suite.version}: parts done", len(planned)) if progress_bar else nullcontext(unseen)
     with shown as on_progress:
         played = play_cells(planned, Path(folder) / cells.FOLDER, on_progress, threads, workers)
-    if failed := next(((cell, of_cell.verdict) for cell, of_cell in played if of_cell.verdict), None):
-        raise ValueError(f"{failed[0].name} {failed[1]}")
+    for cell, of_cell in played:
+        if of_cell.verdict:
+            raise ValueError(f"{cell.name} {of_cell.verdict}")
     return pa.concat_tables(of_cell.rows for _, of_cell in played)
 
 

@@ -55,6 +55,25 @@ def context_features(parts: Sequence[ObservedPart]) -> list[str]:
     return [name for part in parts if part.items is None for name in part.features]
 
 
+def require_network(network: SetNetwork, parts: Sequence[ObservedPart], entries: int, outputs: int) -> None:
+    """Refuse a network that does not fit an observation of `entries` numbers and an action of `outputs` outputs.
+
+    Raises:
+        ValueError: naming what differs.
+    """
+    of_items, context, items = item_part(parts), len(context_features(parts)), count_items(parts)
+    features = sum(part.size for part in parts)
+    if features != entries:
+        raise ValueError(f"observation has {features} features, expected {entries} as observation_space has")
+    widths = (len(of_items.features) if of_items else 0), context
+    wanted = (network.items.width if network.items else 0), network.context
+    if widths != wanted:
+        raise ValueError(f"observation has {widths} features of an item and of the context, expected {wanted} as the network has")
+    made = network.output_count(items)
+    if made != outputs:
+        raise ValueError(f"network has {made} outputs, expected {outputs} as action_space needs")
+
+
 def network_for(parts: Sequence[ObservedPart], outputs: int, hidden: int, activation: Activation) -> SetNetwork:
     """Describe the set network of an agent.
 

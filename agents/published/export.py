@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from vcgym.agents.networks.description import SetNetwork, Strict
-from vcgym.agents.networks.observation import ObservedPart, context_features, count_items, item_part
+from vcgym.agents.networks.observation import ObservedPart, require_network
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.published.spaces import build, describe
@@ -124,26 +124,12 @@ def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
         observation_space, action_space = build(card.observation_space), build(card.action_space)
         if not isinstance(observation_space, spaces.Box) or len(observation_space.shape) != 1:
             raise ValueError(f"observation_space is {shown(str(observation_space))}; allowed: a Box with one axis")
-        _require_consistent(card, observation_space.shape[0], output_count(action_space))
+        require_network(card.network, card.observation, observation_space.shape[0], output_count(action_space))
     except ValueError as error:
         raise ValueError(f"{folder / CARD}: {error}") from error
     tensors = _checked_tensors(folder / WEIGHTS, weights, card.network.tensor_shapes())
     acts = card.env_id, tuple(card.observation), observation_space, action_space
     return AgentPolicy(*acts, card.network, tensors, card.steps, card.squashed)
-
-
-def _require_consistent(card: AgentCard, entries: int, outputs: int) -> None:
-    of_items, items = item_part(card.observation), card.network.items
-    features = sum(part.size for part in card.observation)
-    if features != entries:
-        raise ValueError(f"observation has {features} features, expected {entries} as observation_space has")
-    widths = (len(of_items.features) if of_items else 0), len(context_features(card.observation))
-    wanted = (items.width if items else 0), card.network.context
-    if widths != wanted:
-        raise ValueError(f"observation has {widths} features of an item and of the context, expected {wanted} as the network has")
-    made = card.network.output_count(count_items(card.observation))
-    if made != outputs:
-        raise ValueError(f"network has {made} outputs, expected {outputs} as action_space needs")
 
 
 def _checked_tensors(path: Path, weights: bytes, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

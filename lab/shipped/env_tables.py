@@ -173,8 +173,13 @@ def _of_senders() -> Iterable[str]:
         ("Rate", "`exact`", "int64 (3,)", "bit/s (0: unchanged); report interval, us (0: default); us to a decision without one (0: none)"),
         ("Rate", "`relative_discrete`", f"`Discrete({AIMS})`", f"queueing delay aimed at: {AIM_TEXT} ** (a / {AIMS - 1})"),
         ("Rate", "`relative_continuous`", "`Box(-1.0, 1.0, (1,), float32)`", f"the same, {AIM_TEXT} ** ((value + 1) / 2)"),
-        ("SendOrder", "`relative_discrete`", f"`Discrete({2 * MARGINS})`", f"""half round trips that video must have left: \
-{MARGIN_TEXT} ** (a % {MARGINS} / {MARGINS - 1}); a >= {MARGINS}: also if nothing else waits"""),
+        (
+            "SendOrder",
+            "`relative_discrete`",
+            f"`Discrete({2 * MARGINS})`",
+            f"""half round trips that video must have left: \
+{MARGIN_TEXT} ** (a % {MARGINS} / {MARGINS - 1}); a >= {MARGINS}: also if nothing else waits""",
+        ),
         ("SendOrder", "`relative_continuous`", "`Box(-1.0, 1.0, (2,), float32)`", "the same on that scale; above 0: the same"),
         ("SendOrder", "`discrete`", f"`Discrete({2 * SEND_QUEUE})`", f"a < {SEND_QUEUE} sends the a-th oldest, {SEND_QUEUE} + a drops it"),
     )

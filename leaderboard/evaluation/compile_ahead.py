@@ -15,7 +15,9 @@ import numba
 import numpy as np
 
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together
+from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.network.kernels.compiling.announcement import announce_compiling
 from vcgym.network.kernels.compiling.shortcuts import CUTS
 from vcgym.network.kernels.compiling.sources import cache_home, code_hash, modules_of
@@ -24,18 +26,19 @@ from vcgym.network.scenarios.scenario import Scenario
 FEWEST = 4  # minimum systems per process, whose start takes two seconds
 
 
-def compile_ahead(systems: Iterable[System], processes: int) -> None:
-    """Compile the loop of each system; systems with rules of the same types share a loop, and cached loops are skipped.
+def compile_ahead(participants: Iterable[Participant], processes: int) -> None:
+    """Compile the loop of each system of calls over paths; systems with rules of the same types share a loop, and cached loops are skipped.
 
     One process first compiles the first system, with the code that all share, while this process compiles the sampling of worlds. Then the
     other systems are distributed.
 
     Args:
-        systems: systems of calls over paths.
+        participants: all that will play.
         processes: number of processes besides this one; 1: nothing is compiled ahead.
     """
     if not CUTS:  # nothing would be kept for this process
         return
+    systems = [one for one in participants if isinstance(one, System) and one.fits(PATHS.controls)]
     missing = {mark: system for system in systems if not (mark := _mark(system)).exists()}
     if processes < 2 or len(missing) < FEWEST:
         return

@@ -7,10 +7,9 @@ from pathlib import Path
 from vcgym.agents.tracking.progress import BEFORE, OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, read
-from vcgym.leaderboard.evaluation.cells.work_units import play_cells, play_here
+from vcgym.leaderboard.evaluation.cells.playing import play_cells, play_here
 from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
 from vcgym.leaderboard.evaluation.published import LocalAgent
-from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.network.traces.plain_file import replace_file
 
 TOGETHER = 8  # rules per piece: enough to amortise the sampling of worlds, few enough to keep many workers busy
@@ -58,17 +57,13 @@ def _described(cell: Cell) -> str:
 
 def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
     if workers == 0 and address is None:
-        compile_ahead(_systems_of_calls(pieces), threads)
-        yield from (play_cells(piece, threads) for piece in pieces)
+        compile_ahead([cell.system for piece in pieces for cell in piece.values()], threads)
+        for piece in pieces:
+            yield play_cells(piece, threads)
         return
     from vcgym.leaderboard.evaluation.on_ray import play_on_ray  # Ray is an extra, and slow to import
 
     yield from play_on_ray(pieces, workers, address)
-
-
-def _systems_of_calls(pieces: list[dict[str, Cell]]) -> list[System]:
-    systems = (cell.system for piece in pieces for cell in piece.values())
-    return [system for system in systems if isinstance(system, System) and system.fits(PATHS.controls)]
 
 
 def _pieces(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:

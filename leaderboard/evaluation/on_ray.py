@@ -10,13 +10,13 @@ import ray
 
 from vcgym.agents.sweeps.search import ray_running
 from vcgym.leaderboard.evaluation.cells.cells import Cell
-from vcgym.leaderboard.evaluation.cells.work_units import play_cells
+from vcgym.leaderboard.evaluation.cells.playing import play_cells
 
 RETRIES = 8  # retries of a task whose worker is lost; a task that raises is not retried
 
 
 def play_on_ray(pieces: list[dict[str, Cell]], workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
-    """Yield the result of `vcgym.leaderboard.evaluation.cells.work_units.play_cells` for each piece, in order of completion.
+    """Yield the result of `vcgym.leaderboard.evaluation.cells.playing.play_cells` for each piece, in order of completion.
 
     Args:
         pieces: cells of one share each, by the names of their files.

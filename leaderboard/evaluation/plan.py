@@ -17,11 +17,9 @@ def plan(suite: Suite, parts: Sequence[tuple[Part, Any]], systems: Mapping[str, 
         ValueError: see `require_controls`.
     """
     require_controls(suite, systems)
+    play, columns = suite.play, suite.columns
     return [
-        Cell(name, system, share, suite.play, suite.columns)
-        for part in parts
-        for share in _shares(suite, *part)
-        for name, system in systems.items()
+        Cell(name, system, share, play, columns) for part in parts for share in _shares(suite, *part) for name, system in systems.items()
     ]
 
 

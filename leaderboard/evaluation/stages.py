@@ -8,8 +8,6 @@
 ORDERED and CASES are the sender as other suites rank and measure it; AFTER_SENDER are paths behind a sender.
 """
 
-from collections.abc import Sequence
-from functools import reduce
 from typing import NamedTuple
 
 from vcgym.baselines.controls import control
@@ -23,7 +21,7 @@ from vcgym.leaderboard.evaluation.plays.protected import ProtectedPlay
 from vcgym.leaderboard.evaluation.plays.whole import WholePlay
 from vcgym.leaderboard.evaluation.published import ORDER_ENVS, PATHS_ENVS, RATE_ENVS
 from vcgym.leaderboard.results.call_columns import CALL
-from vcgym.leaderboard.results.columns import Columns, with_columns
+from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE as CONFERENCE_COLUMNS
 from vcgym.leaderboard.results.protected_columns import PROTECTED as PROTECTED_COLUMNS
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
@@ -56,7 +54,7 @@ CASES = SENDER._replace(name="cases", columns=RMCAT, envs=())
 AFTER_SENDER = PATHS._replace(name="paths after a sender", columns=AFTER_SENDER_COLUMNS, envs=ids_of("Call"))
 CONFERENCE = SuiteStage("conference", controls_of(control.CONFERENCE), CONFERENCE_COLUMNS)
 
-_PLAYS: dict[tuple[str, ...], Play] = {
+PLAYS: dict[tuple[str, ...], Play] = {
     (PATHS.name,): PathsPlay(),
     (PROTECTED.name,): ProtectedPlay(),
     (SENDER.name,): BottleneckPlay(),
@@ -65,20 +63,4 @@ _PLAYS: dict[tuple[str, ...], Play] = {
     (CONFERENCE.name,): ConferencePlay(),
     (SENDER.name, AFTER_SENDER.name): WholePlay(),
 }
-
-
-def play_of(stages: Sequence[SuiteStage]) -> Play:
-    """Return the play of calls with these stages.
-
-    Raises:
-        ValueError: no calls have them.
-    """
-    names = tuple(stage.name for stage in stages)
-    if names not in _PLAYS:
-        raise ValueError(f"stages is {names}; allowed: {', '.join(map(str, _PLAYS))}")
-    return _PLAYS[names]
-
-
-def columns_of_stages(stages: Sequence[SuiteStage]) -> Columns:
-    """Return the sum of the columns of the stages; the last one, which the listener hears, ranks."""
-    return reduce(with_columns, (stage.columns for stage in reversed(stages)))
+"""Names of stages -> play of calls that have them."""

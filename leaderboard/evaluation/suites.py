@@ -25,6 +25,7 @@ fitted          worlds of a scenario file that you fitted to your own traces
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -38,13 +39,12 @@ from vcgym.leaderboard.evaluation.stages import (
     CONFERENCE,
     ORDERED,
     PATHS,
+    PLAYS,
     PROTECTED,
     SENDER,
     SuiteStage,
-    columns_of_stages,
-    play_of,
 )
-from vcgym.leaderboard.results.columns import Columns
+from vcgym.leaderboard.results.columns import Columns, with_columns
 from vcgym.leaderboard.results.files import columns_with
 from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
 from vcgym.network.scenarios.bottleneck.rmcat import CASES as RMCAT_CASES
@@ -94,8 +94,8 @@ class Suite(NamedTuple):
 
     @property
     def columns(self) -> Columns:
-        """Columns of its rows: the sum of the columns of the stages."""
-        return columns_of_stages(self.stages)
+        """Columns of its rows: the sum of those of the stages; the last stage, which the listener hears, ranks."""
+        return reduce(with_columns, (stage.columns for stage in reversed(self.stages)))
 
     @property
     def play(self) -> Play:
@@ -104,7 +104,10 @@ class Suite(NamedTuple):
         Raises:
             ValueError: no calls have these stages.
         """
-        return play_of(self.stages)
+        names = tuple(stage.name for stage in self.stages)
+        if names not in PLAYS:
+            raise ValueError(f"stages is {names}; allowed: {', '.join(map(str, PLAYS))}")
+        return PLAYS[names]
 
     @property
     def envs(self) -> tuple[str, ...]:

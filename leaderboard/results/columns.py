@@ -166,10 +166,11 @@ def with_columns(first: Columns, second: Columns) -> Columns:
     """Return the columns of both, shown as those of `first`, which ranks; a metric that both have is that of `first`."""
     new = tuple(column for column in second.metrics if column.name not in first.metric)
     names = {column.name for column in new}
-    groups = [(heading, tuple(name for name in of_group if name in names)) for heading, of_group in second.groups]
+    placed = {name for _, of_group in first.groups for name in of_group}
+    groups = [(heading, tuple(name for name in of_group if name in names - placed)) for heading, of_group in second.groups]
     return first._replace(
         identity=first.identity | second.identity,
-        conditions=first.conditions | second.conditions,
+        conditions=first.conditions | {text: name for text, name in second.conditions.items() if name not in first.conditions.values()},
         metrics=(*first.metrics, *new),
         details=(*first.details, *(name for name in second.details if name in names)),
         groups=(*first.groups, *((heading, of_group) for heading, of_group in groups if of_group)),

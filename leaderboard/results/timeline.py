@@ -1,5 +1,6 @@
 """Timelines of a few sessions in bins: small enough for a page, detailed enough to see path changes and their effect."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,20 @@ BINS = 200  # maximum
 WorldName = tuple[str, int]  # pair and seed
 
 
-def watched(worlds: list[WorldName]) -> list[WorldName]:
-    """Return the sessions of a part of a suite to save: its first world, and the one in the middle of the list."""
-    return sorted({worlds[0], worlds[len(worlds) // 2]})
+def timelines(played: "Played", names: Sequence[WorldName], worlds: Sequence[WorldName], paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the timelines of those sessions that are saved: the first world of a part of a suite, and the one in its middle.
+
+    Args:
+        played: finished sessions.
+        names: world of each session.
+        worlds: all worlds of the part.
+        paths: names of the paths.
+    """
+    watched = {worlds[0], worlds[len(worlds) // 2]}
+    return [{"row": s, "path_names": list(paths), **_timeline(played, s)} for s, world in enumerate(names) if world in watched]
 
 
-def timeline(played: "Played", s: int) -> dict[str, Any]:
+def _timeline(played: "Played", s: int) -> dict[str, Any]:
     """Return one session in at most `BINS` bins with equal numbers of packets; the last bin may have fewer.
 
     Returns:

@@ -17,7 +17,7 @@ AFTER_SENDER = CALL._replace(
         ("concealed\n%", ("concealed_share",)),
         ("delivered\nkbit/s", ("throughput_kbps",)),
     ),
-    groups=(*CALL.groups, ("Others, %", (TAKEN.name,))),
+    groups=(CALL.groups[0], ("Video, rate and others", ("video_on_time", "utility", TAKEN.name)), *CALL.groups[1:]),
     published=("CALL-PLAIN", "CALL-PAPERS"),
     anchors=None,
     drawn=("CALL-PLAIN", "CALL-PAPERS", "CALL-LEARNED"),

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
-from vcgym.leaderboard.evaluation.stages import columns_of_stages
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES
 from vcgym.leaderboard.tuning.tune_calls import spent_on
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -36,7 +35,7 @@ class SenderTask(NamedTuple):
     def metric(self) -> str:
         """Ranked metric of the scenario's suite."""
         by_scenario = {suite.scenarios[0]: suite.stages for suite in SUITES.values()} | REPLAYS
-        return columns_of_stages(by_scenario[self.scenario]).ranked_by
+        return by_scenario[self.scenario][-1].columns.ranked_by
 
     def name(self, system: str) -> str:
         """Return the name of a tuned system: system and scenario."""

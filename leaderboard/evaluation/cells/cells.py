@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.baselines.systems import tuning_trials
+from vcgym.agents.evaluation.play import Policy
+from vcgym.baselines.systems import System, tuning_trials
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.play import Play
-from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, env_class, kind_of
+from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows
+from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, cost_of, env_class, kind_of
 from vcgym.leaderboard.kept import file_name, load, to_bytes
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.columns import Columns
@@ -55,14 +56,18 @@ class Cell(NamedTuple):
         env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
         return file_name((self.name, self.system, self.share, tuning_trials(self.name), env, type(self.play)), MADE_BY)
 
-    def identity(self, strata: Sequence[str]) -> dict[str, Any]:
-        """Return the identity columns of the cell's rows; sequences have one value per world."""
+    def rows(self, played: PlayedRows, player: System | Policy) -> list[dict[str, Any]]:
+        """Return the rows of played calls with the columns that are not measured; `player` is the system, or the loaded policy."""
         share = self.share
-        return {
-            "system": self.name, "kind": kind_of(self.name, self.system), "suite": share.suite, "suite_version": share.version,
-            "mode": share.part.mode, "scenario": share.part.scenario, "stratum": strata, "split": share.part.split,
-            "pair": [pair for pair, _ in share.worlds], "seed": [seed for _, seed in share.worlds], "card": share.card,
+        identity = {
+            "system": self.name, "kind": kind_of(self.name, self.system), **cost_of(self.name, player), "suite": share.suite,
+            "suite_version": share.version, "mode": share.part.mode, "scenario": share.part.scenario, "split": share.part.split,
+            "card": share.card,
         }  # fmt: skip
+        return [
+            identity | {"stratum": stratum, "pair": pair, "seed": seed} | measured
+            for stratum, (pair, seed), measured in zip(played.strata, share.worlds, played.rows, strict=True)
+        ]
 
 
 class CellContent(NamedTuple):

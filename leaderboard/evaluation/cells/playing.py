@@ -1,9 +1,10 @@
-"""Play cells of one share: first the systems together, so that they share each sampled world, then the agents.
+"""Play cells of one share, in one process of this or another machine: systems together, so that they share each sampled world.
 
 An agent that fails is left out of the board, with its name and the reason, and the run continues.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells.cells import Cell, content, verdict
-from vcgym.leaderboard.evaluation.plays.play import AnyRollout
-from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent, cost_of
+from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, content, parsed, verdict
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.play import AnyRollout, Play
+from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
 from vcgym.network.traces.refusal import shown
 
 
@@ -56,14 +58,45 @@ def _reason(what: str, error: Exception) -> str:
     return f"{what}: {type(error).__name__} {shown(str(error), 200)}"
 
 
-def play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the file of each cell; all cells have the same share."""
+def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, bytes]]:
+    """Play cells and return name and content of the file of each.
+
+    Args:
+        piece: cells of one share, by the names of their files.
+        threads: threads that share the sessions; no effect on the results.
+
+    Raises:
+        ValueError: code or data of this process differ from those of the process that planned the cells.
+    """
+    for file, cell in piece.items():
+        if cell.file != file:
+            raise ValueError(f"file of {cell.name} is {cell.file} on this worker, {file} in the run; allowed: the same code and packages")
     first = next(iter(piece.values()))
+    share, scenario = first.share, _scenario(first.play, first.share.part, first.share.packets)
+    if (card := first.play.card(scenario)) != share.card:
+        raise ValueError(f"data of {share.part.scenario} on this worker has hash {card}, the run's is {share.card}")
+    return list(_play_piece(piece, scenario, threads))
+
+
+def play_here(cell: Cell, threads: int) -> CellContent:
+    """Play a cell without saving it."""
+    ((_, content),) = _play_piece({"": cell}, _scenario(cell.play, cell.share.part, cell.share.packets), threads)
+    return parsed(content)
+
+
+@lru_cache(maxsize=4)
+def _scenario(play: Play, part: Part, packets: int) -> Any:
+    return play.open(part, packets)
+
+
+def _play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Iterator[tuple[str, bytes]]:
     systems = {file: cell.system for file, cell in piece.items() if isinstance(cell.system, System)}
-    draws = first.play.draw(first.share.part, scenario, first.share.worlds) if systems else []
-    rollouts = first.play.play(list(systems.values()), scenario, draws, threads)
-    for (file, system), rollout in zip(systems.items(), rollouts, strict=True):
-        yield file, _content(piece[file], scenario, rollout, cost_of(piece[file].name, system))
+    if systems:
+        first = next(iter(piece.values()))
+        draws = first.play.draw(first.share.part, scenario, first.share.worlds)
+        rollouts = first.play.play(list(systems.values()), scenario, draws, threads)
+        for (file, system), rollout in zip(systems.items(), rollouts, strict=True):
+            yield file, _content(piece[file], scenario, rollout, system)
     for file, cell in piece.items():
         if not isinstance(cell.system, System):
             yield file, _agent_content(cell, cell.system, scenario, threads)
@@ -75,14 +108,10 @@ def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Any
         rollout = cell.play.play_agent(agent, judged, cell.share.part, scenario, cell.share.worlds, threads)
     except EntrantError as error:
         return verdict(cell.columns, str(error))
-    return _content(cell, scenario, rollout, cost_of(cell.name, judged.policy))
+    return _content(cell, scenario, rollout, judged.policy)
 
 
-def _content(cell: Cell, scenario: Any, rollout: AnyRollout, cost: dict[str, int]) -> bytes:
+def _content(cell: Cell, scenario: Any, rollout: AnyRollout, player: System | Policy) -> bytes:
     played = cell.play.rows(cell.share.part, scenario, cell.share.worlds, rollout)
-    identity = cell.identity(played.strata)
-    rows = [
-        {name: value[row] if isinstance(value, list) else value for name, value in identity.items()} | {**cost, **measured}
-        for row, measured in enumerate(played.rows)
-    ]
+    rows = cell.rows(played, player)
     return content(cell.columns, rows, (rollout.decision_us, rollout.wall_clock_s), played.delays, played.timelines, played.actions)

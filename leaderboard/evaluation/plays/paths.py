@@ -17,7 +17,7 @@ from vcgym.leaderboard.evaluation.rollouts.actions import Recorded
 from vcgym.leaderboard.evaluation.rollouts.rollout import Rollout, call_envs, play_policy, play_rules_together
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import pair_cdfs
-from vcgym.leaderboard.results.timeline import timeline, watched
+from vcgym.leaderboard.results.timeline import timelines
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
@@ -76,14 +76,11 @@ class PathsPlay(Play):
         return call_envs(agent.env, scenario, 1, part.split, observation=agent.own.reads, **dict(agent.arguments))
 
     def rows(self, part: Part, scenario: Scenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
-        kept = watched(self.worlds(part, scenario))
-        timelines = [
-            {"row": s, "path_names": list(scenario.layout.path_names), **timeline(rollout.played, s)}
-            for s, world in enumerate(which)
-            if world in kept
-        ]
-        delays = pair_cdfs(rollout.played, [pair for pair, _ in which])
-        return PlayedRows(rollout.strata, rows(rollout.played, **conditions(scenario)), delays, timelines, rollout.actions)
+        pairs = [pair for pair, _ in which]
+        measured = rows(rollout.played, **conditions(scenario))
+        courses = timelines(rollout.played, which, self.worlds(part, scenario), scenario.layout.path_names)
+        delays = pair_cdfs(rollout.played, pairs)
+        return PlayedRows(rollout.strata, measured, delays, courses, rollout.actions)
 
 
 def conditions(scenario: Scenario) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from vcgym.agents.evaluation.play import Policy
@@ -43,17 +44,12 @@ class PlayedRows(NamedTuple):
     actions: Sequence[Any] = ()
 
 
+@dataclass(frozen=True)
 class Play(ABC):
     """Calls of one kind. It has no state, so two of one class are equal; its module decides the content of a cell.
 
     `scenario` is always a result of `open`, and `draws` of `draw`.
     """
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other)
-
-    def __hash__(self) -> int:
-        return hash(type(self))
 
     @abstractmethod
     def open(self, part: Part, packets: int) -> Any:

@@ -13,8 +13,8 @@ RULES = {
 }  # fmt: skip
 """Code of a rule over paths -> its words."""
 SYSTEMS = {
-    "CALL-PLAIN": "plain WebRTC call", "CALL-PAPERS": "call by the papers' rules", "CALL-TUNED": "call by tuned rules",
-    "CALL-REFERENCE": "call by the best tuned rules", "CALL-LEARNED": "call by learned rules", "LEARNED": "learned pair, all worlds",
+    "CALL-PLAIN": "plain WebRTC call", "CALL-PAPERS": "the papers' rules", "CALL-TUNED": "the papers' rules, tuned",
+    "CALL-REFERENCE": "each board's best rule", "CALL-LEARNED": "each board's learned rule", "LEARNED": "learned pair, all worlds",
     "LEARNED-correlated": "learned pair", "LEARNED-everywhere": "learned pair, hedged",
     "LEARNED-start": "learned pair, untrained", "LEARNED-rate": "learned rate",
     "LEARNED-order": "learned order", "ALLOCATOR": "learned allocator", "CELERITY": "Celerity", "MUTUALCAST": "Mutualcast",

@@ -114,7 +114,7 @@ play, part = PathsPlay(), Part("table1", "paper", 1)
 scenario = play.open(part, 100)
 share = Share("tiny", "v0", 100, part, play.card(scenario), tuple(play.worlds(part, scenario)))
 cell = Cell("it", System(Direct(), FixedLag(20.0)), share, play, CALL)
-list(playing.play_piece({cell.file: cell}, scenario, 1))
+playing.play_cells({cell.file: cell}, 1)
 roots = playing.__name__, PathsPlay.__module__, "vcgym.baselines.playout.fixed_lag", "vcgym.baselines.path.direct"
 """,
     "sender": """
@@ -130,7 +130,7 @@ play, part = BottleneckPlay(), Part("rate", "bottleneck", 1, stratum="cubic")
 scenario = play.open(part, 0)
 share = Share("tiny", "v0", 0, part, play.card(scenario), tuple(play.worlds(part, scenario)))
 cell = Cell("it", System(FixedRate(), Fifo(), pacing=2.5), share, play, RATE)
-list(playing.play_piece({cell.file: cell}, scenario, 1))
+playing.play_cells({cell.file: cell}, 1)
 roots = playing.__name__, BottleneckPlay.__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.order.fifo"
 """,
 }

@@ -98,7 +98,7 @@ def test_swaps_find_what_each_control_adds_and_takes_away(monkeypatch, tmp_path)
     shared = {name for name in GAIN if PLAIN.rules[name] == PAPERS.rules[name]}  # the rate of both is GCC
     gain = {name: 0.0 if name in shared else value for name, value in GAIN.items()}
     found = {label: cells[0] for label, *cells in rows}
-    assert found == {"call by the papers' rules less plain WebRTC call": cell(sum(gain.values()))} | {
+    assert found == {"the papers' rules less plain WebRTC call": cell(sum(gain.values()))} | {
         f"{sign} {name}": cell(value if sign == "+" else 0.0 - value) for sign in "+-" for name, value in gain.items()
     }
 

@@ -14,7 +14,7 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation import evaluate as evaluation
-from vcgym.leaderboard.evaluation.cells import work_units
+from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
@@ -73,7 +73,7 @@ def played(monkeypatch):
 
     def play_cells(piece, threads):
         names.extend(cell.name for cell in piece.values())
-        return work_units.play_cells(piece, threads)
+        return playing.play_cells(piece, threads)
 
     monkeypatch.setattr(evaluation, "play_cells", play_cells)
     return names
@@ -187,4 +187,4 @@ def test_a_worker_with_other_code_is_refused(monkeypatch):
     piece = {cell.file: cell}
     monkeypatch.setattr("vcgym.leaderboard.kept.code_hash", lambda modules: "another")
     with pytest.raises(ValueError, match=r"file of lag is .* on this worker, .* in the run; allowed: the same code and packages"):
-        work_units.play_cells(piece)
+        playing.play_cells(piece)

@@ -15,6 +15,7 @@ from lab.learners.allocator_config import AllocatorConfig
 from lab.learners.order_search import OrderConfig
 from lab.learners.pair_config import PairConfig
 from lab.learners.rate_search import RateConfig
+from lab.learners.whole_search import WholeConfig
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.truth.command import TruthConfig
 from lab.shipped.sets.command import MakeSetConfig
@@ -44,6 +45,7 @@ KINDS = {
     "train_pair": PairConfig,
     "train_rate": RateConfig,
     "train_order": OrderConfig,
+    "train_whole": WholeConfig,
     "train_allocator": AllocatorConfig,
     "make_set": MakeSetConfig,
 }

@@ -1,0 +1,23 @@
+"""python -m lab train-whole: search the weights of a learned rate and order on whole calls, behind a shipped pair."""
+
+import logging
+
+from lab.commands import LAB
+from lab.learners.whole_search import WholeConfig, train_whole
+from vcgym.agents.tracking.progress import progress
+from vcgym.scripts.console.command import command
+
+log = logging.getLogger(__name__)
+
+
+@command("train_whole", WholeConfig, LAB)
+def main(config: WholeConfig) -> None:
+    """Search once per seed, save each as a learned system and print its gain over the start on validation worlds."""
+    for seed in config.seeds:
+        with progress(f"rate and order of whole calls, seed {seed}", config.trials) as on_progress:
+            found = train_whole(config, seed, lambda trials, gain: on_progress(trials, f"best gain {gain:.3f}"))
+        log.info(f"{config.folder / f'seed-{seed}'}: validation {found}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""The search on whole calls: fresh training worlds of every kind, the return of the environment, and a learned system that loads."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from lab.learners import whole_search
+from lab.learners.whole_search import START, SUITE, WholeConfig, WholeWorlds, call_returns, train_whole
+from vcgym.baselines.systems import learned_system, load_system
+from vcgym.baselines.zoo import LEARNED
+from vcgym.leaderboard.evaluation.rollouts.whole_rollout import play_whole
+
+BEST = 0.7
+"""Of each weight less that of the start, in the fake of the score."""
+
+
+@pytest.fixture
+def without_calls(monkeypatch):
+    """Score a system by the distance of its weights from known ones, and note the worlds."""
+    start, drawn = load_system(START), []
+
+    def play(system, scenario, worlds):
+        drawn.extend((world.split, world.kind, world.seed, world.paths.pair) for world in worlds)
+        far = np.concatenate([system.rate.weights - start.rate.weights, system.order.weights - start.order.weights]) - BEST
+        return [-float(far @ far)] * len(worlds)
+
+    monkeypatch.setattr(whole_search, "play_whole", play)
+    monkeypatch.setattr(whole_search, "call_returns", lambda rollout: rollout)
+    return drawn
+
+
+def test_generations_have_fresh_training_worlds_of_every_kind(without_calls):
+    config = WholeConfig(trials=12, population=4)
+    for seed in (0, 1):
+        worlds = WholeWorlds(config, seed)
+        for chunk in range(len(worlds)):
+            assert worlds.scores([load_system(START)], chunk)[0].shape == (12,)
+    assert len(set(without_calls)) == len(without_calls) == 2 * 3 * 12
+    assert {split for split, *_ in without_calls} == {"train"}
+    assert {kind for _, kind, *_ in without_calls} == {p.stratum for p in SUITE.parts}
+
+
+def test_it_learns_saves_and_resumes(without_calls, tmp_path):
+    config = WholeConfig(trials=240, worlds=1, validation_worlds=1, folder=tmp_path)
+    found = train_whole(config, 3, lambda trials, gain: None)
+    learned, start = learned_system(tmp_path / "seed-3", LEARNED), load_system(START)
+    assert found["difference"] > 0.0 and np.mean(learned.order.weights - start.order.weights) > BEST / 2.0
+    assert learned.rules.keys() == start.rules.keys() and np.array_equal(learned.path.prices, start.path.prices)
+    files = {file.name: file.read_bytes() for file in (tmp_path / "seed-3").iterdir()}
+    train_whole(config, 3, lambda trials, gain: None)
+    assert files == {file.name: file.read_bytes() for file in (tmp_path / "seed-3").iterdir()}
+
+
+@pytest.mark.long
+def test_the_score_is_the_return_of_the_environment():
+    """The agent sets only the order, and keeps the first scheduler, which is that of the plain call."""
+    plain, part = load_system("CALL-PLAIN"), SUITE.parts[0]._replace(split="validation")
+    scenario = SUITE.play.open(part, 300)
+    which = [(scenario.paths.pairs("validation")[0], 5)]
+    envs = gymnasium.make_vec(
+        "vcgym/Call-v0", num_envs=1, scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
+        path=plain.path, playout=plain.playout, rate=plain.rate, pacing=plain.pacing, autoreset_mode=AutoresetMode.DISABLED,
+    )  # fmt: skip
+    envs.reset(seed=[5], options={"pair": which[0][0], "kind": part.stratum})
+    total, is_over = 0.0, False
+    while not is_over:
+        _, reward, ended, cut, _ = envs.step(np.zeros(1, np.int64))
+        total, is_over = total + float(reward[0]), bool(ended[0] or cut[0])
+    envs.close()
+    (score,) = call_returns(play_whole(plain, scenario, SUITE.play.draw(part, scenario, which)))
+    assert score == pytest.approx(100.0 * total / 6000, rel=1e-9)
