@@ -91,7 +91,7 @@ class InsidePPOConfig(Config):
         learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.
         baseline: what a return is compared with: the other replicas of its world, or a critic.
         replicas: calls of a rollout in the same world, an even number; must divide num_envs.
-        worlds: training worlds, sampled once; a rollout draws some of them.
+        worlds: training worlds, sampled once, 0.4 MB each; a rollout draws some of them.
         calls_per_step: calls per gradient step.
         n_epochs: passes over each rollout.
         gamma: discount per 10 ms, for the lag.
@@ -108,7 +108,7 @@ class InsidePPOConfig(Config):
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     baseline: Literal["replicas", "critic"] = "replicas"
     replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 4
-    worlds: Annotated[int, Field(ge=1)] = 240
+    worlds: Annotated[int, Field(ge=1)] = 1000
     calls_per_step: Annotated[int, Field(ge=1)] = 2
     n_epochs: Annotated[int, Field(ge=1)] = 1
     gamma: Share = 0.98

@@ -1,11 +1,9 @@
 """A learner inside the loop: rollouts at the speed of packets, since the compiled loop itself draws and records the decisions.
 
-A rollout plays replicas of a few worlds of the training split with the stochastic rules; then an update improves each policy by its own
-records. The controls that an environment leaves to its agent learn together, each at its own location; rules keep the others. All draws
-follow from the seed and the number of the rollout, so weights and optimisers are the whole state of a training.
-
-If path and playout learn together, the replicas come in pairs with the same draws of paths: a lag is compared with its twin, whose packets
-took the same paths unless the lag changed a path.
+A rollout plays replicas of a few worlds of the training split with a stochastic rule; then an update improves its policy by what it
+recorded. The controls that an environment leaves to its agent learn together, each at its own location, and explore in turns: in a rollout
+one draws and the others do as they are ranked, so that replicas differ by the draws of that one alone. Rules keep all other controls. All
+draws follow from the seed and the number of the rollout, so weights and optimisers are the whole state of a training.
 """
 
 from typing import Any, NamedTuple
@@ -101,7 +99,10 @@ class Learning:
         self.optimisers = {control: torch.optim.Adam(self._trained(control), settings.learning_rate) for control in task.learned}
         self.worlds = TrainingCalls.evenly(task.scenario, "train", settings.worlds, seed * settings.worlds)
         world = self.worlds.some(np.zeros(sessions, np.int64)).world
-        self.batch = CallBatch(task.scenario, sessions, **self._rules(), **task.location, threads=threads, world=world)
+        self.batches = {
+            control: CallBatch(task.scenario, sessions, **self._rules(control), **task.location, threads=threads, world=world)
+            for control in task.learned
+        }
 
     def start_moments(self) -> None:
         """Take a step of size zero, so that the optimisers have moments that can be restored."""
@@ -116,14 +117,10 @@ class Learning:
         critic = self.critics[control]
         return [*self.policies[control].parameters(), *(() if critic is None else critic.parameters())]
 
-    def _rules(self) -> dict[str, Any]:
-        packets, sharing = self.task.scenario.packets, 2 if len(self.policies) == 2 else 1
-        sampled = {name: one.sampled(packets, self.rollouts, self.task.reward, sharing) for name, one in self.policies.items()}
-        return self.task.rules | sampled
-
-    def _compared(self, control: str) -> int:
-        """Return the number of replicas whose returns are compared for a control."""
-        return 2 if len(self.policies) == 2 and control == Control.PLAYOUT else self.settings.replicas
+    def _rules(self, exploring: str) -> dict[str, Any]:
+        learned = {control: policy.rule() for control, policy in self.policies.items()}
+        sampled = self.policies[exploring].sampled(self.task.scenario.packets, self.rollouts, self.task.reward)
+        return self.task.rules | learned | {exploring: sampled}
 
     @property
     def system(self) -> System:
@@ -131,36 +128,34 @@ class Learning:
         return System(*self.task.rules.values(), *(policy.rule() for policy in self.policies.values()))
 
     def turn(self) -> dict[str, float]:
-        """Play a rollout and improve each policy; return metrics."""
+        """Play a rollout in which one control explores, and improve its policy; return metrics."""
         draws = np.random.default_rng([self.seed, self.rollouts])
-        recorders = self._play(draws)
-        found: dict[str, float] = {}
-        for control, recorder in recorders.items():
-            policy, critic, optimiser = self.policies[control], self.critics[control], self.optimisers[control]
-            for group in optimiser.param_groups:
-                group["lr"] = self.settings.learning_rate * max(0.0, 1.0 - self.decisions / self.steps)
-            judged = judge(recorder, policy, critic, self.settings, self._compared(control), self.task.scenario.packets)
-            found[f"train/clipped_{control}"] = improve(policy, critic, optimiser, recorder, judged, self.settings, draws)
-            found[f"train/return_{control}"] = float(recorder.gain.sum(dtype=np.float64)) / len(recorder.decided)
-        self.decisions += sum(int(recorder.decided.sum()) for recorder in recorders.values())
+        control = self.task.learned[self.rollouts % len(self.task.learned)]
+        recorder = self._play(control, draws)
+        policy, critic, optimiser = self.policies[control], self.critics[control], self.optimisers[control]
+        for group in optimiser.param_groups:
+            group["lr"] = self.settings.learning_rate * max(0.0, 1.0 - self.decisions / self.steps)
+        judged = judge(recorder, policy, critic, self.settings, self.task.scenario.packets)
+        clipped = improve(policy, critic, optimiser, recorder, judged, self.settings, draws)
+        self.decisions += int(recorder.decided.sum())
         self.rollouts += 1
-        return found
+        returned = float(recorder.gain.sum(dtype=np.float64)) / len(recorder.decided)
+        return {f"train/clipped_{control}": clipped, f"train/return_{control}": returned}
 
-    def _play(self, draws: np.random.Generator) -> dict[str, Recorder]:
-        """Play replicas of some worlds to their ends, and return the records of each control."""
-        batch, replicas = self.batch, self.settings.replicas
+    def _play(self, exploring: str, draws: np.random.Generator) -> Recorder:
+        """Play replicas of some worlds to their ends, and return the records of the control that explores."""
+        batch, replicas = self.batches[exploring], self.settings.replicas
         drawn = draws.choice(len(self.worlds), batch.sessions // replicas, replace=batch.sessions // replicas > len(self.worlds))
         calls = self.worlds.some(np.repeat(drawn, replicas))
         batch.world = calls.world
-        for control, rule in self._rules().items():
+        for control, rule in self._rules(exploring).items():
             setattr(batch, control, for_kernels(rule))
-        for control in self.policies:
-            state = getattr(batch, f"{control}_state")
-            setattr(batch, f"{control}_state", state._replace(recorder=bind(state.recorder, batch)))
+        name = f"{exploring}_state"
+        state = getattr(batch, name)
+        setattr(batch, name, state._replace(recorder=bind(state.recorder, batch)))
         for row, draw in enumerate(calls.draws):
             batch.start(row, draw)
         batch.play(np.arange(batch.sessions))
-        recorders = {control: getattr(batch, f"{control}_state").recorder for control in self.policies}
-        for recorder in recorders.values():
-            close(recorder)
-        return recorders
+        recorder: Recorder = getattr(batch, name).recorder
+        close(recorder)
+        return recorder

@@ -38,8 +38,8 @@ class LagPolicy(TwoLayers):
         """Return the rule with the weights of this network."""
         return LearnedLag(*self.arrays())
 
-    def sampled(self, packets: int, draw: int, reward: Any, sharing: int = 1) -> SampledLag:
-        """Return the stochastic rule for calls of this length; its draws are never shared."""
+    def sampled(self, packets: int, draw: int, reward: Any) -> SampledLag:
+        """Return the stochastic rule for calls of this length."""
         return SampledLag(self.rule(), self.sd, self.memory, self.mirrored, packets, draw, reward)
 
     def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
@@ -65,9 +65,9 @@ class SwitchPolicy(TwoLayers):
         """Return the rule with the weights of this network."""
         return LearnedSwitch(START, *self.arrays())
 
-    def sampled(self, packets: int, draw: int, reward: Any, sharing: int = 1) -> SampledSwitch:
-        """Return the stochastic rule for calls of this length; `sharing` consecutive sessions have the same draws."""
-        return SampledSwitch(self.rule(), sharing, -(-packets // EVERY_SLOTS), draw, reward)
+    def sampled(self, packets: int, draw: int, reward: Any) -> SampledSwitch:
+        """Return the stochastic rule for calls of this length."""
+        return SampledSwitch(self.rule(), -(-packets // EVERY_SLOTS), draw, reward)
 
     def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
         """Return the log probability (...) of changes (1) and stays (0) (...) for features (..., WIDTH)."""

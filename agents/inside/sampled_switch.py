@@ -17,7 +17,6 @@ class SampledSwitch(NamedTuple):
     """Parameters."""
 
     switch: LearnedSwitch  # the policy
-    sharing: int  # consecutive sessions with the same draws, >= 1
     decisions: int  # room of the recorder
     draw: int  # number of the exploration
     reward: Any  # parameters of a reward
@@ -39,7 +38,7 @@ def _allocate(params, sessions, paths):
 @init.register(SampledSwitch)
 def _init(params, state, s, start, key):
     init(params.switch, state.switch, s, start, key)
-    begin_recording(state.recorder, s, key, params.draw * state.recorder.decided.size + s // params.sharing)
+    begin_recording(state.recorder, s, key, params.draw * state.recorder.decided.size + s)
 
 
 @update.register(SampledSwitch)

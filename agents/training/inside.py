@@ -25,7 +25,7 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of
 from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log: Log, on_checkpoint: OnCheckpoint) -> Trained:

@@ -37,10 +37,10 @@ def example(kind):
     return policy
 
 
-def played(policy, draw=3, sessions=2, sharing=1):
+def played(policy, draw=3, sessions=2):
     """Calls of one world with the stochastic rule of a policy."""
     scenario = Scenario("wonderproxy", "correlated", PACKETS)
-    rules = {"path": Direct(), "playout": WMJitter()} | {str(policy.control): policy.sampled(PACKETS, draw, Impairment(), sharing)}
+    rules = {"path": Direct(), "playout": WMJitter()} | {str(policy.control): policy.sampled(PACKETS, draw, Impairment())}
     batch = CallBatch(scenario, sessions, **rules)
     name = f"{policy.control}_state"
     state = getattr(batch, name)
@@ -199,11 +199,10 @@ def ahead(value, slot, count, s, n):
     return 0.9 ** (slot[s, n + 1] - slot[s, n]) * value[s, n + 1] if n + 1 < count[s] else 0.0
 
 
-def test_replicas_that_share_draws_take_the_same_paths():
-    policy = example(SwitchPolicy)
-    recorder = played(policy, sessions=4, sharing=2)
-    assert np.array_equal(recorder.action[0], recorder.action[1]) and np.array_equal(recorder.action[2], recorder.action[3])
-    assert not np.array_equal(recorder.action[1], recorder.action[2])
+def test_controls_explore_in_turns():
+    one, two, three = (weights(learned(turns=turns)) for turns in (0, 1, 2))
+    assert {control for control, name in one if one[control, name] != two[control, name]} == {Control.PATH}
+    assert {control for control, name in one if two[control, name] != three[control, name]} == {Control.PLAYOUT}
 
 
 def learned(env_id="vcgym/Call-v0", turns=2, threads=1, **changed):
