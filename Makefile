@@ -6,10 +6,10 @@ DEVELOPED := .venv/.developed
 
 # Parts of the tests, folders of tests/ joined by +: two parts at a time, each in a process of its own. What numba has compiled is freed only by the
 # end of its process, and what a part imports and collects is then paid once. Processes that need the same kernel compile it once.
-PARTS := contract/envs lab/learners+lab/papers kernels/envs contract/agents contract/leaderboard kernels/rules+kernels/playout \
-	kernels/bottleneck+kernels/senders lab/bench+lab/shipped+lab/studies+lab/whole kernels/agents+kernels/predictors+kernels/conference \
-	configs+golden+contract/conference contract/repository+contract/submissions \
-	kernels/worlds+kernels/traces+kernels/live+kernels/leaderboard properties+end_to_end
+PARTS := contract/envs lab/learners+lab/papers kernels/envs contract/leaderboard \
+	kernels/rules+kernels/playout+kernels/bottleneck+kernels/senders lab/bench+lab/shipped+lab/studies+lab/whole \
+	kernels/agents+kernels/predictors+kernels/conference contract/agents+contract/repository+contract/submissions \
+	configs+golden+contract/conference kernels/worlds+kernels/traces+kernels/live+kernels/leaderboard properties+end_to_end
 
 # Byte code is kept also where the environment says no: else each of the processes of the tests translates all libraries anew.
 export PYTHONDONTWRITEBYTECODE :=

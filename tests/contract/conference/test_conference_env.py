@@ -92,6 +92,7 @@ def test_a_batch_equals_single_conferences_bit_for_bit(threads):
             assert [step[3] for step in steps] == truncated.tolist()
 
 
+@pytest.mark.long
 def test_ppo_learns_on_the_batch():
     envs = make_vec_env("vcgym/Conference-v0", 4, seed=1, env_kwargs={"seconds": 3.0})
     model = PPO("MlpPolicy", envs, n_steps=16, batch_size=32, n_epochs=1, device="cpu").learn(64)

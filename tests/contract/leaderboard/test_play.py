@@ -48,6 +48,7 @@ def test_the_origin_of_a_system_decides_its_kind():
     assert not any(load_system(name).is_local for name in system_names())
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
 def test_senders_play_by_the_same_function(tmp_path):
     mine = System(FixedRate(500.0), Fifo(), pacing=2.5)
     rows = play("FIXED", suite=SENDERS, named={"half": mine}, folder=tmp_path).to_pylist()

@@ -102,7 +102,7 @@ def test_the_router_decides_as_the_compiled_rule_in_whole_calls(restless):
     assert changes >= (20 if restless else 2)
 
 
-@pytest.mark.parametrize("name", ["LEARNED", "LEARNED-start", "LEARNED-everywhere"])
+@pytest.mark.parametrize("name", ["LEARNED", "LEARNED-start", pytest.param("LEARNED-everywhere", marks=pytest.mark.long)])
 def test_the_lag_decides_as_the_compiled_rule_in_every_call(name):
     params = load_system(name).playout
     graph, different, arrivals = Deciding(lag_graph(params)), 0, 0

@@ -85,6 +85,7 @@ def test_the_lag_records_what_the_face_shows_and_earns():
     assert recorder.gain[0, :number].sum(dtype=np.float64) == pytest.approx(earned, rel=1e-5)
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
 def test_the_switch_records_what_the_face_shows_and_earns():
     policy = example(SwitchPolicy)
     recorder, rule = played(policy), policy.rule()

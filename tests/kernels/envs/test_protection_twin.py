@@ -11,8 +11,7 @@ from twins.session import Guard, Inside, assert_equal, twin, world_of
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
-from vcgym.baselines.path.round_robin import RoundRobin
-from vcgym.baselines.playout.count_buffer import CountTarget
+from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.protect import Protection, protect
@@ -103,8 +102,8 @@ def test_any_decisions(decisions, budget, feedback_loss, mode, seed):
     ("rules", "mode", "protection"),
     [
         ((Greedy(), WMJitter()), "correlated", FixedProtection(earlier=0b100, copies=2, after=3)),
-        ((RoundRobin(), CountTarget(60.0)), "paper", FixedProtection(earlier=2, copies=1, repair=1, covers=4)),
-        ((Direct(), CountTarget(60.0)), "paper", FixedProtection(copies=1)),
+        ((Greedy(), WMJitter()), "paper", FixedProtection(earlier=2, copies=1, repair=1, covers=4)),
+        ((Direct(), FixedLag(60.0)), "paper", FixedProtection(copies=1)),
     ],
 )
 def test_a_rule_that_learns(rules, mode, protection):

@@ -76,7 +76,14 @@ def simulated(policy, scenario, seed):
     return envs.batch, rows
 
 
-@pytest.mark.parametrize(("name", "location"), [("VCR-WM", "sender"), ("VCR-WM", "central"), ("LEARNED-correlated", "receiver")])
+@pytest.mark.parametrize(
+    ("name", "location"),
+    [
+        ("GRD-WM", "sender"),
+        pytest.param("VCR-WM", "central", marks=pytest.mark.long),
+        pytest.param("LEARNED-correlated", "receiver", marks=pytest.mark.long),
+    ],
+)
 def test_a_call_equals_its_simulation(name, location):
     network, parties, batch = call(load_system(name), location=location)
     network.run(NEVER_US)

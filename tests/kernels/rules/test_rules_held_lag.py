@@ -102,6 +102,7 @@ def test_without_a_path_it_is_the_rule_within():
     assert levels(HeldLag(WMJitter()), sent, arrived).tolist() == levels(WMJitter(), sent, arrived).tolist()
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
 def test_calls_conceal_less():
     """Greedy changes paths all the time; held, the same lag discards fewer of the packets that it overtakes, so less is concealed."""
     scenario, missed = Scenario("wonderproxy", "correlated", 3000), []

@@ -294,6 +294,7 @@ def test_an_oracle_cannot_act_through_observations():
         RulePolicy(OracleVCRoute())
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
 def test_oracle_inside_a_call_is_taught_by_the_world_itself():
     """Each path's belief is that of the true delays of the packets it carried, as the world's own table has them."""
     recipe = Scenario("wonderproxy", "paper", 500)  # less than one block, so that the table holds the whole call

@@ -25,6 +25,7 @@ def test_readme_shows_all_frames_of_a_small_file():
         assert shown.size == (2 * moving.WIDTH, moving.HEIGHT)
 
 
+@pytest.mark.long
 def test_the_command_draws_it(tmp_path, monkeypatch):
     monkeypatch.setattr(moving, "LAST", moving.FIRST + 20)
     monkeypatch.setattr(sys, "argv", ["moving_picture.py", str(tmp_path / "short.gif")])

@@ -31,6 +31,7 @@ def call(cwd, *overrides):
     return done.stdout
 
 
+@pytest.mark.long
 def test_sets_are_made_again_from_their_sources(tmp_path):
     assert "equal to the known file" in call(tmp_path, "set=generated_cellular", "output=made")
     again = attempt(tmp_path, "set=generated_cellular", "output=made")
@@ -115,8 +116,8 @@ AS_PUBLISHED = {"leo_ping_10ms": _reply, "mahimahi": _opportunities}
     ("overrides", "message"),
     [
         (["set=cloud"], "source is None; allowed with set=cloud: a folder with a copy of its source"),
-        (["set=clod", "source=."], "allowed: wonderproxy_ten_places, cloud, world_links"),
-        (["set=mahimahi", "source=."], "ATT-LTE-driving.down: file is 'No such file or directory'"),
+        pytest.param(["set=clod", "source=."], "allowed: wonderproxy_ten_places, cloud, world_links", marks=pytest.mark.long),
+        pytest.param(["set=mahimahi", "source=."], "ATT-LTE-driving.down: file is 'No such file or directory'", marks=pytest.mark.long),
     ],
 )
 def test_what_cannot_be_made_is_refused_and_leaves_nothing(tmp_path, overrides, message):

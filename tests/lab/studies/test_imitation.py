@@ -12,7 +12,7 @@ from vcgym.baselines.systems import load_system
 WORLD = {"packets": 2000}
 
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.long]
 
 
 def always_change(observations):

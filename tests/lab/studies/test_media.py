@@ -49,6 +49,7 @@ def sent_outside(system, link, arrived_us):
     return np.array(found)
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
 @pytest.mark.parametrize("name", ["FIXED", "GCC-WEBRTC", "SBPN2"])
 def test_a_sender_outside_sends_the_packets_of_the_simulated_call(name):
     system = load_system(name)

@@ -20,6 +20,7 @@ def jittery(seed):
     return np.where(draws.random(len(SENT_US)) < 0.01, -1, arrived_us)
 
 
+@pytest.mark.long
 def test_a_spike_is_heard_through_if_that_is_cheap_and_given_up_if_it_is_dear():
     arrived_us = SENT_US + 50_000
     arrived_us[1000:1003] += 100_000

@@ -32,6 +32,7 @@ def test_windows_of_one_process_are_not_told_apart():
     assert told(cut(draws, 0.3), cut(draws, 0.3), 0).accuracy == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.long
 def test_another_correlation_is_told_and_named():
     draws = np.random.default_rng(2)
     found = told(cut(draws, 0.7), cut(draws, 0.1), 0)
@@ -61,6 +62,7 @@ def test_a_series_that_ships_has_its_tables_and_the_same_ones_again(tmp_path):
     assert 0.4 < float(found["Windows told apart"][0][2]) < 0.8
 
 
+@pytest.mark.long
 def test_a_ranking_on_a_series_is_that_on_its_other_half():
     """Paths of 20, 50 and 90 ms of one process: drawn worlds and replays rank systems as each other."""
     draws = np.random.default_rng(5)
