@@ -2,14 +2,14 @@
 
 import pytest
 
-from vcgym.baselines.systems import TUNED, system_names
+from vcgym.baselines.systems import system_names, tuning_trials
 from vcgym.leaderboard.evaluation.bars import bar_of, load_bars, validation_suite
 from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_name
 
 BARS = load_bars()
-TUNED_FOR = {key: [name for name in systems_of(suite) if name.endswith(TUNED)] for key, suite in SUITES.items()}
+TUNED_FOR = {key: [name for name in systems_of(suite) if tuning_trials(name)] for key, suite in SUITES.items()}
 
 
 def version(suite):
