@@ -18,7 +18,7 @@ PAGES = {
     page: (HOME / page).read_text(encoding="utf-8") for page in ("README.md", "docs/envs.md", "docs/worlds.md", "docs/rules.md", TRAIN)
 }
 PAGES[OFFLINE] = (HOME / OFFLINE).read_text(encoding="utf-8").partition("## Minari")[2].partition("\n## ")[0]
-COMPILES_MUCH = ("docs/envs.md", "docs/rules.md")  # loops that no other quick test needs
+COMPILES_MUCH = ("docs/envs.md", "docs/rules.md", "docs/train.md")  # loops that no other quick test needs
 TABLE = re.search(r"^\| algorithm \|(?:.+\n)+", PAGES[TRAIN], re.MULTILINE)[0]
 TINY = Suite("tiny", "v0", 200, (Part("table1", "correlated", 1),))
 SMALLER = {"100_000": "8", "2_000": "8", "1024": "4", "64": "2", "(100)": "(4)"}
