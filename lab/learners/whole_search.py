@@ -120,7 +120,7 @@ def train_whole(config: WholeConfig, seed: int, on_generation: Callable[[int, fl
     before, after = worlds.play([start, learned], "validation", 0, config.validation_worlds)
     played = config.generations * config.population * config.worlds * len(SUITE.parts)
     budget = {"packets": played * SUITE.packets, "trials": config.generations * config.population, "worlds": played // config.population}
-    study = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": compared("return", before, after)}
+    study: dict[str, Any] = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": compared("return", before, after)}
     source = "python -m lab train-whole on the training split of the worlds of whole-v0; packets are those of the audio"
     save_learned(home, LEARNED, learned.rules, study, f"Learned rate and order of whole calls behind a learned pair, seed {seed}", source)
     return study["validation"]
