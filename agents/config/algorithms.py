@@ -92,6 +92,7 @@ class InsidePPOConfig(Config):
         baseline: what a return is compared with: the other replicas of its world, or a critic.
         replicas: calls of a rollout in the same world, an even number; must divide num_envs.
         worlds: training worlds, sampled once, 0.4 MB each; a rollout draws some of them.
+        max_added_ms: half of them have a delay between 0 and this added to every path: calls over longer distances.
         calls_per_step: calls per gradient step.
         n_epochs: passes over each rollout.
         gamma: discount per 10 ms, for the lag.
@@ -109,6 +110,7 @@ class InsidePPOConfig(Config):
     baseline: Literal["replicas", "critic"] = "replicas"
     replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 4
     worlds: Annotated[int, Field(ge=1)] = 1000
+    max_added_ms: Annotated[float, Field(ge=0, le=1000)] = 0.0
     calls_per_step: Annotated[int, Field(ge=1)] = 2
     n_epochs: Annotated[int, Field(ge=1)] = 1
     gamma: Share = 0.98

@@ -98,6 +98,8 @@ class Learning:
         }
         self.optimisers = {control: torch.optim.Adam(self._trained(control), settings.learning_rate) for control in task.learned}
         self.worlds = TrainingCalls.evenly(task.scenario, "train", settings.worlds, seed * settings.worlds)
+        if settings.max_added_ms:
+            self.worlds.lengthen(settings.max_added_ms, np.random.default_rng(seed))
         world = self.worlds.some(np.zeros(sessions, np.int64)).world
         self.batches = {
             control: CallBatch(task.scenario, sessions, **self._rules(control), **task.location, threads=threads, world=world)

@@ -206,6 +206,13 @@ def test_controls_explore_in_turns():
     assert {control for control, name in one if two[control, name] != three[control, name]} == {Control.PLAYOUT}
 
 
+def test_training_worlds_may_be_longer():
+    usual, longer = (learned(turns=0, worlds=40, max_added_ms=added).worlds.world.loaded for added in (0.0, 30.0))
+    added_us = (longer - usual)[:, :, 0][usual[:, :, 0] >= 0]
+    assert added_us.min() == 0 and 20_000 < added_us.max() <= 30_000
+    assert np.mean(added_us > 0) == pytest.approx(0.5, abs=0.25)
+
+
 def learned(env_id="vcgym/Call-v0", turns=2, threads=1, **changed):
     settings = SMALL.model_copy(update=changed)
     task = task_of(EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"}))
