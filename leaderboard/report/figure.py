@@ -1,6 +1,6 @@
 """Delay distributions as SVG: the same bytes for the same counts; a style sheet sets colours for light and dark pages."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from io import StringIO
 from typing import NamedTuple
@@ -11,11 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
+from vcgym.leaderboard.report.board import Line
 from vcgym.leaderboard.report.page.scale import robust
 from vcgym.leaderboard.report.scores.pareto import Front
 from vcgym.leaderboard.report.words.names import is_own
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
-from vcgym.leaderboard.results.columns import Column, DelayLoss
+from vcgym.leaderboard.results.columns import Column, Columns, DelayLoss
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#7a5fc0", "#8c8c8c")
 _DASHES = ("", "6 2.5", "1.6 2", "8 2 1.6 2", "3 3")
@@ -143,6 +144,34 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
         _dress(axes, "Delay against loss: left and low is better", f"{plane.delay_label}, ms", f"{plane.loss_label}, %")
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
+
+
+def price_figure(lines: Sequence[Line], columns: Columns) -> str:
+    """Return inline SVG of the ranked metric against what systems pay for it, with 95 % intervals; steps join those that none dominates."""
+    paid, ranked = columns.metric[columns.price], columns.primary
+    places = {
+        line.standing.system: (paid.factor * line.estimate(paid).value, ranked.factor * line.estimate(ranked).value) for line in lines
+    }
+    ahead = [name for name in sorted(places, key=places.__getitem__) if all(up < places[name][1] for across, up in _before(places, name))]
+    with style():
+        figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+        axes = figure.add_subplot()
+        axes.plot(*zip(*(places[name] for name in ahead), strict=True), color=_INK, linewidth=0.8, drawstyle="steps-post")
+        for line in lines:
+            name, found = line.standing.system, line.estimate(ranked)
+            colour, shape = _INK if name in ahead else _SOFT, "D" if line.kind in AGENT_KINDS else "o"
+            ends = ranked.factor * np.array([[found.value - found.low], [found.high - found.value]])
+            axes.errorbar(*places[name], ends, fmt=shape, color=colour, markersize=4.0, elinewidth=0.8)
+            axes.annotate(name, places[name], xytext=(5, -3), textcoords="offset points", color=colour, fontsize=7.0)
+        axes.margins(x=0.18)
+        _dress(axes, f"{ranked.label} against {paid.label}: left and high is better", f"{paid.label}, {paid.unit}", ranked.heading)
+        svg = as_svg(figure, transparent=True)
+    return _themed(svg)
+
+
+def _before(places: Mapping[str, tuple[float, float]], name: str) -> list[tuple[float, float]]:
+    """Return the places of others that pay no more."""
+    return [at for other, at in places.items() if other != name and at[0] <= places[name][0]]
 
 
 def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:

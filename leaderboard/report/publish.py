@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
 from vcgym.leaderboard.report.conference_courses import PREFIX
-from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, profile_figure, strokes
+from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, price_figure, profile_figure, strokes
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.picture import ROLES, picture
@@ -161,6 +161,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "worth": worth(board),
         "own": {run for line in board.lines if line.standing.system in mine(board) for run in (line.standing.system, *line.runs)},
         "picture": picture(board),
+        "price": price_figure(board.lines, columns) if columns.price else "",
         "notes": board.notes,
         "pairs": tables.pair_tables(results, board),
         "figures": [

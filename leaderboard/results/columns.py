@@ -110,6 +110,7 @@ class Columns(NamedTuple):
         footnote: definitions for readers of a board.
         drawn: systems that figures show initially, in addition to the best one and the agents.
         oracles: systems with information that no controller can have; they are played with the others and never ranked.
+        price: metric that a system pays for the ranked one, drawn against it as the first picture; "" for none.
     """
 
     identity: dict[str, str]
@@ -134,6 +135,7 @@ class Columns(NamedTuple):
     footnote: str
     drawn: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
+    price: str = ""
 
     @property
     def metric(self) -> dict[str, Column]:

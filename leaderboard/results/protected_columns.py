@@ -24,6 +24,7 @@ PROTECTED = CALL._replace(
     published=("RED1", "RED2", "COPY1", "FEC5", "CHIME", "NACK"),
     anchors=None,
     fronts=(CLOCKED, EVENT._replace(losses=("residual_loss", "event_late_loss"))),
+    price="overhead",
     drawn=("LEARNED", "RED1", "COPY1", "COPY-RED"),
     footnote=f"{CALL.footnote} Overhead: bytes of protection and probes over those without them; the board names the budget of protection.",
 )

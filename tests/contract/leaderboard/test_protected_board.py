@@ -12,6 +12,8 @@ from vcgym.leaderboard.evaluation.plays.protected import budget_of
 from vcgym.leaderboard.evaluation.stages import PROTECTED
 from vcgym.leaderboard.evaluation.suites import BUDGETS, SUITES, Suite
 from vcgym.leaderboard.play import play
+from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.figure import price_figure
 
 PLAIN = System(Direct(), WMJitter())
 ONE, COPY = FixedProtection(earlier=2), FixedProtection(copies=1)
@@ -35,10 +37,14 @@ def test_every_budget_has_the_same_worlds():
     assert {name: found for name, found in in_runs.items() if not found} == {name: {} for name in measured}
 
 
-def test_rows(tmp_path):
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
     parts = tuple(Part("table1 paper", f"independent losses, {budget} %", 1, "validation", first_seed=3) for budget in (10, 100))
-    suite = Suite("tiny", "v0", 1000, parts, (PROTECTED,))
-    rows = play(suite=suite, named=NAMED, folder=tmp_path).to_pylist()
+    return play(suite=Suite("protected", "v0", 1000, parts, (PROTECTED,)), named=NAMED, folder=tmp_path_factory.mktemp("protected"))
+
+
+def test_rows(table):
+    rows = table.to_pylist()
     found = {(row["system"], row["mode"].removesuffix(" %").split()[-1]): row for row in rows if row["seed"] == rows[0]["seed"]}
     plain, tight, free = found["plain", "10"], found["one", "10"], found["one", "100"]
     assert plain["protection_share"] == 0.0 and plain["residual_loss"] == plain["network_loss"] > 0.0
@@ -50,3 +56,10 @@ def test_rows(tmp_path):
     assert free["r"] > plain["r"]
     assert {row["stratum"] for row in rows} == {"table1 paper"}
     assert np.isclose(free["overhead"] - free["protection_share"], plain["overhead"])
+
+
+def test_quality_is_drawn_against_bytes(table):
+    for board in boards(table):
+        svg = price_figure(board.lines, board.columns)
+        assert all(f">{name}</text>" in svg for name in NAMED)
+        assert "overhead, %" in svg and "nan" not in svg.lower()
