@@ -162,7 +162,7 @@ def with_outage(env, at_us):
     outages["works_ms"], outages["begins_us"], outages["ends_us"] = 1e9, at_us, at_us + 2_000_000
 
 
-@pytest.mark.parametrize("what", ["capacity", "flow", "call", "loss", "outage"])
+@pytest.mark.parametrize("what", ["capacity", "flow", pytest.param("call", marks=pytest.mark.long), "loss", "outage"])
 @pytest.mark.parametrize("observation", ["features", "records"])
 @pytest.mark.parametrize("env_id", [RATE, ORDER])
 def test_the_future_does_not_leak(env_id, observation, what):
@@ -187,7 +187,7 @@ def test_the_future_does_not_leak(env_id, observation, what):
         worlds[1] = worlds[1]._replace(flows=(OtherCall("tfrc", starts_s=border_us / 1e6),))
     for which, world in ((env, worlds[0]), (changed, worlds[1])):
         rate = which.batch.rate if env_id == RATE else Tfrc()
-        which.batch = type(which.batch)(1, rate, which.batch.order, [level, falls], 1, (), which.batch.pacing, calls=1)
+        which.batch = type(which.batch)(1, rate, which.batch.order, [level, falls], 1, (), which.batch.pacing, calls=int(what == "call"))
         which.accounts = which.accounts._replace(senders=which.batch.senders)
         which.scenario.draw = lambda split, seed, kind=None, world=world: world
     seen, _ = env.reset(seed=0)
