@@ -15,7 +15,13 @@ from vcgym.network.scenarios.paths import leo
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.mlp import random_network
 
-WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
+WORLDS = [  # of each mode one; the others by `long`
+    ("wonderproxy", "correlated"),
+    ("table1", "paper"),
+    ("leo", "replay"),
+    pytest.param("wonderproxy", "paper", marks=pytest.mark.long),
+    pytest.param("table1", "correlated", marks=pytest.mark.long),
+]
 PACKETS = 720
 _MEASURED = functools.cache(leo.measured)
 BORDERS = [0, 137, BLOCK_SLOTS, BLOCK_SLOTS + 60]  # first slot that is changed
@@ -98,7 +104,7 @@ def test_the_future_does_not_leak(path_env_id, scenario, mode, observation, monk
         assert moved > 0 and (paid_later != 0.0).all()  # the change was felt afterwards: the comparison can fail
 
 
-@pytest.mark.parametrize("env_id", ["vcgym/Call-v0", "vcgym/Relay-v0"])
+@pytest.mark.parametrize("env_id", [pytest.param("vcgym/Call-v0", marks=pytest.mark.long), "vcgym/Relay-v0"])
 def test_the_future_does_not_leak_into_forecasts(env_id):
     for border in BORDERS:
         moved, paid_later = _check(env_id, border, scenario="wonderproxy", predictor=random_network(0))

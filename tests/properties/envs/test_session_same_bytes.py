@@ -45,17 +45,20 @@ def test_sessions_order_and_threads(path_env_id, mode):
     """More than one block, and a second call after the first."""
     steps = 600 // gymnasium.make_vec(path_env_id).unwrapped.interval
     settings = {"packets": 530, "mode": mode, "scenario": "table1", "steps": steps}
-    seeds = list(range(64))
+    seeds = list(range(24))
     expected = play(path_env_id, seeds, **settings)
-    assert len(set(expected.values())) == 64
-    for alone in (0, 17, 63):
+    assert len(set(expected.values())) == 24
+    for alone in (0, 17, 23):
         assert play(path_env_id, [alone], **settings) == {alone: expected[alone]}
-    shuffled = np.random.default_rng(0).permutation(64).tolist()
+    shuffled = np.random.default_rng(0).permutation(24).tolist()
     assert play(path_env_id, shuffled, threads=2, **settings) == expected
-    assert play(path_env_id, [40, 3, 22, 60, 8, 9, 1], threads=2, **settings).items() <= expected.items()
+    assert play(path_env_id, [14, 3, 22, 20, 8, 9, 1], threads=2, **settings).items() <= expected.items()
 
 
-@pytest.mark.parametrize(("sessions", "packets"), [(128, 600), (1024, 40)], ids=["into a second block", "a thousand"])
+MANY = [pytest.param(128, 600, id="into a second block"), pytest.param(1024, 40, id="a thousand", marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize(("sessions", "packets"), MANY)
 def test_many_calls(sessions, packets):
     settings = {"packets": packets, "scenario": "table1", "steps": packets // 10 + 2}
     seeds = list(range(sessions))
