@@ -105,7 +105,10 @@ def test_every_receiver(kind, world):
 EVERY_WORLD = [(name, mode, 0.0, 1.0, "central") for name, modes in MODES.items() if name != "replay" for mode in modes]  # leo is replay
 
 
-@pytest.mark.parametrize("world", EVERY_WORLD, ids=lambda world: f"{world[0]}-{world[1]}")
+@pytest.mark.parametrize(
+    "world",
+    [pytest.param(world, id=f"{world[0]}-{world[1]}", marks=[pytest.mark.long] * world[0].startswith("world-")) for world in EVERY_WORLD],
+)
 def test_every_scenario(world, monkeypatch):
     if world[1] == "replay":
         delay_us = 30_000 + 100 * (np.arange(len(leo.SERIES))[:, None] * 37 + np.arange(40_000)[None, :] * 7919) % 60_000
