@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 DEVELOPED := .venv/.developed
+PAGES := .venv/.pages
 
 # Parts of the tests, folders of tests/ joined by +: two parts at a time, each in a process of its own. What numba has compiled is freed only by the
 # end of its process, and what a part imports and collects is then paid once. Processes that need the same kernel compile it once.
@@ -16,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: install develop leaderboard zoo predictor test docs campaign bench truth reproduce ui clean $(PARTS)
 
-# What a user needs: play, train, rank.
+# What a user needs: play, train, rank; 1.2 GB.
 install: $(INSTALLED)
 
 # Everything: also the tools of the tests, live calls, submissions, sweeps and the laboratory.
@@ -26,11 +27,16 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vcgym needs Python 3.11 or later, PYTHON=$(PYTHON) is " + sys.version.split()[0])'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable '.[user]'
+	rm -rf .venv/lib/python*/site-packages/torch/test .venv/lib/python*/site-packages/torch/bin/test_* # tests in C++, 120 MiB
+	touch $@
+
+$(PAGES): $(INSTALLED)
+	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable '.[ui]'
 	touch $@
 
 $(DEVELOPED): $(INSTALLED)
 	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[all,dev,browser,docs]'
-	touch $@
+	touch $@ $(PAGES)
 
 # Trains a small agent when there is none, plays the suite, prints the table and where the page lies.
 leaderboard: install
@@ -66,8 +72,8 @@ predictor: develop
 bench: develop
 	$(BIN)/python -m lab bench
 
-# MLflow opens on pages for other work: the printed link leads to the training runs.
-ui: install
+# Installs the pages of MLflow first. They open on other work: the printed link leads to the training runs.
+ui: $(PAGES)
 	@$(BIN)/python -c 'from vcgym.agents.tracking.tracking import pages; print("Training runs:", pages("http://127.0.0.1:5000"))'
 	$(BIN)/mlflow ui --workers 1 --backend-store-uri sqlite:///outputs/mlflow.db
 

@@ -5,13 +5,10 @@ A file in conf/system lists the rules with their parameters and is a row of the 
 `load_system("VCR-WM")` needs no configuration system.
 """
 
-import functools
 import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +17,8 @@ import yaml
 from vcgym.baselines.configured import rule_from
 from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.rule import facts_of, is_learned, is_oracle, require_rule
-from vcgym.baselines.zoo import read_learned, zoo, zoo_names
-from vcgym.network.traces.cards import Carded, load_carded
+from vcgym.baselines.system_files import published, read_tuned, system_names, tuned_names, zoo
+from vcgym.baselines.zoo import read_learned
 
 TUNED = "-tuned"
 """Suffix of the names of tuned systems."""
@@ -118,30 +115,6 @@ def _control_of(rule: Any) -> Control | None:
     return facts_of(type(rule)).control
 
 
-class Tuned(Carded):
-    """A file in data/tuned.
-
-    Attributes:
-        study: system that was tuned, objective, search, budget, space, published and tuned values, and the scores of both.
-        system: the rules with the best values, as in conf/system; None if no values were better than the published ones.
-    """
-
-    study: dict[str, Any]
-    system: dict[str, Any] | None
-
-
-def system_names() -> list[str]:
-    """Return the names of all systems, including tuned ones and oracles."""
-    return sorted([*_files(), *(name for name in tuned_names() if _read_tuned(name).system is not None), *zoo_names()])
-
-
-@functools.cache
-def tuned_names() -> tuple[str, ...]:
-    """Return the names of all studies of tuned systems."""
-    folder = files("vcgym.data").joinpath("tuned")
-    return tuple(sorted(file.name.removesuffix(".json") for file in folder.iterdir() if file.name.endswith(".json")))
-
-
 def load_system(name: str) -> System:
     """Return a system.
 
@@ -150,11 +123,11 @@ def load_system(name: str) -> System:
     """
     if name not in system_names():
         raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
-    if name in _files():
-        system = _parsed(f"conf/system/{name}.yaml", _files()[name].read_text(encoding="utf-8"))
+    if name in published():
+        system = _parsed(f"conf/system/{name}.yaml", published()[name].read_text(encoding="utf-8"))
         return system.replace(trained_packets=sum(load_system(one).trained_packets for one in _taken_from(name)))
     if name in tuned_names():
-        return build_system(f"data/tuned/{name}.json", _read_tuned(name).system)
+        return build_system(f"data/tuned/{name}.json", read_tuned(name).system)
     return learned_system(zoo(), name)
 
 
@@ -176,7 +149,7 @@ def load_systems(names: list[str]) -> dict[str, System]:
 
 def load_study(name: str) -> dict[str, Any]:
     """Return the study of a tuned or learned system."""
-    return dict(_read_tuned(name).study if name in tuned_names() else read_learned(zoo(), name).file.study)
+    return dict(read_tuned(name).study if name in tuned_names() else read_learned(zoo(), name).file.study)
 
 
 def tuning_trials(name: str) -> int:
@@ -188,33 +161,22 @@ def tuning_trials(name: str) -> int:
 
 def _taken_from(name: str) -> list[str]:
     """Return the names of the systems whose rules a system takes."""
-    written = yaml.safe_load(_files()[name].read_text(encoding="utf-8")) if name in _files() else {}
+    written = yaml.safe_load(published()[name].read_text(encoding="utf-8")) if name in published() else {}
     named = [value for value in written.values() if isinstance(value, str)] if isinstance(written, Mapping) else []
     return list(dict.fromkeys(named))
 
 
 def description(name: str) -> str:
     """Return one sentence that describes a system; for a tuned one it names the original system."""
-    if name in _files():
-        return _files()[name].read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-    return _read_tuned(name).card.description if name in tuned_names() else read_learned(zoo(), name).file.card.description
+    if name in published():
+        return published()[name].read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return read_tuned(name).card.description if name in tuned_names() else read_learned(zoo(), name).file.card.description
 
 
 def sources(system: System) -> list[str]:
     """Return the papers, RFCs and code cited in the module docstrings of a system's rules."""
     heads = [inspect.getdoc(inspect.getmodule(type(rule))) or "" for rule in system.rules.values()]
     return list(dict.fromkeys(cited for head in heads for cited in _CITED.findall(head)))
-
-
-@functools.cache
-def _files() -> dict[str, Traversable]:
-    folder = files("vcgym.conf").joinpath("system")
-    return {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
-
-
-@functools.cache
-def _read_tuned(name: str) -> Tuned:
-    return load_carded(Tuned, "tuned", f"{name}.json")
 
 
 def _parsed(file: str, text: str) -> System:

@@ -9,7 +9,6 @@ The shipped systems are in data/zoo; `vcgym-train` writes such a pair of files f
 import hashlib
 import json
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,16 +45,6 @@ class LearnedSystem(NamedTuple):
 
     file: LearnedFile
     rules: dict[str, Any]
-
-
-def zoo() -> Path:
-    """Return the folder of the shipped learned systems."""
-    return Path(str(files("vcgym.data").joinpath("zoo")))
-
-
-def zoo_names() -> list[str]:
-    """Return the names of the shipped learned systems."""
-    return sorted(file.stem for file in zoo().glob(f"*{CARD}"))
 
 
 def read_learned(folder: Path, name: str) -> LearnedSystem:

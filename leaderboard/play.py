@@ -80,7 +80,7 @@ def play(
     Earlier results are read from `folder`. Parts of the suite whose measured data are missing are left out.
 
     Args:
-        *systems: names (`vcgym.baselines.systems.system_names`).
+        *systems: names (`vcgym.baselines.system_files.system_names`).
         suite: key of `vcgym.leaderboard.evaluation.suites.SUITES`, or your own suite.
         named: your own systems or agents by name.
         folder: cache of results.

@@ -15,7 +15,8 @@ from rich.table import Table
 
 from vcgym.agents.config.names import EVERY
 from vcgym.agents.tracking.progress import progress
-from vcgym.baselines.systems import System, system_names
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import env_of
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, table_errors

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from vcgym.agents.config.base import AbsolutePath
+from vcgym.baselines.system_files import system_names
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, shown
 
@@ -65,8 +66,6 @@ def _traces(path: Path) -> Path:
 
 
 def _require_system(name: str) -> None:
-    from vcgym.baselines.systems import system_names  # imported here because it loads numba
-
     if name not in (known := system_names()):
         raise _refuse(", ".join(known))
 

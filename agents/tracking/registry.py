@@ -111,7 +111,7 @@ def _save(path: Path, served: Served, model_id: str, run_id: str) -> None:
             artifacts={file.name: str(file) for file in served.files},
             signature=ModelSignature(_schema(served.example), _schema(served.answer)),
             input_example=served.example,
-            pip_requirements=[f"{package}=={version(package)}" for package in ("vcgym", "mlflow")],
+            pip_requirements=[f"vcgym=={version('vcgym')}", f"mlflow=={version('mlflow-skinny')}"],
             mlflow_model=Model(model_id=model_id, run_id=run_id),
         )
 

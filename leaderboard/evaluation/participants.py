@@ -12,7 +12,8 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.published.export import agent_of, load_agent, read_card
-from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems, system_names
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems
 from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.plan import require_controls
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENVS, PATHS_ENVS, RATE_ENVS, Participant, PublishedAgent

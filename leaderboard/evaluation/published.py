@@ -12,7 +12,8 @@ from gymnasium.envs.registration import load_env_creator
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.controls.control import PATHS, controls_of
-from vcgym.baselines.systems import System, load_system, system_names, tuning_trials
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import System, load_system, tuning_trials
 from vcgym.envs import ids_of
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.plain_file import read_plain

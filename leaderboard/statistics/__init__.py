@@ -2,6 +2,7 @@
 
     paired          which rows are compared: every system on the same worlds, worlds grouped by kind
     aggregates      one number from many: mean, interquartile mean, median, optimality gap, probability of improvement, profiles
+    laws            Student's and the normal law
     resampling      variation of that number with other worlds of the same kinds: 95 % intervals
     summaries       these numbers for each system
     seeds           several trainings of one agent as one system, whose intervals cover other seeds too

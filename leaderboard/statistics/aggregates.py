@@ -5,7 +5,6 @@ Source: Agarwal, Schwarzer, Castro, Courville and Bellemare, Deep reinforcement 
 """
 
 import numpy as np
-from scipy import stats
 
 
 def mean(values: np.ndarray) -> np.ndarray:
@@ -18,7 +17,12 @@ INTERQUARTILE = 0.25
 
 def trimmed_mean(values: np.ndarray, trim: float) -> np.ndarray:
     """Return the mean without the share `trim` of the worlds at each end (number rounded down)."""
-    return stats.trim_mean(values, trim, axis=-1) if trim else values.mean(axis=-1)
+    count = values.shape[-1]
+    if not trim or not count:
+        return values.mean(axis=-1)
+    cut = int(trim * count)
+    kept = np.partition(values, (cut, count - cut - 1), axis=-1)[..., cut : count - cut]
+    return np.where(np.isnan(values).any(axis=-1), np.nan, kept.mean(axis=-1))
 
 
 def interquartile_mean(values: np.ndarray) -> np.ndarray:

@@ -11,9 +11,9 @@ for all comparisons of a board.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE
+from vcgym.leaderboard.statistics.laws import student_quantile
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.ranking import separated
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE
@@ -45,7 +45,6 @@ def detectable(paired: Paired, metric: str, trim: float = INTERQUARTILE) -> Dete
     freedom = found.values.shape[1] - len(found.sizes)
     if not differing.size or freedom < MIN_FREEDOM:
         return Detectable(np.nan, np.nan, len(error))
-    law = stats.t(freedom)
-    alone, power = float(law.ppf(0.5 + 0.5 * CONFIDENCE)), float(law.ppf(POWER))
+    alone, power = float(student_quantile(0.5 * (1.0 - CONFIDENCE), freedom)), float(student_quantile(1.0 - POWER, freedom))
     typical = float(np.median(differing))
     return Detectable((alone + power) * typical, (max(alone, bound) + power) * typical, len(error))

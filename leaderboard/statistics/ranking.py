@@ -18,9 +18,9 @@ them.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
+from vcgym.leaderboard.statistics.laws import as_normal
 from vcgym.leaderboard.statistics.paired import MetricSample, Paired, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
 from vcgym.leaderboard.statistics.seeds import Entries, entries
@@ -121,7 +121,7 @@ def separated(
     excess = np.stack([difference, -difference]) * better / error
     freedom = ranked.freedom[first] + ranked.freedom[second]
     seeded = freedom > 0
-    excess[:, seeded] = stats.norm.isf(stats.t.sf(excess[:, seeded], freedom[seeded]))
+    excess[:, seeded] = as_normal(excess[:, seeded], freedom[seeded])
     open_claims, asked = np.ones(excess.shape, bool), np.nan
     while open_claims.any():
         bound = float(np.quantile(moves[open_claims].max(axis=0), CONFIDENCE))

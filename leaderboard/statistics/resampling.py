@@ -20,9 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+
+from vcgym.leaderboard.statistics.laws import NORMAL, student_quantile
 
 CONFIDENCE = 0.95
+NORMAL_QUANTILE = NORMAL.inv_cdf(0.5 + 0.5 * CONFIDENCE)
 RESAMPLES = 2000
 ENTRIES = 8_000_000  # maximum number of values gathered at once, to bound memory
 
@@ -110,11 +112,11 @@ def _student(noise: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     kinds = np.split(noise, np.cumsum(sizes)[:-1], axis=-1)
     spreads = np.stack([kind.shape[-1] * kind.var(axis=-1, ddof=1) for kind in kinds], axis=-1)
     varies = np.asarray(spreads.any(axis=-1))
-    quantile = student_quantile(np.where(varies[..., None], spreads, 1.0), sizes)
-    return np.where(varies, quantile / float(stats.norm.isf(0.5 * (1.0 - CONFIDENCE))), 1.0)
+    quantile = quantile_of_parts(np.where(varies[..., None], spreads, 1.0), sizes)
+    return np.where(varies, quantile / NORMAL_QUANTILE, 1.0)
 
 
-def student_quantile(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def quantile_of_parts(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return Student's 97.5 % quantile, with Satterthwaite's degrees of freedom.
 
     Args:
@@ -122,7 +124,7 @@ def student_quantile(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         sizes: (H,) number of values of each kind, at least 2.
     """
     freedom = parts.sum(axis=-1) ** 2 / (parts**2 / (sizes - 1)).sum(axis=-1)
-    return np.asarray(stats.t.isf(0.5 * (1.0 - CONFIDENCE), freedom))
+    return student_quantile(0.5 * (1.0 - CONFIDENCE), freedom)
 
 
 def interval(kinds: Sequence[ArrayLike]) -> Estimate:
@@ -141,5 +143,5 @@ def interval(kinds: Sequence[ArrayLike]) -> Estimate:
     parts = np.array([one.var(ddof=1) / len(one) for one in values])
     if not parts.any():
         return Estimate(mean, mean, mean)
-    half = float(student_quantile(parts, np.array([len(one) for one in values]))) * math.sqrt(parts.sum()) / len(values)
+    half = float(quantile_of_parts(parts, np.array([len(one) for one in values]))) * math.sqrt(parts.sum()) / len(values)
     return Estimate(mean, mean - half, mean + half)

@@ -16,9 +16,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Spread, student_quantile
+from vcgym.leaderboard.statistics.resampling import NORMAL_QUANTILE, Spread, quantile_of_parts
 
 SEED = " seed "
 """Between the name of a method and the number of one of its trainings, in the name of a system."""
@@ -119,6 +118,6 @@ def _student(of_worlds: np.ndarray, of_seeds: np.ndarray, found: Entries, noise:
         if len(runs) > 1:
             parts, counts = np.concatenate([parts, of_seeds[entry][..., None]], axis=-1), np.append(sizes, len(runs))
         varies = parts.any(axis=-1)
-        quantile = student_quantile(np.where(varies[..., None], parts, 1.0), counts)
-        ratios[entry] = np.where(varies, quantile / float(stats.norm.isf(0.5 * (1.0 - CONFIDENCE))), 1.0)
+        quantile = quantile_of_parts(np.where(varies[..., None], parts, 1.0), counts)
+        ratios[entry] = np.where(varies, quantile / NORMAL_QUANTILE, 1.0)
     return ratios

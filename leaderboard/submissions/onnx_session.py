@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import LOGGED
@@ -54,6 +53,8 @@ def open_model(model: bytes, axes: Mapping[str, int]) -> Any:
     Raises:
         ValueError: other inputs or outputs.
     """
+    import onnxruntime  # imported here: only these agents need it
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False

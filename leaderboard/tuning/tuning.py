@@ -128,7 +128,7 @@ def _spent(task: TuningTask, how: Search) -> dict[str, Any]:
 
 
 def save(tuned: Outcome, task: TuningTask, folder: Path) -> None:
-    """Write a file of data/tuned (`vcgym.baselines.systems.Tuned`), without a system if no values beat the published ones."""
+    """Write a file of data/tuned (`vcgym.baselines.system_files.Tuned`), without a system if no values beat the published ones."""
     study = tuned.study
     path, budget = folder / f"{task.name(study['system'])}{TUNED}.json", study["budget"]
     body = {"study": study, "system": as_data(tuned.system) if study["tuned"] != study["published"] else None}

@@ -14,7 +14,8 @@ from vcgym.agents.published.export import load_agent
 from vcgym.baselines.controls.control import PATHS, Control, controls_of
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.systems import System, learned_system, load_system, system_names
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import System, learned_system, load_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs import name_of
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK

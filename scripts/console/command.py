@@ -91,6 +91,9 @@ def _failing_in_one_line(name: str, program: Program) -> Iterator[None]:
     """End the command with one line on an expected failure, unless tracebacks are enabled."""
     try:
         yield
+    except ModuleNotFoundError as error:
+        program.end_without(name, error)
+        raise
     except Exception as error:
         is_of_numba = any(kind.__name__ == "NumbaError" for kind in type(error).__mro__)  # by name: most commands do not load numba
         if os.environ.get(_TRACEBACK) == "1" or not (is_of_numba or isinstance(error, EXPECTED)):

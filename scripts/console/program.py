@@ -64,15 +64,19 @@ class Program(NamedTuple):
             try:
                 importlib.import_module(self.modules[command]).main()
             except ModuleNotFoundError as error:
-                if not (extra := _extra_of(error.name or "")):
-                    raise
-                how = f"pip install 'vcgym[{extra}]', or make develop in a checkout"
-                sys.exit(f"{self.title(command)}: needs the package {error.name}; type {how}")
+                self.end_without(command, error)
+                raise
 
     def refusal(self, command: str, text: str) -> str:
         """Return the line with which a command refuses: what is wrong, what is allowed, and what was probably meant."""
         hint = meant(text, [key.name for key in keys_of(command, self.modules[command], self.conf, deep=True)])
         return f"{self.title(command)}: {one_line(text, MAX_LINE - len(hint))}{hint}"
+
+    def end_without(self, command: str, error: ModuleNotFoundError) -> None:
+        """End the program with one line if an extra of vcgym installs the missing package."""
+        if extra := _extra_of(error.name or ""):
+            how = f"pip install 'vcgym[{extra}]', or make develop in a checkout"
+            sys.exit(f"{self.title(command)}: needs the package {error.name}; type {how}")
 
     def _check(self, command: str) -> None:
         try:

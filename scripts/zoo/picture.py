@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy import stats
 
 from vcgym.leaderboard.report.conference_courses import save_small
 from vcgym.leaderboard.statistics.aggregates import performance_profile
+from vcgym.leaderboard.statistics.laws import student_quantile
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE
 from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.runs import Curves, ZooBudget
@@ -54,7 +54,7 @@ def _curves(panel: Any, its: list[list[CurvePoint]], field: str, env: str, level
     mean = np.mean(lines, axis=0)
     panel.plot(grid, mean, color=colour, linewidth=1.2)
     if len(its) > 1:
-        half = stats.t.isf(0.5 * (1.0 - CONFIDENCE), len(its) - 1) * np.std(lines, axis=0, ddof=1) / np.sqrt(len(its))
+        half = student_quantile(0.5 * (1.0 - CONFIDENCE), len(its) - 1) * np.std(lines, axis=0, ddof=1) / np.sqrt(len(its))
         panel.fill_between(grid, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0.0)
 
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean, probability_of_improvement
+from vcgym.leaderboard.statistics.laws import student_quantile
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate, resample
 from vcgym.scripts.zoo.runs import Curves, ZooBudget, at_cpu, at_decisions
 
@@ -50,7 +50,7 @@ def of_seeds(values: NDArray[np.float64]) -> Estimate:
     mean = float(values.mean())
     if len(values) < 2:
         return Estimate(mean, np.nan, np.nan)
-    half = stats.t.isf(0.5 * (1.0 - CONFIDENCE), len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    half = student_quantile(0.5 * (1.0 - CONFIDENCE), len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
     return Estimate(mean, float(mean - half), float(mean + half))
 
 

@@ -9,7 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from vcgym.baselines.systems import load_system, system_names
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.cells.cells import FOLDER, MADE_BY, Cell, CellContent, Share, read
 from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.leaderboard.kept import file_name, to_bytes

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import stats
 
 from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name, with_seeds
 from vcgym.leaderboard.report.long_calls import with_whole
@@ -16,6 +15,7 @@ from vcgym.leaderboard.report.words.names import family, meaning, shown
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import COST, Column, format_value
 from vcgym.leaderboard.statistics import Estimate
+from vcgym.leaderboard.statistics.aggregates import trimmed_mean
 
 BESIDE = (
     ("to published", "The ranked metric less that of the best published system, named below, on the same worlds, with its 95 % interval."),
@@ -101,7 +101,7 @@ def _centre(metric: Column, rows: pa.Table) -> float:
     values = values[np.isfinite(values)]
     if not len(values):
         return float("nan")
-    return float(stats.trim_mean(values, metric.trim) if metric.trim else values.mean())
+    return float(trimmed_mean(values, metric.trim))
 
 
 def _beside(board: Board, row: _Row) -> list[tuple[str, str]]:

@@ -5,7 +5,6 @@ R leaves that in some calls.
 """
 
 import numpy as np
-from scipy.stats import norm
 
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import Board, Line
@@ -14,6 +13,7 @@ from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.statistics import Estimate
+from vcgym.leaderboard.statistics.laws import NORMAL
 from vcgym.network.playout.quality import REDUCED_RANGE_MS, mos
 
 
@@ -63,7 +63,7 @@ def worth(board: Board) -> str:
     level = names.get(board.published, board.lines[0]).estimate(primary).value
     ends = level, level + 3.0
     opinions = [float(mos(np.array([end]))[0]) for end in ends]
-    good = [100.0 * float(norm.cdf((end - 60.0) / 16.0)) for end in ends]
+    good = [100.0 * NORMAL.cdf((end - 60.0) / 16.0) for end in ends]
     return (
         f"At R {level:.0f}, 3 R more are {opinions[1] - opinions[0]:.2f} of MOS (1 to 4.5): {good[1]:.0f} in place of {good[0]:.0f} of 100 "
         "listeners call the call good or better (ITU-T G.107)."

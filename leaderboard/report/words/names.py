@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from vcgym.baselines.systems import system_names
+from vcgym.baselines.system_files import system_names
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board, Line
 from vcgym.leaderboard.statistics.seeds import SEED

@@ -11,10 +11,12 @@ from safetensors.numpy import load_file, save_file
 
 from vcgym.baselines import zoo
 from vcgym.baselines.configured import rule_from
-from vcgym.baselines.systems import learned_system, load_study, load_system, system_names, tuning_trials
+from vcgym.baselines.system_files import system_names, zoo_names
+from vcgym.baselines.system_files import zoo as shipped
+from vcgym.baselines.systems import learned_system, load_study, load_system, tuning_trials
 from vcgym.network.traces.cards import DataError, canonical_sha256
 
-SHIPPED = zoo.zoo_names()
+SHIPPED = zoo_names()
 MAX_SHIPPED_BYTES = 300_000
 
 
@@ -24,7 +26,7 @@ def test_each_shipped_system_is_small_and_says_how_it_was_made(name):
     assert system.is_learned and name in system_names() and tuning_trials(name) == 0
     assert system.trained_packets == study["budget"]["packets"]
     assert {"config", "seed", "budget", "validation_r" if system.plays == "paths" else "validation"} <= study.keys()
-    files = [zoo.zoo().joinpath(f"{name}{ending}") for ending in (zoo.CARD, zoo.WEIGHTS)]
+    files = [shipped().joinpath(f"{name}{ending}") for ending in (zoo.CARD, zoo.WEIGHTS)]
     assert sum(len(file.read_bytes()) for file in files) < MAX_SHIPPED_BYTES
 
 
@@ -36,7 +38,7 @@ def test_a_system_and_its_start_ship():
 @pytest.fixture
 def folder(tmp_path):
     for ending in (zoo.CARD, zoo.WEIGHTS):
-        shutil.copy(str(zoo.zoo().joinpath(f"LEARNED{ending}")), tmp_path / f"mine{ending}")
+        shutil.copy(str(shipped().joinpath(f"LEARNED{ending}")), tmp_path / f"mine{ending}")
     return tmp_path
 
 

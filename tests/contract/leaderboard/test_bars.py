@@ -2,7 +2,8 @@
 
 import pytest
 
-from vcgym.baselines.systems import system_names, tuning_trials
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import tuning_trials
 from vcgym.leaderboard.evaluation.bars import bar_of, load_bars, validation_suite
 from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES

@@ -6,7 +6,8 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.systems import System, load_system, system_names
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.published import kind_of
 from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from vcgym.baselines.systems import system_names
+from vcgym.baselines.system_files import system_names
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards

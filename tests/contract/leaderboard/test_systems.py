@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vcgym.baselines import systems
+from vcgym.baselines import system_files, systems
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.rule import allocate
-from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, system_names, tuning_trials
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, tuning_trials
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.stages import CONFERENCE, PATHS
@@ -52,8 +53,9 @@ def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_the_commands_that_are_said_to_rank_a_new_system_rank_it(page, tmp_path, monkeypatch):
     (tmp_path / "MY-WM.yaml").write_text(PATH + PLAYOUT, encoding="utf-8")
-    known = systems._files()
-    monkeypatch.setattr(systems, "_files", lambda: known | {"MY-WM": tmp_path / "MY-WM.yaml"})
+    known = systems.published()
+    for module in (systems, system_files):
+        monkeypatch.setattr(module, "published", lambda: known | {"MY-WM": tmp_path / "MY-WM.yaml"})
     promised = re.findall(r"`([^`]+)` (?:now |then )?ranks it", (HOME / page).read_text(encoding="utf-8"))
     assert promised
     for command in promised:
@@ -134,8 +136,9 @@ def test_a_system_that_lacks_a_control_of_the_calls_is_refused():
 
 def test_a_shipped_system_with_more_controls_than_the_calls_is_refused(tmp_path, monkeypatch):
     (tmp_path / "FOUR.yaml").write_text(PATH + PLAYOUT + RATE + ORDER, encoding="utf-8")
-    known = systems._files()
-    monkeypatch.setattr(systems, "_files", lambda: known | {"FOUR": tmp_path / "FOUR.yaml"})
+    known = systems.published()
+    for module in (systems, system_files):
+        monkeypatch.setattr(module, "published", lambda: known | {"FOUR": tmp_path / "FOUR.yaml"})
     with pytest.raises(ValueError, match="FOUR has path, playout, rate, order"):
         systems_of(SUITES["first"], ["DRT-WM", "FOUR"])
     assert "FOUR" not in systems_of(SUITES["first"], ["all"]) and "FOUR" not in systems_of(SUITES["rate-v0"], ["all"])
@@ -207,14 +210,16 @@ def test_systems_cite_their_sources(name, cited):
 )  # fmt: skip
 def test_a_bad_file_is_refused(tmp_path, monkeypatch, text, message):
     (tmp_path / "BAD.yaml").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(systems, "_files", lambda: {"BAD": tmp_path / "BAD.yaml"})
+    for module in (systems, system_files):
+        monkeypatch.setattr(module, "published", lambda: {"BAD": tmp_path / "BAD.yaml"})
     with pytest.raises(ValueError, match=rf"(?s)^conf/system/BAD\.yaml: .*{message}.*; allowed: path, playout, rate, order"):
         load_system("BAD")
 
 
 def test_a_file_that_is_no_yaml_is_refused(tmp_path, monkeypatch):
     (tmp_path / "BAD.yaml").write_text(PATH + "playout: [\n", encoding="utf-8")
-    monkeypatch.setattr(systems, "_files", lambda: {"BAD": tmp_path / "BAD.yaml"})
+    for module in (systems, system_files):
+        monkeypatch.setattr(module, "published", lambda: {"BAD": tmp_path / "BAD.yaml"})
     with pytest.raises(ValueError, match=r"^conf/system/BAD\.yaml is not valid YAML: [^\n]*$"):
         load_system("BAD")
 

@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.configured import target
 from vcgym.baselines.rule import allocate
-from vcgym.baselines.systems import ORACLE, TUNED, System, build_system, load_study, load_system, system_names, tuned_names, tuning_trials
+from vcgym.baselines.system_files import system_names, tuned_names
+from vcgym.baselines.systems import ORACLE, TUNED, System, build_system, load_study, load_system, tuning_trials
 from vcgym.leaderboard.tuning.pair_files import tuned_name
 from vcgym.leaderboard.tuning.tunable import as_data, rules_within, space_of, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import drawn
@@ -158,7 +159,6 @@ def test_a_changed_study_is_refused(monkeypatch, tmp_path):
     text = files("vcgym.data").joinpath("tuned", "DRT-WM-tuned.json").read_text(encoding="utf-8")
     (tmp_path / "tuned").mkdir()
     (tmp_path / "tuned" / "X-tuned.json").write_text(text.replace("0.9636", "0.9637"), encoding="utf-8")
-    monkeypatch.setattr("vcgym.baselines.systems.files", lambda package: tmp_path)
     monkeypatch.setattr("vcgym.baselines.systems.tuned_names", lambda: ("X-tuned",))
     monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
     with pytest.raises(DataError, match=r"X-tuned\.json: sha256"):

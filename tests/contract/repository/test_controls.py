@@ -14,7 +14,8 @@ from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.playout.held_lag import HeldLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import allocate, facts_of, rule, rules_of
-from vcgym.baselines.systems import System, build_system, load_system, system_names
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import System, build_system, load_system
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.paths.state import ANSWER, CALL
 from vcgym.envs.call.sender.effects import Schedulers

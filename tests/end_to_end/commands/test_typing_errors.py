@@ -1,4 +1,4 @@
-"""Twenty-four typing errors: each is refused in one line, before torch or hydra is imported, and leaves nothing."""
+"""Twenty-four typing errors: each is refused in one line, before torch, numba or hydra is imported, and leaves nothing."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ sys.argv = ["vcgym", *sys.argv[1:]]
 try:
     main()
 finally:
-    assert not {'hydra', 'torch', 'mlflow', 'ray'} & set(sys.modules)
+    assert not {'hydra', 'torch', 'mlflow', 'ray', 'numba'} & set(sys.modules)
 """
 ERRORS = [
     ("trian", "did you mean train?"),

@@ -13,7 +13,8 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.systems import System, Tuned, build_system
+from vcgym.baselines.system_files import Tuned
+from vcgym.baselines.systems import System, build_system
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_config import PairsConfig, SendersConfig, TuneConfig
 from vcgym.leaderboard.tuning.tune_senders import SenderTask

@@ -9,7 +9,7 @@ from lab.papers.register import DATA
 from lab.papers.senders.reproduce import measured, page, verdicts
 from lab.papers.senders.statements import FILE, SenderTerm, SendingStatement, Statements, load_statements
 from lab.papers.verdicts import VERDICTS
-from vcgym.baselines.systems import system_names
+from vcgym.baselines.system_files import system_names
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from vcgym.baselines.system_files import zoo_names
 from vcgym.baselines.systems import load_system
-from vcgym.baselines.zoo import zoo_names
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import entries, shipped, verify
 from vcgym.network.traces.download import Source, download, sources
