@@ -12,6 +12,7 @@ from vcgym.agents.evaluation.play import Policy, play
 from vcgym.agents.networks.observation import ObservedPart, count_items
 from vcgym.agents.published.export import CARD, load_agent, read_card
 from vcgym.agents.published.spaces import build, over_items
+from vcgym.agents.tracking.progress import OnProgress, unseen
 
 
 class Evaluation(NamedTuple):
@@ -22,15 +23,15 @@ class Evaluation(NamedTuple):
     episodes: int
 
 
-def episode_returns(policy: Policy, envs: VectorEnv, seed: int) -> np.ndarray:
+def episode_returns(policy: Policy, envs: VectorEnv, seed: int, on_progress: OnProgress = unseen) -> np.ndarray:
     """Play one episode per session and return the float64 (num_envs,) returns; worlds are sampled from `seed`."""
     observation, _ = envs.reset(seed=seed)
-    return play(policy, envs, observation).returns
+    return play(policy, envs, observation, on_progress=on_progress).returns
 
 
-def evaluate(policy: Policy, envs: VectorEnv, seed: int) -> Evaluation:
+def evaluate(policy: Policy, envs: VectorEnv, seed: int, on_progress: OnProgress = unseen) -> Evaluation:
     """Return mean and standard deviation of `episode_returns`."""
-    returns = episode_returns(policy, envs, seed)
+    returns = episode_returns(policy, envs, seed, on_progress)
     return Evaluation(float(returns.mean()), float(returns.std()), len(returns))
 
 
@@ -59,7 +60,7 @@ def _without_counts(parts: list[ObservedPart]) -> list[tuple[str, list[str]]]:
     return [(part.name, part.features) for part in parts]
 
 
-def evaluate_agent(config: EvaluateConfig) -> Evaluation:
+def evaluate_agent(config: EvaluateConfig, on_progress: OnProgress = unseen) -> Evaluation:
     """Load and evaluate a published agent.
 
     Raises:
@@ -70,6 +71,6 @@ def evaluate_agent(config: EvaluateConfig) -> Evaluation:
     envs = make_envs(config.env, config.episodes, config.split)
     try:
         require_fit(config.agent, envs)
-        return evaluate(agent, envs, config.seed)
+        return evaluate(agent, envs, config.seed, on_progress)
     finally:
         envs.close()

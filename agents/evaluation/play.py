@@ -8,6 +8,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from vcgym.agents.tracking.progress import OnProgress, unseen
+
 
 class Policy(Protocol):
     """Policy that acts on a batch of sessions (Stable-Baselines3's `predict`); `reads` names the observation it takes."""
@@ -32,7 +34,13 @@ class Playthrough(NamedTuple):
     decision_us: float
 
 
-def play(policy: Policy, envs: Any, observation: Any, on_done: Callable[[NDArray[np.int64]], None] | None = None) -> Playthrough:
+def play(
+    policy: Policy,
+    envs: Any,
+    observation: Any,
+    on_done: Callable[[NDArray[np.int64]], None] | None = None,
+    on_progress: OnProgress = unseen,
+) -> Playthrough:
     """Play one episode of each session; episodes after an automatic restart are not counted.
 
     Args:
@@ -40,6 +48,7 @@ def play(policy: Policy, envs: Any, observation: Any, on_done: Callable[[NDArray
         envs: a vector environment, just reset.
         observation: observation that the reset returned.
         on_done: called after each step with the sessions whose episode ended in it.
+        on_progress: called after each step with the number of decisions of a session, and the mean return so far.
 
     Raises:
         ValueError: sessions end after different numbers of steps in an environment without automatic restart.
@@ -57,6 +66,7 @@ def play(policy: Policy, envs: Any, observation: Any, on_done: Callable[[NDArray
         if on_done is not None and (running & episode_start).any():
             on_done(np.flatnonzero(running & episode_start))
         running &= ~episode_start
+        on_progress(steps, f"return {returns.mean():.3f}")
         if envs.metadata.get("autoreset_mode") is AutoresetMode.DISABLED and episode_start.any() and running.any():
             raise ValueError(f"{envs}: sessions end after different numbers of decisions; allowed: environments where all have as many")
     return Playthrough(returns, 1e6 * deciding_s / (steps * envs.num_envs))
