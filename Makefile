@@ -4,6 +4,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 DEVELOPED := .venv/.developed
 PAGES := .venv/.pages
+TORCH := .venv/lib/python*/site-packages/torch
 
 # Parts of the tests, folders of tests/ joined by +: two parts at a time, each in a process of its own. What numba has compiled is freed only by the
 # end of its process, and what a part imports and collects is then paid once. Processes that need the same kernel compile it once.
@@ -27,7 +28,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vcgym needs Python 3.11 or later, PYTHON=$(PYTHON) is " + sys.version.split()[0])'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --no-compile --constraint constraints.txt --editable '.[user]'
-	rm -rf .venv/lib/python*/site-packages/torch/test .venv/lib/python*/site-packages/torch/bin/test_* # tests in C++, 120 MiB
+	rm -rf $(TORCH)/test $(TORCH)/bin/*[Tt]est* $(TORCH)/bin/protoc* # tests in C++ and what builds torch, 130 MiB
 	touch $@
 
 $(PAGES): $(INSTALLED)

@@ -1,5 +1,6 @@
 """Evaluation of a policy on calls not used in training: mean return over fixed worlds."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,6 @@ from vcgym.agents.evaluation.play import Policy, play
 from vcgym.agents.networks.observation import ObservedPart, count_items
 from vcgym.agents.published.export import CARD, load_agent, read_card
 from vcgym.agents.published.spaces import build, over_items
-from vcgym.agents.tracking.progress import OnProgress, unseen
 
 
 class Evaluation(NamedTuple):
@@ -23,13 +23,13 @@ class Evaluation(NamedTuple):
     episodes: int
 
 
-def episode_returns(policy: Policy, envs: VectorEnv, seed: int, on_progress: OnProgress = unseen) -> np.ndarray:
+def episode_returns(policy: Policy, envs: VectorEnv, seed: int, on_progress: Callable[[int, str], None] | None = None) -> np.ndarray:
     """Play one episode per session and return the float64 (num_envs,) returns; worlds are sampled from `seed`."""
     observation, _ = envs.reset(seed=seed)
     return play(policy, envs, observation, on_progress=on_progress).returns
 
 
-def evaluate(policy: Policy, envs: VectorEnv, seed: int, on_progress: OnProgress = unseen) -> Evaluation:
+def evaluate(policy: Policy, envs: VectorEnv, seed: int, on_progress: Callable[[int, str], None] | None = None) -> Evaluation:
     """Return mean and standard deviation of `episode_returns`."""
     returns = episode_returns(policy, envs, seed, on_progress)
     return Evaluation(float(returns.mean()), float(returns.std()), len(returns))
@@ -60,7 +60,7 @@ def _without_counts(parts: list[ObservedPart]) -> list[tuple[str, list[str]]]:
     return [(part.name, part.features) for part in parts]
 
 
-def evaluate_agent(config: EvaluateConfig, on_progress: OnProgress = unseen) -> Evaluation:
+def evaluate_agent(config: EvaluateConfig, on_progress: Callable[[int, str], None] | None = None) -> Evaluation:
     """Load and evaluate a published agent.
 
     Raises:

@@ -8,8 +8,6 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.agents.tracking.progress import OnProgress, unseen
-
 
 class Policy(Protocol):
     """Policy that acts on a batch of sessions (Stable-Baselines3's `predict`); `reads` names the observation it takes."""
@@ -39,7 +37,7 @@ def play(
     envs: Any,
     observation: Any,
     on_done: Callable[[NDArray[np.int64]], None] | None = None,
-    on_progress: OnProgress = unseen,
+    on_progress: Callable[[int, str], None] | None = None,
 ) -> Playthrough:
     """Play one episode of each session; episodes after an automatic restart are not counted.
 
@@ -66,7 +64,8 @@ def play(
         if on_done is not None and (running & episode_start).any():
             on_done(np.flatnonzero(running & episode_start))
         running &= ~episode_start
-        on_progress(steps, f"return {returns.mean():.3f}")
+        if on_progress is not None:
+            on_progress(steps, f"return {returns.mean():.3f}")
         if envs.metadata.get("autoreset_mode") is AutoresetMode.DISABLED and episode_start.any() and running.any():
             raise ValueError(f"{envs}: sessions end after different numbers of decisions; allowed: environments where all have as many")
     return Playthrough(returns, 1e6 * deciding_s / (steps * envs.num_envs))

@@ -35,11 +35,12 @@ def student_quantile(beyond: float, freedom: ArrayLike) -> NDArray[np.float64]:
     v = np.asarray(freedom, float)
     log_peak = _log_gamma(0.5 * (v + 1.0)) - _log_gamma(0.5 * v) - 0.5 * np.log(math.pi * v)
     t = np.full(v.shape, NORMAL.inv_cdf(1.0 - beyond))
-    step = np.ones(v.shape)
-    while (step > _CLOSE * t).any():
+    is_open = np.ones(v.shape, bool)
+    while is_open.any():
         density = np.exp(log_peak - 0.5 * (v + 1.0) * np.log1p(t**2 / v))
         step = (student_beyond(t, v) - beyond) / density
-        t = t + step
+        t = np.where(is_open, t + step, t)  # what has converged stays, so a value does not depend on those next to it
+        is_open &= step > _CLOSE * t
     return t
 
 
@@ -63,19 +64,19 @@ def _beta_share(x: NDArray[np.float64], rest: NDArray[np.float64], a: ArrayLike,
     a, b = np.asarray(a, float), np.asarray(b, float)
     with np.errstate(divide="ignore"):
         log_front = _log_gamma(a + b) - _log_gamma(a) - _log_gamma(b) + a * np.log(x) + b * np.log(rest)
-    upper, lower = np.ones(x.shape), _no_zero(1.0 - (a + b) / (a + 1.0) * x)
-    fraction, m = 1.0 / lower, 0
-    lower = fraction
-    while True:
+    upper, lower = np.ones(x.shape), 1.0 / _no_zero(1.0 - (a + b) / (a + 1.0) * x)
+    fraction, is_open, m = lower, ~np.isnan(x), 0
+    while is_open.any():
         m += 1
+        before = fraction
         for factor in (
             m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m)),
             -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0)),
         ):
             upper, lower = _no_zero(1.0 + factor / upper), 1.0 / _no_zero(1.0 + factor * lower)
-            fraction = fraction * upper * lower
-        if not (np.abs(upper * lower - 1.0) > _PRECISION).any():  # NaN ends it too
-            return np.exp(log_front) / a * fraction
+            fraction = np.where(is_open, fraction * upper * lower, fraction)
+        is_open &= np.abs(fraction - before) > _PRECISION * np.abs(before)
+    return np.exp(log_front) / a * fraction
 
 
 def _no_zero(values: NDArray[np.float64]) -> NDArray[np.float64]:

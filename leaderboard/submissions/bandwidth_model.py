@@ -50,6 +50,8 @@ class BandwidthModel:
     def _session(self) -> Any:
         try:
             return open_model(self._model.content, _AXES)
+        except ModuleNotFoundError:
+            raise  # the runtime is not installed, which the command says
         except Exception as error:  # errors of the runtime have no common class
             raise ValueError(f"{self._path} is no model of the challenge: {str(error).splitlines()[0]}") from error
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 GAP = 1e-7  # in the sum of natural logarithms: a rate is then within 0.05 % of the optimal one
 _MAX_ROUNDS = 200
@@ -35,6 +34,8 @@ def maximise_log(gains: NDArray[np.float64], rows: NDArray[np.float64], limits: 
     Raises:
         ValueError: the program has no optimum.
     """
+    from scipy.optimize import linprog  # imported here: only these optima need it
+
     unit = float(limits[limits > 0.0].min())  # numbers near 1 suit the solver's tolerances
     rates, variables = gains.shape
     constraints = np.hstack([rows, np.zeros((len(rows), rates))])

@@ -206,3 +206,18 @@ print(sorted(name for name in sys.modules if name.startswith(rooms)))
 """
     answer = run(sys.executable, "-c", question, cwd=tmp_path)
     assert answer.stdout.strip() == "[]", answer.stderr
+
+
+def test_a_user_plays_trains_and_ranks_without_what_only_others_need(tmp_path: Path) -> None:
+    extras = CONFIG["project"]["optional-dependencies"]
+    named = [Requirement(line) for extra in ("user", *Requirement(extras["user"][0]).extras) for line in extras[extra]]
+    absent = {"scipy", "scikit-learn", "onnxruntime", "mlflow", "ray", "aiortc", "pettingzoo", "moviepy", "pytest"}
+    assert not absent & {one.name for one in named}
+    question = f"""
+import importlib, sys
+sys.modules |= dict.fromkeys({sorted(absent - {"mlflow", "scikit-learn"})} + ["flask", "sklearn"])
+for command in ("leaderboard", "train", "evaluate", "tune", "data", "zoo.command"):
+    importlib.import_module(f"vcgym.scripts.{{command}}")
+"""
+    answer = run(sys.executable, "-c", question, cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
