@@ -1,5 +1,6 @@
 """Delay distributions as SVG: the same bytes for the same counts; a style sheet sets colours for light and dark pages."""
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from io import StringIO
@@ -9,6 +10,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Line
@@ -22,6 +24,7 @@ _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f", "#4aa3b5", "#
 _DASHES = ("", "6 2.5", "1.6 2", "8 2 1.6 2", "3 3")
 _MIN_PERCENT = 0.001  # lower end, since a logarithmic axis has no zero
 _OWN_COLOUR = "#c8283c"
+_MARK = 4.0  # half the width of a mark on the sheet, in dots
 _INK, _GRID, _SOFT = "#010203", "#040506", "#070809"  # placeholders for the page's own colours
 
 
@@ -128,9 +131,6 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
             agent, colour = kinds[name] in AGENT_KINDS, drawn[name].colour if name in drawn else _SOFT
             axes.plot([delay_ms], [percent], "D" if agent else "o", color=colour, markersize=5.0, zorder=5 if agent else 4)
         wanted = dict.fromkeys([*(name for name in places if kinds[name] in AGENT_KINDS), *ahead])
-        for number, name in enumerate(_apart(list(wanted), places)):
-            offset = (6, 6 if number % 2 else -9)
-            axes.annotate(name, places[name], xytext=offset, textcoords="offset points", color=_INK, fontsize=8.0, zorder=6)
         axes.set_yscale("log")
         percents = [percent for _, percent in places.values()] or [1.0]
         axes.set_ylim(min(percents) * 0.6, max(percents) * 1.6)
@@ -142,6 +142,7 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
             label = axes.annotate(words, (1.0, 0.99), xycoords="axes fraction", ha="right", va="top", color=_SOFT, fontsize=7.0)
             label.set_in_layout(False)
         _dress(axes, "Delay against loss: left and low is better", f"{plane.delay_label}, ms", f"{plane.loss_label}, %")
+        _name(axes, list(wanted), places)
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
 
@@ -174,17 +175,22 @@ def _before(places: Mapping[str, tuple[float, float]], name: str) -> list[tuple[
     return [at for other, at in places.items() if other != name and at[0] <= places[name][0]]
 
 
-def _apart(names: list[str], places: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Return the `names` whose labels do not overlap earlier ones: at least a tenth of the width or a fifth of the height away."""
-    delays, losses = (np.array([at[axis] for at in places.values()]) for axis in (0, 1))
-    wide, tall = max(float(np.ptp(delays)), 1e-9), max(float(np.ptp(np.log(losses))), 1e-9)
-    kept: list[str] = []
+def _name(axes: Axes, names: list[str], places: Mapping[str, tuple[float, float]]) -> None:
+    """Write each name next to its mark, where it covers no mark and no earlier text; a name without such a place is left out."""
+    figure = axes.get_figure()
+    figure.draw_without_rendering()  # lays out, so that places on the sheet are known
+    marks = axes.transData.transform(list(places.values()))
+    taken = [text.get_window_extent() for text in axes.texts]
+    taken += [Bbox.from_bounds(x - _MARK, y - _MARK, 2.0 * _MARK, 2.0 * _MARK) for x, y in marks]
     for name in names:
-        delay_ms, percent = places[name]
-        near = (abs(places[o][0] - delay_ms) < 0.1 * wide and abs(np.log(places[o][1] / percent)) < 0.2 * tall for o in kept)
-        if not any(near):
-            kept.append(name)
-    return kept
+        for right, up in itertools.product((True, False), (5.0, -11.0, -3.0, 14.0, -20.0)):
+            offset, side = (6.0 if right else -6.0, up), "left" if right else "right"
+            text = axes.annotate(name, places[name], xytext=offset, textcoords="offset points", ha=side, color=_INK, fontsize=8.0, zorder=6)
+            box = text.get_window_extent()
+            if axes.bbox.x0 <= box.x0 and box.x1 <= axes.bbox.x1 and not any(map(box.overlaps, taken)):
+                taken.append(box.expanded(1.1, 1.0))  # the fonts of a browser may be wider
+                break
+            text.remove()
 
 
 def style() -> AbstractContextManager[None]:

@@ -61,7 +61,7 @@ for (const select of document.querySelectorAll("select.stratum"))
   });
 
 // Charts.
-const LEFT = 34, TOP = 8, BOTTOM = 20;
+const LEFT = 34, TOP = 22, BOTTOM = 20;
 
 function ticks(most, wanted) {
   const rough = most / wanted, power = 10 ** Math.floor(Math.log10(rough));
@@ -78,7 +78,7 @@ function axes(svg, width, height, mostX, mostY, labelX, labelY) {
   for (const tick of ticks(mostX, width > 500 ? 8 : 4))
     svg.append(element("text", { x: x(tick), y: height - 6, "text-anchor": "middle" }, String(+tick.toPrecision(6))));
   svg.append(element("text", { x: width - 6, y: height + 5, "text-anchor": "end" }, labelX));
-  svg.append(element("text", { x: LEFT + 4, y: TOP + 3 }, labelY));
+  svg.append(element("text", { x: LEFT, y: TOP - 9 }, labelY));
   return { x, y };
 }
 
