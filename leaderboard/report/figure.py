@@ -142,7 +142,7 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
             label = axes.annotate(words, (1.0, 0.99), xycoords="axes fraction", ha="right", va="top", color=_SOFT, fontsize=7.0)
             label.set_in_layout(False)
         _dress(axes, "Delay against loss: left and low is better", f"{plane.delay_label}, ms", f"{plane.loss_label}, %")
-        _name(axes, list(wanted), places)
+        _name(figure, list(wanted), places)
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
 
@@ -175,9 +175,9 @@ def _before(places: Mapping[str, tuple[float, float]], name: str) -> list[tuple[
     return [at for other, at in places.items() if other != name and at[0] <= places[name][0]]
 
 
-def _name(axes: Axes, names: list[str], places: Mapping[str, tuple[float, float]]) -> None:
+def _name(figure: Figure, names: list[str], places: Mapping[str, tuple[float, float]]) -> None:
     """Write each name next to its mark, where it covers no mark and no earlier text; a name without such a place is left out."""
-    figure = axes.get_figure()
+    (axes,) = figure.axes
     figure.draw_without_rendering()  # lays out, so that places on the sheet are known
     marks = axes.transData.transform(list(places.values()))
     taken = [text.get_window_extent() for text in axes.texts]

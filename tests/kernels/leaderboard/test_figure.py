@@ -11,11 +11,12 @@ PLACES = {"LEARNED": (100.0, 1.0), "LEARNED-correlated": (103.0, 1.05), "LEARNED
 
 def test_names_of_close_marks_do_not_touch():
     with style():
-        axes = Figure(figsize=(5.2, 3.3), layout="constrained").add_subplot()
+        figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+        axes = figure.add_subplot()
         for x, y in PLACES.values():
             axes.plot([x], [y], "o", markersize=5.0)
         axes.margins(x=0.12)
-        _name(axes, list(PLACES), PLACES)
+        _name(figure, list(PLACES), PLACES)
         boxes = [text.get_window_extent() for text in axes.texts]
         marks = axes.transData.transform(list(PLACES.values()))
     written = {text.get_text() for text in axes.texts}
