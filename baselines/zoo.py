@@ -31,7 +31,7 @@ class LearnedFile(Carded):
 
     Attributes:
         study: learner, worlds, budget and seed, and the scores on training and validation worlds.
-        system: the rules, as in conf/system, without their arrays.
+        system: the rules and the pacing, as in conf/system, without arrays.
         weights_sha256: SHA-256 of NAME.safetensors.
     """
 
@@ -63,16 +63,18 @@ def read_learned(folder: Path, name: str) -> LearnedSystem:
         tensors = load(content)
     except SafetensorError as error:
         raise DataError(str(weights), "content", str(error), "tensors of safetensors") from error
-    rules = {control: dict(rule) for control, rule in found.system.items()}
+    rules = {control: dict(rule) if isinstance(rule, Mapping) else rule for control, rule in found.system.items()}
     for key, tensor in tensors.items():
         control, _, parameter = key.partition(".")
-        if control not in rules or parameter in rules[control]:
+        if not isinstance(rules.get(control), dict) or parameter in rules[control]:
             raise DataError(str(weights), "tensor", key, f"arrays of {', '.join(sorted(rules))}, each by control and parameter")
         rules[control][parameter] = tensor
     return LearnedSystem(found, rules)
 
 
-def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mapping[str, Any], description: str, source: str) -> None:
+def save_learned(
+    folder: Path, name: str, rules: Mapping[str, Any], study: Mapping[str, Any], description: str, source: str, pacing: float | None = None
+) -> None:  # fmt: skip
     """Write a learned system.
 
     Args:
@@ -82,6 +84,7 @@ def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mappi
         study: see `LearnedFile`.
         description: one sentence for the card.
         source: training data of the weights.
+        pacing: pacing factor of the rate; None: without one.
     """
     arrays = {
         f"{control}.{field}": np.ascontiguousarray(value)
@@ -93,7 +96,7 @@ def save_learned(folder: Path, name: str, rules: Mapping[str, Any], study: Mappi
     plain = {
         control: {key: value for key, value in mapping_of(params).items() if f"{control}.{key}" not in arrays}
         for control, params in rules.items()
-    }
+    } | ({} if pacing is None else {"pacing": pacing})
     body = {"study": dict(study), "system": plain, "weights_sha256": hashlib.sha256(weights).hexdigest()}
     card = {
         "name": name, "description": description, "source": source, "licence": "MIT", "sha256": canonical_sha256(body), "kind": "fitted",

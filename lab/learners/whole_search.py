@@ -1,8 +1,9 @@
-"""Search for the weights of a learned rate and order on whole calls: over a shared bottleneck and then paths, as on the board `whole-v0`.
+"""Search for the weights of a learned send order on whole calls: over a shared bottleneck and then paths, as on the board `whole-v0`.
 
 CMA-ES (`lab.learners.price_search`) plays every candidate of a generation on the same fresh training worlds: each kind of bottleneck of the
-board before paths between training pairs. Path and playout are those of a shipped pair. The score of a call is the return of
-`vcgym/Call-v0` with `uplink` in points of R: the reward `emodel`, and 0.25 per video packet on time.
+board before paths between training pairs. Path and playout are those of a shipped pair, the rate is GCC as in libwebrtc. The weights begin
+at 0, which are first in, first out. The score of a call is the return of `vcgym/Call-v0` with `uplink` in points of R: the reward `emodel`,
+and 0.25 per video packet on time.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,11 +15,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from lab.learners.price_search import search_prices
-from lab.learners.rate_search import SCALE as RATE_SCALE
 from vcgym.agents.config.base import AbsolutePath, Config
-from vcgym.agents.controllers.learned_order import NUMBERS as ORDER_NUMBERS
-from vcgym.agents.controllers.learned_order import LearnedOrder
-from vcgym.agents.controllers.learned_rate import LearnedRate
+from vcgym.agents.controllers.learned_order import NUMBERS, LearnedOrder
 from vcgym.baselines.systems import System, load_system
 from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
@@ -30,17 +28,17 @@ from vcgym.leaderboard.tuning.tuning import compared
 from vcgym.network.bottleneck.send_queue import VIDEO
 
 SUITE = SUITES["whole-v0"]
-START = "CALL-LEARNED"
-"""System whose rate and order are the start, and whose path and playout stay."""
+PAIR, RATE = "LEARNED-correlated", "GCC-WEBRTC"
+"""Systems whose path and playout, and whose rate, stay as they are."""
 
 
 class WholeConfig(Config):
-    """Search for the weights of a learned rate and order on whole calls, once per seed.
+    """Search for the weights of a learned send order on whole calls, once per seed.
 
     Attributes:
         trials: candidates per seed.
         population: candidates per generation.
-        search_step: initial standard deviation, in natural steps of the weights.
+        search_step: initial standard deviation of every weight.
         worlds: worlds of each kind of bottleneck per generation.
         validation_worlds: validation worlds of each kind, played once the search is over.
         seeds: seeds of the searches, one learned system each.
@@ -49,7 +47,7 @@ class WholeConfig(Config):
 
     trials: Annotated[int, Field(ge=4, le=100_000)] = 240
     population: Annotated[int, Field(ge=4, le=1000)] = 12
-    search_step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.5
+    search_step: Annotated[float, Field(gt=0.0, le=10.0)] = 0.7
     worlds: Annotated[int, Field(ge=1, le=1000)] = 2
     validation_worlds: Annotated[int, Field(ge=1, le=1000)] = 10
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=10_000)]], Field(min_length=1)] = Field(default=[0])
@@ -102,25 +100,27 @@ def call_returns(rollout: WholeRollout) -> list[float]:
     return [100.0 * (row["return_emodel"] + video) / TICKS_PER_MINUTE for row, video in zip(heard, seen, strict=True)]
 
 
+def system_of(weights: NDArray[np.float64]) -> System:
+    """Return the system of whole calls with an order of these weights."""
+    pair, rate = load_system(PAIR), load_system(RATE)
+    return System(path=pair.path, playout=pair.playout, rate=rate.rate, order=LearnedOrder(weights), pacing=rate.pacing)
+
+
 def train_whole(config: WholeConfig, seed: int, on_generation: Callable[[int, float], None]) -> dict[str, Any]:
-    """Search, save the learned system in the folder of `config`, and return its gain over the start on validation worlds."""
-    home, worlds, start = config.folder / f"seed-{seed}", WholeWorlds(config, seed), load_system(START)
+    """Search, save the learned system in the folder of `config`, and return its gain over first in, first out on validation worlds."""
+    home, worlds = config.folder / f"seed-{seed}", WholeWorlds(config, seed)
     home.mkdir(parents=True, exist_ok=True)
-    first, scale = np.concatenate([start.rate.weights, start.order.weights]), np.concatenate([RATE_SCALE, np.ones(ORDER_NUMBERS)])
-
-    def system_of(weights: NDArray[np.float64]) -> System:
-        rate, order = np.split(weights, [RATE_SCALE.size])
-        return start.replace(rate=LearnedRate(rate), order=LearnedOrder(order))
-
     weights = search_prices(
-        first, scale, worlds, config.trials, config.population, config.search_step, seed, home / f"gains-{config.digest()}.jsonl",
-        lambda trials, gain, _: on_generation(trials, gain), system_of,
+        np.zeros(NUMBERS), np.ones(NUMBERS), worlds, config.trials, config.population, config.search_step, seed,
+        home / f"gains-{config.digest()}.jsonl", lambda trials, gain, _: on_generation(trials, gain), system_of,
     )  # fmt: skip
     learned = system_of(weights)
-    before, after = worlds.play([start, learned], "validation", 0, config.validation_worlds)
+    before, after = worlds.play([system_of(np.zeros(NUMBERS)), learned], "validation", 0, config.validation_worlds)
     played = config.generations * config.population * config.worlds * len(SUITE.parts)
     budget = {"packets": played * SUITE.packets, "trials": config.generations * config.population, "worlds": played // config.population}
-    study: dict[str, Any] = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": compared("return", before, after)}
+    validation = compared("return", before, after)
+    study = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": validation}
     source = "python -m lab train-whole on the training split of the worlds of whole-v0; packets are those of the audio"
-    save_learned(home, LEARNED, learned.rules, study, f"Learned rate and order of whole calls behind a learned pair, seed {seed}", source)
-    return study["validation"]
+    description = f"A send order learned on whole calls, seed {seed}, behind a learned pair and with GCC"
+    save_learned(home, LEARNED, learned.rules, study, description, source, learned.pacing)
+    return validation

@@ -153,7 +153,7 @@ def _each_kind(*scenarios: str, runs: int = RUNS) -> tuple[Part, ...]:
     return tuple(Part(scenario, BOTTLENECK, runs, stratum=kind) for scenario in scenarios for kind in _KINDS[scenario])
 
 
-_WHOLE = ("CALL-LEARNED", "CALL-PAPERS", "CALL-PLAIN", "CALL-REFERENCE", "CALL-TUNED")
+_WHOLE = ("CALL-LEARNED", "CALL-PAPERS", "CALL-PLAIN", "CALL-REFERENCE", "CALL-TUNED", "LEARNED-whole")
 _WHOLE_SEEDS = 8  # worlds of each of the five pairs, for each kind of bottleneck: 240 in all
 
 

@@ -1,4 +1,4 @@
-"""python -m lab train-whole: search the weights of a learned rate and order on whole calls, behind a shipped pair."""
+"""python -m lab train-whole: search the weights of a learned send order on whole calls."""
 
 import logging
 
@@ -12,9 +12,9 @@ log = logging.getLogger(__name__)
 
 @command("train_whole", WholeConfig, LAB)
 def main(config: WholeConfig) -> None:
-    """Search once per seed, save each as a learned system and print its gain over the start on validation worlds."""
+    """Search once per seed, save each as a learned system and print its gain over first in, first out on validation worlds."""
     for seed in config.seeds:
-        with progress(f"rate and order of whole calls, seed {seed}", config.trials) as on_progress:
+        with progress(f"send orders of whole calls, seed {seed}", config.trials) as on_progress:
             found = train_whole(config, seed, lambda trials, gain: on_progress(trials, f"best gain {gain:.3f}"))
         log.info(f"{config.folder / f'seed-{seed}'}: validation {found}")
 
