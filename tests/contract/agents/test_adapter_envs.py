@@ -4,6 +4,7 @@ from functools import partial
 
 import gymnasium
 import numpy as np
+import pytest
 from gymnasium.vector import AutoresetMode
 from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv
@@ -35,6 +36,7 @@ def test_native_equals_scalar_step_by_step(env_id, short):
     assert ends >= 6
 
 
+@pytest.mark.long
 def test_three_lines_are_enough():
     model = PPO("MlpPolicy", "vcgym/Call-v0", n_steps=32, batch_size=32, device="cpu").learn(32)
     assert model.num_timesteps == 32

@@ -49,6 +49,7 @@ def test_a_page_after_a_partial_play_has_every_system_and_the_same_bytes(board):
     assert {name: (board / name).read_bytes() for name in FILES} == before
 
 
+@pytest.mark.long
 def test_a_run_of_another_system_adds_it(board):
     run(board, "RND-WM")
     assert shown(board) == ["DRT-WM", "GRD-WM", "RND-WM", "RR-WM", "stay"]
@@ -73,6 +74,7 @@ def test_what_other_code_or_other_worlds_made_is_left_out_and_named(board, monke
     assert shown(board) == ["DRT-WM"]
 
 
+@pytest.mark.long
 def test_a_name_deleted_from_the_file_is_taken_off(board):
     names = json.loads((board / held.FILE).read_text())
     del names["RR-WM"]

@@ -67,6 +67,7 @@ def new_records(seen):
     return [Record(*map(int, row)) for row in seen["records"][0][: int(np.ravel(seen["count"])[0])]]
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
 def test_the_lag_records_what_the_face_shows_and_earns():
     policy = example(LagPolicy)
     recorder, rule = played(policy), policy.rule()

@@ -101,8 +101,8 @@ def test_any_decisions(decisions, budget, feedback_loss, mode, seed):
 @pytest.mark.parametrize(
     ("rules", "mode", "protection"),
     [
-        ((Greedy(), WMJitter()), "correlated", FixedProtection(earlier=0b100, copies=2, after=3)),
-        ((Greedy(), WMJitter()), "paper", FixedProtection(earlier=2, copies=1, repair=1, covers=4)),
+        pytest.param((Greedy(), WMJitter()), "correlated", FixedProtection(earlier=0b100, copies=2, after=3), marks=pytest.mark.long),
+        ((Direct(), FixedLag(60.0)), "paper", FixedProtection(earlier=2, copies=1, repair=1, covers=4)),
         ((Direct(), FixedLag(60.0)), "paper", FixedProtection(copies=1)),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_budget_of_nothing_is_a_call_without_protection():
     recipe = Scenario("table1", "paper", PACKETS)
     outcomes = []
     for arguments in ({}, {"protection": FixedProtection(earlier=2, copies=2, repair=1, covers=4), "budget": 0.0}):
-        batch = CallBatch(recipe, 2, Greedy(), WMJitter(), log=True, **arguments)
+        batch = CallBatch(recipe, 2, Direct(), FixedLag(60.0), log=True, **arguments)
         for row in range(2):
             batch.start(row, recipe.draw("train", row))
         batch.play(np.arange(2))

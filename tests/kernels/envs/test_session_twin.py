@@ -35,15 +35,15 @@ RULES = [
     (Direct(), FixedLag(60.0)),
     (Direct(), FixedLag(0.0)),
     (Direct(), CountTarget(60.0)),
-    (RoundRobin(), PublishedBuffer()),
     (RoundRobin(), WMJitter()),
-    (VCRoute(), WMJitter()),
 ]
+BY_LONG = [(RoundRobin(), PublishedBuffer()), (VCRoute(), WMJitter())]  # loops that no other quick test needs
+EVERY = [*RULES, *(pytest.param(*rules, marks=pytest.mark.long) for rules in BY_LONG)]
 SETTINGS = [("central", 1.0, 0.0), ("sender", 7.0, 0.3), ("receiver", 0.0, 0.0)]
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-@pytest.mark.parametrize(("router", "receiver"), RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize(("router", "receiver"), EVERY, ids=lambda rule: type(rule).__name__)
 def test_rules_inside(router, receiver, scenario, mode):
     packets = 560
     recipe = Scenario(scenario, mode, packets)
@@ -141,13 +141,14 @@ def hostile_delays(draw):
     return np.array([np.resize(row, slots) for row in rows], np.int64)
 
 
-@settings(max_examples=60)
-@given(hostile_delays(), st.sampled_from(RULES), st.sampled_from(["central", "sender", "receiver"]), st.sampled_from([0.0, 0.3]))
-def test_hostile_worlds(delays, rules, location, feedback_loss):
-    play_given(delays, *rules, location, feedback_loss)
+@pytest.mark.parametrize("among", [RULES, pytest.param(BY_LONG, marks=pytest.mark.long)], ids=["quick", "long"])
+@settings(max_examples=40)
+@given(hostile_delays(), st.data(), st.sampled_from(["central", "sender", "receiver"]), st.sampled_from([0.0, 0.3]))
+def test_hostile_worlds(among, delays, data, location, feedback_loss):
+    play_given(delays, *data.draw(st.sampled_from(among)), location, feedback_loss)
 
 
-@pytest.mark.parametrize(("router", "receiver"), RULES, ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize(("router", "receiver"), EVERY, ids=lambda rule: type(rule).__name__)
 def test_nothing_ever_arrives(router, receiver):
     play_given(np.full((SMALL.paths, 700), LOST, np.int64), router, receiver)
 

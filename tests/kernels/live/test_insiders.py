@@ -32,7 +32,7 @@ NOW_US = START_US + MIDDLE * SLOT_US
 def begun():
     """A call in virtual time."""
     scenario = Scenario("wonderproxy", "correlated", PACKETS)
-    return network_of(of_system(load_system("VCR-WM")), scenario, scenario.draw("validation", 1))
+    return network_of(of_system(load_system("GRD-WM")), scenario, scenario.draw("validation", 1))
 
 
 def rtp(opus):

@@ -138,6 +138,7 @@ def test_a_call_of_an_agent_is_as_its_simulation(tmp_path, env, key):
     assert live.path_changes == pytest.approx(batch.totals().path_changes, abs=1)
 
 
+@pytest.mark.long
 def test_a_learned_router_leaves_a_relay_that_died():
     network, parties, _ = call(load_system("LEARNED-correlated"), packets=1500, seed=0)
     network.run(START_US + 500 * SLOT_US)
@@ -152,9 +153,9 @@ def test_a_learned_router_leaves_a_relay_that_died():
 
 
 def test_a_restarted_receiver_goes_on_and_its_feedback_is_not_taken_for_a_replay():
-    network, parties, _ = call(load_system("VCR-WM"), packets=1500)
+    network, parties, _ = call(load_system("GRD-WM"), packets=1500)
     network.run(START_US + 500 * SLOT_US)
-    again = Receiver(parties.session, live_policy("VCR-WM"))
+    again = Receiver(parties.session, live_policy("GRD-WM"))
     network.nodes[RECEIVER] = again
     network.run(NEVER_US)
     played = finished(parties._replace(receiver=again)).played
@@ -163,7 +164,7 @@ def test_a_restarted_receiver_goes_on_and_its_feedback_is_not_taken_for_a_replay
 
 
 def test_a_replay_and_a_wrong_key_change_nothing():
-    network, parties, batch = call(load_system("VCR-WM"), packets=300)
+    network, parties, batch = call(load_system("GRD-WM"), packets=300)
     network.also = lambda datagram: [datagram, datagram[:-1] + bytes((datagram[-1] ^ 1,))]
     network.run(NEVER_US)
     live = finished(parties).played
@@ -172,7 +173,7 @@ def test_a_replay_and_a_wrong_key_change_nothing():
 
 
 def test_nonsense_with_the_right_key_is_not_obeyed():
-    _, parties, _ = call(load_system("VCR-WM"), packets=200)
+    _, parties, _ = call(load_system("GRD-WM"), packets=200)
     session, hops = parties.session, route(RECEIVER)
     for kind, payload in ((DatagramKind.FEEDBACK, b"x"), (DatagramKind.SETUP, b"x")):
         datagram = write(Header(kind, 0, session.number, 0, 0, hops), payload, session.secret)
@@ -184,7 +185,7 @@ def test_nonsense_with_the_right_key_is_not_obeyed():
 
 
 def test_without_an_answer_the_sender_gives_up():
-    network, _, _ = call(load_system("VCR-WM"), packets=200)
+    network, _, _ = call(load_system("GRD-WM"), packets=200)
     network.nodes.pop(CONTROLLER)
     with pytest.raises(TimeoutError, match="no command reached the sender"):
         network.run(NEVER_US)

@@ -227,7 +227,8 @@ def calls(predictor, threads=1):
     return batch
 
 
-@pytest.mark.parametrize("predictor", [NETWORK, pytest.param(TABLE, marks=pytest.mark.long)], ids=["network", "table"])
+@pytest.mark.long
+@pytest.mark.parametrize("predictor", [NETWORK, TABLE], ids=["network", "table"])
 def test_inside_a_call(predictor):
     """One thread or two play the same bytes, a policy outside takes the same paths, and the predictor matters."""
     batch = calls(predictor)

@@ -83,7 +83,7 @@ def test_paths_pass_whose_bits_do_not_exceed_their_bars():
     assert 0 < sum(expected) < MANY
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(
     paths=st.integers(MANY, 120),
     seed=st.integers(0, 2**32),

@@ -48,7 +48,7 @@ def test_a_forecast_stands_last_of_each_path_and_nothing_else_changes(env_id, mo
 
 
 @pytest.mark.parametrize("env_id", HOLDERS)
-@pytest.mark.parametrize("predictor", [NETWORK, Linear(0.5, 2.0, 30.0)], ids=["network", "linear"])
+@pytest.mark.parametrize("predictor", [NETWORK, pytest.param(Linear(0.5, 2.0, 30.0), marks=pytest.mark.long)], ids=["network", "linear"])
 def test_it_is_what_the_predictor_says_of_the_records(env_id, predictor):
     """Worked out from the records alone, path by path, with a rule of its own for the lag."""
     shown, told = made(env_id, predictor), made(env_id, None, observation="records")

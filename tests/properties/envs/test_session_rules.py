@@ -14,8 +14,7 @@ from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import LearnedRouter
 from vcgym.baselines.path.direct import Direct
-from vcgym.baselines.path.top_k import Choice, TopK
-from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.rule import Control, buffer_type, facts_of, rules_of
@@ -113,7 +112,7 @@ def test_every_scenario(world, monkeypatch):
     if world[1] == "replay":
         delay_us = 30_000 + 100 * (np.arange(len(leo.SERIES))[:, None] * 37 + np.arange(40_000)[None, :] * 7919) % 60_000
         monkeypatch.setattr(leo, "measured", lambda data: (delay_us.astype(np.int32), "arithmetic"))
-    router = VCRoute(topk=TopK(choice=Choice.BEST_FIVE))
+    router = Greedy()
     expected = inside(router, WMJitter(), world)
     seen = outside("vcgym/Relay-v0", RulePolicy(router), world, interval=1)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]

@@ -215,7 +215,7 @@ def test_any_content_is_a_trace_or_a_trace_error_as_csv(tmp_path_factory, conten
         assert str(error)
 
 
-@pytest.mark.parametrize("line", ["", "no answer yet for icmp_seq=1"])
+@pytest.mark.parametrize("line", [pytest.param("", marks=pytest.mark.long), "no answer yet for icmp_seq=1"])
 def test_lines_without_numbers_are_not_kept(tmp_path, line):
     path = tmp_path / "log.txt.gz"
     content = f"{line}\n".encode() * (2_000_000 // (len(line) + 1))
