@@ -30,6 +30,11 @@ class ProtectedScenario(NamedTuple):
     paths: Scenario
     budget: float
 
+    @property
+    def name(self) -> str:
+        """Name of the scenario of the paths."""
+        return self.paths.name
+
 
 def budget_of(mode: str) -> float:
     """Return the budget that the mode of a part names, `losses in runs, 10 %`, as a share."""

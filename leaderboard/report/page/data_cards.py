@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vcgym.leaderboard.evaluation.plays.play import Play
+from vcgym.leaderboard.evaluation.plays.protected import ProtectedScenario
 from vcgym.leaderboard.evaluation.rollouts.whole_rollout import WholeScenario
 from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED
@@ -50,6 +51,11 @@ def _(scenario: SendingScenario, known: dict[str, Card]) -> list[Card]:
     if scenario.name == MEASURED:
         return _set_cards()
     return [card for card in known.values() if scenario.name == "rate" and card.name == GENERATED]
+
+
+@_cards.register
+def _(scenario: ProtectedScenario, known: dict[str, Card]) -> list[Card]:
+    return _cards(scenario.paths, known)
 
 
 @_cards.register

@@ -14,6 +14,7 @@ from vcgym.leaderboard.evaluation.suites import BUDGETS, SUITES, Suite
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.figure import price_figure
+from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
 
 PLAIN = System(Direct(), WMJitter())
 ONE, COPY = FixedProtection(earlier=2), FixedProtection(copies=1)
@@ -63,3 +64,11 @@ def test_quality_is_drawn_against_bytes(table):
         svg = price_figure(board.lines, board.columns)
         assert all(f">{name}</text>" in svg for name in NAMED)
         assert "overhead, %" in svg and "nan" not in svg.lower()
+
+
+def test_the_sources_of_the_worlds_are_kept(tmp_path):
+    suite = SUITES["protected-v0"]
+    write_cards(suite.play, [suite.play.open(part, 1000) for part in suite.parts[:3]], tmp_path)
+    (_, scenarios, cards), *_ = read_cards(tmp_path)
+    assert scenarios and cards
+    assert {name for _, names, _ in read_cards(tmp_path) for name in names.split(", ")} == {"wonderproxy", "table1"}
