@@ -330,6 +330,7 @@ def test_last_value_forecasts_the_transmit_delay_alone():
     assert predict_e2e(LastValue(), 123.5, 80.0) == 123.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sample", "share", "spread", "changes"),
     [(Sample.MEAN, (0.998, 1.0), (0.98, 1.0), (3, 20)), (Sample.PREDICTIVE, (0.955, 0.966), (0.93, 0.985), (385, 435))],
