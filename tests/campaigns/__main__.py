@@ -11,7 +11,7 @@ from pathlib import Path
 import campaigns
 from campaigns.case import SCALES, save, table
 
-OUTPUT = Path("outputs/campaigns")
+OUTPUT = Path("outputs/campaigns").absolute()  # some campaigns change the working folder
 
 
 def _names():
