@@ -29,7 +29,8 @@ def draw(curves: Curves, budget: ZooBudget, levels: Levels, path: Path) -> None:
             for name in algorithms:
                 its = [curve for cell, curve in curves.items() if (cell.env, cell.algorithm) == (env, name)]
                 _curves(panel, its, field, env, levels, colours[name])
-            panel.set(title=env.removeprefix("vcgym/"), xlabel=unit, ylim=(LOWEST, HIGHEST))
+            scale = "log" if field == "decisions" else "linear"  # inside the loop there are a thousand times as many
+            panel.set(title=env.removeprefix("vcgym/"), xlabel=unit, xscale=scale, ylim=(LOWEST, HIGHEST))
             panel.axhline(0.0, color="grey", linewidth=0.8)
             panel.axhline(normalised(levels[env, "tuned"], env, levels), color="grey", linewidth=0.8, linestyle="--")
         panels[row][0].set_ylabel("0 = best published, dashes: tuned")
