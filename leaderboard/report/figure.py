@@ -148,31 +148,25 @@ def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, St
 
 
 def price_figure(lines: Sequence[Line], columns: Columns) -> str:
-    """Return inline SVG of the ranked metric against what systems pay for it, with 95 % intervals; steps join those that none dominates."""
+    """Return inline SVG of the ranked metric against what systems pay for it; steps join those that no other one dominates."""
     paid, ranked = columns.metric[columns.price], columns.primary
     places = {
         line.standing.system: (paid.factor * line.estimate(paid).value, ranked.factor * line.estimate(ranked).value) for line in lines
     }
-    ahead = [name for name in sorted(places, key=places.__getitem__) if all(up < places[name][1] for across, up in _before(places, name))]
+    in_order = sorted(places, key=lambda name: (places[name][0], -places[name][1]))
+    best = np.maximum.accumulate([places[name][1] for name in in_order])
+    ahead = [in_order[0], *(name for name, before in zip(in_order[1:], best, strict=False) if places[name][1] > before)]
     with style():
         figure = Figure(figsize=(5.2, 3.3), layout="constrained")
         axes = figure.add_subplot()
         axes.plot(*zip(*(places[name] for name in ahead), strict=True), color=_INK, linewidth=0.8, drawstyle="steps-post")
-        for line in lines:
-            name, found = line.standing.system, line.estimate(ranked)
-            colour, shape = _INK if name in ahead else _SOFT, "D" if line.kind in AGENT_KINDS else "o"
-            ends = ranked.factor * np.array([[found.value - found.low], [found.high - found.value]])
-            axes.errorbar(*places[name], ends, fmt=shape, color=colour, markersize=4.0, elinewidth=0.8)
-            axes.annotate(name, places[name], xytext=(5, -3), textcoords="offset points", color=colour, fontsize=7.0)
-        axes.margins(x=0.18)
+        for name, at in places.items():
+            axes.plot(*at, "o", color=_INK if name in ahead else _SOFT, markersize=5.0)
+        axes.margins(0.12)
         _dress(axes, f"{ranked.label} against {paid.label}: left and high is better", f"{paid.label}, {paid.unit}", ranked.heading)
+        _name(figure, [*ahead, *(name for name in in_order if name not in ahead)], places)
         svg = as_svg(figure, transparent=True)
     return _themed(svg)
-
-
-def _before(places: Mapping[str, tuple[float, float]], name: str) -> list[tuple[float, float]]:
-    """Return the places of others that pay no more."""
-    return [at for other, at in places.items() if other != name and at[0] <= places[name][0]]
 
 
 def _name(figure: Figure, names: list[str], places: Mapping[str, tuple[float, float]]) -> None:
