@@ -11,7 +11,7 @@ _METRICS = (
 _LOSS = Column("network_loss", "network loss", "%", 2, -1, "Share of packets whose own transmission was lost.")
 
 PROTECTED = CALL._replace(
-    mark="overhead",
+    mark="protection_share",
     metrics=(*(_LOSS if column.name == _LOSS.name else column for column in CALL.metrics), *_METRICS),
     headline=(
         ("overhead\n%", ("overhead",)),

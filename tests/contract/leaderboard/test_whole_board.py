@@ -11,7 +11,7 @@ from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.stages import AFTER_SENDER, CASES, CONFERENCE, ORDERED, PATHS, SENDER
+from vcgym.leaderboard.evaluation.stages import AFTER_SENDER, CASES, CONFERENCE, ORDERED, PATHS, PROTECTED, SENDER
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.results.call_columns import CALL
@@ -32,7 +32,7 @@ def test_columns_are_the_sum_of_the_columns_of_the_stages():
     assert set(found.details) <= set(found.metric)
 
 
-@pytest.mark.parametrize("stage", [PATHS, SENDER, ORDERED, CASES, CONFERENCE], ids=lambda stage: stage.name)
+@pytest.mark.parametrize("stage", [PATHS, PROTECTED, SENDER, ORDERED, CASES, CONFERENCE], ids=lambda stage: stage.name)
 def test_the_columns_of_one_stage_are_its_own(stage):
     suite = TINY._replace(stages=(stage,))
     assert suite.columns is stage.columns
