@@ -1,4 +1,4 @@
-"""Delay distributions as SVG: the same bytes for the same counts; a style sheet sets colours for light and dark pages."""
+"""Figures of a board as SVG: the same bytes for the same counts; a style sheet sets colours for light and dark pages."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence

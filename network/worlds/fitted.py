@@ -20,8 +20,7 @@ from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.worlds.correlated import MAX_TAU_MS
 from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
-from vcgym.network.worlds.quantiles import draw_row, normal_table
-from vcgym.network.worlds.regimes import law_value
+from vcgym.network.worlds.quantiles import draw_row, law_value, normal_table
 from vcgym.network.worlds.world import MAX_LINK_US, World, WorldDraw, checked, forget_losses, settle_in_order
 
 SCORES = np.linspace(-4.0, 4.0, 33)

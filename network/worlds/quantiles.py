@@ -82,6 +82,21 @@ _NO_OFFSET = np.int32(0)
 
 
 @kernel
+def law_value(law, score, lowest, per_unit):
+    """Return the value of a law at a normal score, linear between its points and constant beyond.
+
+    Args:
+        law: float32 (points,), at equally spaced scores.
+        score: float64.
+        lowest: float32, score of the first point.
+        per_unit: float32, points per unit of score.
+    """
+    at = min(max((np.float32(score) - lowest) * per_unit, np.float32(0.0)), np.float32(law.size - 1))
+    cell = min(np.int32(at), np.int32(law.size - 2))
+    return law[cell] + (law[cell + 1] - law[cell]) * (at - np.float32(cell))
+
+
+@kernel
 def draw_row(table, key, first_slot, out):
     """Sample independent values for consecutive slots.
 

@@ -27,7 +27,7 @@ from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.worlds.events import allocate_events, apply_events, put_events
 from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
-from vcgym.network.worlds.quantiles import draw_row, normal_table
+from vcgym.network.worlds.quantiles import draw_row, law_value, normal_table
 from vcgym.network.worlds.world import (
     MAX_LINK_US,
     World,
@@ -134,21 +134,6 @@ class RegimeRows(NamedTuple):
 
 _WHOLE = ("law", "every", "window", "regime", "until_change", "until_value", "lost")
 _SINGLE = ("base_us", "gain", "excess_us")
-
-
-@kernel
-def law_value(law, score, lowest, per_unit):
-    """Return the value of a law at a normal score, linear between its points and constant beyond.
-
-    Args:
-        law: float32 (points,), at equally spaced scores.
-        score: float64.
-        lowest: float32, score of the first point.
-        per_unit: float32, points per unit of score.
-    """
-    at = min(max((np.float32(score) - lowest) * per_unit, _ZERO), np.float32(law.size - 1))
-    cell = min(np.int32(at), np.int32(law.size - 2))
-    return law[cell] + (law[cell + 1] - law[cell]) * (at - np.float32(cell))
 
 
 @kernel

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_WAIT_S = 120.0
-"""Of one kernel; some ten times what the largest takes to compile on a busy machine."""
+"""Longest wait for one kernel, some ten times what the largest takes to compile on a busy machine."""
 _POLL_S = 0.02
 
 

@@ -70,7 +70,7 @@ def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table
     ):
         assert said in opening, said
     measured = next(line.value.to_bar for line in boards[-1].lines if line.standing.system == first.standing.system)
-    assert "measured worlds of the default suite its R is {:.1f} [{:.1f}, {:.1f}] below".format(
+    assert "measured worlds of the default suite the R of the learned pair is {:.1f} [{:.1f}, {:.1f}] below".format(
         *(-end for end in (measured.value, measured.high, measured.low))
     ) in " ".join(read("README.md").split())
     second = board.lines[1].standing

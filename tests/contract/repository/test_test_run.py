@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import campaigns
+import pytest
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
@@ -21,6 +22,13 @@ def test_make_test_covers_every_folder_once():
     for path in (ROOT / "tests").rglob("test_*.py"):
         is_long = path.is_relative_to(whole) and not path.is_relative_to(whole / "commands")
         assert sum(path.is_relative_to(part) for part in parts) == (0 if is_long else 1), path
+
+
+@pytest.mark.long  # collects what imports all that trains
+def test_whole_commands_are_all_of_the_long_rest():
+    command = [sys.executable, "-m", "pytest", "tests/end_to_end", "--ignore=tests/end_to_end/commands", "--collect-only", "--quiet"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, done.stdout
 
 
 def test_the_long_rest_is_run_elsewhere():
