@@ -161,7 +161,7 @@ def _learn_inside(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
         return score_systems(cell.env, [learning.system], config.worlds)[0]
 
     budget_s = 60.0 * config.cpu_minutes
-    while curve.cpu_s < budget_s:
+    while not curve.points or curve.cpu_s < budget_s:  # also where the worlds alone take the budget
         learning.turn()
         if curve.cpu_s >= budget_s * (len(curve.points) + 1) / config.points:
             curve.add(learning.decisions, scores)
