@@ -146,7 +146,7 @@ def init(params: Any, state: Any, s: int, start: Any, key: Any) -> None:
     """
 
 
-@generic()
+@generic(inlined=True)
 def update(params: Any, state: Any, s: int, record: Any) -> None:
     """Update row `s` with one record; by default learn nothing.
 
@@ -158,7 +158,7 @@ def update(params: Any, state: Any, s: int, record: Any) -> None:
     """
 
 
-@generic(abstract=True)
+@generic(abstract=True, inlined=True)
 def decide(params: Any, state: Any, s: int, now_us: int) -> Any:
     """Return the decision of row `s`: path index, lag or target in microseconds, or rate in bit/s.
 

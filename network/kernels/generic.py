@@ -61,7 +61,8 @@ def generic(*, abstract: bool = False, allocates: bool = False, inlined: bool = 
     Args:
         abstract: reject classes without a version; otherwise the decorated function is their version.
         allocates: versions may allocate arrays; otherwise they compile without reference counts (`vcgym.network.kernels.jit.kernel`).
-        inlined: versions are inlined into their callers, as kernels are.
+        inlined: versions are inlined into their callers, as kernels are. Otherwise each call passes every array and field of the arguments
+            on the stack, which costs more than the work of most versions.
     """
 
     def make(function: Callable[P, R]) -> Generic[P, R]:
