@@ -40,23 +40,20 @@ class Shares:
         if len(self._bounds) > 1 and self._work_s >= WORTH_CUTTING_S:
             shares = [rows[(rows >= begin) & (rows < end)] for begin, end in self._bounds]
         shares = [share for share in shares if len(share)]
-        took_s = []
-
-        def timed(share: NDArray[np.int64]) -> None:
-            began = time.perf_counter()
-            work(share)
-            took_s.append(time.perf_counter() - began)
-
         if len(shares) < 2:
-            for share in shares:
-                timed(share)
-        else:
-            self._pool = self._pool or ThreadPoolExecutor(len(self._bounds) - 1)
-            pending = [self._pool.submit(timed, share) for share in shares[1:]]
-            try:
-                timed(shares[0])
-            finally:
-                wait(pending)
-            for one in pending:
-                one.result()
-        self._work_s = sum(took_s)
+            self._work_s = sum(_timed(work, share) for share in shares)
+            return
+        self._pool = self._pool or ThreadPoolExecutor(len(self._bounds) - 1)
+        pending = [self._pool.submit(_timed, work, share) for share in shares[1:]]
+        try:
+            first_s = _timed(work, shares[0])
+        finally:
+            wait(pending)
+        self._work_s = first_s + sum(one.result() for one in pending)
+
+
+def _timed(work: Callable[[NDArray[np.int64]], Any], share: NDArray[np.int64]) -> float:
+    """Call `work` and return the seconds it took."""
+    began = time.perf_counter()
+    work(share)
+    return time.perf_counter() - began

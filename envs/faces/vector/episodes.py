@@ -245,7 +245,8 @@ class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Do the whole step for the sessions of one thread, so that threads synchronise once per step."""
         self.batch.advance(rows)
         write_rewards(self.reward, self._rewarded, self.accounts, rows, rewards)
-        under_way, more = rows, np.zeros_like(rewards)
+        under_way = rows
+        more = np.zeros_like(rewards) if self.holds > 1 else rewards
         for _ in range(self.holds - 1):
             under_way = under_way[self.batch.why[under_way] != DONE]
             self._hold(under_way)
