@@ -108,7 +108,7 @@ class InsidePPOConfig(Config):
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     baseline: Literal["replicas", "critic"] = "replicas"
-    replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 4
+    replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 2
     worlds: Annotated[int, Field(ge=1)] = 1000
     max_added_ms: Annotated[float, Field(ge=0, le=1000)] = 0.0
     calls_per_step: Annotated[int, Field(ge=1)] = 2

@@ -43,7 +43,12 @@ class Config(BaseModel):
 
     def digest(self) -> str:
         """Return the first 16 hex digits of the SHA-256 of `decisive`, equal on every machine."""
-        return hashlib.sha256(json.dumps(self.decisive(), sort_keys=True).encode()).hexdigest()[:16]
+        return digest_of(self.decisive())
+
+
+def digest_of(decisive: dict[str, Any]) -> str:
+    """Return the digest of a config from what its `decisive` returned."""
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class DataConfig(Config):

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.config.base import digest_of
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.config.names import EVERY
 from vcgym.agents.config.training import TrainConfig
@@ -14,7 +16,7 @@ from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.published.export import agent_of, load_agent, read_card
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems
-from vcgym.baselines.zoo import LEARNED
+from vcgym.baselines.zoo import CARD, LEARNED, read_learned
 from vcgym.leaderboard.evaluation.plan import require_controls
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENVS, PATHS_ENVS, RATE_ENVS, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
@@ -151,20 +153,25 @@ def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...
     return agent
 
 
-def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, PublishedAgent]:
-    folders = {name: train.folder / f"seed-{seed}" / "agent" for name, seed in names.items()}
-    for folder in folders.values():
-        if folder.exists():
-            _refuse_stale(folder, train)
-    if not all(folder.exists() for folder in folders.values()):
+def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, Participant]:
+    """Return the agents of a training, which is done if their files are not there."""
+    homes = {name: train.folder / f"seed-{seed}" for name, seed in names.items()}
+    inside = isinstance(train.algorithm, InsidePPOConfig)
+    trained = [(home / (f"{LEARNED}{CARD}" if inside else "agent")).exists() for home in homes.values()]
+    for home, there in zip(homes.values(), trained, strict=True):
+        if there:
+            _refuse_stale(home, train, inside)
+    if not all(trained):
         from vcgym.agents.training.study import run_study  # imported here: only training needs torch
 
         run_study(train)
+    if inside:
+        return {name: learned_system(home, LEARNED) for name, home in homes.items()}
     envs = make_envs(train.env, 1, "validation")
-    for folder in folders.values():
-        require_fit(folder, envs)
+    for home in homes.values():
+        require_fit(home / "agent", envs)
     envs.close()
-    return {name: published_agent(folder, _form_of(train), train.env.id) for name, folder in folders.items()}
+    return {name: published_agent(home / "agent", _form_of(train), train.env.id) for name, home in homes.items()}
 
 
 def _form_of(train: TrainConfig) -> tuple[tuple[str, Any], ...]:
@@ -184,9 +191,9 @@ def published_agent(folder: Path, form: tuple[tuple[str, Any], ...] = (), env: s
     return PublishedAgent.read(folder, agent_of, env, form)
 
 
-def _refuse_stale(folder: Path, train: TrainConfig) -> None:
-    trained = read_card(folder).config_hash
+def _refuse_stale(home: Path, train: TrainConfig, inside: bool) -> None:
+    trained = digest_of(read_learned(home, LEARNED).file.study["config"]) if inside else read_card(home / "agent").config_hash
     if trained != train.digest():
         raise ValueError(
-            f"{folder} was trained with config {trained}, not with {train.digest()}: choose another train.folder, or remove {train.folder}"
+            f"{home} was trained with config {trained}, not with {train.digest()}: choose another train.folder, or remove {train.folder}"
         )

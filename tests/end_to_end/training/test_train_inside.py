@@ -13,7 +13,7 @@ from vcgym.agents.training import inside
 from vcgym.agents.training.study import run_study
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
-from vcgym.leaderboard.evaluation.participants import study_agents
+from vcgym.leaderboard.evaluation.participants import all_participants, study_agents
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -76,9 +76,19 @@ def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
     assert MlflowClient().get_model_version_by_alias("vcgym-playout-v0-insideppo", "champion").run_id == runs[0].info.run_id
 
 
+def test_a_board_trains_it_once_and_refuses_another_config(tmp_path, monkeypatch):
+    suite, wanted = SUITES["quick-v2"], config(tmp_path, resume=True)
+    trained = all_participants(suite, {}, wanted, {})
+    assert list(trained) == ["PPO"] and trained["PPO"].is_learned and trained["PPO"].fits(suite.controls)
+    monkeypatch.setattr(inside.Learning, "turn", lambda learning: pytest.fail("it trains again"))
+    assert str(all_participants(suite, {}, wanted, {})) == str(trained)
+    with pytest.raises(ValueError, match="was trained with config"):
+        all_participants(suite, {}, config(tmp_path, resume=True, steps=40_000), {})
+
+
 def test_wrong_settings_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"num_envs is 6; it must be a multiple of algorithm\.replicas = 4"):
-        config(tmp_path, num_envs=6)
+    with pytest.raises(ValueError, match=r"num_envs is 7; it must be a multiple of algorithm\.replicas = 2"):
+        config(tmp_path, num_envs=7)
     with pytest.raises(ValueError, match="allowed: environments over paths"):
         run_study(config(tmp_path / "rate", env=EnvConfig(id="vcgym/Rate-v0")))
     with pytest.raises(ValueError, match="no ent_coef to search"):

@@ -25,7 +25,7 @@ from vcgym.envs.call.rewards.emodel import Impairment
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS, SEED, REPLICAS = 400, 5, 4
-SMALL = InsidePPOConfig(hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
+SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
 
 
 def example(kind):
