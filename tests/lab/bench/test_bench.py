@@ -17,7 +17,9 @@ pytestmark = pytest.mark.long  # plays, or trains
 
 TINY = Effort(rounds=2, round_s=0.0, scale=0.002)
 SLOW = {"cold_start_s"}  # compiles everything; its warm twin runs the same code
-TWO_THREADS = {"learner_inside", "drt_bf", "drt_wm", "via_wm", "world_paper", "world_correlated", "env_1pkt_64", "env_50pkt_64", "paper_evaluation_s"}
+TWO_THREADS = {
+    "drt_bf", "drt_wm", "via_wm", "world_paper", "world_correlated", "env_1pkt_64", "env_50pkt_64", "paper_evaluation_s", "learner_inside"
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
