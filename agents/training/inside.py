@@ -47,12 +47,12 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
     with progress(f"training InsidePPO on {config.env.id}, seed {seed}: decisions", config.steps) as report:
         report(learning.decisions, "" if newest is None else BEFORE)
 
-        def validate() -> Evaluation:
+        def validate() -> tuple[Evaluation, float]:
             found, r = _validate(task, learning.system, validation, threads)
             metrics = {"validation/return_mean": found.return_mean, "validation/return_sd": found.return_sd, "validation/r": r}
             log(metrics, learning.decisions)
             report(learning.decisions, f"mean R of a validation call {r:.2f}")
-            return found
+            return found, r
 
         while learning.decisions < config.steps:
             log(learning.turn(), learning.decisions)
@@ -61,10 +61,10 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
             if learning.rollouts % config.checkpoint_every == 0:
                 _save(home / "checkpoints", learning, identity)
                 on_checkpoint(learning.decisions)
-        found = validate()
+        found, r = validate()
     _save(home / "checkpoints", learning, identity)
     if not (home / f"{LEARNED}{CARD}").exists():
-        _publish(home, config, learning, found)
+        _publish(home, config, learning, found, r)
     return Trained(home, learning.decisions, found)
 
 
@@ -81,9 +81,10 @@ def _validate(task: Task, system: System, calls: TrainingCalls, threads: int) ->
     return Evaluation(float(returns.mean()), float(returns.std()), len(calls)), float(ratings_of(batch.totals()).mean())
 
 
-def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluation) -> None:
+def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluation, r: float) -> None:
     study = {
         "config": config.decisive(), "seed": learning.seed, "validation_return": round(found.return_mean, 6),
+        "validation_r": {"end": round(r, 3)},
         "budget": {"packets": learning.rollouts * config.num_envs * learning.task.scenario.packets, "decisions": learning.decisions},
     }  # fmt: skip
     controls = " and ".join(learning.policies)
