@@ -15,9 +15,9 @@ pytestmark = pytest.mark.namespaces
 
 
 def fullest(chosen: KernelCase, enough_bps: float) -> MeasuredFlows:
-    """Play up to three times; a timer that is late only takes from a link, so the fullest run is the least disturbed."""
+    """Play up to five times; a timer that is late only takes from a link, so the fullest run is the least disturbed."""
     found: list[MeasuredFlows] = []
-    while len(found) < 3 and max((one.bps.sum() for one in found), default=0.0) < enough_bps:
+    while len(found) < 5 and max((one.bps.sum() for one in found), default=0.0) < enough_bps:
         found.append(play(chosen))
     return max(found, key=lambda one: one.bps.sum())
 
@@ -26,9 +26,7 @@ def test_cubic_and_a_call_share_the_kernel_s_queue_as_the_simulator_s():
     chosen = case(System(FixedRate(1500.0), Fifo(), pacing=2.5), 3e6, 60.0, ("cubic",), 6.0, 1.0)
     before = os.readlink("/proc/thread-self/ns/net"), sorted(os.listdir("/sys/class/net")), len(os.listdir("/proc/self/fd"))
     real, model = fullest(chosen, 0.97 * 3e6), simulate(chosen, 8)
-    shares = np.mean([one.bps / one.bps.sum() for one in model], axis=0)
-    assert real.bps / real.bps.sum() == pytest.approx(shares, rel=0.1)
-    assert real.bps.sum() == pytest.approx(np.mean([one.bps.sum() for one in model]), rel=0.15)
+    assert real.bps == pytest.approx(np.mean([one.bps for one in model], axis=0), rel=0.1)
     assert real.mean_ms == pytest.approx(np.mean([one.mean_ms for one in model]), rel=0.25)
     assert (os.readlink("/proc/thread-self/ns/net"), sorted(os.listdir("/sys/class/net")), len(os.listdir("/proc/self/fd"))) == before
     assert os.sched_getscheduler(0) == os.SCHED_OTHER
