@@ -15,6 +15,7 @@ import numpy as np
 from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
 from vcgym.baselines.records import COPY, MEDIA
 from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import slot_at
 
@@ -54,20 +55,23 @@ def _allocate(params, sessions, paths):
     return NackState(np.zeros(sessions, NACK).view(np.recarray))
 
 
-@init.register(Nack)
-def _init(params, state, s, start, key):
-    row = state.rows[s]
+@kernel
+def clear_requests(row):
+    """Forget all requests; `row` is a record of NACK."""
     row.newest = -1
     row.rtt_us = DEFAULT_RTT_US
     row.asked[:] = 0
     row.due_us[:] = 0
 
 
-@update.register(Nack)
-def _update(params, state, s, record):
-    row = state.rows[s]
-    if record.kind not in (MEDIA, COPY):
-        return
+@init.register(Nack)
+def _init(params, state, s, start, key):
+    clear_requests(state.rows[s])
+
+
+@kernel
+def see_gaps(row, record):
+    """Take in a record of a packet or a copy: it has come, and those before it that have not are asked for."""
     row.rtt_us += _GAIN * (record.known_us - record.sent_us - row.rtt_us)
     for packet in range(max(row.newest + 1, record.packet - DISTANCES), record.packet):
         row.asked[packet % _RING] = 1
@@ -77,13 +81,25 @@ def _update(params, state, s, record):
     row.newest = max(row.newest, record.packet)
 
 
-@protect.register(Nack)
-def _protect(params, state, s, now_us, path):
-    row, newest, again = state.rows[s], slot_at(now_us), 0
+@update.register(Nack)
+def _update(params, state, s, record):
+    if record.kind in (MEDIA, COPY):
+        see_gaps(state.rows[s], record)
+
+
+@kernel
+def requested(row, requests, now_us):
+    """Return the set of the packets of which a request is due, as in `Protection`, and ask again in a round trip; at most `requests`."""
+    newest, again = slot_at(now_us), 0
     for packet in range(max(newest - DISTANCES, 0), row.newest):
         place = packet % _RING
-        if 0 < row.asked[place] <= params.requests and row.due_us[place] <= now_us:
+        if 0 < row.asked[place] <= requests and row.due_us[place] <= now_us:
             again |= 1 << (newest - packet)
             row.asked[place] += 1
             row.due_us[place] = now_us + np.int64(row.rtt_us)
-    return Protection(0, again, path, NONE, 0, 0)
+    return again
+
+
+@protect.register(Nack)
+def _protect(params, state, s, now_us, path):
+    return Protection(0, requested(state.rows[s], params.requests, now_us), path, NONE, 0, 0)

@@ -5,8 +5,7 @@
     earlier frames  the sets `few` and `many`: `few` if more than `missing` of the last packets are missing, `many` if more than
                     `overtaken` of them arrived after a newer one, or if more than `much_missing` are missing
 
-Shares are exponential averages over 500 packets, by what has come back: a gap before a new packet counts as missing, and a packet that
-comes after all is missing no longer, but overtaken. Our own rule; a trigger of many numbers gains nothing over these thresholds.
+Shares are averages over 500 packets (`seen_loss`). Our own rule; a trigger of many numbers gains nothing over these thresholds.
 """
 
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
+from vcgym.baselines.protection.seen_loss import SEEN_LOSS, clear_seen_loss, see_loss
 from vcgym.baselines.protection.seen_paths import SEEN_PATH, clear_seen_paths, fastest_other, see_path
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, init, rule, update
@@ -26,11 +26,9 @@ TRIGGER = np.dtype(
     (
         np.record,
         [
-            ("newest", "i8"),  # largest packet number reported; -1 before
+            *SEEN_LOSS,
             ("known_us", "i8"),  # arrival of the newest record of a packet here
             ("took_us", "i8"),  # time from its departure to that
-            ("missing", "f8"),
-            ("overtaken", "f8"),
         ],
     )
 )
@@ -75,11 +73,9 @@ def _init(params, state, s, start, key):
         state.means[s, path].mean_ms = state.paths[s, path].usual_ms
         state.means[s, path].sent_us = _NEVER_US
     row = state.rows[s]
-    row.newest = -1
+    clear_seen_loss(row)
     row.known_us = _NEVER_US
     row.took_us = 0
-    row.missing = 0.0
-    row.overtaken = 0.0
 
 
 @update.register(TriggeredProtection)
@@ -96,15 +92,7 @@ def _update(params, state, s, record):
         return
     row.known_us = record.known_us
     row.took_us = record.known_us - record.sent_us
-    if record.packet < row.newest:
-        row.missing -= _GAIN
-        row.overtaken += _GAIN
-        return
-    passed = record.packet - row.newest
-    fading = (1.0 - _GAIN) ** passed
-    row.missing = row.missing * fading + _GAIN * (passed - 1)
-    row.overtaken *= fading
-    row.newest = record.packet
+    see_loss(row, record.packet, _GAIN)
 
 
 @protect.register(TriggeredProtection)

@@ -6,6 +6,8 @@ import pytest
 from vcgym.baselines.protection.both import BothProtections
 from vcgym.baselines.protection.chime import ChimeRed
 from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.protection.hairpin import Hairpin
+from vcgym.baselines.protection.hairpin_plan import repair_plan
 from vcgym.baselines.protection.nack import Nack
 from vcgym.baselines.protection.protect import NONE, protect
 from vcgym.baselines.protection.triggered import TriggeredProtection
@@ -24,10 +26,11 @@ class Running:
         history = np.array([[10.0, mean, 1.0] for mean in (50.0, 60.0, 70.0)])
         init(params, self.state, 0, path_history(history), np.uint64(0))
 
-    def tell(self, packet, delay_ms=50.0, path=0, back_ms=50.0, kind=MEDIA):
+    def tell(self, packet, delay_ms=50.0, path=0, back_ms=50.0, kind=MEDIA, lag_ms=80.0):
         sent_us = packet * SLOT_US
         arrived_us = sent_us + round(1000 * delay_ms)
-        update(self.params, self.state, 0, Record(kind, packet, path, sent_us, arrived_us, arrived_us + round(1000 * back_ms), 80_000, 0))
+        known_us, lag_us = arrived_us + round(1000 * back_ms), round(1000 * lag_ms)
+        update(self.params, self.state, 0, Record(kind, packet, path, sent_us, arrived_us, known_us, lag_us, 0))
 
     def at(self, slot, path=0):
         return protect(self.params, self.state, 0, slot * SLOT_US, path)
@@ -94,6 +97,45 @@ def test_a_packet_is_asked_for_ten_times_at_most():
     assert sum(bool(short.at(slot).again) for slot in range(12, 400)) == 2
 
 
+@pytest.mark.parametrize(
+    ("cost", "frame", "loss", "repairs"),
+    [
+        (1e-4, 10, 0.01, [3, 0, 0, 0]), (1e-4, 10, 0.05, [6, 1, 0, 0]), (1e-4, 10, 0.1, [9, 2, 0, 0]), (1e-4, 10, 0.2, [20, 4, 0, 0]),
+        (1e-7, 10, 0.01, [5, 0, 0, 0]), (1e-7, 10, 0.05, [9, 1, 0, 0]), (1e-7, 10, 0.1, [20, 3, 0, 0]), (1e-7, 10, 0.2, [20, 6, 3, 0]),
+        (1e-2, 1, 0.01, [0, 0, 0, 0]), (1e-2, 1, 0.05, [1, 0, 0, 0]), (1e-2, 1, 0.1, [1, 0, 0, 0]), (1e-2, 1, 0.2, [2, 0, 0, 0]),
+    ],
+)  # fmt: skip
+def test_hairpin_repairs_by_rounds_left(cost, frame, loss, repairs):
+    assert repair_plan(loss, cost, frame, 4)[1:, frame].tolist() == repairs
+
+
+def hairpin_after(lost_each, lag_ms):
+    """Return the rule after 3,000 packets over a path of 50 ms there and back; one in `lost_each` is lost, the next leaves in slot 3000."""
+    rule = Running(Hairpin())
+    for packet in range(2990):
+        if packet % lost_each:
+            rule.tell(packet, lag_ms=lag_ms)
+        rule.at(packet + 10)
+    return rule
+
+
+def test_hairpin_copies_by_loss_and_rounds():
+    # The round trip is 100 ms without deviation: two rounds are left if 300 ms remain, the path's 50 and a lag of 250.
+    for lost_each, lag_ms, copies in ((1000, 80.0, 0), (20, 80.0, 1), (5, 80.0, 2), (5, 249.0, 2), (5, 251.0, 0)):
+        rule = hairpin_after(lost_each, lag_ms)
+        rule.at(3000)
+        assert sum(int(rule.at(3000 + slot).again >> slot) & 1 for slot in range(1, 5)) == copies, (lost_each, lag_ms)
+
+
+def test_hairpin_sends_again_what_can_still_arrive():
+    for lag_ms, goes in ((90.0, False), (130.0, True)):
+        rule = hairpin_after(1000, lag_ms)
+        rule.tell(2991, lag_ms=lag_ms)  # 2990 has left 110 ms before slot 3001
+        wanted = rule.at(3001)
+        assert bool((wanted.again >> 11) & 1) == goes
+        assert wanted.path == 0 and wanted.second == NONE and wanted.earlier == 0
+
+
 def test_a_copy_goes_where_the_path_has_risen_or_is_silent():
     rule = Running(TriggeredProtection(rise_ms=13.0, silent_ms=60.0))
     assert rule.at(0).path == NONE
@@ -158,6 +200,7 @@ def test_of_two_rules_both_have_their_way():
         (FixedProtection(repair=3, covers=2), r"FixedProtection.covers is 2; allowed range is \[3, 62\]"),
         (FixedProtection(copies=3), r"FixedProtection.copies is 3; allowed range is \[0, 2\]"),
         (ChimeRed(one=0.2, two=0.1), r"ChimeRed.two is 0.1; allowed range is \[0.2, 1.0\]"),
+        (Hairpin(cost=2.0), r"Hairpin.cost is 2.0; allowed range is \[1e-09, 1.0\]"),
         (Nack(requests=0), r"Nack.requests is 0; allowed range is \[1, 100\]"),
         (TriggeredProtection(missing=2.0), r"TriggeredProtection.missing is 2.0; allowed range is \[0.0, 1.0\]"),
     ],
