@@ -1,12 +1,12 @@
 """Two rules of the protection together: what either of them wants goes.
 
 Sets are united. Packets that go again take the path of the first rule that names one: a retransmission goes along with a copy where one
-goes, and else where its own rule sends it. A repair packet is that of the first rule that wants one.
+goes, and else where its own rule sends it. A repair packet, and coarse frames, are those of the first rule that wants any.
 """
 
 from typing import Any, NamedTuple
 
-from vcgym.baselines.protection.protect import NONE, Protection, protect
+from vcgym.baselines.protection.protect import NONE, Protection, in_band, protect
 from vcgym.baselines.rule import Control, allocate, init, require_rule, rule, update
 
 
@@ -52,3 +52,9 @@ def _protect(params, state, s, now_us, path):
     way, further = (a.path, a.second) if a.path != NONE else (b.path, b.second)
     covers, behind = (a.covers, a.behind) if a.covers > 0 else (b.covers, b.behind)
     return Protection(a.earlier | b.earlier, again, way, further, covers, behind)
+
+
+@in_band.register(BothProtections)
+def _in_band(params, state, s, now_us):
+    first, second = in_band(params.first, state.first, s, now_us), in_band(params.second, state.second, s, now_us)
+    return first if first.frames != 0 else second

@@ -1,4 +1,4 @@
-"""How many repair packets Hairpin sends in each round before a deadline (Meng et al., NSDI 2024, the recursion of its public code).
+"""Number of repair packets that Hairpin sends in each round before a deadline (Meng et al., NSDI 2024, the recursion of its public code).
 
 With L rounds and n packets of a frame of F left, and k repair packets along with the n,
 

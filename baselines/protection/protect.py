@@ -4,6 +4,10 @@ A rule learns from the records that have come back to the sender, in order of ar
 
     protect(params, state, s, now_us, path) -> Protection
 
+A rule whose codec itself repairs, as Opus does, has one more:
+
+    in_band(params, state, s, now_us) -> InBand
+
 A set of packets is a number whose bit d stands for the packet d slots before this one: bit 0 is this packet, bits 1 and 2 the two before.
 """
 
@@ -38,6 +42,31 @@ class Protection(NamedTuple):
 
 
 UNPROTECTED = Protection(0, 0, NONE, NONE, 0, 0)
+
+
+class InBand(NamedTuple):
+    """Addition of the codec to one packet: coarse frames of earlier ones, heard if nothing better has come.
+
+    Attributes:
+        frames: set of the packets whose coarse frames go along; bit 0 is ignored.
+        size: bytes that these add to the packet, at least 0. If the budget does not allow them none goes.
+    """
+
+    frames: int
+    size: int
+
+
+@generic()
+def in_band(params: Any, state: Any, s: int, now_us: int) -> Any:
+    """Return what the codec adds to the packet that leaves now, an InBand; nothing for most rules.
+
+    Args:
+        params: parameters of the rule.
+        state: state; row `s` may be updated.
+        s: int64, row.
+        now_us: int64, time at which the packet leaves.
+    """
+    return InBand(0, 0)
 
 
 @generic(abstract=True)

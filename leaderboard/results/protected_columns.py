@@ -5,6 +5,7 @@ from vcgym.leaderboard.results.columns import Column
 
 _METRICS = (
     Column("residual_loss", "residual loss", "%", 2, -1, "Share of packets that never arrived, nor any copy, earlier frame or repair."),
+    Column("coarse_share", "coarse", "%", 2, -1, "Share of packets that came first as a coarse frame of Opus; R takes it as a whole one."),
     Column("protection_share", "protection", "%", 1, -1, "Bytes of protection, headers included, as a share of those without it."),
     Column("overhead", "overhead", "%", 1, -1, "Bytes of protection and probes, headers included, as a share of those without them."),
 )

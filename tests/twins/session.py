@@ -111,12 +111,12 @@ class Receiver:
 
 
 class Guard:
-    """Protection of one call: bucket, packets as they were sent, sets of repair packets; `rule` has `learn` and `protect`."""
+    """Protection of one call: bucket, packets as they were sent, sets of repair packets; `rule` has `learn`, `protect` and `in_band`."""
 
     def __init__(self, rule, budget):
         self.rule, self.income, self.bucket = rule, round(1000 * 120 * budget), 0
-        self.carried, self.sizes, self.set_of, self.repairs = {}, {}, {}, {}
-        self.extra_bytes = self.left_out = self.lost = 0
+        self.carried, self.coarse, self.sizes, self.set_of, self.repairs = {}, {}, {}, {}, {}
+        self.extra_bytes = self.left_out = self.lost = self.coarse_taken = 0
 
     def pays(self, size):
         if self.bucket < 1000 * size:
@@ -138,6 +138,11 @@ class Guard:
             earlier.append(packet)
             self.sizes[slot] += more
         self.carried[slot] = earlier
+        frames, size = self.rule.in_band(slot * SLOT)
+        self.coarse[slot] = []
+        if frames and self.pays(size):
+            self.coarse[slot] = [slot - d for d in range(1, 63) if frames >> d & 1 and d <= slot]
+            self.sizes[slot] += size
         others = []
         for further in (wanted.path, wanted.second):
             for packet in [slot - d for d in range(63) if further >= 0 and wanted.again >> d & 1 and d <= slot]:
@@ -159,6 +164,10 @@ class Guard:
             self.repairs[packet][1] += 1
         else:
             yield from (earlier for earlier in self.carried[packet] if earlier not in arrived)
+            for earlier in self.coarse[packet]:
+                if earlier not in arrived:
+                    self.coarse_taken += 1
+                    yield earlier
         last = packet if kind == REPAIR else self.set_of.get(packet)
         if last is not None:
             members, repairs = self.repairs[last]

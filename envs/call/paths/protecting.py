@@ -3,13 +3,14 @@
 The stage stands where packets leave at once (`NoSender`). Copies, and packets that go again later, are nodes of kind COPY; earlier frames
 are in the packet that carries them; a repair packet is a node of kind REPAIR with the number of the last packet that it covers.
 
-The receiver takes an arriving packet first, then the earlier frames in it from the newest to the oldest, then what its repair packets give
-(libwebrtc's NetEQ, too, takes the frame of a packet before the earlier ones). A repaired packet is to the playout rule and the queue an
-arrival at this instant. No location is told of it: reports are of what the network did, before repair. Named choices: of overlapping sets
-of repair packets a packet belongs to the last; what a repair gives does not start further repairs before the next arrival.
+The receiver takes an arriving packet first, then the earlier frames in it from the newest to the oldest, then the coarse ones that the
+codec has added, then what its repair packets give (libwebrtc's NetEQ, too, takes the frame of a packet before the earlier ones). A
+repaired packet is to the playout rule and the queue an arrival at this instant. No location is told of it: reports are of what the network
+did, before repair. Named choices: of overlapping sets of repair packets a packet belongs to the last; what a repair gives does not start
+further repairs before the next arrival; a coarse frame that has come is not replaced by a whole one.
 
 Every byte beyond the plain packets is paid from a bucket: in each slot it gets the budget's share of a plain packet, and it holds at most
-that of 60 s. What it cannot pay is left out: earlier frames from the oldest on, then the whole packet.
+that of 60 s. What it cannot pay is left out: earlier frames from the oldest on, then all coarse ones, then the whole packet.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.protection.protect import DISTANCES, NONE, protect
+from vcgym.baselines.protection.protect import DISTANCES, NONE, in_band, protect
 from vcgym.baselines.records import COPY, PROBE, REPAIR, Record, read_record
 from vcgym.baselines.rule import learns, update
 from vcgym.envs.call.paths.feed import KNOWN, RECORDS
@@ -38,6 +39,7 @@ PROTECTION_COUNTS = np.dtype(
         ("lost", "i8"),  # packets whose own transmission is lost
         ("extra_bytes", "i8"),  # beyond the plain packets, without probes
         ("left_out", "i8"),  # frames and packets that the budget did not allow
+        ("coarse", "i8"),  # packets of which a coarse frame has come and nothing better before
     ]
 )
 PROTECTED_CALL = np.dtype(
@@ -49,6 +51,7 @@ PROTECTED_CALL = np.dtype(
             ("income", "i8"),  # of the bucket, parts of a byte per slot
             ("bucket", "i8"),
             ("earlier", "i8", (SLOTS,)),  # by packet: set of the packets whose frames it carries
+            ("coarse", "i8", (SLOTS,)),  # the same of coarse frames
             ("size", "i4", (SLOTS,)),  # bytes
             ("group", "i8", (SLOTS,)),  # last packet of the set of repair packets that covers it; NONE
             ("covers", "i2", (SLOTS,)),  # by last packet of a set: packets that it covers
@@ -123,8 +126,8 @@ def _pay(row, size):
 
 
 @kernel
-def _carry(row, packet, wanted):
-    """Put earlier frames into a packet, from the newest to the oldest."""
+def _carry(row, packet, wanted, coarse):
+    """Put earlier frames into a packet, from the newest to the oldest, then what the codec adds."""
     carried, frames, size = 0, 0, PLAIN
     for distance in range(1, min(DISTANCES, packet) + 1):
         if (wanted >> distance) & 1:
@@ -135,6 +138,10 @@ def _carry(row, packet, wanted):
             frames += 1
             size += more
     row.earlier[packet & _MASK] = carried
+    row.coarse[packet & _MASK] = 0
+    if coarse.frames != 0 and _pay(row, coarse.size):
+        row.coarse[packet & _MASK] = coarse.frames
+        size += coarse.size
     row.size[packet & _MASK] = size
 
 
@@ -186,7 +193,7 @@ def _capture(sender, calls, s, path):
     row.covers[packet & _MASK] = 0
     row.repairs[packet & _MASK] = 0
     wanted = protect(sender.rule, sender.state, s, now_us, path)
-    _carry(row, packet, wanted.earlier)
+    _carry(row, packet, wanted.earlier, in_band(sender.rule, sender.state, s, now_us))
     delay = delay_on(calls, s, path)
     row.counts.lost += 1 if delay == LOST else 0
     fits = send(calls, s, packet, path, now_us + delay if delay != LOST else np.int64(LOST))
@@ -201,6 +208,17 @@ def _capture(sender, calls, s, path):
 @kernel
 def _is_missing(call, packet):
     return call.slot - packet < SLOTS and not has_arrived(call.receiver, packet)
+
+
+@kernel
+def _newest_missing(call, number, carried):
+    """Return the newest missing packet of a set of frames that packet `number` carries, else NONE."""
+    for distance in range(1, min(DISTANCES, number) + 1):
+        if carried >> distance == 0:
+            break
+        if (carried >> distance) & 1 and _is_missing(call, number - distance):
+            return number - distance
+    return NONE
 
 
 @kernel
@@ -222,11 +240,11 @@ def _next_repaired(sender, call, s, node, so_far):
     if kind == REPAIR:
         row.repairs[number & _MASK] += 1 if so_far == 0 else 0
         return _decoded(row, call, number)
-    carried = row.earlier[number & _MASK]
-    for distance in range(1, DISTANCES + 1):
-        if carried >> distance == 0:
-            break
-        if (carried >> distance) & 1 and _is_missing(call, number - distance):
-            return number - distance
+    earlier = _newest_missing(call, number, row.earlier[number & _MASK])
+    if earlier == NONE:
+        earlier = _newest_missing(call, number, row.coarse[number & _MASK])
+        row.counts.coarse += 1 if earlier != NONE else 0
+    if earlier != NONE:
+        return earlier
     last = row.group[number & _MASK]
     return _decoded(row, call, last) if last != NONE else NONE

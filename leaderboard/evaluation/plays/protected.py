@@ -70,9 +70,12 @@ class ProtectedPlay(Play):
         counts = played.protection
         lost = left if counts is None else counts["lost"] / sent
         extra = np.zeros(len(which)) if counts is None else counts["extra_bytes"] / (PLAIN * sent)
+        coarse = np.zeros(len(which)) if counts is None else counts["coarse"] / sent
         probes = played.totals.probes_sent * PROBE_BYTES / (PLAIN * sent)
         found = [
-            row | {"network_loss": lost[s], "residual_loss": left[s], "protection_share": extra[s], "overhead": extra[s] + probes[s]}
+            row
+            | {"network_loss": lost[s], "residual_loss": left[s], "coarse_share": coarse[s]}
+            | {"protection_share": extra[s], "overhead": extra[s] + probes[s]}
             for s, row in enumerate(rows(played, **conditions(scenario.paths)))
         ]
         return PlayedRows([part.scenario] * len(found), found, pair_cdfs(played, [pair for pair, _ in which]))

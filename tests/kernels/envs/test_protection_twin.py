@@ -14,7 +14,7 @@ from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedProtection
-from vcgym.baselines.protection.protect import Protection, protect
+from vcgym.baselines.protection.protect import InBand, Protection, in_band, protect
 from vcgym.baselines.rule import allocate, init, rule
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.network.kernels.slots import slot_at
@@ -27,7 +27,7 @@ PACKETS = 560
 class Scripted(NamedTuple):
     """Protection by a list of decisions; a slot takes the one of its number modulo the length."""
 
-    decisions: np.ndarray  # int64 (decisions, 6)
+    decisions: np.ndarray  # int64 (decisions, 8)
 
 
 class Nothing(NamedTuple):
@@ -50,17 +50,29 @@ def _protect(params, state, s, now_us, path):
     return Protection(row[0], row[1], row[2], row[3], row[4], row[5])
 
 
+@in_band.register(Scripted)
+def _in_band(params, state, s, now_us):
+    row = params.decisions[slot_at(now_us) % params.decisions.shape[0]]
+    return InBand(row[6], row[7])
+
+
 class Script:
     def __init__(self, decisions):
         self.decisions = decisions
 
     def protect(self, now_us, path):
-        return Protection(*self.decisions[now_us // 10_000 % len(self.decisions)].tolist())
+        return Protection(*self.decisions[now_us // 10_000 % len(self.decisions)].tolist()[:6])
+
+    def in_band(self, now_us):
+        return InBand(*self.decisions[now_us // 10_000 % len(self.decisions)].tolist()[6:])
 
 
 class InsideProtection(Inside):
     def protect(self, now_us, path):
         return Protection(*map(int, protect(self.params, self.state, 0, now_us, path)))
+
+    def in_band(self, now_us):
+        return InBand(*map(int, in_band(self.params, self.state, 0, now_us)))
 
 
 def play(mode, rules, feedback_loss, guard_rule, guard_of, budget, seed=60):
@@ -78,13 +90,13 @@ def play(mode, rules, feedback_loss, guard_rule, guard_of, budget, seed=60):
     expected = twin(delays, PACKETS, history, draw.seed, 100, LOCATIONS["central"], feedback_loss, *inside, guard=guard)
     played = batch.played()
     assert_equal(played, 0, expected)
-    assert played.protection.tolist() == [(guard.lost, guard.extra_bytes, guard.left_out)]
+    assert played.protection.tolist() == [(guard.lost, guard.extra_bytes, guard.left_out, guard.coarse_taken)]
     return played, guard
 
 
 sets = st.sampled_from([0, 0, 1, 2, 0b10100, 0b1110, 1 << 20, 1 << 61])
 decision = st.tuples(
-    sets, sets, st.integers(-1, 3), st.integers(-1, 3), st.sampled_from([0, 0, 1, 3, 5, 20]), st.integers(0, 3)
+    sets, sets, st.integers(-1, 3), st.integers(-1, 3), st.sampled_from([0, 0, 1, 3, 5, 20]), st.integers(0, 3), sets, st.integers(0, 50)
 )  # fmt: skip
 
 

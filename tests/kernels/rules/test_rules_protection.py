@@ -5,11 +5,13 @@ import pytest
 
 from vcgym.baselines.protection.both import BothProtections
 from vcgym.baselines.protection.chime import ChimeRed
+from vcgym.baselines.protection.dred import Dred, dred_budget, dred_in_packet, units_bits
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.hairpin import Hairpin
 from vcgym.baselines.protection.hairpin_plan import repair_plan
 from vcgym.baselines.protection.nack import Nack
-from vcgym.baselines.protection.protect import NONE, protect
+from vcgym.baselines.protection.opus_fec import FULL_BAND, OpusFec, bandwidth_with_fec, equivalent_bps, threshold_bps
+from vcgym.baselines.protection.protect import NONE, UNPROTECTED, in_band, protect
 from vcgym.baselines.protection.triggered import TriggeredProtection
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, init, update
@@ -34,6 +36,15 @@ class Running:
 
     def at(self, slot, path=0):
         return protect(self.params, self.state, 0, slot * SLOT_US, path)
+
+    def in_band(self):
+        return tuple(map(int, in_band(self.params, self.state, 0, 0)))
+
+    def lose_one_in(self, many, packets=20_000):
+        for packet in range(packets):
+            if packet % many:
+                self.tell(packet)
+        return self
 
 
 def chime_after(losses, slots=100):
@@ -136,6 +147,55 @@ def test_hairpin_sends_again_what_can_still_arrive():
         assert wanted.path == 0 and wanted.second == NONE and wanted.earlier == 0
 
 
+WIDE = 2
+
+
+def test_thresholds_of_opus_fec():
+    for band, percent, on_bps, off_bps in ((WIDE, 10, 19539, 17240), (FULL_BAND, 10, 26435, 24136), (FULL_BAND, 5, 27584, 25186)):
+        assert (threshold_bps(band, percent, False), threshold_bps(band, percent, True)) == (on_bps, off_bps)
+    assert equivalent_bps(32_000, 5, 50) == 28_000 and equivalent_bps(24_000, 10, 50) == pytest.approx(20_571, abs=1)
+    assert equivalent_bps(64_000, 0, 100) == 61_000
+    assert bandwidth_with_fec(32_000, 5, False) == FULL_BAND
+    assert bandwidth_with_fec(24_000, 10, False) == WIDE
+    assert bandwidth_with_fec(24_000, 5, False) is None and bandwidth_with_fec(6_000, 20, False) is None
+    assert bandwidth_with_fec(64_000, 0, True) is None
+    # 29.7 kbit/s at 5 % are 26 kbit/s: between the thresholds it stays as it was.
+    assert (bandwidth_with_fec(29_700, 5, False), bandwidth_with_fec(29_700, 5, True)) == (None, FULL_BAND)
+
+
+def test_opus_fec_goes_for_no_bytes_while_loss_is_told():
+    assert Running(OpusFec()).lose_one_in(250).in_band() == (0, 0)
+    assert Running(OpusFec()).lose_one_in(150).in_band() == (0b10, 0)  # 0.67 % is told as 1 %
+    assert Running(OpusFec(rate_kbps=24.0)).lose_one_in(50).in_band() == (0, 0)
+    lossy = Running(OpusFec(rate_kbps=24.0)).lose_one_in(8)
+    assert lossy.in_band() == (0b10, 0) and lossy.at(20_000) == UNPROTECTED
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "budgets", "bits", "full_bps"),
+    [
+        (24_000, [(0, 0), (80, 7_800), (160, 9_000)], 335, 16_750),
+        (32_000, [(120, 12_000), (120, 13_000), (200, 15_000)], 494, 24_700),
+        (64_000, [(440, 31_200), (480, 33_800), (640, 39_000)], 969, 48_450),
+    ],
+)
+def test_budgets_of_dred(rate_bps, budgets, bits, full_bps):
+    for loss, (duration_ms, dred_bps) in zip((0.05, 0.1, 0.2), budgets, strict=True):
+        found = dred_budget(rate_bps, loss)
+        assert (40 * found.units, found.rate_bps) == (duration_ms, pytest.approx(dred_bps))
+    whole = units_bits(rate_bps - 12_000, 26)
+    assert whole == pytest.approx(bits, abs=0.5) and 50 * whole == pytest.approx(full_bps, abs=25)
+    assert dred_budget(rate_bps, 0.01).units == 0
+
+
+def test_dred_carries_the_packets_before_for_its_bytes():
+    # Packets of 10 ms at 64 kbit/s and 3 %: two units, 90 + 3 * 51.5 bits, are eight packets in 31 bytes.
+    assert dred_in_packet(64_000, 3) == (0b111111110, 31)
+    assert Running(Dred()).lose_one_in(33).in_band() == (0b111111110, 31)
+    assert Running(Dred()).lose_one_in(100).in_band() == (0, 0)
+    assert Running(Dred(rate_kbps=510.0)).lose_one_in(5).in_band()[0] == ((1 << 60) - 1) << 1
+
+
 def test_a_copy_goes_where_the_path_has_risen_or_is_silent():
     rule = Running(TriggeredProtection(rise_ms=13.0, silent_ms=60.0))
     assert rule.at(0).path == NONE
@@ -200,6 +260,8 @@ def test_of_two_rules_both_have_their_way():
         (FixedProtection(repair=3, covers=2), r"FixedProtection.covers is 2; allowed range is \[3, 62\]"),
         (FixedProtection(copies=3), r"FixedProtection.copies is 3; allowed range is \[0, 2\]"),
         (ChimeRed(one=0.2, two=0.1), r"ChimeRed.two is 0.1; allowed range is \[0.2, 1.0\]"),
+        (Dred(rate_kbps=5.0), r"Dred.rate_kbps is 5.0; allowed range is \[6.0, 510.0\]"),
+        (OpusFec(rate_kbps=600.0), r"OpusFec.rate_kbps is 600.0; allowed range is \[6.0, 510.0\]"),
         (Hairpin(cost=2.0), r"Hairpin.cost is 2.0; allowed range is \[1e-09, 1.0\]"),
         (Nack(requests=0), r"Nack.requests is 0; allowed range is \[1, 100\]"),
         (TriggeredProtection(missing=2.0), r"TriggeredProtection.missing is 2.0; allowed range is \[0.0, 1.0\]"),
