@@ -11,7 +11,7 @@ from rich.table import Table
 from lab.bench import bottleneck, conference, footprint, learners, others
 from lab.bench.evaluation import paper_evaluation
 from lab.bench.measure import Absent, Effort, Measurement
-from lab.bench.packets import paths, paths_ratio, system
+from lab.bench.packets import paths, paths_ratio, protected_ratio, system
 from lab.bench.predictors import FORWARD, forward
 from lab.bench.steps import env_steps
 from lab.bench.worlds import generation
@@ -26,6 +26,7 @@ CATALOGUE: dict[str, Benchmark] = {
     **{f"{name}_correlated": partial(system, name, mode="correlated") for name in _BOTH_MODES},
     **{f"vcr_wm_paths_{number}": partial(paths, number) for number in (9, 90, 900)},
     "vcr_wm_paths_900_over_17": paths_ratio,
+    "drt_wm_red1_over_drt_wm": protected_ratio,
     **{f"world_{mode}": partial(generation, mode) for mode in ("paper", "correlated", "replay")},
     **{f"env_1pkt_{number}": partial(env_steps, number, 1) for number in (1, 64, 1024, 8192)},
     **{f"env_50pkt_{number}": partial(env_steps, number, 50) for number in (1, 64, 1024)},

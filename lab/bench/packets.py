@@ -18,6 +18,7 @@ from vcgym.baselines.path.vcroute.vcroute import VCRoute
 from vcgym.baselines.path.via import Via
 from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS
@@ -49,7 +50,7 @@ def calls(pair: System, scenario: Scenario, sessions: int, threads: int = 1) -> 
     for row, draw in enumerate(draws):
         world.start(row, draw)
     drawn = DrawnWorld(world, rows, -(-scenario.packets // BLOCK_SLOTS))
-    batch = CallBatch(scenario, sessions, pair.path, pair.playout, threads=threads, world=drawn)
+    batch = CallBatch(scenario, sessions, pair.path, pair.playout, threads=threads, world=drawn, protection=pair.protection)
 
     def run() -> None:
         for row, draw in enumerate(draws):
@@ -81,6 +82,15 @@ def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Measureme
 def _forecasting(predictor: Any) -> System:
     vcr_wm = SYSTEMS["vcr_wm_last_value"]
     return vcr_wm.replace(path=vcr_wm.path._replace(predictor=predictor))
+
+
+def protected_ratio(effort: Effort) -> Iterator[Measurement]:
+    """Yield the ratio of the cost per packet with an earlier frame in each packet to that without the stage of the protection."""
+    scenario, sessions = Scenario("wonderproxy", "paper", effort.part(PACKETS)), effort.part(CALLS, minimum=2)
+    plain, amount = SYSTEMS["drt_wm"], sessions * scenario.packets
+    protected = plain.replace(protection=FixedProtection(earlier=2))
+    slow, fast = ((amount, calls(pair, scenario, sessions)) for pair in (protected, plain))
+    yield median_ratio("drt_wm_red1_over_drt_wm", slow, fast, effort)
 
 
 def paths(number: int, effort: Effort) -> Iterator[Measurement]:

@@ -55,7 +55,7 @@ def test_rows(table):
     assert 0.09 < tight["protection_share"] <= 0.1 and free["protection_share"] == pytest.approx(85 / 120, rel=0.01)
     assert tight["network_loss"] == free["network_loss"] == plain["network_loss"]
     assert plain["residual_loss"] > tight["residual_loss"] > free["residual_loss"]
-    assert free["r"] > plain["r"]
+    assert free["r"] > plain["r"] and free["coarse_share"] == 0.0
     assert {row["stratum"] for row in rows} == {"table1 paper"}
     assert np.isclose(free["overhead"] - free["protection_share"], plain["overhead"])
 
