@@ -11,7 +11,7 @@ from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute.online import VCRouteOnline
 from vcgym.baselines.path.vcroute.vcroute import Sample, VCRoute
 from vcgym.baselines.playout.wmjitter import Edge, Memory, WMJitter
-from vcgym.envs.call.rewards.rating import Rating
+from vcgym.envs.call.rewards.emodel import Rating
 from vcgym.predictors.published import shipped_network
 
 VCROUTE = "vcgym.baselines.path.vcroute.vcroute.VCRoute"

@@ -1,16 +1,20 @@
-"""Reward of the E-model (ITU-T G.107): call quality per tick.
+"""Rewards of the E-model (ITU-T G.107): call quality per tick, or the change in R of the call so far.
 
 With a player, per 10-ms tick that is not silent: (93.2 - Id(P) - 378.5 concealed) / 100, with P the playout offset in ms. For a sender
 alone, per 10 ms of audio with a known outcome: the same with P fixed at the expiry time; a packet that has not arrived by then is
 concealed. Source: `vcgym.network.playout.quality`.
+
+`Rating` is the score itself. R is 93.2 before the first tick. The rewards of a call sum to R - 93.2, so return and leaderboard give the
+same ranks for steps of any length. R is computed from the call's totals and is not a sum over ticks: the cost of a concealed tick falls
+with the number before it, and the knee of the delay impairment applies to the mean delay.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.envs.call.rewards.counted import settled
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, allocate_state, begin, earned, reward
+from vcgym.envs.call.sender.events import settled
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.quality import (
@@ -21,6 +25,7 @@ from vcgym.network.playout.quality import (
     REDUCED_SLOPE_PER_MS,
     emodel_return,
     impairment_sum,
+    rating,
 )
 
 TICKS_PER_MINUTE = 6000
@@ -32,16 +37,6 @@ _PACKETS = np.dtype((np.record, [("settled", "i8"), ("on_time", "i8")]))
 @reward(PATHS)
 class EModel(NamedTuple):
     """Reward from R of the player's output; sums to `return_emodel` of the leaderboard."""
-
-
-@allocate_state.register(EModel)
-def _allocate(reward, sessions):
-    return np.zeros(sessions, _TICKS)
-
-
-@begin.register(EModel)
-def _begin(reward, state, accounts, s):
-    _forget(state[s])
 
 
 @earned.register(EModel)
@@ -57,25 +52,21 @@ class Impairment(NamedTuple):
     """
 
 
-@allocate_state.register(Impairment)
-def _allocate_impairment(reward, sessions):
+@allocate_state.register(EModel, Impairment)
+def _allocate_ticks(reward, sessions):
     return np.zeros(sessions, _TICKS)
 
 
-@begin.register(Impairment)
-def _begin_impairment(reward, state, accounts, s):
-    _forget(state[s])
+@begin.register(EModel, Impairment)
+def _begin_ticks(reward, state, accounts, s):
+    before = state[s]
+    before.ticks = before.concealed = before.offset_us = before.excess_us = 0
 
 
 @earned.register(Impairment)
 def _earned_impairment(reward, state, accounts, s):
     _, impairment, concealed = _since(accounts.calls[s].counters, state[s])
     return -(impairment + CONCEALED_PRICE * concealed) / TICKS_PER_MINUTE
-
-
-@kernel
-def _forget(before):
-    before.ticks = before.concealed = before.offset_us = before.excess_us = 0
 
 
 @kernel
@@ -86,6 +77,33 @@ def _since(counters, before):
     since = ticks - before.ticks, impairment_sum(offset_us - before.offset_us, excess_us - before.excess_us), concealed - before.concealed
     before.ticks, before.concealed, before.offset_us, before.excess_us = ticks, concealed, offset_us, excess_us
     return since
+
+
+@reward(PATHS)
+class Rating(NamedTuple):
+    """Reward from R of the call so far, computed as on the leaderboard."""
+
+
+@allocate_state.register(Rating)
+def _allocate_rating(reward, sessions):
+    return np.zeros(sessions)
+
+
+@begin.register(Rating)
+def _begin_rating(reward, state, accounts, s):
+    state[s] = R_DEFAULT
+
+
+@earned.register(Rating)
+def _earned_rating(reward, state, accounts, s):
+    counters = accounts.calls[s].counters
+    ticks = counters.ticks_played + counters.ticks_stretched + counters.ticks_concealed
+    if ticks == 0:
+        return 0.0
+    now = rating(counters.offset_us_sum / ticks / 1000.0, counters.ticks_concealed / ticks)
+    value = now - state[s]
+    state[s] = now
+    return value
 
 
 @reward(SENDER)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.envs.call.rewards.counted import settled
 from vcgym.envs.call.rewards.reward import SENDER, allocate_state, begin, earned, reward
+from vcgym.envs.call.sender.events import settled
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 
 _STATE = np.dtype((np.record, [("video", "i8"), ("audio", "i8")]))
@@ -21,16 +21,6 @@ class OnTime(NamedTuple):
 
     video: float = 0.25
     audio: float = 1.0
-
-
-@allocate_state.register(OnTime)
-def _allocate(reward, sessions):
-    return np.zeros(sessions, _STATE)
-
-
-@begin.register(OnTime)
-def _begin(reward, state, accounts, s):
-    state[s].video = state[s].audio = 0
 
 
 @earned.register(OnTime)
@@ -53,13 +43,13 @@ class Missed(NamedTuple):
     audio: float = 0.1
 
 
-@allocate_state.register(Missed)
-def _allocate_missed(reward, sessions):
+@allocate_state.register(OnTime, Missed)
+def _allocate(reward, sessions):
     return np.zeros(sessions, _STATE)
 
 
-@begin.register(Missed)
-def _begin_missed(reward, state, accounts, s):
+@begin.register(OnTime, Missed)
+def _begin(reward, state, accounts, s):
     state[s].video = state[s].audio = 0
 
 

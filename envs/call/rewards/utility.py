@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.envs.call.rewards.counted import settled
 from vcgym.envs.call.rewards.reward import SENDER, allocate_state, begin, earned, outcomes, reward
-from vcgym.envs.call.sender.events import is_done
+from vcgym.envs.call.sender.events import is_done, settled
 from vcgym.network.bottleneck.send_queue import KINDS
 from vcgym.network.kernels.jit import kernel
 

@@ -11,10 +11,10 @@ from vcgym.baselines.rule import Control, allocate, for_kernels, is_oracle, requ
 from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
 from vcgym.envs.call.sender.events import Sender
-from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
+from vcgym.envs.call.sender.in_flight import NO_QUEUE, allocate_departures, allocate_flight
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
-from vcgym.envs.call.sender.state import LOGGED, NO_QUEUE, SENDER, SenderTables
+from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.airtime import traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool

@@ -9,7 +9,7 @@ from vcgym.baselines.records import RateLimits
 from vcgym.baselines.rule import init, pacing, reads_marks, window_bytes
 from vcgym.envs.call.features.sender.state import clear_stats
 from vcgym.envs.call.sender.capturing import skip_pauses
-from vcgym.envs.call.sender.state import NO_QUEUE
+from vcgym.envs.call.sender.in_flight import NO_QUEUE
 from vcgym.network.bottleneck.airtime import medium_bytes
 from vcgym.network.bottleneck.send_queue import KINDS, clear_send_queue
 from vcgym.network.bottleneck.shared_link import SharedLink

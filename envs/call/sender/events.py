@@ -1,16 +1,13 @@
 """The sender of a call over a shared bottleneck: sources fill the send queue; a rule or an agent chooses packets and rate.
 
 Events are played in order of time. At equal times the order is: cross traffic and other calls, an arriving report, a decision requested by
-the rule, capture of audio and video, a transmission opportunity. The receiver collects feedback between reports; a report has the outcome
-of every packet up to the newest that has arrived, so nothing is known early. The pacer gives the next opportunity when the packet's
-transmission time at the pacing rate has passed; unused opportunities are not accumulated.
+the rule, capture of audio and video, a transmission opportunity. The pacer gives the next opportunity when the packet's transmission time
+at the pacing rate has passed; unused opportunities are not accumulated.
 
 A sender with `MAX_IN_FLIGHT` unreported packets, or with the window of its rule full, waits for a report. An agent that controls the rate
 also decides at call set-up, before any feedback.
 
-Packets of a lost report are included in the next one. Reports meet no queue, unless the world has a bottleneck in the reverse direction
-or a medium shared by both, which they pass as packets of REPORT_BYTES. After the end nothing more is sent, and the outcomes of
-packets in flight are counted.
+After the end nothing more is sent, and the outcomes of packets in flight are counted.
 
 With a second bottleneck a packet enters its queue `hop_us` after it left the first, as an event of the call before all others.
 
@@ -29,53 +26,22 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
 from vcgym.baselines.order.scheduler import choose
-from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, SenderStatus
-from vcgym.baselines.rule import (
-    NEVER_US,
-    decide,
-    pacing,
-    report_every_us,
-    see_capacity,
-    see_sender,
-    update,
-    wake_us,
-    window_bytes,
-)
-from vcgym.envs.call.features.sender.state import on_feedback, on_report
+from vcgym.baselines.records import SenderStatus
+from vcgym.baselines.rule import NEVER_US, decide, pacing, see_capacity, see_sender, wake_us, window_bytes
 from vcgym.envs.call.sender.capturing import audio_us, capture_due, video_us
-from vcgym.envs.call.sender.cross_traffic import run_cross_traffic
-from vcgym.envs.call.sender.in_flight import (
-    LOST,
-    MAX_IN_FLIGHT,
-    NOT_YET,
-    followed_by_paths,
-    on_send,
-    reported_by,
-    ring_index,
-)
-from vcgym.envs.call.sender.second_bottleneck import onward_us, pass_on, skip_dropped
-from vcgym.envs.call.sender.state import NO_QUEUE, REPORTS, SenderTables, counted
+from vcgym.envs.call.sender.cross_traffic import onward_us, pass_on, run_cross_traffic, skip_dropped
+from vcgym.envs.call.sender.in_flight import LOST, MAX_IN_FLIGHT, NO_QUEUE, NOT_YET, followed_by_paths, on_send, ring_index
+from vcgym.envs.call.sender.reports import next_report_us, send_report, settle_packet, take_report
+from vcgym.envs.call.sender.state import SenderTables, counted, of_one, on_medium
 from vcgym.envs.call.stages import DECIDE, DONE, PAUSED, RUNNING, leave
 from vcgym.network.bottleneck.cross_traffic import calls_wait, carry
-from vcgym.network.bottleneck.queue import DROPPED, is_marked, offer
+from vcgym.network.bottleneck.queue import is_marked
 from vcgym.network.bottleneck.send_queue import item_at, take_out
-from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
 _SET_UP, _RUNNING, _RATE_ANSWERED, _ORDER_ANSWERED, _DONE = 0, 1, 2, 3, 4
 
-REPORT_BYTES = 80  # headers and the arrivals of 50 ms at 1 Mbit/s, in the format of RFC 8888
-_REPORTS_MASK = REPORTS - 1
-
-# Weights of the previous estimate: CCID 3 for the mean packet size, RFC 5348 4.3 for the round trip.
-_MEAN_KEEPS = 0.9
-_RTT_KEEPS = 0.9
-
-
-@kernel
-def _on_medium(sender, size_bytes):
-    """Return the bytes that a packet takes of the bottleneck, or of a shared medium."""
-    return np.int64(size_bytes * sender.air_factor + sender.access_bytes + 0.5)
+_MEAN_KEEPS = 0.9  # weight of the previous mean packet size, CCID 3
 
 
 @kernel
@@ -85,7 +51,7 @@ def _send(sender, tables, s, i):
     enters_us = sender.begins_us + sender.now_us
     marked = sender.ecn == 1 and is_marked(tables.dumbbell.queue, sender.bottleneck, enters_us)
     number, size = sender.packets, item.size_bytes
-    taken = _on_medium(sender, size)
+    taken = on_medium(sender, size)
     out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, number, enters_us, taken, sender.loss, number, sender.ecn)
     out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
     # A packet in the fair queue has no departure yet, so it too counts as lost until `deliver`.
@@ -125,101 +91,9 @@ def _order(sender, tables, s, answer):
 
 
 @kernel
-def settle_packet(sender, flight, s, index):
-    """Count the outcome of a packet, which is known.
-
-    Args:
-        sender: record of SENDER; `counts` is updated.
-        flight: Flight; read only.
-        s: int64, row of the sender.
-        index: int64, ring index of the packet.
-    """
-    if not counted(sender, flight.created_us[s, index]):
-        return
-    counts = sender.counts[flight.kind[s, index]]
-    arrived_us = flight.arrived_us[s, index]
-    if arrived_us == LOST:
-        counts.lost += 1
-        return
-    counts.delivered += 1
-    counts.on_time += arrived_us <= flight.expires_us[s, index]
-    counts.bytes_delivered += flight.size_bytes[s, index]
-    counts.delay_us += arrived_us - flight.created_us[s, index]
-
-
-@kernel
-def _report(sender, tables, s, rate, rate_state):
-    """Process an arrived report; return False if it was lost or empty."""
-    flight, now_us, number = tables.flight, sender.now_us, sender.reports
-    sender.reports += 1
-    if sender.reverse == NO_QUEUE:
-        report_us = sender.report_us
-        sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.default_report_every_us)
-    else:
-        report_us = sender.made_us[number & _REPORTS_MASK]
-    if sender.report_loss > 0.0 and rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < sender.report_loss:
-        return False
-    past = reported_by(flight, s, sender.reported, sender.packets, report_us)
-    if past == sender.reported:
-        return False
-    min_rtt_us = np.int64(NEVER_US)
-    on_report(sender.stats, report_us)
-    for packet in range(sender.reported, past):
-        index = ring_index(packet)
-        arrived_us = flight.arrived_us[s, index]
-        arrived = LOST != arrived_us <= report_us
-        sent_us, size = flight.sent_us[s, index], flight.size_bytes[s, index]
-        marked = int(flight.marked[s, index] if arrived else 0)
-        feedback = PacketFeedback(packet, _of_one(sender, size), sent_us, int(arrived_us if arrived else NOT_ARRIVED), now_us, marked)
-        if origin_of(rate) != AGENT:
-            update(rate, rate_state, s, feedback)
-        on_feedback(sender.stats, feedback)
-        sender.reported_bytes += size
-        if followed_by_paths(tables.departures):
-            tables.departures.told_us[s, index], tables.departures.known_us[s, index] = feedback.arrived_us, now_us
-        else:
-            settle_packet(sender, flight, s, index)
-        if arrived:
-            min_rtt_us = min(min_rtt_us, now_us - sent_us)
-    sender.reported = past
-    if min_rtt_us < NEVER_US:
-        sample = np.float64(min_rtt_us)
-        sender.rtt_us = sample if sender.rtt_us == 0.0 else _RTT_KEEPS * sender.rtt_us + (1.0 - _RTT_KEEPS) * sample
-    return True
-
-
-@kernel
-def _report_us(sender):
-    """Return the time at which the next report arrives, or enters a reverse queue."""
-    if sender.reverse == NO_QUEUE:
-        return sender.report_us + sender.backward_us
-    if sender.reports == sender.made:
-        return sender.report_us
-    return min(sender.report_us, sender.back_us[sender.reports & _REPORTS_MASK])
-
-
-@kernel
-def _send_report(sender, tables, s, rate, rate_state):
-    """Send a report through the reverse bottleneck; if it is dropped, the next report includes its packets."""
-    taken = _on_medium(sender, REPORT_BYTES)
-    out_us = offer(tables.dumbbell.queue, tables.dumbbell.capacity, sender.reverse, sender.begins_us + sender.now_us, taken)
-    if out_us != DROPPED and sender.made - sender.reports < REPORTS:
-        index = sender.made & _REPORTS_MASK
-        sender.made_us[index], sender.back_us[index] = sender.report_us, out_us - sender.begins_us + sender.backward_us
-        sender.made += 1
-    sender.report_us += report_every_us(rate, rate_state, s, sender.default_report_every_us)
-
-
-@kernel
 def set_target(sender, rate_bps):
     """Set the target bitrate of encoder and pacer, clipped to the call's range."""
     sender.target_bps = min(max(np.float64(rate_bps), sender.min_bps), sender.max_bps)
-
-
-@kernel
-def _of_one(sender, size_bytes):
-    """Return the bytes of one of the `priority` equal calls."""
-    return np.int64(size_bytes / sender.priority)
 
 
 @kernel
@@ -227,7 +101,7 @@ def _ask(sender, tables, s, rate, rate_state):
     see_capacity(rate, rate_state, s, tables.dumbbell.capacity, sender.now_us)
     waiting, captured, sent = sender.queue.bytes, sender.captured_bytes, sender.sent_bytes
     status = SenderStatus(
-        _of_one(sender, waiting), _of_one(sender, captured), _of_one(sender, sent), sender.frame, _of_one(sender, sender.frame_bytes),
+        of_one(sender, waiting), of_one(sender, captured), of_one(sender, sent), sender.frame, of_one(sender, sender.frame_bytes),
         sender.source.frame_us,
     )  # fmt: skip
     see_sender(rate, rate_state, s, status)
@@ -247,7 +121,7 @@ def _in_flight(sender, departures, s):
 def _window_is_open(sender):
     """Return True if the window admits the oldest queued packet in addition to the unreported ones."""
     # The scheduler chooses later, so the oldest packet stands for the one to be sent.
-    return _of_one(sender, sender.sent_bytes - sender.reported_bytes + item_at(sender.queue, 0).size_bytes) <= sender.window_bytes
+    return of_one(sender, sender.sent_bytes - sender.reported_bytes + item_at(sender.queue, 0).size_bytes) <= sender.window_bytes
 
 
 @kernel
@@ -261,7 +135,7 @@ def next_us(sender, tables, rate, rate_state, s):
         rate_state: its state; read only.
         s: int64, row of the sender.
     """
-    at_us = min(_report_us(sender), sender.until_us, wake_us(rate, rate_state, s), onward_us(sender, tables.flight, s))
+    at_us = min(next_report_us(sender), sender.until_us, wake_us(rate, rate_state, s), onward_us(sender, tables.flight, s))
     at_us = min(at_us, audio_us(sender), video_us(sender))
     if sender.queue.waiting > 0 and _in_flight(sender, tables.departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
         at_us = min(at_us, sender.chance_us)
@@ -305,7 +179,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         at_us: int64, time of the event in time of the call, that of `next_us`.
     """
     sender.now_us = at_us
-    is_back = _report_us(sender) <= at_us
+    is_back = next_report_us(sender) <= at_us
     if at_us >= sender.until_us and not followed_by_paths(tables.departures):
         return _finish(sender, tables, s)
     if at_us >= sender.until_us and not is_back:  # a decision at that instant uses the report that arrives at it
@@ -314,9 +188,9 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         pass_on(sender, tables, s)
     # The receiver makes a report, which must pass the reverse queue; its arrival at the sender is an event of its own.
     elif is_back and sender.reverse != NO_QUEUE and sender.report_us <= at_us:
-        _send_report(sender, tables, s, rate, rate_state)
+        send_report(sender, tables, s, rate, rate_state)
     elif is_back:
-        if _report(sender, tables, s, rate, rate_state):
+        if take_report(sender, tables, s, rate, rate_state):
             if origin_of(rate) == AGENT:
                 sender.phase = _RATE_ANSWERED
                 return DECIDE
@@ -376,6 +250,12 @@ def play_sender(sender, tables, s, rate, rate_state, order):
 def is_done(sender):
     """Return True once a call without paths is done."""
     return sender.phase == _DONE
+
+
+@kernel
+def settled(sender, counts):
+    """Return the number of packets of one kind that were reported or never sent; at the end of the call, all of them."""
+    return counts.created if is_done(sender) else counts.rejected + counts.discarded + counts.delivered + counts.lost
 
 
 class Sender(NamedTuple):

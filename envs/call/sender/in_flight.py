@@ -15,6 +15,7 @@ MAX_IN_FLIGHT = 8192  # packets sent and not reported; a power of two
 _MASK = MAX_IN_FLIGHT - 1
 LOST = -1
 NOT_YET = 1 << 62  # has not left the bottleneck
+NO_QUEUE = -1  # in place of the index of a reverse or second bottleneck that the world lacks
 
 
 class Flight(NamedTuple):

@@ -21,8 +21,9 @@ from vcgym.baselines.rule import reveal_delay
 from vcgym.envs.call.features.sender.sender import write_sender
 from vcgym.envs.call.paths.feed import COMMANDS, command, in_force
 from vcgym.envs.call.paths.routing import delay_on, send
-from vcgym.envs.call.sender.events import play_sender, set_target, settle_packet
+from vcgym.envs.call.sender.events import play_sender, set_target
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
+from vcgym.envs.call.sender.reports import settle_packet
 from vcgym.envs.call.sender.state import SenderTables
 from vcgym.envs.call.stages import RUNNING, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO

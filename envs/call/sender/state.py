@@ -14,7 +14,6 @@ from vcgym.network.bottleneck.sources import VIDEO_SOURCE
 from vcgym.network.kernels.jit import kernel
 
 REPORTS = 64  # maximum in flight through a queue; a power of two
-NO_QUEUE = -1
 
 COUNTS = np.dtype(
     [
@@ -115,3 +114,15 @@ class SenderTables(NamedTuple):
 def counted(sender, created_us):
     """Return 1 for a packet that the totals count, else 0."""
     return 1 if created_us >= sender.counts_from_us else 0
+
+
+@kernel
+def on_medium(sender, size_bytes):
+    """Return the bytes that a packet takes of the bottleneck, or of a shared medium."""
+    return np.int64(size_bytes * sender.air_factor + sender.access_bytes + 0.5)
+
+
+@kernel
+def of_one(sender, size_bytes):
+    """Return the bytes of one of the `priority` equal calls."""
+    return np.int64(size_bytes / sender.priority)

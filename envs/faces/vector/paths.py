@@ -13,10 +13,9 @@ from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.features.added import fingerprint
 from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.headroom import in_headroom
-from vcgym.envs.call.rewards.emodel import EModel, Impairment
+from vcgym.envs.call.rewards.emodel import EModel, Impairment, Rating
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
-from vcgym.envs.call.rewards.rating import Rating
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.faces.render import draw_paths

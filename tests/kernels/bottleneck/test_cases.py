@@ -13,8 +13,8 @@ from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, SendingTotals
 from vcgym.envs.call.sender.effects import Requests
-from vcgym.envs.call.sender.events import REPORT_BYTES
 from vcgym.envs.call.sender.no_uplink import PACING
+from vcgym.envs.call.sender.reports import REPORT_BYTES
 from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.case_metrics import case_metrics, jain
 from vcgym.leaderboard.results.sender_columns import RMCAT

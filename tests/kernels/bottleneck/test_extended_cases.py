@@ -10,7 +10,7 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.call.sender.events import REPORT_BYTES
+from vcgym.envs.call.sender.reports import REPORT_BYTES
 from vcgym.network.bottleneck.airtime import Air, traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Udp
