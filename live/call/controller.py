@@ -14,8 +14,7 @@ from vcgym.baselines.from_agent import REMOTE, origin_of
 from vcgym.baselines.records import Record
 from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.paths.feed import append
-from vcgym.live.call.actor import Actor
-from vcgym.live.call.outside import outside
+from vcgym.live.call.outside import Actor, outside
 from vcgym.live.call.policies import Acting, LivePolicy
 from vcgym.live.protocol.messages import read_feedback, read_setup, write_command, write_level
 from vcgym.live.protocol.nodes import NEVER_US, Sent

@@ -14,8 +14,7 @@ from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.counters import Totals
 from vcgym.envs.call.paths.feed import RECORDS, command
 from vcgym.envs.call.paths.state import ARRIVALS, LEVEL
-from vcgym.live.call.actor import Actor
-from vcgym.live.call.outside import draw_of, outside
+from vcgym.live.call.outside import Actor, draw_of, outside
 from vcgym.live.call.policies import LivePolicy
 from vcgym.live.protocol.session import Session
 from vcgym.network.kernels.jit import kernel

@@ -1,4 +1,7 @@
-"""World whose packets arrive from outside: in the simulator's loop every packet is lost, and a live call puts in what it receives."""
+"""A call whose packets come from outside: in the simulator's loop every packet is lost, and a live call puts in what it receives.
+
+A policy acts in it as in its environment: it observes and answers with the environment's own code.
+"""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -6,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.agents.evaluation.play import Policy
+from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.live.protocol.session import Session
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.recipe import Layout, Recipe
@@ -14,6 +19,7 @@ from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.world import World, WorldDraw
 
 _PAIR, _STRATUM = "sender-receiver", "live"
+_ROW = np.zeros(1, np.int64)
 
 
 def outside(session: Session, slots: int) -> Scenario:
@@ -65,3 +71,37 @@ class _Outside(Recipe):
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Return no parameters."""
         return {}
+
+
+class Actor:
+    """A policy that acts in a call; the caller plays the loop of the environment's batch from one decision to the next.
+
+    Args:
+        session: the call, which is started here.
+        policy: decides through `predict`.
+        envs: environment of one call, over `outside`.
+    """
+
+    def __init__(self, session: Session, policy: Policy, envs: PathsVectorEnv) -> None:
+        self._policy, self._envs, self._state, self._is_first = policy, envs, None, True
+        envs.batch.calls["interval"] = 1
+        envs.batch.start(0, draw_of(session), session.known)
+        envs.observer.clear(0)
+        envs.observer.begin(_ROW)
+        self._observation, self._parts = _allocated(envs)
+
+    def act(self) -> None:
+        """Observe, decide and answer."""
+        self._envs.observer.write(_ROW, self._parts)
+        actions, self._state = self._policy.predict(self._observation, self._state, np.array([self._is_first]), deterministic=True)
+        self._envs.answer(np.asarray(actions), _ROW)
+        self._is_first = False
+
+
+def _allocated(envs: Any) -> tuple[Any, dict[str, Any]]:
+    """Return an observation of one session, and views of its parts."""
+    if envs.observation_kind == "features":
+        flat = np.zeros(envs.observation_space.shape, np.float32)
+        return flat, envs.layout.split(flat)
+    parts = {name: np.zeros(space.shape, space.dtype) for name, space in envs.observation_space.items()}
+    return parts, parts
