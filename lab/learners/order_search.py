@@ -23,7 +23,7 @@ from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
-from vcgym.leaderboard.tuning.tune_senders import SenderTask
+from vcgym.leaderboard.tuning.tune_calls import SenderTask
 from vcgym.leaderboard.tuning.tuning import compared
 from vcgym.network.bottleneck.send_queue import VIDEO
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario

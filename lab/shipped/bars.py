@@ -6,12 +6,13 @@ Suites that are not named keep their bars. Measured worlds need the environment 
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from vcgym.baselines.systems import tuning_trials
-from vcgym.leaderboard.evaluation.bars import FILE, body_of, load_bars, validation_suite
+from vcgym.leaderboard.evaluation.bars import FILE, load_bars
 from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite
 from vcgym.leaderboard.play import play
@@ -63,3 +64,18 @@ def _of_board(rows: pa.Table, metric: str) -> dict[str, float]:
 
 if __name__ == "__main__":
     main()
+
+
+def validation_suite(suite: Suite) -> Suite:
+    """Return the suite with worlds sampled from the validation split."""
+    return suite._replace(parts=tuple(part._replace(split="validation") for part in suite.parts))
+
+
+def body_of(metric: dict[str, str], validation: dict[str, dict[str, dict[str, float]]]) -> dict[str, Any]:
+    """Return the content of the file without its card; the best system of each board becomes the bar."""
+    ordered = {
+        suite: {board: dict(sorted(means.items(), key=lambda item: (-item[1], item[0]))) for board, means in boards.items()}
+        for suite, boards in validation.items()
+    }
+    bars = {suite: {board: next(iter(means)) for board, means in boards.items()} for suite, boards in ordered.items()}
+    return {"metric": metric, "bars": bars, "validation": ordered}

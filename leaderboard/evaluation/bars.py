@@ -2,16 +2,18 @@
 
 The validation worlds of a suite are sampled like its own, but from pairs, times and seeds of the validation split. Every tuned system plays
 them, and the best by the ranked metric is the bar; test worlds have no influence. `data/bars.json` stores the bars and the figures that
-decided them (`python -m lab.shipped.bars`).
+decided them (`python -m lab.shipped.bars`). A board whose bar was not played has the best tuned system on its worlds in its place.
 """
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
-from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.traces.cards import Carded, load_carded
 
 FILE = "bars.json"
+TUNED = "tuned"
+"""Kind of systems whose parameters were searched."""
 
 
 class Bars(Carded):
@@ -44,16 +46,36 @@ def bar_of(suite: str, board: str) -> str:
     return load_bars().bars.get(suite, {}).get(board, "")
 
 
-def validation_suite(suite: Suite) -> Suite:
-    """Return the suite with worlds sampled from the validation split."""
-    return suite._replace(parts=tuple(part._replace(split="validation") for part in suite.parts))
+class Bar(NamedTuple):
+    """Reference of a board.
+
+    Attributes:
+        system: reference system; "" if no tuned system was played.
+        chosen: bar of these worlds, played or not; "" if none was chosen.
+    """
+
+    system: str
+    chosen: str
+
+    @property
+    def about(self) -> str:
+        """Description of the choice."""
+        if not self.system:
+            return "No tuned rule was played on these worlds, so nothing is said about beating one."
+        if self.system == self.chosen:
+            return f"The bar is {self.system}, the best tuned rule on validation worlds."
+        missing = f"The bar, {self.chosen}, was not played. " if self.chosen else ""
+        return f"{missing}The best tuned rule is {self.system}."
 
 
-def body_of(metric: dict[str, str], validation: dict[str, dict[str, dict[str, float]]]) -> dict[str, Any]:
-    """Return the content of the file without its card; the best system of each board becomes the bar."""
-    ordered = {
-        suite: {board: dict(sorted(means.items(), key=lambda item: (-item[1], item[0]))) for board, means in boards.items()}
-        for suite, boards in validation.items()
-    }
-    bars = {suite: {board: next(iter(means)) for board, means in boards.items()} for suite, boards in ordered.items()}
-    return {"metric": metric, "bars": bars, "validation": ordered}
+def bar_on(suite: str, board: str, kinds: Mapping[str, str]) -> Bar:
+    """Return the reference of a board.
+
+    Args:
+        suite: name and version of the suite.
+        board: name of the board.
+        kinds: kinds of its systems, best first.
+    """
+    chosen = bar_of(suite, board)
+    tuned = [name for name, kind in kinds.items() if kind == TUNED]
+    return Bar(chosen if chosen in tuned else next(iter(tuned), ""), chosen)

@@ -1,6 +1,5 @@
 """Scores of forecasts: the paper's three figures, and others that they hide."""
 
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,3 @@ def scores(actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> 
         "sd_ms": float(actual_ms.std()),
         "n": float(len(error)),
     }
-
-
-def by_group(keys: NDArray[Any], actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> dict[str, dict[str, float]]:
-    """Return `scores` of the rows of each key."""
-    return {key: scores(actual_ms[keys == key], forecast_ms[keys == key]) for key in sorted(set(keys.tolist()))}

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from vcgym.leaderboard.evaluation.bars import Bar, bar_on
 from vcgym.leaderboard.evaluation.suites import columns_of
 from vcgym.leaderboard.report.long_calls import long_columns, share_beyond_range, with_whole
 from vcgym.leaderboard.report.notes import notes, older
 from vcgym.leaderboard.report.scores.anchored import Axis, anchored, best_published
-from vcgym.leaderboard.report.scores.bar import Bar, bar_on
 from vcgym.leaderboard.report.scores.pareto import Front, front
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank

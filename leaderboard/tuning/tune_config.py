@@ -9,8 +9,7 @@ from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, RayConfig
 from vcgym.agents.sweeps.search import Domain
-from vcgym.leaderboard.tuning.tune_calls import CallTask
-from vcgym.leaderboard.tuning.tune_senders import SenderTask
+from vcgym.leaderboard.tuning.tune_calls import CallTask, SenderTask
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask
 from vcgym.network.scenarios.bottleneck.recipe import data_hash
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario

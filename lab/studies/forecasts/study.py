@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from lab.studies.forecasts.config import FitCell, ForecastsConfig
 from lab.studies.forecasts.figures import draw
@@ -19,7 +20,7 @@ from lab.studies.forecasts.table import ALL_MODES
 from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.leaderboard.forecasts.scores import by_group, scores
+from vcgym.leaderboard.forecasts.scores import scores
 from vcgym.leaderboard.forecasts.train import chosen, log_rows
 from vcgym.leaderboard.kept import kept_document
 from vcgym.network.scenarios.splits import SPLITS
@@ -118,7 +119,7 @@ def _fit(config: ForecastsConfig, cell: FitCell, data: Data, home: Path, run: Ru
     parts = partition(_rows_of(config, cell, data.rows), cell.holdout, cell.seed)
     fitted = config.methods[cell.method].fit(parts.fit, parts.check, cell.seed, Site(home, run.metrics))
     actual_ms, forecast_ms = parts.test.target_ms, fitted.predict(parts.test)
-    by_mode = {ALL_MODES: scores(actual_ms, forecast_ms), **by_group(parts.test["mode"], actual_ms, forecast_ms)}
+    by_mode = {ALL_MODES: scores(actual_ms, forecast_ms), **_by_group(parts.test["mode"], actual_ms, forecast_ms)}
     run.metrics(by_mode[ALL_MODES] | _coverage(fitted, parts.test), 0)
     run.folder(draw(home / "figures", str(cell), getattr(fitted, "history", None), actual_ms, forecast_ms))
     return {
@@ -142,7 +143,7 @@ def _judge(config: ForecastsConfig, cell: FitCell, judged: Rows, fitted: FittedM
     keys = np.array([" ".join(key) for key in zip(rows["scenario"], rows["mode"], rows["split"], rows["pair"], strict=True)], object)
     return [
         {**cell._asdict(), **dict(zip(("scenario", "mode", "split", "pair"), key.split(" "), strict=True)), **values}
-        for key, values in by_group(keys, rows.target_ms, forecast_ms).items()
+        for key, values in _by_group(keys, rows.target_ms, forecast_ms).items()
     ]
 
 
@@ -151,3 +152,8 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
     pq.write_table(pa.Table.from_pylist(rows), buffer, compression="zstd")
     replace_file(path, buffer.getvalue().to_pybytes())
     return path
+
+
+def _by_group(keys: NDArray[Any], actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> dict[str, dict[str, float]]:
+    """Return `scores` of the rows of each key."""
+    return {key: scores(actual_ms[keys == key], forecast_ms[keys == key]) for key in sorted(set(keys.tolist()))}

@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from lab.studies.headroom.oracle_rows import JOINT as LIMITS
-from vcgym.leaderboard.evaluation.bars import bar_of
+from vcgym.leaderboard.evaluation.bars import TUNED, bar_of
 from vcgym.leaderboard.report.board import BY_NAME, board_name
-from vcgym.leaderboard.report.scores.bar import TUNED
 from vcgym.leaderboard.results.call_columns import ANCHORS, PUBLISHED
 
 JOINT = tuple(f"oracle_joint_{name}" for name in LIMITS if name != "any")

@@ -1,12 +1,15 @@
-"""Calls over a bottleneck and no paths: systems of rate and order, and agents of `vcgym/Rate-v0` and `vcgym/SendOrder-v0`."""
+"""Calls over a bottleneck and no paths: systems of rate and order, and agents of `vcgym/Rate-v0` and `vcgym/SendOrder-v0`.
 
+`links_hash` is the hash of sampled bottlenecks, as under which suites are frozen.
+"""
+
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.links_hash import links_hash
 from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
 from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import SenderRollout, play_sender, play_sender_agent, sender_envs
@@ -16,6 +19,13 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.recipe import data_hash
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.splits import unlock_test_split
+
+# Fields of worlds that were added after older suites were frozen.
+ADDED_LATER = (
+    "discipline", "pauses_s", "backwards", "reverse", "file_bytes", "idle_s", "second", "at_second", "priority", "air", "station_mbps",
+)  # fmt: skip
+RENAMED = {"min_kbps": "least_kbps"}  # fields by the names under which older suites were frozen
+_HASHED_APART: Any = None  # traces are hashed by content
 
 
 class BottleneckPlay(Play):
@@ -70,3 +80,26 @@ class CasesPlay(BottleneckPlay):
     """Test cases with several media flows, all of which have the rules of the system."""
 
     cases = True
+
+
+def links_hash(drawn: Iterable[SharedLink]) -> str:
+    """Return the 16-digit hash of sampled bottlenecks, including their traces."""
+    digest = hashlib.sha256()
+    for link in drawn:
+        beside = {name: which for name in ("reverse", "second") if (which := getattr(link, name)) is not None}
+        apart = {name: which._replace(trace=_HASHED_APART) for name, which in beside.items()}
+        digest.update(_text(link._replace(trace=_HASHED_APART, **apart)).encode())
+        for trace in (link.trace, *(which.trace for which in beside.values())):
+            digest.update(trace.name.encode() + trace.times_us.tobytes() + trace.rates_bps.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _text(value: Any) -> str:
+    """Return `repr` of a sampled world without the fields of `ADDED_LATER` that have their defaults."""
+    fields: dict[str, Any] | None = getattr(value, "_field_defaults", None)
+    if fields is not None:
+        shown = [name for name in value._fields if name not in ADDED_LATER or getattr(value, name) != fields[name]]
+        return f"{type(value).__name__}({', '.join(f'{RENAMED.get(name, name)}={_text(getattr(value, name))}' for name in shown)})"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)

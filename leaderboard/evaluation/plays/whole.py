@@ -14,7 +14,7 @@ from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.envs.call.sender.uplink import uplink_seed
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.links_hash import links_hash
+from vcgym.leaderboard.evaluation.plays.bottleneck import links_hash
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay, conditions
 from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
 from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent

@@ -1,16 +1,16 @@
 """Systems that a tuned rule beats, named in the text of every board.
 
 A tuned rule is a system of kind "tuned": one of data/tuned, made by `vcgym-tune`. On each board every ranked system (not oracles) is
-compared with the bar, the tuned rule that was best on validation worlds (`vcgym.leaderboard.report.scores.bar`). A system is beaten if the
+compared with the bar, the tuned rule that was best on validation worlds (`vcgym.leaderboard.evaluation.bars`). A system is beaten if the
 95 % interval of the paired difference is below 0. For agents the same is said kind by kind, as a lead over all worlds may be one of a few.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from vcgym.leaderboard.evaluation.bars import Bar
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board
-from vcgym.leaderboard.report.scores.bar import Bar
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import Column, format_value

@@ -2,9 +2,10 @@
 
 import pytest
 
+from lab.shipped.bars import validation_suite
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import tuning_trials
-from vcgym.leaderboard.evaluation.bars import bar_of, load_bars, validation_suite
+from vcgym.leaderboard.evaluation.bars import bar_of, load_bars
 from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_name

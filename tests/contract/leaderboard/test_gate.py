@@ -81,7 +81,7 @@ def test_the_bar_was_chosen_elsewhere(monkeypatch):
         asked.append((suite, board))
         return "A-tuned"
 
-    monkeypatch.setattr("vcgym.leaderboard.report.scores.bar.bar_of", chosen)
+    monkeypatch.setattr("vcgym.leaderboard.evaluation.bars.bar_of", chosen)
     found, words = said(*systems)
     assert asked == [("x-x", "paper")]
     assert found.bar.system == "A-tuned" and found.others[0].difference.value == pytest.approx(2.0, abs=0.6)

@@ -15,9 +15,8 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.system_files import Tuned
 from vcgym.baselines.systems import System, build_system
-from vcgym.leaderboard.tuning.tune_calls import CallTask
+from vcgym.leaderboard.tuning.tune_calls import CallTask, SenderTask
 from vcgym.leaderboard.tuning.tune_config import PairsConfig, SendersConfig, TuneConfig
-from vcgym.leaderboard.tuning.tune_senders import SenderTask
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import Card, parse_carded

@@ -12,7 +12,7 @@ from vcgym.baselines.rule import allocate
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs.call.sender.batch import SendingTotals
-from vcgym.leaderboard.tuning.tune_senders import SenderTask
+from vcgym.leaderboard.tuning.tune_calls import SenderTask
 from vcgym.network.bottleneck.send_queue import SEND_QUEUE, clear_send_queue, put
 
 FIFO = LearnedOrder(np.zeros(NUMBERS))
