@@ -17,9 +17,6 @@ The defaults were found by hand on training worlds; a search starts from them.
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from vcgym.baselines.conference.celerity import Celerity
 from vcgym.baselines.conference.link_rates import change_kbps, own_ranges, weigh_cut
 from vcgym.baselines.conference.session_rate import min_cut
@@ -62,19 +59,6 @@ class LearnedAllocator(NamedTuple):
     delta_kbps: float = _PUBLISHED.delta_kbps
     start_kbps: float = 80.0
     bound_ms: float = DELAY_BOUND_MS
-
-
-SEARCHED = (
-    "softness", "damp", "first_climb", "other_climb", "receivers_power", "fall", "loss_price",
-    "gain", "standing_s", "quick_gain", "quick_s", "start_kbps",
-)  # fmt: skip
-"""Parameters that a search changes."""
-
-
-def allocator_of(factors: NDArray[np.float64]) -> LearnedAllocator:
-    """Return the allocator whose searched parameters are exp(factors), (len(SEARCHED),), times their defaults."""
-    start = LearnedAllocator()
-    return start._replace(**{name: float(np.exp(factor) * getattr(start, name)) for name, factor in zip(SEARCHED, factors, strict=True)})
 
 
 @own_ranges.register

@@ -11,7 +11,7 @@ play. Our own design; `lab.learners.lag_learner` trains the weights.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,14 +50,24 @@ class LearnedLagState(NamedTuple):
     lag_us: NDArray[np.int64]
 
 
-@allocate.register(LearnedLag)
-def _allocate(params, sessions, paths):
-    hidden = params.first.shape[-1] if params.first.ndim else 0
-    if params.first.shape != (WIDTH + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
+def require_network(params: Any, width: int) -> int:
+    """Return the number of hidden units of a rule's network (`first`, `second`, `last`) for `width` features.
+
+    Raises:
+        ValueError: the layers do not fit together, or a number of the rule is not finite.
+    """
+    hidden = int(params.first.shape[-1]) if params.first.ndim else 0
+    if params.first.shape != (width + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
         shapes = params.first.shape, params.second.shape, params.last.shape
-        raise ValueError(f"weights have shapes {shapes}: allowed are ({WIDTH + 1}, h), (h + 1, h) and (h + 1,)")
+        raise ValueError(f"weights have shapes {shapes}: allowed are ({width + 1}, h), (h + 1, h) and (h + 1,)")
     if not all(np.isfinite(layer).all() for layer in params):
         raise ValueError("weights have a value that is not finite; allowed are finite ones")
+    return hidden
+
+
+@allocate.register(LearnedLag)
+def _allocate(params, sessions, paths):
+    hidden = require_network(params, WIDTH)
     return LearnedLagState(
         np.zeros(sessions, JITTER_WINDOW).view(np.recarray),
         np.zeros(sessions, ARRIVALS).view(np.recarray),

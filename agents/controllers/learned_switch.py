@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.learned_lag import output
+from vcgym.agents.controllers.learned_lag import output, require_network
 from vcgym.agents.controllers.learned_router import NUMBERS, LearnedRouter, LearnedRouterState, appraise
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
@@ -47,12 +47,7 @@ class LearnedSwitchState(NamedTuple):
 
 @allocate.register(LearnedSwitch)
 def _allocate(params, sessions, paths):
-    hidden = params.first.shape[-1] if params.first.ndim else 0
-    if params.first.shape != (WIDTH + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
-        shapes = params.first.shape, params.second.shape, params.last.shape
-        raise ValueError(f"weights have shapes {shapes}: allowed are ({WIDTH + 1}, h), (h + 1, h) and (h + 1,)")
-    if not all(np.isfinite(layer).all() for layer in params):
-        raise ValueError("weights have a value that is not finite; allowed are finite ones")
+    hidden = require_network(params, WIDTH)
     if params.prices.shape != (NUMBERS,):
         raise ValueError(f"prices = {params.prices}: allowed are {NUMBERS} finite numbers")
     return LearnedSwitchState(

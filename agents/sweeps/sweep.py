@@ -27,8 +27,7 @@ from vcgym.agents.tracking import points, registry
 from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking, marked
-from vcgym.agents.training.run_names import named
-from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, tags_of, title_of
+from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, named, tags_of, title_of
 from vcgym.agents.training.training import require_trainable
 from vcgym.network.traces.plain_file import replace_file, require_space
 

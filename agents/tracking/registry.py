@@ -24,13 +24,11 @@ class Served(NamedTuple):
     """Model that MLflow can serve.
 
     Attributes:
-        code: file that MLflow runs.
-        files: files that the code reads, all from one folder.
+        files: files that the code (served.py) reads, all from one folder.
         example: example input, from which the signature is inferred: a table (columns of lists), an array, or arrays by name.
         answer: output for the example, in the same form.
     """
 
-    code: Path
     files: tuple[Path, ...]
     example: Any
     answer: Any
@@ -39,12 +37,12 @@ class Served(NamedTuple):
 def predictor(folder: Path) -> Served:
     """Return the model of a predictor that `vcgym.predictors.published.publish` wrote."""
     example, answer = {"transmit_delay_ms": [100.0], "jitter_ms": [30.0]}, {"end_to_end_delay_ms": [120.0]}
-    return Served(Path(__file__).with_name("served_predictor.py"), tuple(folder.iterdir()), example, answer)
+    return Served(tuple(folder.iterdir()), example, answer)
 
 
-def agent(folder: Path, observation: np.ndarray, actions: np.ndarray, code: str) -> Served:
+def agent(folder: Path, observation: np.ndarray, actions: np.ndarray) -> Served:
     """Return the model of a published agent that chooses `actions` for `observation`, both for a batch of sessions."""
-    return Served(Path(__file__).with_name(code), tuple(folder.iterdir()), observation, actions)
+    return Served(tuple(folder.iterdir()), observation, actions)
 
 
 def pair(files: tuple[Path, ...]) -> Served:
@@ -52,8 +50,7 @@ def pair(files: tuple[Path, ...]) -> Served:
     record = Record(MEDIA, packet=0, path=0, sent_us=0, arrived_us=100_000, known_us=150_000, lag_us=80_000, late=0)
     history = np.array([[1024.0, 100.0, 2.0], [1024.0, 110.0, 2.0]])
     answer = {"path": np.zeros(1, np.int64), "lag_us": np.zeros(1, np.int64)}
-    code = Path(__file__).with_name("served_pair.py")
-    return Served(code, files, {"history": history, "records": np.array([record], np.int64)}, answer)
+    return Served(files, {"history": history, "records": np.array([record], np.int64)}, answer)
 
 
 def log_model(run: Run, name: str, served: Served, steps: int, metrics: Mapping[str, float]) -> None:
@@ -107,7 +104,7 @@ def _save(path: Path, served: Served, model_id: str, run_id: str) -> None:
 
         save_model(
             path,
-            python_model=str(served.code),
+            python_model=str(Path(__file__).with_name("served.py")),
             artifacts={file.name: str(file) for file in served.files},
             signature=ModelSignature(_schema(served.example), _schema(served.answer)),
             input_example=served.example,

@@ -23,12 +23,11 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.own_policy import OwnPolicy
-from vcgym.agents.networks.actor_critic import CONTINUOUS, LOG_SD, ActorCritic, MaskableSetPolicy, SetPolicy
+from vcgym.agents.networks.actor_critic import CONTINUOUS, LOG_SD, ActorCritic, MaskableSetPolicy, SetPolicy, SoftSetPolicy
 from vcgym.agents.networks.description import SetNetwork
 from vcgym.agents.networks.observation import ObservedPart, count_items, item_part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
-from vcgym.agents.networks.soft_actor_critic import SoftSetPolicy
 from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.table import TABLE, require_taken, row_name
 

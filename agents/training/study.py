@@ -1,16 +1,17 @@
-"""A study: one training per seed, each a run nested in the study's."""
+"""A study: one training per seed, each a run nested in the study's. A name of a run tells what differs from other trainings."""
 
 from pathlib import Path
+from typing import Any
 
 from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
+from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import data_hash, make_envs
 from vcgym.agents.evaluation.own_policy import OwnPolicy, load_own
 from vcgym.agents.published.export import load_agent
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.same_study import require_same_study
-from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.agents.training.run_names import what_differs
+from vcgym.agents.tracking.tracking import Run, Tracking, flatten
 from vcgym.agents.training.table import name_of
 from vcgym.agents.training.trained import Trained
 from vcgym.agents.training.training import ZIP, require_trainable, train
@@ -19,6 +20,9 @@ from vcgym.network.traces.plain_file import replace_file, require_space
 
 FINAL = "final/return_mean"
 """Metric of a model: mean return on the validation split of the agent as published."""
+_SHORT = {"learning_rate": "lr", "evaluate_every": "evaluated", "evaluation_episodes": "episodes", "checkpoint_every": "saved"}
+_KEYS = 3  # keys in a name
+_WIDTH = 24  # characters of a value
 
 
 def run_study(config: TrainConfig) -> list[Trained]:
@@ -86,7 +90,31 @@ def log_agent(run: Run, config: TrainConfig, folder: Path, steps: int, metrics: 
     envs = make_envs(config.env, 1, "validation")
     observation, _ = envs.reset(seed=0)
     envs.close()
-    of_library = isinstance(config.algorithm, LibraryConfig)
-    agent = OwnPolicy(load_own(str(folder / ZIP))) if of_library else load_agent(folder)
-    served = registry.agent(folder, observation, agent.predict(observation)[0], "served_own.py" if of_library else "served_agent.py")
+    agent = OwnPolicy(load_own(str(folder / ZIP))) if isinstance(config.algorithm, LibraryConfig) else load_agent(folder)
+    served = registry.agent(folder, observation, agent.predict(observation)[0])
     run.server.ask(lambda: registry.log_model(run, model_name(config), served, steps, metrics))
+
+
+def what_differs(config: TrainConfig) -> str:
+    """Return what differs from the defaults, such as "lr 1e-3, interval 50, "; of more than three keys the first ones, then "...".
+
+    It begins the name of a run, since MLflow shows the first twenty characters of names.
+    """
+    usual = TrainConfig(env=EnvConfig(id=config.env.id), algorithm=type(config.algorithm)(), study=config.study, seeds=config.seeds)
+    defaults, given = flatten(usual.decisive()), flatten(config.decisive())
+    found = {key: value for key, value in given.items() if value != defaults.get(key)}
+    return "".join([f"{named(key, value)}, " for key, value in list(found.items())[:_KEYS]] + ["..., "] * (len(found) > _KEYS))
+
+
+def named(key: str, value: Any) -> str:
+    """Return a key and its value in short: "lr 1e-3" for algorithm.learning_rate=0.001."""
+    name = key.rpartition(".")[2]
+    return f"{_SHORT.get(name, name)} {_brief(value)}"
+
+
+def _brief(value: Any) -> str:
+    text = str(value)
+    if isinstance(value, float):
+        digits, _, exponent = f"{value:.2e}".partition("e")
+        text = f"{float(digits):g}e{int(exponent)}" if 0 < abs(value) < 0.01 else f"{value:.3g}"
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}..."

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lab.learners.allocator_config import AllocatorConfig
 from lab.learners.price_search import search_prices
-from vcgym.agents.controllers.learned_allocator import SEARCHED, allocator_of
+from vcgym.agents.controllers.learned_allocator import LearnedAllocator
 from vcgym.baselines.conference.celerity import Celerity
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.zoo import LEARNED, save_learned
@@ -26,6 +26,11 @@ from vcgym.network.scenarios.conference import ConferenceScenario
 UTILITY_POINTS = 40.0
 FROM_S, WINDOW_S = 30, 5
 ON_TIME = (0.8, 0.9, 0.95, 0.98, 0.99)  # shares of slots that a lag waits for
+SEARCHED = (
+    "softness", "damp", "first_climb", "other_climb", "receivers_power", "fall", "loss_price",
+    "gain", "standing_s", "quick_gain", "quick_s", "start_kbps",
+)  # fmt: skip
+"""Parameters that a search changes."""
 _ARRIVALS = 1 << 21
 _SLOTS_PER_S = 1_000_000 // SLOT_US
 
@@ -80,9 +85,9 @@ def train_allocator(config: AllocatorConfig, on_progress: Callable[[int, str], N
     chunks = [_worlds(config, "train", seeds[chunk :: config.chunks]) for chunk in range(config.chunks)]
     factors = search_prices(
         np.zeros(len(SEARCHED)), np.ones(len(SEARCHED)), Conferences(chunks), config.trials, config.population, config.search_step,
-        config.seed, config.folder / "gains.jsonl", lambda trials, gain, _: on_progress(trials, f"best gain {gain:.2f}"), allocator_of,
+        config.seed, config.folder / "gains.jsonl", lambda trials, gain, _: on_progress(trials, f"best gain {gain:.2f}"), _allocator_of,
     )  # fmt: skip
-    learned = allocator_of(factors)
+    learned = _allocator_of(factors)
     validation = _worlds(config, "validation", range(config.validation_worlds))
     utility, r = {}, {}
     for name, rule in {"CELERITY": Celerity(), LEARNED: learned}.items():
@@ -100,3 +105,9 @@ def train_allocator(config: AllocatorConfig, on_progress: Callable[[int, str], N
 def _worlds(config: AllocatorConfig, split: str, seeds: Sequence[int]) -> list[ConferenceWorld]:
     scenario = ConferenceScenario()
     return [scenario.draw(split, seed, kind) for seed in seeds for kind in config.kinds]
+
+
+def _allocator_of(factors: NDArray[np.float64]) -> LearnedAllocator:
+    """Return the allocator whose searched parameters are exp(factors), (len(SEARCHED),), times their defaults."""
+    start = LearnedAllocator()
+    return start._replace(**{name: float(np.exp(factor) * getattr(start, name)) for name, factor in zip(SEARCHED, factors, strict=True)})

@@ -16,7 +16,7 @@ from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, Maska
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
-from vcgym.agents.training.run_names import what_differs
+from vcgym.agents.training.study import what_differs
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.features.forecast import Forecast

@@ -84,7 +84,7 @@ def test_the_registered_model_holds_no_pickle(config):
     version = client.get_model_version_by_alias(MODEL, CHAMPION)
     folder = download_artifacts(f"models:/{MODEL}/{version.version}")
     names = {name for _, _, names in os.walk(folder) for name in names}
-    assert {"predictor.safetensors", "predictor.json", "served_predictor.py"} <= names
+    assert {"predictor.safetensors", "predictor.json", "served.py"} <= names
     assert not {name for name in names if name.endswith((".pkl", ".pickle", ".pt", ".pth"))}
     assert "signature" in (Path(folder) / "MLmodel").read_text(encoding="utf-8")
 
