@@ -10,7 +10,6 @@ contiguous. Four rows of inputs are evaluated in lockstep: each weight is read o
 Left out: how it is trained.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,7 +25,7 @@ Floats = NDArray[np.float32]
 HIDDEN = SCRATCH  # units per hidden layer
 # Shapes of weights (inputs, outputs), where the single output has no axis, and of biases.
 LAYERS = (((2, HIDDEN), (HIDDEN,)), *(((HIDDEN, HIDDEN), (HIDDEN,)),) * 2, ((HIDDEN,), (1,)))
-RANGES_MS = ((0.0, 1000.0), (0.0, 500.0))  # transmit delays and jitters for which a random network is scaled
+RANGES_MS = ((0.0, 1000.0), (0.0, 500.0))  # transmit delays and jitters that a forecast meets
 
 _ZERO = np.float32(0.0)
 _CACHE_LINE = 64  # bytes; unaligned weights take a third longer to read
@@ -103,22 +102,6 @@ def make_network(
     given = Network(*scaling, *(array for layer in layers for array in layer), *out)
     require_network(given)
     return aligned(given)
-
-
-def random_network(seed: int) -> Network:
-    """Return an untrained network: He's normal weights (ICCV 2015, section 2.2), biases 0, scaled for `RANGES_MS`.
-
-    Inputs are standardised as if uniform on their ranges, the output as if it were the sum of the inputs.
-    """
-    draws = np.random.default_rng(seed)
-    layers = [
-        (draws.normal(0.0, math.sqrt(2.0 / weights[0]), weights).astype(np.float32), np.zeros(biases, np.float32))
-        for weights, biases in LAYERS
-    ]
-    (low, high), (low_jitter, high_jitter) = RANGES_MS
-    means_ms = (low + high) / 2.0, (low_jitter + high_jitter) / 2.0
-    sds_ms = (high - low) / math.sqrt(12.0), (high_jitter - low_jitter) / math.sqrt(12.0)
-    return make_network(layers, means_ms, sds_ms, sum(means_ms), math.hypot(*sds_ms))
 
 
 def aligned(network: Network) -> Network:

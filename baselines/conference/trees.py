@@ -36,14 +36,6 @@ class Allocation(NamedTuple):
             rates[source_of(tree)] += rate
         return rates
 
-    def overlay_kbps(self) -> NDArray[np.float64]:
-        """Return the rate of each session on each overlay link, (P, P, P): session, tail, head."""
-        rates = np.zeros((self.parties,) * 3)
-        for tree, rate in zip(self.trees, self.rates_kbps, strict=True):
-            for tail, head in hops_of(tree):
-                rates[source_of(tree), tail, head] += rate
-        return rates
-
     def utility(self) -> float:
         """Return the sum of the natural logarithms of the session rates, without sessions of rate 0."""
         rates = self.session_kbps()

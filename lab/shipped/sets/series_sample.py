@@ -2,13 +2,17 @@
 
 import gzip
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from vcgym.network.scenarios.paths.shipped_series import DRIVES, HEADER, PINGS, rows_of
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.scenarios.paths.shipped_series import DRIVES, PINGS
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.trace import Trace
 from vcgym.network.traces.trace_file import ENDING, csv_content, read_trace, write_card, write_new
 
+_HEADER = ("series", "sent_ms", "rtt_ms")
 _UNITS = "sent_ms: milliseconds since the first probe; rtt_ms: round-trip milliseconds, empty for a lost probe"
 
 
@@ -47,8 +51,21 @@ def write_pings(source: Path, path: Path) -> None:
 
 
 def _write(series: list[Trace], path: Path, name: str, description: str, source: str, licence: str) -> None:
-    content = csv_content(HEADER, rows_of(series))
+    content = csv_content(_HEADER, _rows_of(series))
     sha256 = hashlib.sha256(content).hexdigest()
     card = Card(name=name, description=description, source=source, licence=licence, sha256=sha256, kind="measured", units=_UNITS)
     write_new(path, gzip.compress(content, mtime=0))
     write_card(path, card)
+
+
+def _rows_of(traces: Sequence[Trace]) -> list[str]:
+    """Return traces as rows of a shipped file, without its header."""
+    return [
+        f"{one.name},{_ms(sent)},{'' if delay == LOST else _ms(delay)}"
+        for one in traces
+        for sent, delay in zip(one.sent_us.tolist(), one.one_way_delay_us.tolist(), strict=True)
+    ]
+
+
+def _ms(us: Any) -> str:
+    return f"{us / 1000:.3f}".rstrip("0").rstrip(".")

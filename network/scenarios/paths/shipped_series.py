@@ -12,8 +12,7 @@ network. A drive too short for history and call is left out. The satellite serie
 """
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -31,10 +30,8 @@ from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 DRIVES, PINGS = "cicv5g", "starlink_pings"
 """Shipped files: CSV of series, sent_ms and rtt_ms; an empty round trip is a lost probe."""
-HEADER = ("series", "sent_ms", "rtt_ms")
 PATHS = ("direct", "other")
 SATELLITE = "satellite"
-NETWORKS = ("n8", "n78")
 SPLITS_OF_DRIVES = {
     "urban": {"1": "train", "2": "validation", "3": "test"},
     "weak": {"1": "train", "2": "validation", "4": "validation", "3": "test", "5": "test"},
@@ -124,18 +121,5 @@ def read_series(name: str) -> Mapping[str, Trace]:
     return {one: Trace(one, sent_us[series == one], delay_us[series == one], card) for one in dict.fromkeys(series.tolist())}
 
 
-def rows_of(traces: Sequence[Trace]) -> list[str]:
-    """Return traces as rows of a shipped file, without its header."""
-    return [
-        f"{one.name},{_ms(sent)},{'' if delay == LOST else _ms(delay)}"
-        for one in traces
-        for sent, delay in zip(one.sent_us.tolist(), one.one_way_delay_us.tolist(), strict=True)
-    ]
-
-
 def _network(drive: str) -> str:
     return drive.rpartition("_")[2]
-
-
-def _ms(us: Any) -> str:
-    return f"{us / 1000:.3f}".rstrip("0").rstrip(".")

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 from safetensors.numpy import load_file, save
+from untrained import random_network
 
 from vcgym.baselines.path.vcroute.vcroute import VCRoute
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.participants import table_errors
-from vcgym.predictors.mlp import Network, random_network
+from vcgym.predictors.mlp import Network
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import (
     CARD,

@@ -25,7 +25,8 @@ CUT = overlay(dumbbell(), [("A", "E"), ("E", "A")])
 
 def load_kbps(allocation, network):
     """The load of each physical link, (L,)."""
-    return np.einsum("lij,mij->l", network.crossings(), allocation.overlay_kbps())
+    crossings, rated = network.crossings(), zip(allocation.trees, allocation.rates_kbps, strict=True)
+    return sum(rate * crossings[:, tail, head] for tree, rate in rated for tail, head in hops_of(tree))
 
 
 def depth(tree, party):

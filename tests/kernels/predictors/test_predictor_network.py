@@ -9,6 +9,7 @@ import torch
 from gymnasium.vector import AutoresetMode
 from hypothesis import example, given
 from hypothesis import strategies as st
+from untrained import random_network
 
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute.vcroute import VCRoute
@@ -17,7 +18,7 @@ from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.mlp import LAYERS, Network, make_network, random_network
+from vcgym.predictors.mlp import LAYERS, Network, make_network
 from vcgym.predictors.predictor import LastValue, predict_e2e, predict_each, require_predictor
 from vcgym.predictors.table import tabulate
 

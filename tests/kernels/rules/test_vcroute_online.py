@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from untrained import random_network
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from lab.studies.decision_value.linear import Linear
@@ -18,7 +19,6 @@ from vcgym.baselines.records import MEDIA, Record
 from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.mlp import random_network
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from untrained import random_network
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from lab.studies.decision_value.linear import Linear
@@ -13,7 +14,6 @@ from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.path import PATH_WIDTH
-from vcgym.predictors.mlp import random_network
 from vcgym.predictors.predictor import predict_e2e
 
 NETWORK = random_network(3)

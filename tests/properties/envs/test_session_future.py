@@ -6,6 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from untrained import random_network
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.systems import load_system
@@ -13,7 +14,6 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.paths import leo
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.mlp import random_network
 
 WORLDS = [  # of each mode one; the others by `long`
     ("wonderproxy", "correlated"),
