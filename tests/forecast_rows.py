@@ -3,8 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from vcgym.predictors.partition import partition
-from vcgym.predictors.rows import COLUMNS, Rows
+from vcgym.predictors.rows import COLUMNS, Rows, partition
 from vcgym.predictors.training import Site
 
 QUICK = {"epochs": 3, "batch_size": 256}

@@ -8,8 +8,7 @@ from pydantic import Field, field_validator
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.network.scenarios.scenario import MODES
 from vcgym.predictors.dnn import Dnn
-from vcgym.predictors.partition import Holdout
-from vcgym.predictors.rows import Jitter
+from vcgym.predictors.rows import Holdout, Jitter
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -74,7 +73,7 @@ class TrainPredictorConfig(Config):
         worlds: patterns of "scenario/mode", one of which must match a row.
         receivers: receivers whose rows are used; None: all. The two inputs do not identify the kind of receiver.
         jitter: the second input: a reading of Algorithm 2.
-        holdout: way to hold out the rows of the scores, see `vcgym.predictors.partition`.
+        holdout: way to hold out the rows of the scores, see `vcgym.predictors.rows`.
         seed: seed of the holdout and of the training.
         study: name of the run.
         folder: folder of everything the training writes except the tracking database.

@@ -13,9 +13,8 @@ from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.leaderboard.forecasts.scores import scores
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.predictors.partition import partition
 from vcgym.predictors.published import Training, publish, read_card
-from vcgym.predictors.rows import COLUMNS, Rows, read_rows
+from vcgym.predictors.rows import COLUMNS, Rows, partition, read_rows
 from vcgym.predictors.training import Site
 
 MODEL, PUBLISHED = "vcgym-delay-predictor", "predictor"

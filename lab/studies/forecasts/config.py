@@ -10,8 +10,7 @@ from pydantic import Field, field_validator
 from lab.studies.forecasts.methods.methods import AnyMethod
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.leaderboard.forecasts.config import Seed
-from vcgym.predictors.partition import Holdout
-from vcgym.predictors.rows import Jitter, Transmit
+from vcgym.predictors.rows import Holdout, Jitter, Transmit
 
 
 def named_methods(names: list[str] | None) -> dict[str, Any]:
@@ -61,7 +60,7 @@ class ForecastsConfig(Config):
     Attributes:
         methods: settings by name; names alone are files of lab/conf/predictor; None: all of them.
         sets: sets of rows by name; a set without rows in the file is left out.
-        holdouts: ways to hold out rows, see `vcgym.predictors.partition`.
+        holdouts: ways to hold out rows, see `vcgym.predictors.rows`.
         seeds: seeds of the holdout and of the training.
         receivers: receivers whose rows are used; None: all. The two inputs do not identify the kind of receiver.
         jitter: the second input: a reading of Algorithm 2.

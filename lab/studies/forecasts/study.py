@@ -25,8 +25,7 @@ from vcgym.leaderboard.forecasts.train import chosen, log_rows
 from vcgym.leaderboard.kept import kept_document
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.predictors.partition import MIN_PAIRS, partition
-from vcgym.predictors.rows import Rows, read_rows
+from vcgym.predictors.rows import MIN_PAIRS, Rows, partition, read_rows
 from vcgym.predictors.training import Site
 
 TABLES, RESULTS, PAIRS, SCORED = "tables", "results.parquet", "pairs.parquet", "scored"

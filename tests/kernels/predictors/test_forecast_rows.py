@@ -16,8 +16,7 @@ from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.predictors.partition import partition
-from vcgym.predictors.rows import COLUMNS, read_rows
+from vcgym.predictors.rows import COLUMNS, partition, read_rows
 
 PACKETS = 600
 SYSTEMS = {"DRT-WM": System(Direct(), WMJitter())}

@@ -63,7 +63,7 @@ USERS = {
     ),
     "fit": (
         fit_of_a_predictor,
-        {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.partition"},
+        {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.rows"},
         {"baselines.path.via", "lab.studies.headroom.run"},
     ),
 }  # fmt: skip
