@@ -85,23 +85,23 @@ class InsidePPOConfig(Config):
     """PPO inside the loop (`vcgym.agents.inside`): the compiled loop draws and records decisions, torch updates between rollouts.
 
     A rollout is `num_envs` whole calls. The environment's features and actions play no part: the lag is set at each arrival, the path is
-    kept or changed every 200 ms.
+    kept or changed every 200 ms, and every five reports a rate gets the queueing delay that it aims at.
 
     Attributes:
         learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.
         baseline: what a return is compared with: the other replicas of its world, or a critic.
         replicas: calls of a rollout in the same world, an even number; must divide num_envs.
         worlds: training worlds, sampled once, 0.4 MB each; a rollout draws some of them.
-        max_added_ms: half of them have a delay between 0 and this added to every path: calls over longer distances.
+        max_added_ms: half of them have a delay between 0 and this added to every path: calls over longer distances; 0 for a rate.
         calls_per_step: calls per gradient step.
         n_epochs: passes over each rollout.
         gamma: discount per 10 ms, for the lag.
-        path_gamma: discount per 10 ms, for the path.
+        path_gamma: discount per 10 ms, for the path and the rate.
         gae_lambda: lambda of generalised advantage estimation, with a critic.
         vf_coef: weight of the value loss, with a critic.
         clip_range: allowed relative change of an action's probability per rollout.
-        noise_sd: standard deviation of the noise on the network's output for the lag; one is about 10 to 20 ms.
-        noise_memory: correlation of this noise from arrival to arrival.
+        noise_sd: standard deviation of the noise on the network's output for the lag, one is about 10 to 20 ms, or for the aim of a rate.
+        noise_memory: correlation of this noise from decision to decision.
         mirrored: every second replica has the noise of the one before with the other sign.
         hidden: units in each of the two layers of a policy.
     """

@@ -6,22 +6,45 @@ from typing import Any, ClassVar
 import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
-from vcgym.agents.controllers import arrival_features, learned_switch
+from vcgym.agents.controllers import arrival_features, learned_aim, learned_switch
+from vcgym.agents.controllers.learned_aim import HOLD, LearnedAim
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import START
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
+from vcgym.agents.inside.sampled_aim import SampledAim
 from vcgym.agents.inside.sampled_lag import SampledLag
 from vcgym.agents.inside.sampled_switch import SampledSwitch
 from vcgym.agents.networks.two_layers import TwoLayers
 from vcgym.baselines.controls.control import Control
 
 START_OUTPUT = 0.5  # initial bias of the lag: about 20 ms above the newest delay
+START_AIM = 0.25  # initial bias of the aim: about 30 ms
 START_CHANGES = -3.0  # initial bias of a change of path: one in 20 decisions, every 4 s
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
-class LagPolicy(TwoLayers):
-    """Lag at each arrival; normal noise on the output of the network, correlated over arrivals.
+class NoisyPolicy(TwoLayers):
+    """Policy with normal noise on the output of its network, correlated from decision to decision.
+
+    Args:
+        width: number of features.
+        start: initial bias of the output.
+        discount: per 10 ms.
+        settings: of the algorithm.
+    """
+
+    def __init__(self, width: int, start: float, discount: float, settings: InsidePPOConfig) -> None:
+        super().__init__(width, settings.hidden, start)
+        self.sd, self.memory, self.mirrored, self.discount = settings.noise_sd, settings.noise_memory, settings.mirrored, discount
+
+    def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        """Return the log density (...) of outputs (...) for features (..., width)."""
+        off = (action - self.output(x)) / self.sd
+        return -0.5 * off * off - math.log(self.sd) - HALF_LOG_TAU
+
+
+class LagPolicy(NoisyPolicy):
+    """Lag at each arrival.
 
     Args:
         settings: of the algorithm.
@@ -30,22 +53,36 @@ class LagPolicy(TwoLayers):
     control: ClassVar[Control] = Control.PLAYOUT
 
     def __init__(self, settings: InsidePPOConfig) -> None:
-        super().__init__(arrival_features.WIDTH, settings.hidden, START_OUTPUT)
-        self.sd, self.memory, self.mirrored = settings.noise_sd, settings.noise_memory, settings.mirrored
-        self.discount = settings.gamma
+        super().__init__(arrival_features.WIDTH, START_OUTPUT, settings.gamma, settings)
 
     def rule(self) -> LearnedLag:
         """Return the rule with the weights of this network."""
         return LearnedLag(*self.arrays())
 
-    def sampled(self, packets: int, draw: int, reward: Any) -> SampledLag:
+    def sampled(self, slots: int, draw: int, reward: Any) -> SampledLag:
         """Return the stochastic rule for calls of this length."""
-        return SampledLag(self.rule(), self.sd, self.memory, self.mirrored, packets, draw, reward)
+        return SampledLag(self.rule(), self.sd, self.memory, self.mirrored, slots, draw, reward)
 
-    def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        """Return the log density (...) of outputs (...) for features (..., WIDTH)."""
-        off = (action - self.output(x)) / self.sd
-        return -0.5 * off * off - math.log(self.sd) - HALF_LOG_TAU
+
+class AimPolicy(NoisyPolicy):
+    """Queueing delay that a rate aims at, every few reports.
+
+    Args:
+        settings: of the algorithm.
+    """
+
+    control: ClassVar[Control] = Control.RATE
+
+    def __init__(self, settings: InsidePPOConfig) -> None:
+        super().__init__(learned_aim.WIDTH, START_AIM, settings.path_gamma, settings)
+
+    def rule(self) -> LearnedAim:
+        """Return the rule with the weights of this network."""
+        return LearnedAim(*self.arrays())
+
+    def sampled(self, slots: int, draw: int, reward: Any) -> SampledAim:
+        """Return the stochastic rule for calls of this length, with at most a report in each slot."""
+        return SampledAim(self.rule(), self.sd, self.memory, self.mirrored, -(-slots // HOLD), draw, reward)
 
 
 class SwitchPolicy(TwoLayers):
@@ -65,15 +102,15 @@ class SwitchPolicy(TwoLayers):
         """Return the rule with the weights of this network."""
         return LearnedSwitch(START, *self.arrays())
 
-    def sampled(self, packets: int, draw: int, reward: Any) -> SampledSwitch:
+    def sampled(self, slots: int, draw: int, reward: Any) -> SampledSwitch:
         """Return the stochastic rule for calls of this length."""
-        return SampledSwitch(self.rule(), -(-packets // EVERY_SLOTS), draw, reward)
+        return SampledSwitch(self.rule(), -(-slots // EVERY_SLOTS), draw, reward)
 
     def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
         """Return the log probability (...) of changes (1) and stays (0) (...) for features (..., WIDTH)."""
         return torch.nn.functional.logsigmoid((2.0 * action - 1.0) * self.output(x))
 
 
-LoopPolicy = LagPolicy | SwitchPolicy
-POLICIES = {policy.control: policy for policy in (SwitchPolicy, LagPolicy)}
+LoopPolicy = LagPolicy | SwitchPolicy | AimPolicy
+POLICIES = {policy.control: policy for policy in (SwitchPolicy, LagPolicy, AimPolicy)}
 """Policy of each control that learns inside the loop."""

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.paths.state import CALL
-from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin, earned
+from vcgym.envs.call.rewards.reward import PATHS, Accounts, allocate_state, begin, earned
+from vcgym.envs.call.sender.state import SENDER
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import SLOT_US
@@ -26,7 +26,7 @@ class Recorder(NamedTuple):
 
     reward: Any  # parameters of a reward
     account: Any  # its state
-    calls: NDArray[np.void]  # (sessions,) of CALL once bound, (0,) before
+    accounts: Accounts  # counters that the reward reads, (sessions,) once bound, (0,) before
     x: NDArray[np.float32]  # (sessions, decisions, features)
     action: NDArray[np.float32]  # (sessions, decisions)
     log_prob: NDArray[np.float32]
@@ -40,15 +40,20 @@ def new_recorder(reward: Any, sessions: int, decisions: int, features: int) -> R
     """Return a recorder with room for `decisions` of each session."""
     shape = sessions, decisions
     return Recorder(
-        reward, allocate_state(reward, sessions), np.zeros(0, CALL), np.zeros((*shape, features), np.float32), np.zeros(shape, np.float32),
-        np.zeros(shape, np.float32), np.zeros(shape, np.int32), np.zeros(shape, np.float32), np.zeros(sessions, np.int64),
-        np.zeros(sessions, np.uint64),
+        reward, allocate_state(reward, sessions), accounts_of(reward, np.zeros(0, CALL if reward.reads == PATHS else SENDER)),
+        np.zeros((*shape, features), np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.int32),
+        np.zeros(shape, np.float32), np.zeros(sessions, np.int64), np.zeros(sessions, np.uint64),
     )  # fmt: skip
 
 
-def bind(recorder: Recorder, batch: CallBatch) -> Recorder:
-    """Return the recorder with the counters of a batch, whose calls must start after this."""
-    return recorder._replace(calls=batch.calls)
+def accounts_of(reward: Any, counted: NDArray[np.void]) -> Accounts:
+    """Return the counters that a reward reads: calls (sessions,) of CALL or senders (sessions,) of SENDER, and none of the other."""
+    return Accounts(counted, counted[:0]) if reward.reads == PATHS else Accounts(np.zeros(0, CALL), counted)
+
+
+def bind(recorder: Recorder, counted: NDArray[np.void]) -> Recorder:
+    """Return the recorder with the calls or the senders of a batch, which must start after this."""
+    return recorder._replace(accounts=accounts_of(recorder.reward, counted))
 
 
 @allocating_kernel
@@ -64,11 +69,11 @@ def begin_recording(recorder, s, key, draw):
     Raises:
         ValueError: the recorder is not bound.
     """
-    if recorder.calls.size == 0:
+    if recorder.accounts.calls.size + recorder.accounts.senders.size == 0:
         raise ValueError("a rule that learns inside the loop has no calls to read: allowed is one that its learner has bound to a batch")
     recorder.decided[s] = 0
     recorder.key[s] = rng.stream_key(key, draw, rng.POLICY)
-    begin(recorder.reward, recorder.account, Accounts(recorder.calls, recorder.calls[:0]), s)
+    begin(recorder.reward, recorder.account, recorder.accounts, s)
 
 
 @kernel
@@ -79,7 +84,7 @@ def add_gain(recorder, s):
         recorder: Recorder; row `s` is updated.
         s: int64, row.
     """
-    value = earned(recorder.reward, recorder.account, Accounts(recorder.calls, recorder.calls[:0]), s)
+    value = earned(recorder.reward, recorder.account, recorder.accounts, s)
     n = recorder.decided[s]
     if n > 0:
         recorder.gain[s, n - 1] += value

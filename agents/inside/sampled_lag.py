@@ -1,13 +1,10 @@
 """The learned lag while it learns: it adds noise to the output of its network, and records what it saw and did.
 
-    action   = output + noise,       target = newest delay + 20 ms softplus(action)
-    noise    = memory x noise before + sqrt(1 - memory^2) x sd x normal draw
+    action = output + noise,       target = newest delay + 20 ms softplus(action)
 
-The noise is correlated over arrivals, because the player follows a target at 10 ms in 100 ms and averages independent noise out. The
-recorded density is the marginal one, normal with mean `output` and `sd`.
+The noise (`vcgym.agents.inside.noise`) is correlated over arrivals, because the player follows a target at 10 ms in 100 ms.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,12 +12,10 @@ from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import WIDTH
 from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, aim, output, take_in
+from vcgym.agents.inside.noise import density, following, require_noise
 from vcgym.agents.inside.recorder import Recorder, add_decision, begin_recording, new_recorder
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, decide, init, rule, update
-from vcgym.network.kernels import rng
-
-HALF_LOG_TAU = np.float32(0.5 * math.log(2.0 * math.pi))
 
 
 @rule(None)
@@ -46,8 +41,7 @@ class SampledLagState(NamedTuple):
 
 @allocate.register(SampledLag)
 def _allocate(params, sessions, paths):
-    if not (params.sd > 0.0 and 0.0 <= params.memory < 1.0):
-        raise ValueError(f"sd = {params.sd}, memory = {params.memory}: allowed are above 0, and 0 <= memory < 1")
+    require_noise(params.sd, params.memory)
     recorder = new_recorder(params.reward, sessions, params.decisions, WIDTH)
     return SampledLagState(allocate(params.lag, sessions, paths), np.zeros(sessions), recorder)
 
@@ -65,15 +59,9 @@ def _update(params, state, s, record):
         return
     smallest_ms = take_in(state.lag, s, record)
     mean = output(params.lag, state.lag.x[s], state.lag.layers[s])
-    count = state.recorder.decided[s]
-    drawn = params.sd * rng.normal(state.recorder.key[s], count)
-    drawn = -drawn if params.mirrored and s % 2 else drawn
-    noise = drawn if count == 0 else params.memory * state.noise[s] + math.sqrt(1.0 - params.memory * params.memory) * drawn
-    state.noise[s] = noise
-    action = np.float32(mean + noise)
-    off = (action - mean) / np.float32(params.sd)
-    log_prob = -np.float32(0.5) * off * off - np.float32(math.log(params.sd)) - HALF_LOG_TAU
-    add_decision(state.recorder, s, record.arrived_us, state.lag.x[s], action, log_prob)
+    state.noise[s] = following(params, state.noise[s], state.recorder, s)
+    action = np.float32(mean + state.noise[s])
+    add_decision(state.recorder, s, record.arrived_us, state.lag.x[s], action, density(action - mean, params.sd))
     aim(state.lag, s, action, smallest_ms)
 
 

@@ -22,13 +22,13 @@ class Advantages(NamedTuple):
     target: NDArray[np.float32]
 
 
-def judge(recorder: Recorder, policy: LoopPolicy, critic: TwoLayers | None, settings: InsidePPOConfig, packets: int) -> Advantages:
+def judge(recorder: Recorder, policy: LoopPolicy, critic: TwoLayers | None, settings: InsidePPOConfig, slots: int) -> Advantages:
     """Return the advantages of recorded decisions, against the replicas of their worlds or, with a critic, against its values."""
     seen = recorder.gain, recorder.slot, recorder.decided
     advantage, target = np.zeros_like(recorder.gain), np.zeros_like(recorder.gain)
     if critic is None:
         returns(*seen, policy.discount, target)
-        at = np.zeros(packets + TAIL_SLOTS)
+        at = np.zeros(slots + TAIL_SLOTS)
         less_replicas(target, recorder.slot, recorder.decided, settings.replicas, policy.discount, at, advantage)
         return Advantages(advantage, target)
     with torch.no_grad():

@@ -1,6 +1,6 @@
 """Training inside the loop: validation, checkpoints between rollouts, and publication as a learned system.
 
-A checkpoint is a folder `step-<decisions>` like those of `vcgym.agents.training.checkpoint`: weights, moments of Adam and two numbers. A
+A checkpoint is a folder `step-<decisions>` like those of `vcgym.agents.training.checkpoint`: weights, moments of Adam and three numbers. A
 killed training resumes from one and ends with the same bytes.
 """
 
@@ -13,19 +13,18 @@ import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.training import TrainConfig
-from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.evaluation.evaluate import Evaluation
-from vcgym.agents.inside.learner import Learning, Task, task_of
+from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.recorder import accounts_of
+from vcgym.agents.inside.tasks import Task, task_of
 from vcgym.agents.tracking.progress import BEFORE, progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
 from vcgym.baselines.systems import System
 from vcgym.baselines.zoo import CARD, LEARNED, save_learned
-from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.counters import ratings_of
-from vcgym.envs.call.rewards.reward import Accounts, allocate_state, begin_row, write_rewards
+from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
 
-_FORMAT = 2
+_FORMAT = 3
 
 
 def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log: Log, on_checkpoint: OnCheckpoint) -> Trained:
@@ -43,15 +42,16 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
     identity = {"inside": _FORMAT, "vcgym": version("vcgym"), **identity_of(config, seed)}
     if newest is not None:
         _restore(newest, learning, identity)
-    validation = TrainingCalls.evenly(task.scenario, "validation", config.evaluation_episodes)
+    validation = task.worlds("validation", config.evaluation_episodes)
     with progress(f"training InsidePPO on {config.env.id}, seed {seed}: decisions", config.steps) as report:
         report(learning.decisions, "" if newest is None else BEFORE)
 
-        def validate() -> tuple[Evaluation, float]:
+        def validate() -> tuple[Evaluation, float | None]:
             found, r = _validate(task, learning.system, validation, threads)
-            metrics = {"validation/return_mean": found.return_mean, "validation/return_sd": found.return_sd, "validation/r": r}
-            log(metrics, learning.decisions)
-            report(learning.decisions, f"mean R of a validation call {r:.2f}")
+            metrics = {"validation/return_mean": found.return_mean, "validation/return_sd": found.return_sd}
+            log(metrics if r is None else metrics | {"validation/r": r}, learning.decisions)
+            mean = f"return of a validation call {found.return_mean:.2f}" if r is None else f"R of a validation call {r:.2f}"
+            report(learning.decisions, f"mean {mean}")
             return found, r
 
         while learning.decisions < config.steps:
@@ -68,24 +68,24 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
     return Trained(home, learning.decisions, found)
 
 
-def _validate(task: Task, system: System, calls: TrainingCalls, threads: int) -> tuple[Evaluation, float]:
-    """Return the mean return of calls with the rules as they are ranked, and their mean R."""
-    rows = np.arange(len(calls))
-    batch = CallBatch(task.scenario, len(calls), system.path, system.playout, **task.location, threads=threads, world=calls.world)
-    state, accounts, returns = allocate_state(task.reward, len(calls)), Accounts(batch.calls, batch.calls[:0]), np.zeros(len(calls))
-    for row, draw in enumerate(calls.draws):
-        batch.start(row, draw)
+def _validate(task: Task, system: System, worlds: Any, threads: int) -> tuple[Evaluation, float | None]:
+    """Return the mean return of calls with the rules as they are ranked, and their mean R, if that is what ranks them."""
+    rows, returns = np.arange(len(worlds)), np.zeros(len(worlds))
+    batch = task.batch(system.rules, worlds, len(worlds), threads)
+    state, accounts = allocate_state(task.reward, len(worlds)), accounts_of(task.reward, task.counted(batch))
+    task.start(batch, worlds, rows)
+    for row in rows:
         begin_row(task.reward, state, accounts, row)
     batch.play(rows)
     write_rewards(task.reward, state, accounts, rows, returns)
-    return Evaluation(float(returns.mean()), float(returns.std()), len(calls)), float(ratings_of(batch.totals()).mean())
+    return Evaluation(float(returns.mean()), float(returns.std()), len(worlds)), task.rating(batch)
 
 
-def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluation, r: float) -> None:
+def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluation, r: float | None) -> None:
     study = {
         "config": config.decisive(), "seed": learning.seed, "validation_return": round(found.return_mean, 6),
-        "validation_r": {"end": round(r, 3)},
-        "budget": {"packets": learning.rollouts * config.num_envs * learning.task.scenario.packets, "decisions": learning.decisions},
+        **({} if r is None else {"validation_r": {"end": round(r, 3)}}),
+        "budget": {"packets": learning.packets, "decisions": learning.decisions},
     }  # fmt: skip
     controls = " and ".join(learning.policies)
     description = f"Learned {controls} by PPO inside the loop, seed {learning.seed}"
@@ -105,7 +105,7 @@ def _tensors(learning: Learning) -> dict[str, torch.Tensor]:
 
 def _save(folder: Path, learning: Learning, identity: dict[str, Any]) -> None:
     arrays = {name: tensor.detach().numpy() for name, tensor in _tensors(learning).items()}
-    scalars = {"steps": learning.decisions, "rollouts": learning.rollouts}
+    scalars = {"steps": learning.decisions, "rollouts": learning.rollouts, "packets": learning.packets}
     checkpoint.write(folder, learning.decisions, arrays, scalars, identity)
 
 
@@ -118,7 +118,7 @@ def _restore(newest: Path, learning: Learning, identity: dict[str, Any]) -> None
         if shapes[0] != shapes[1] or not np.isfinite(arrays[name]).all():
             raise ValueError(f"checkpoint {newest}: {name} has the shape {shapes[0]}; allowed: {shapes[1]}, and finite values")
         own[name].detach().copy_(torch.from_numpy(arrays[name]))
-    for name in ("steps", "rollouts"):
+    for name in ("steps", "rollouts", "packets"):
         if not isinstance(scalars.get(name), int) or not 0 <= scalars[name] < 1 << 53:
             raise ValueError(f"checkpoint {newest}: {name} is {scalars.get(name)!r}; allowed: a whole number from 0 on")
-    learning.decisions, learning.rollouts = scalars["steps"], scalars["rollouts"]
+    learning.decisions, learning.rollouts, learning.packets = (scalars[name] for name in ("steps", "rollouts", "packets"))

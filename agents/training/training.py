@@ -16,7 +16,7 @@ from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
-from vcgym.agents.inside.learner import task_of
+from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import publish
 from vcgym.agents.published.new_folder import new_folder

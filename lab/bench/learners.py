@@ -15,7 +15,8 @@ from lab.bench.lean_ppo import LeanPPO
 from lab.bench.measure import Effort, Measurement, median_ratio, rate
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.inside.learner import Learning, task_of
+from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.sb3 import make_vec_env
 
 SESSIONS, STEPS = 32, 10**9  # calls of a rollout; decisions at which the step size would be 0

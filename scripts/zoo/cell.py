@@ -18,7 +18,8 @@ from stable_baselines3.common.logger import Logger
 from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
-from vcgym.agents.inside.learner import Learning, task_of
+from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.table import fitting

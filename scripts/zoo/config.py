@@ -11,7 +11,7 @@ from vcgym.envs import VERSIONS
 ENVIRONMENTS = [env for env in VERSIONS if env.endswith("-v1")]
 INSIDE = "InsidePPO"
 ALGORITHMS = ["PPO", "A2C", "TRPO", "DQN", "QRDQN", "ARS", "SAC", "TD3", "RecurrentPPO", "TQC", INSIDE]
-"""Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop, which fits environments over paths alone."""
+"""Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop, which does not set an order."""
 
 
 class ZooTraining(NamedTuple):
@@ -79,7 +79,7 @@ class ZooConfig(Config):
             for seed in self.seeds
             for name in self.algorithms
             for env in self.environments
-            if name != INSIDE or env.split("-")[0].removeprefix("vcgym/") in ("Relay", "Playout", "Call")
+            if name != INSIDE or env.split("-")[0].removeprefix("vcgym/") != "SendOrder"
         ]
 
     def arguments_of(self, cell: ZooTraining) -> dict[str, Any]:

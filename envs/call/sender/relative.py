@@ -28,8 +28,29 @@ _SBPN2 = Sbpn()
 
 
 @kernel
+def aimed_bps(stats, target_bps, aim_ms):
+    """Return the target after a report, float64, not limited to the call's range; without a report, the target itself.
+
+    Args:
+        stats: record of FEEDBACK_STATS; read only.
+        target_bps: float64, target before.
+        aim_ms: float64, queueing delay that the target aims at, above 0.
+    """
+    if stats.reports == 0 or stats.newest_us < 0:
+        return target_bps
+    queue, grown_us = (stats.newest_us - stats.floor_us) / (1000.0 * aim_ms), 0.0
+    if stats.reports > 1:
+        grown_us = stats.queueing_us - stats.before_us
+        if queue > 1.0:
+            target_bps = min(target_bps, stats.rate_bps)
+    lost = stats.lost / stats.packets if stats.packets > 0 else 0.0
+    step = GAIN * (1.0 - queue) - GROWTH * grown_us / (1000.0 * aim_ms) - LOSS * lost
+    return target_bps * math.exp(min(max(step, -MOST_FALL), MOST_RISE))
+
+
+@kernel
 def follow_aims(senders, which, aim_ms):
-    """Set the answer of each rate agent in `which` to the target that follows from its aim; without a report, to the target itself.
+    """Set the answer of each rate agent in `which` to the target that follows from its aim.
 
     Args:
         senders: (sessions,) of SENDER; `answer_bps` is updated.
@@ -38,17 +59,7 @@ def follow_aims(senders, which, aim_ms):
     """
     for s in which:
         sender = senders[s]
-        stats, target_bps = sender.stats, sender.target_bps
-        if stats.reports > 0 and stats.newest_us >= 0:
-            queue, grown_us = (stats.newest_us - stats.floor_us) / (1000.0 * aim_ms[s]), 0.0
-            if stats.reports > 1:
-                grown_us = stats.queueing_us - stats.before_us
-                if queue > 1.0:
-                    target_bps = min(target_bps, stats.rate_bps)
-            lost = stats.lost / stats.packets if stats.packets > 0 else 0.0
-            step = GAIN * (1.0 - queue) - GROWTH * grown_us / (1000.0 * aim_ms[s]) - LOSS * lost
-            target_bps *= math.exp(min(max(step, -MOST_FALL), MOST_RISE))
-        sender.answer_bps = min(max(target_bps, sender.min_bps), sender.max_bps)
+        sender.answer_bps = min(max(aimed_bps(sender.stats, sender.target_bps, aim_ms[s]), sender.min_bps), sender.max_bps)
 
 
 @kernel

@@ -90,6 +90,6 @@ def test_wrong_settings_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"num_envs is 7; it must be a multiple of algorithm\.replicas = 2"):
         config(tmp_path, num_envs=7)
     with pytest.raises(ValueError, match="allowed: environments over paths"):
-        run_study(config(tmp_path / "rate", env=EnvConfig(id="vcgym/Rate-v0")))
+        run_study(config(tmp_path / "order", env=EnvConfig(id="vcgym/SendOrder-v0")))
     with pytest.raises(ValueError, match="no ent_coef to search"):
         SweepConfig(train=config(tmp_path))

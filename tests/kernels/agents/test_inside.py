@@ -9,16 +9,19 @@ from gymnasium.vector import AutoresetMode
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.controllers.learned_aim import LearnedAim, follow, is_due, set_aim
 from vcgym.agents.controllers.learned_lag import LearnedLag, aim, take_in
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
 from vcgym.agents.inside.advantages import generalised, less_replicas, returns
-from vcgym.agents.inside.learner import Learning, task_of
-from vcgym.agents.inside.policies import LagPolicy, SwitchPolicy
+from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.policies import AimPolicy, LagPolicy, SwitchPolicy
 from vcgym.agents.inside.recorder import bind, close
+from vcgym.agents.inside.tasks import task_of
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.records import MEDIA, Record
-from vcgym.baselines.rule import Control, allocate, decide, require_rule, start, update
+from vcgym.baselines.records import MEDIA, PacketFeedback, RateLimits, Record
+from vcgym.baselines.rule import Control, allocate, decide, init, require_rule, start, update
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.rewards.emodel import Impairment
@@ -44,7 +47,7 @@ def played(policy, draw=3, sessions=2):
     batch = CallBatch(scenario, sessions, **rules)
     name = f"{policy.control}_state"
     state = getattr(batch, name)
-    setattr(batch, name, state._replace(recorder=bind(state.recorder, batch)))
+    setattr(batch, name, state._replace(recorder=bind(state.recorder, batch.calls)))
     for row in range(sessions):
         batch.start(row, scenario.draw("train", SEED))
     batch.play(np.arange(sessions))
@@ -201,6 +204,55 @@ def ahead(value, slot, count, s, n):
     return 0.9 ** (slot[s, n + 1] - slot[s, n]) * value[s, n + 1] if n + 1 < count[s] else 0.0
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
+def test_the_aim_records_what_the_face_shows_and_earns():
+    policy = example(AimPolicy)
+    task, rule = task_of(EnvConfig(id="vcgym/Rate-v0", options={"seconds": 20.0})), policy.rule()
+    worlds = task.worlds("train", 1, SEED)
+    batch = task.batch({"rate": policy.sampled(task.slots, 3, task.reward), "order": Fifo()}, worlds, 2, 1)
+    batch.rate_state = batch.rate_state._replace(recorder=bind(batch.rate_state.recorder, batch.senders))
+    task.start(batch, worlds, np.zeros(2, np.int64))
+    batch.play(np.arange(2))
+    recorder = batch.rate_state.recorder
+    close(recorder)
+
+    form = {"observation": "records", "action": "exact", "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
+    envs = gymnasium.make_vec("vcgym/Rate-v0", 1, **form)
+    seen, _ = envs.reset(seed=SEED)
+    sender, state = envs.unwrapped.batch.senders, allocate(rule, 1, 1)
+    init(rule, state, 0, RateLimits(*seen["history"][0, 0]), np.uint64(0))
+    target_bps, number, earned, done = 0, 0, 0.0, False
+    while not done:
+        seen, reward, _, truncated, _ = envs.step(np.array([[target_bps, 0, 0]]))
+        earned += reward[0] if number > 0 else 0.0  # what was earned before the first decision is nobody's
+        if done := bool(truncated[0]):
+            break
+        for row in seen["records"][0][: int(seen["count"][0])]:
+            update(rule, state, 0, PacketFeedback(*map(int, row)))
+        state.flow[0].waiting_bytes = sender["queue"]["bytes"][0]
+        if is_due(state, 0):
+            assert state.x[0].tobytes() == recorder.x[0, number].tobytes(), number
+            set_aim(state, 0, recorder.action[0, number])
+            number += 1
+        target_bps = follow(state, 0)
+    assert number == recorder.decided[0] > 0.8 * task.slots / 25  # a report each 50 ms, a decision each fifth
+    assert recorder.gain[0, :number].sum(dtype=np.float64) == pytest.approx(earned, rel=1e-4)
+    x, action = (torch.from_numpy(array[0, :number]) for array in (recorder.x, recorder.action))
+    np.testing.assert_allclose(policy.log_prob(x, action).detach().numpy(), recorder.log_prob[0, :number], rtol=2e-4, atol=2e-5)
+    assert recorder.action[0, :number].tobytes() != recorder.action[1, :number].tobytes()
+
+
+@pytest.mark.long  # a training
+def test_a_rate_learns_with_any_threads_and_takes_no_added_delay():
+    env, settings = EnvConfig(id="vcgym/Rate-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
+    first, second = (Learning(task_of(env), settings, 4, 100_000, 0, threads) for threads in (1, 2))
+    for learning in (first, second):
+        learning.turn()
+    assert weights(first) == weights(second) and isinstance(first.system.rate, LearnedAim) and first.packets > 0
+    with pytest.raises(ValueError, match="max_added_ms is 30; allowed in environments over a bottleneck: 0"):
+        Learning(task_of(env), settings.model_copy(update={"max_added_ms": 30.0}), 4, 100_000, 0)
+
+
 def test_controls_explore_in_turns():
     one, two, three = (weights(learned(turns=turns)) for turns in (0, 1, 2))
     assert {control for control, name in one if one[control, name] != two[control, name]} == {Control.PATH}
@@ -240,6 +292,6 @@ def test_a_training_is_the_same_with_the_same_seed_and_any_threads(baseline):
 def test_an_environment_says_what_learns():
     assert list(learned("vcgym/Playout-v0", turns=1).policies) == [Control.PLAYOUT]
     assert list(learned("vcgym/Relay-v0", turns=1).policies) == [Control.PATH]
-    for env_id in ("vcgym/Rate-v0", "vcgym/SendOrder-v0"):
-        with pytest.raises(ValueError, match="allowed: environments over paths"):
-            task_of(EnvConfig(id=env_id))
+    assert list(task_of(EnvConfig(id="vcgym/Rate-v1")).learned) == [Control.RATE]
+    with pytest.raises(ValueError, match="sets order; allowed: environments over paths"):
+        task_of(EnvConfig(id="vcgym/SendOrder-v0"))

@@ -1,0 +1,188 @@
+"""A learned rate that aims at a queue: every half second a small network sets the queueing delay that the target bitrate aims at.
+
+At each report the target follows the law of `vcgym.envs.call.sender.relative`, a delay-based rule that yields to losses; every
+`HOLD` reports, with x the features of `_features`, each compressed to x / sqrt(1 + |x|),
+
+    h = relu(W1 x + b1),   g = relu(W2 h + b2),   aim = 12 ms * 5^sigmoid(w3 g + b3)
+
+Our own design; `vcgym.agents.inside` trains the weights by the reward of calls alone.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.agents.controllers.learned_lag import output
+from vcgym.agents.controllers.learned_rate import PACING
+from vcgym.baselines.rule import Control, allocate, decide, init, pacing, rule, see_sender, update
+from vcgym.envs.call.features.scales import rate_position
+from vcgym.envs.call.features.sender.state import FEEDBACK_STATS, clear_stats, on_feedback, on_report
+from vcgym.envs.call.sender.relative import MAX_AIM_MS, MIN_AIM_MS, aimed_bps
+from vcgym.network.kernels.jit import kernel
+
+HOLD = 5  # reports, as in Rate-v1
+WIDTH = 12
+_UNIT_US = 20_000.0  # of delays
+_STANDING_US = 3_000_000
+_NO_DELAY_US = 1e12
+_RISES = math.log(MAX_AIM_MS / MIN_AIM_MS)
+
+
+@rule(Control.RATE, learned=True)
+class LearnedAim(NamedTuple):
+    """Parameters; the last row of each layer is its bias."""
+
+    first: NDArray[np.float32]  # (WIDTH + 1, hidden)
+    second: NDArray[np.float32]  # (hidden + 1, hidden)
+    last: NDArray[np.float32]  # (hidden + 1,)
+
+
+AIMING = np.dtype(
+    (
+        np.record,
+        [
+            ("stats", FEEDBACK_STATS),
+            ("target_bps", "f8"),
+            ("min_bps", "f8"),
+            ("max_bps", "f8"),
+            ("known_us", "i8"),  # newest report; -1: none
+            ("followed", "i8"),  # reports that the target has followed
+            ("aim_ms", "f8"),
+            ("round_trip_us", "f8"),  # least of the newest report
+            ("waiting_bytes", "i8"),
+            ("rough_us", "f8"),  # mean change of the queueing delay from report to report
+            ("began_us", "i8"),  # beginning of the current 3 s
+            ("least_us", "f8"),  # least queueing delay of the current 3 s ...
+            ("before_us", "f8"),  # ... and of the 3 s before: a queue that others keep full
+        ],
+    )
+)
+
+
+class LearnedAimState(NamedTuple):
+    """State; the first axis is the session."""
+
+    flow: np.recarray  # (sessions,) of AIMING
+    x: NDArray[np.float32]  # (sessions, WIDTH)
+    layers: NDArray[np.float32]  # (sessions, 2, hidden)
+
+
+@allocate.register(LearnedAim)
+def _allocate(params, sessions, paths):
+    hidden = params.first.shape[-1] if params.first.ndim else 0
+    if params.first.shape != (WIDTH + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
+        shapes = params.first.shape, params.second.shape, params.last.shape
+        raise ValueError(f"weights have shapes {shapes}: allowed are ({WIDTH + 1}, h), (h + 1, h) and (h + 1,)")
+    if not all(np.isfinite(layer).all() for layer in params):
+        raise ValueError("weights have a value that is not finite; allowed are finite ones")
+    return LearnedAimState(
+        np.zeros(sessions, AIMING).view(np.recarray), np.zeros((sessions, WIDTH), np.float32), np.zeros((sessions, 2, hidden), np.float32)
+    )
+
+
+@init.register(LearnedAim)
+def _init(params, state, s, start, key):
+    flow = state.flow[s]
+    clear_stats(flow.stats)
+    flow.target_bps, flow.min_bps, flow.max_bps = start.start_bps, start.min_bps, start.max_bps
+    flow.known_us, flow.followed, flow.aim_ms = -1, 0, MIN_AIM_MS
+    flow.round_trip_us = flow.rough_us = 0.0
+    flow.waiting_bytes, flow.began_us = 0, 0
+    flow.least_us = flow.before_us = 0.0
+
+
+@update.register(LearnedAim)
+def _update(params, state, s, record):
+    flow = state.flow[s]
+    if record.known_us > flow.known_us:
+        on_report(flow.stats, record.known_us)
+        flow.known_us, flow.round_trip_us = record.known_us, _NO_DELAY_US
+    on_feedback(flow.stats, record)
+    if record.arrived_us >= 0:
+        flow.round_trip_us = min(flow.round_trip_us, np.float64(record.known_us - record.sent_us))
+
+
+@see_sender.register(LearnedAim)
+def _see_sender(params, state, s, status):
+    state.flow[s].waiting_bytes = status.waiting_bytes
+
+
+@decide.register(LearnedAim)
+def _decide(params, state, s, now_us):
+    if is_due(state, s):
+        set_aim(state, s, output(params, state.x[s], state.layers[s]))
+    return follow(state, s)
+
+
+@pacing.register(LearnedAim)
+def _pacing(params, state, s, default):
+    return PACING
+
+
+@kernel
+def is_due(state, s):
+    """Take a report in; return True if an aim is due, whose features are then in `state.x`.
+
+    Args:
+        state: LearnedAimState; row `s` is updated.
+        s: int64, row; a report has come since the last call of this function.
+    """
+    flow = state.flow[s]
+    queue_us = flow.stats.newest_us - flow.stats.floor_us if flow.stats.newest_us >= 0 else 0.0
+    flow.rough_us += (abs(flow.stats.queueing_us - flow.stats.before_us) - flow.rough_us) / 8.0
+    if flow.known_us - flow.began_us >= _STANDING_US:
+        flow.before_us, flow.least_us, flow.began_us = flow.least_us, queue_us, flow.known_us
+    flow.least_us = min(flow.least_us, queue_us)
+    flow.followed += 1
+    if (flow.followed - 1) % HOLD != 0:
+        return False
+    _features(flow, queue_us, state.x[s])
+    return True
+
+
+@kernel
+def set_aim(state, s, out):
+    """Set the aim for an output of the network.
+
+    Args:
+        state: LearnedAimState; row `s` is updated.
+        s: int64, row.
+        out: float32, output of the network.
+    """
+    state.flow[s].aim_ms = MIN_AIM_MS * math.exp(_RISES / (1.0 + math.exp(-out)))
+
+
+@kernel
+def follow(state, s):
+    """Let the target follow the newest report; return it in bit/s, int64.
+
+    Args:
+        state: LearnedAimState; row `s` is updated.
+        s: int64, row.
+    """
+    flow = state.flow[s]
+    flow.target_bps = min(max(aimed_bps(flow.stats, flow.target_bps, flow.aim_ms), flow.min_bps), flow.max_bps)
+    return np.int64(flow.target_bps)
+
+
+@kernel
+def _features(flow, queue_us, x):
+    """Write the features: delays, their change and their least of seconds, losses, rates on the log scale of targets, and what waits."""
+    stats = flow.stats
+    newest_bps = stats.bytes * 8e6 / stats.span_us if stats.span_us > 0 else 0.0
+    x[0] = queue_us / _UNIT_US
+    x[1] = stats.queueing_us / _UNIT_US
+    x[2] = (stats.queueing_us - stats.before_us) / _UNIT_US
+    x[3] = flow.rough_us / _UNIT_US
+    x[4] = min(flow.least_us, flow.before_us) / _UNIT_US
+    x[5] = flow.round_trip_us / (5.0 * _UNIT_US) if flow.round_trip_us < _NO_DELAY_US else 5.0
+    x[6] = 100.0 * stats.lost / stats.packets if stats.packets > 0 else 0.0
+    x[7] = 100.0 * stats.lost_share
+    x[8] = rate_position(flow.target_bps, flow.min_bps, flow.max_bps)
+    x[9] = rate_position(newest_bps, flow.min_bps, flow.max_bps) - x[8]
+    x[10] = 8e6 * flow.waiting_bytes / flow.target_bps / _UNIT_US
+    x[11] = math.log(flow.aim_ms / MIN_AIM_MS) / _RISES
+    for i in range(x.size):
+        x[i] = x[i] / math.sqrt(1.0 + abs(x[i]))
