@@ -7,6 +7,8 @@ from pydantic import Field
 from vcgym.agents.config.base import Config
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
+"""Kind of worlds, as "scenario mode"."""
 
 
 class PPOConfig(Config):
@@ -84,14 +86,18 @@ class SACConfig(Config):
 class InsidePPOConfig(Config):
     """PPO inside the loop (`vcgym.agents.inside`): the compiled loop draws and records decisions, torch updates between rollouts.
 
-    A rollout is `num_envs` whole calls. The environment's features and actions play no part: the lag is set at each arrival, the path is
-    kept or changed every 200 ms, and every five reports a rate gets the queueing delay that it aims at.
+    A rollout is `num_envs` whole calls of each kind. With several kinds the advantages of each are divided by the root of their standard
+    deviation, because on short paths R varies by hundredths where it varies by points on long ones. The environment's features and
+    actions play no part: the lag is set at each arrival, the path is kept or changed every 200 ms, and every five reports a rate gets the
+    queueing delay that it aims at.
 
     Attributes:
         learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.
         baseline: what a return is compared with: the other replicas of its world, or a critic.
         replicas: calls of a rollout in the same world, an even number; must divide num_envs.
-        worlds: training worlds, sampled once, 0.4 MB each; a rollout draws some of them.
+        kinds: kinds of worlds of training and validation, as "scenario mode", num_envs calls of each in a rollout, with the other options
+            of the environment; none: those of the environment.
+        worlds: training worlds, of all kinds together, sampled once, 0.4 MB each with 17 paths; a rollout draws some of them.
         max_added_ms: half of them have a delay between 0 and this added to every path: calls over longer distances; 0 for a rate.
         calls_per_step: calls per gradient step.
         n_epochs: passes over each rollout.
@@ -109,6 +115,7 @@ class InsidePPOConfig(Config):
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     baseline: Literal["replicas", "critic"] = "replicas"
     replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 2
+    kinds: list[Kind] = Field(default=[])
     worlds: Annotated[int, Field(ge=1)] = 1000
     max_added_ms: Annotated[float, Field(ge=0, le=1000)] = 0.0
     calls_per_step: Annotated[int, Field(ge=1)] = 2

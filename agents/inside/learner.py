@@ -1,9 +1,9 @@
 """A learner inside the loop: rollouts at the speed of packets, since the compiled loop itself draws and records the decisions.
 
-A rollout plays replicas of a few worlds of the training split with a stochastic rule; then an update improves its policy by what it
-recorded. The controls that an environment leaves to its agent learn together, each at its own location, and explore in turns: in a rollout
-one draws and the others do as they are ranked, so that replicas differ by the draws of that one alone. Rules keep all other controls. All
-draws follow from the seed and the number of the rollout, so weights and optimisers are the whole state of a training.
+A rollout plays replicas of a few worlds of the training split, of each kind as many, with a stochastic rule; then an update improves its
+policy by what it recorded. The controls that an environment leaves to its agent learn together, each at its own location, and explore in
+turns: in a rollout one draws and the others do as they are ranked, so that replicas differ by the draws of that one alone. Rules keep all
+other controls. All draws follow from the seed and the number of the rollout, so weights and optimisers are the whole state of a training.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.inside.policies import POLICIES, LoopPolicy
 from vcgym.agents.inside.recorder import Recorder, bind, close
 from vcgym.agents.inside.tasks import Task
-from vcgym.agents.inside.update import improve, judge
+from vcgym.agents.inside.update import evened, improve, judge
 from vcgym.agents.networks.two_layers import TwoLayers
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.rule import for_kernels
@@ -38,7 +38,7 @@ class Learning:
     Args:
         task: what is learned.
         settings: of the algorithm.
-        sessions: calls of a rollout, a multiple of `settings.replicas`.
+        sessions: calls of a rollout, of each kind, a multiple of `settings.replicas`.
         steps: planned decisions; the step size falls to 0 there.
         seed: seed of the training.
         threads: threads that play; no effect on the result.
@@ -54,10 +54,14 @@ class Learning:
             for control, policy in self.policies.items()
         }
         self.optimisers = {control: torch.optim.Adam(self._trained(control), settings.learning_rate) for control in task.learned}
-        self.worlds = task.worlds("train", settings.worlds, seed * settings.worlds)
+        each, lengths = -(-settings.worlds // task.kinds), np.random.default_rng(seed)
+        self.worlds = task.worlds("train", each, seed * each)
         if settings.max_added_ms:
-            self.worlds = task.lengthened(self.worlds, settings.max_added_ms, np.random.default_rng(seed))
-        self.batches = {control: task.batch(self._rules(control), self.worlds, sessions, threads) for control in task.learned}
+            for worlds in self.worlds:
+                task.lengthen(worlds, settings.max_added_ms, lengths)
+        self.batches = {
+            control: [task.batch(self._rules(control), worlds, sessions, threads) for worlds in self.worlds] for control in task.learned
+        }
 
     def start_moments(self) -> None:
         """Take a step of size zero, so that the optimisers have moments that can be restored."""
@@ -86,27 +90,29 @@ class Learning:
         """Play a rollout in which one control explores, and improve its policy; return metrics."""
         draws = np.random.default_rng([self.seed, self.rollouts])
         control = self.task.learned[self.rollouts % len(self.task.learned)]
-        recorder = self._play(control, draws)
+        recorders = [self._play(control, kind, draws) for kind in range(len(self.worlds))]
         policy, critic, optimiser = self.policies[control], self.critics[control], self.optimisers[control]
         for group in optimiser.param_groups:
             group["lr"] = self.settings.learning_rate * max(0.0, 1.0 - self.decisions / self.steps)
-        judged = judge(recorder, policy, critic, self.settings, self.task.slots)
-        clipped = improve(policy, critic, optimiser, recorder, judged, self.settings, draws)
-        self.decisions += int(recorder.decided.sum())
+        judged = [judge(recorder, policy, critic, self.settings, self.task.slots) for recorder in recorders]
+        if len(judged) > 1:
+            judged = [evened(*both) for both in zip(recorders, judged, strict=True)]
+        clipped = improve(policy, critic, optimiser, recorders, judged, self.settings, draws)
+        self.decisions += sum(int(recorder.decided.sum()) for recorder in recorders)
         self.rollouts += 1
-        returned = float(recorder.gain.sum(dtype=np.float64)) / len(recorder.decided)
-        return {f"train/clipped_{control}": clipped, f"train/return_{control}": returned}
+        returned = [float(recorder.gain.sum(dtype=np.float64)) / len(recorder.decided) for recorder in recorders]
+        return {f"train/clipped_{control}": clipped, f"train/return_{control}": float(np.mean(returned))}
 
-    def _play(self, exploring: str, draws: np.random.Generator) -> Recorder:
-        """Play replicas of some worlds to their ends, and return the records of the control that explores."""
-        batch, replicas = self.batches[exploring], self.settings.replicas
-        drawn = draws.choice(len(self.worlds), batch.sessions // replicas, replace=batch.sessions // replicas > len(self.worlds))
+    def _play(self, exploring: str, kind: int, draws: np.random.Generator) -> Recorder:
+        """Play replicas of some worlds of a kind to their ends, and return the records of the control that explores."""
+        batch, worlds, replicas = self.batches[exploring][kind], self.worlds[kind], self.settings.replicas
+        drawn = draws.choice(len(worlds), batch.sessions // replicas, replace=batch.sessions // replicas > len(worlds))
         for control, rule in self._rules(exploring).items():
             setattr(batch, control, for_kernels(rule))
         name = f"{exploring}_state"
         state = getattr(batch, name)
         setattr(batch, name, state._replace(recorder=bind(state.recorder, self.task.counted(batch))))
-        self.task.start(batch, self.worlds, np.repeat(drawn, replicas))
+        self.task.start(batch, worlds, np.repeat(drawn, replicas))
         batch.play(np.arange(batch.sessions))
         self.packets += self.task.packets(batch)
         recorder: Recorder = getattr(batch, name).recorder

@@ -1,6 +1,7 @@
 """Tasks of a learner inside the loop: the controls that an environment leaves to its agent, their surroundings, and the training calls."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.receiver import WATERMARK
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.settings import WorldSettings
 
 _LOCATION = ("location", "feedback_loss", "probe_rate")
 
@@ -33,24 +35,26 @@ class Task(ABC):
         rules: rules of the other controls.
         reward: parameters of the reward.
         slots: length of the longest call in slots of 10 ms.
+        kinds: number of kinds of worlds.
     """
 
     learned: list[str]
     rules: dict[str, Any]
     reward: Any
     slots: int
+    kinds: int = 1
 
     @abstractmethod
-    def worlds(self, split: str, count: int, first_seed: int = 0) -> Any:
-        """Return `count` worlds of a split, with seeds from `first_seed` on, and a length."""
+    def worlds(self, split: str, count: int, first_seed: int = 0) -> list[Any]:
+        """Return the worlds of each kind: `count` of a split, with seeds from `first_seed` on."""
 
     @abstractmethod
-    def lengthened(self, worlds: Any, max_added_ms: float, draws: np.random.Generator) -> Any:
-        """Return worlds of which half have a delay between 0 and `max_added_ms` added."""
+    def lengthen(self, worlds: Any, max_added_ms: float, draws: np.random.Generator) -> None:
+        """Add a delay between 0 and `max_added_ms` to half of the worlds of a kind."""
 
     @abstractmethod
     def batch(self, rules: dict[str, Any], worlds: Any, sessions: int, threads: int) -> Batch:
-        """Return a batch with a rule for each control; worlds of `worlds` are played in it."""
+        """Return a batch with a rule for each control, for worlds of a kind."""
 
     @abstractmethod
     def start(self, batch: Any, worlds: Any, which: NDArray[np.int64]) -> None:
@@ -73,25 +77,26 @@ class PathsTask(Task):
     """Calls over paths without an uplink.
 
     Args:
-        scenario: source of the worlds.
+        scenarios: sources of the worlds, one per kind, with calls of one length.
         learned, rules, reward: see `Task`.
         location: arguments of `CallBatch` about the location of the path's controller and its feedback.
     """
 
-    def __init__(self, scenario: Scenario, learned: list[str], rules: dict[str, Any], reward: Any, location: dict[str, Any]) -> None:
-        self.scenario, self.learned, self.rules, self.reward, self.location = scenario, learned, rules, reward, location
-        self.slots = scenario.packets
+    def __init__(
+        self, scenarios: Sequence[Scenario], learned: list[str], rules: dict[str, Any], reward: Any, location: dict[str, Any]
+    ) -> None:  # fmt: skip
+        self.scenarios, self.learned, self.rules, self.reward, self.location = scenarios, learned, rules, reward, location
+        self.slots, self.kinds = scenarios[0].packets, len(scenarios)
 
-    def worlds(self, split: str, count: int, first_seed: int = 0) -> TrainingCalls:
-        return TrainingCalls.evenly(self.scenario, split, count, first_seed)
+    def worlds(self, split: str, count: int, first_seed: int = 0) -> list[TrainingCalls]:
+        return [TrainingCalls.evenly(scenario, split, count, first_seed) for scenario in self.scenarios]
 
-    def lengthened(self, worlds: TrainingCalls, max_added_ms: float, draws: np.random.Generator) -> TrainingCalls:
+    def lengthen(self, worlds: TrainingCalls, max_added_ms: float, draws: np.random.Generator) -> None:
         worlds.lengthen(max_added_ms, draws)
-        return worlds
 
     def batch(self, rules: dict[str, Any], worlds: TrainingCalls, sessions: int, threads: int) -> CallBatch:
         some = worlds.some(np.zeros(sessions, np.int64))
-        return CallBatch(self.scenario, sessions, **rules, **self.location, threads=threads, world=some.world)
+        return CallBatch(worlds.scenario, sessions, **rules, **self.location, threads=threads, world=some.world)
 
     def start(self, batch: CallBatch, worlds: TrainingCalls, which: NDArray[np.int64]) -> None:
         calls = worlds.some(which)
@@ -103,7 +108,7 @@ class PathsTask(Task):
         return batch.calls
 
     def packets(self, batch: CallBatch) -> int:
-        return batch.sessions * self.scenario.packets
+        return batch.sessions * self.slots
 
     def rating(self, batch: CallBatch) -> float:
         return float(ratings_of(batch.totals()).mean())
@@ -125,10 +130,10 @@ class BottleneckTask(Task):
         self.seconds = scenario.seconds if asked.seconds is None else asked.seconds
         self.slots = round(self.seconds * 1e6) // SLOT_US
 
-    def worlds(self, split: str, count: int, first_seed: int = 0) -> list[SharedLink]:
-        return [self.asked.applied(self.scenario.draw(split, first_seed + n)) for n in range(count)]
+    def worlds(self, split: str, count: int, first_seed: int = 0) -> list[list[SharedLink]]:
+        return [[self.asked.applied(self.scenario.draw(split, first_seed + n)) for n in range(count)]]
 
-    def lengthened(self, worlds: list[SharedLink], max_added_ms: float, draws: np.random.Generator) -> list[SharedLink]:
+    def lengthen(self, worlds: list[SharedLink], max_added_ms: float, draws: np.random.Generator) -> None:
         raise ValueError(f"algorithm.max_added_ms is {max_added_ms:g}; allowed in environments over a bottleneck: 0")
 
     def batch(self, rules: dict[str, Any], worlds: list[SharedLink], sessions: int, threads: int) -> SendingBatch:
@@ -149,11 +154,12 @@ class BottleneckTask(Task):
         return int(batch.senders["packets"].sum())
 
 
-def task_of(config: EnvConfig) -> Task:
-    """Return the task of an environment.
+def task_of(config: EnvConfig, kinds: Sequence[str] = ()) -> Task:
+    """Return the task of an environment, in worlds of other kinds if some are named.
 
     Raises:
-        ValueError: its agent sets what no policy learns inside the loop.
+        ValueError: its agent sets what no policy learns inside the loop; or no such kind of worlds.
+        DataError: data of a kind is missing or broken.
     """
     envs = make_envs(config, 1, "train")
     env: Any = envs.unwrapped
@@ -173,5 +179,9 @@ def task_of(config: EnvConfig) -> Task:
     rules = {str(control): setter for control, setter in setters.items() if control not in learned}
     named = [str(control) for control in learned]
     if isinstance(batch, SendingBatch):
+        if kinds:
+            raise ValueError(f"algorithm.kinds is {list(kinds)}; allowed in environments over a bottleneck: none")
         return BottleneckTask(env.scenario, env.asked, named, rules, env.reward)
-    return PathsTask(env.batch.scenario, named, rules, env.reward, {name: config.options[name] for name in _LOCATION})
+    asked = (kind.split() for kind in kinds)
+    scenarios = [Scenario(WorldSettings.among(config.options | {"scenario": name, "mode": mode})) for name, mode in asked]
+    return PathsTask(scenarios or [env.batch.scenario], named, rules, env.reward, {name: config.options[name] for name in _LOCATION})

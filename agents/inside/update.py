@@ -1,5 +1,7 @@
 """The update of a policy: one pass of PPO (Schulman et al. 2017, arXiv 1707.06347) over recorded decisions, a few whole calls at a time."""
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,19 +39,30 @@ def judge(recorder: Recorder, policy: LoopPolicy, critic: TwoLayers | None, sett
     return Advantages(advantage, advantage + value)
 
 
+def evened(recorder: Recorder, judged: Advantages) -> Advantages:
+    """Return advantages divided by the root of their standard deviation, so that kinds of worlds in which rewards vary little count too."""
+    decided = np.arange(recorder.gain.shape[1]) < recorder.decided[:, None]
+    spread = judged.advantage[decided].std() if decided.any() else 0.0
+    return judged._replace(advantage=judged.advantage / np.float32(math.sqrt(spread))) if spread > 0.0 else judged
+
+
 def improve(
-    policy: LoopPolicy, critic: TwoLayers | None, optimiser: torch.optim.Optimizer, recorder: Recorder, judged: Advantages,
-    settings: InsidePPOConfig, draws: np.random.Generator,
+    policy: LoopPolicy, critic: TwoLayers | None, optimiser: torch.optim.Optimizer, recorders: Sequence[Recorder],
+    judged: Sequence[Advantages], settings: InsidePPOConfig, draws: np.random.Generator,
 ) -> float:  # fmt: skip
     """Take one step per few calls, each call `n_epochs` times; return the share of decisions that the clip left out."""
     clipped, steps = 0.0, 0
+    recorded = [
+        ((r.x, r.action, r.log_prob, *found), s, r.decided[s])
+        for r, found in zip(recorders, judged, strict=True)
+        for s in range(r.decided.size)
+    ]
     for _ in range(settings.n_epochs):
-        order = draws.permutation(recorder.decided.size)
+        order = draws.permutation(len(recorded))
         for first in range(0, order.size, settings.calls_per_step):
-            calls = order[first : first + settings.calls_per_step]
+            calls = [recorded[one] for one in order[first : first + settings.calls_per_step]]
             x, action, before, advantage, target = (
-                torch.from_numpy(np.concatenate([array[s, : recorder.decided[s]] for s in calls]))
-                for array in (recorder.x, recorder.action, recorder.log_prob, *judged)
+                torch.from_numpy(np.concatenate([arrays[number][s, :n] for arrays, s, n in calls])) for number in range(5)
             )
             ratio = torch.exp(policy.log_prob(x, action) - before)
             within = ratio.clamp(1.0 - settings.clip_range, 1.0 + settings.clip_range)

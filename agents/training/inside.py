@@ -4,6 +4,7 @@ A checkpoint is a folder `step-<decisions>` like those of `vcgym.agents.training
 killed training resumes from one and ends with the same bytes.
 """
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
     config.data.export()
     torch.set_num_threads(1)  # its layers are small: a second thread only waits, and would change the sums
     home, threads = config.folder / f"seed-{seed}", config.env.options["threads"]
-    newest, task = newest_checkpoint(config, seed), task_of(config.env)
+    newest, task = newest_checkpoint(config, seed), task_of(config.env, settings.kinds)
     learning = Learning(task, settings, config.num_envs, config.steps, seed, threads)
     identity = {"inside": _FORMAT, "vcgym": version("vcgym"), **identity_of(config, seed)}
     if newest is not None:
@@ -46,11 +47,11 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
     with progress(f"training InsidePPO on {config.env.id}, seed {seed}: decisions", config.steps) as report:
         report(learning.decisions, "" if newest is None else BEFORE)
 
-        def validate() -> tuple[Evaluation, float | None]:
+        def validate() -> tuple[Evaluation, list[float]]:
             found, r = _validate(task, learning.system, validation, threads)
             metrics = {"validation/return_mean": found.return_mean, "validation/return_sd": found.return_sd}
-            log(metrics if r is None else metrics | {"validation/r": r}, learning.decisions)
-            mean = f"return of a validation call {found.return_mean:.2f}" if r is None else f"R of a validation call {r:.2f}"
+            log(metrics | {"validation/r": float(np.mean(r))} if r else metrics, learning.decisions)
+            mean = f"R of a validation call {np.mean(r):.2f}" if r else f"return of a validation call {found.return_mean:.2f}"
             report(learning.decisions, f"mean {mean}")
             return found, r
 
@@ -68,23 +69,28 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
     return Trained(home, learning.decisions, found)
 
 
-def _validate(task: Task, system: System, worlds: Any, threads: int) -> tuple[Evaluation, float | None]:
-    """Return the mean return of calls with the rules as they are ranked, and their mean R, if that is what ranks them."""
-    rows, returns = np.arange(len(worlds)), np.zeros(len(worlds))
-    batch = task.batch(system.rules, worlds, len(worlds), threads)
-    state, accounts = allocate_state(task.reward, len(worlds)), accounts_of(task.reward, task.counted(batch))
-    task.start(batch, worlds, rows)
-    for row in rows:
-        begin_row(task.reward, state, accounts, row)
-    batch.play(rows)
-    write_rewards(task.reward, state, accounts, rows, returns)
-    return Evaluation(float(returns.mean()), float(returns.std()), len(worlds)), task.rating(batch)
+def _validate(task: Task, system: System, kinds: Sequence[Any], threads: int) -> tuple[Evaluation, list[float]]:
+    """Return the return of calls with the rules as they are ranked, and the mean R of each kind, if R is what ranks them."""
+    returns, ratings = [], []
+    for worlds in kinds:
+        rows, returned = np.arange(len(worlds)), np.zeros(len(worlds))
+        batch = task.batch(system.rules, worlds, len(worlds), threads)
+        state, accounts = allocate_state(task.reward, len(worlds)), accounts_of(task.reward, task.counted(batch))
+        task.start(batch, worlds, rows)
+        for row in rows:
+            begin_row(task.reward, state, accounts, row)
+        batch.play(rows)
+        write_rewards(task.reward, state, accounts, rows, returned)
+        returns.append(returned)
+        ratings.append(task.rating(batch))
+    return Evaluation(float(np.mean(returns)), float(np.std(returns)), np.size(returns)), [r for r in ratings if r is not None]
 
 
-def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluation, r: float | None) -> None:
+def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluation, r: Sequence[float]) -> None:
+    rated = {"end": float(np.mean(r)), **dict(zip(learning.settings.kinds, r, strict=False))} if r else {}
     study = {
         "config": config.decisive(), "seed": learning.seed, "validation_return": round(found.return_mean, 6),
-        **({} if r is None else {"validation_r": {"end": round(r, 3)}}),
+        **({"validation_r": {name: round(one, 3) for name, one in rated.items()}} if rated else {}),
         "budget": {"packets": learning.packets, "decisions": learning.decisions},
     }  # fmt: skip
     controls = " and ".join(learning.policies)

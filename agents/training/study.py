@@ -64,7 +64,9 @@ def title_of(config: TrainConfig) -> str:
 
 def tags_of(config: TrainConfig, data: str, seed: int | None = None) -> dict[str, str]:
     """Return the tags of a training's run, or of the study's run if `seed` is None."""
-    of_worlds = {name: str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options}
+    of_worlds: dict[str, str] = {name: str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options}
+    if kinds := kinds_of(config):
+        of_worlds = {"kinds": ", ".join(kinds)}
     of_seed = {} if seed is None else {"seed": str(seed)}
     return {"env": config.env.id, "algorithm": name_of(config.algorithm), "study": config.study, "data_hash": data} | of_worlds | of_seed
 
@@ -72,8 +74,16 @@ def tags_of(config: TrainConfig, data: str, seed: int | None = None) -> dict[str
 def log_inputs(run: Run, config: TrainConfig, data: str) -> None:
     """Log a config and the worlds of its trainings and validations."""
     run.config(config)
-    if data:
+    for kind in kinds_of(config):
+        of_kind = dict(zip(("scenario", "mode"), kind.split(), strict=True))
+        run.worlds(kind, data_hash(config.env.model_copy(update={"options": config.env.options | of_kind})))
+    if data and not kinds_of(config):
         run.worlds(" ".join(str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options), data)
+
+
+def kinds_of(config: TrainConfig) -> list[str]:
+    """Return the kinds of worlds of a training over several; none: those of the environment."""
+    return config.algorithm.kinds if isinstance(config.algorithm, InsidePPOConfig) else []
 
 
 def model_name(config: TrainConfig) -> str:

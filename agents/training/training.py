@@ -46,7 +46,7 @@ def require_trainable(config: TrainConfig) -> None:
     for seed in config.seeds:
         newest_checkpoint(config, seed)
     if isinstance(config.algorithm, InsidePPOConfig):
-        task_of(config.env)
+        task_of(config.env, config.algorithm.kinds)
         return
     for split in ("train", "validation"):
         envs = make_envs(config.env, 1, split)

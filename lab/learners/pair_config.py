@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from vcgym.agents.config.algorithms import Kind
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 
-Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
 Count = Annotated[int, Field(ge=1)]
 Shipped = Literal["LEARNED", "LEARNED-correlated"]
 

@@ -76,6 +76,22 @@ def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
     assert MlflowClient().get_model_version_by_alias("vcgym-playout-v0-insideppo", "champion").run_id == runs[0].info.run_id
 
 
+def test_a_training_over_several_kinds_says_what_each_has(tmp_path):
+    kinds = ["wonderproxy correlated", "table1 correlated"]
+    (trained,) = run_study(config(tmp_path, steps=5_000, algorithm=SETTINGS.model_copy(update={"kinds": kinds})))
+    study = json.loads((trained.agent / "learned.json").read_text())["study"]
+    validation_r, system = study["validation_r"], learned_system(trained.agent, LEARNED)
+    for kind in kinds:
+        calls = TrainingCalls.evenly(Scenario(*kind.split(), 500), "validation", 4)
+        assert validation_r[kind] == pytest.approx(calls.scores(*system.chosen).mean(), abs=1e-3)
+    assert validation_r["end"] == pytest.approx(sum(validation_r[kind] for kind in kinds) / 2, abs=1e-3)
+    (run,) = MlflowClient().search_runs(["1"], filter_string=f"tags.kinds = '{', '.join(kinds)}' and tags.seed = '0'")
+    names = {found.dataset.name for found in MlflowClient().get_run(run.info.run_id).inputs.dataset_inputs}
+    assert names == {f"{kind} {split}" for kind in kinds for split in ("train", "validation")}
+    with pytest.raises(ValueError, match="scenario"):
+        run_study(config(tmp_path / "none", algorithm=SETTINGS.model_copy(update={"kinds": ["nowhere correlated"]})))
+
+
 def test_a_board_trains_it_once_and_refuses_another_config(tmp_path, monkeypatch):
     suite, wanted = SUITES["quick-v2"], config(tmp_path, resume=True)
     trained = all_participants(suite, {}, wanted, {})

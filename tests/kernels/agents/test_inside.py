@@ -17,6 +17,7 @@ from vcgym.agents.inside.learner import Learning
 from vcgym.agents.inside.policies import AimPolicy, LagPolicy, SwitchPolicy
 from vcgym.agents.inside.recorder import bind, close
 from vcgym.agents.inside.tasks import task_of
+from vcgym.agents.inside.update import Advantages, evened
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
@@ -208,7 +209,7 @@ def ahead(value, slot, count, s, n):
 def test_the_aim_records_what_the_face_shows_and_earns():
     policy = example(AimPolicy)
     task, rule = task_of(EnvConfig(id="vcgym/Rate-v0", options={"seconds": 20.0})), policy.rule()
-    worlds = task.worlds("train", 1, SEED)
+    (worlds,) = task.worlds("train", 1, SEED)
     batch = task.batch({"rate": policy.sampled(task.slots, 3, task.reward), "order": Fifo()}, worlds, 2, 1)
     batch.rate_state = batch.rate_state._replace(recorder=bind(batch.rate_state.recorder, batch.senders))
     task.start(batch, worlds, np.zeros(2, np.int64))
@@ -259,8 +260,31 @@ def test_controls_explore_in_turns():
     assert {control for control, name in one if two[control, name] != three[control, name]} == {Control.PLAYOUT}
 
 
+def test_a_rollout_has_calls_of_each_kind():
+    kinds = ["wonderproxy correlated", "table1 paper"]
+    learning = learned(turns=0, kinds=kinds)
+    assert [f"{worlds.scenario.name} {worlds.scenario.mode}" for worlds in learning.worlds] == kinds
+    assert [len(worlds) for worlds in learning.worlds] == [2, 2]  # three worlds in all, rounded up
+    alone = learned(turns=1)
+    learning.turn()
+    assert 1.5 * alone.decisions < learning.decisions < 2.5 * alone.decisions
+    assert weights(learned(turns=1, kinds=kinds[:1])) == weights(alone) != weights(learning)
+
+
+def test_kinds_count_by_the_root_of_their_spread():
+    policy = example(LagPolicy)
+    recorder = played(policy)
+    some = np.random.default_rng(0).standard_normal(recorder.gain.shape).astype(np.float32)
+    some[:, PACKETS - 1 :] = 1e6  # never decided: without effect
+    calm, wild = (evened(recorder, Advantages(scale * some, some)).advantage[:, :300] for scale in (0.01, 100.0))
+    np.testing.assert_allclose(wild, 100.0 * calm, rtol=1e-4)
+    assert calm.std() == pytest.approx(0.1, rel=0.2)
+    zero = Advantages(np.zeros_like(some), some)
+    assert evened(recorder, zero).advantage.tobytes() == zero.advantage.tobytes()
+
+
 def test_training_worlds_may_be_longer():
-    usual, longer = (learned(turns=0, worlds=40, max_added_ms=added).worlds.world.loaded for added in (0.0, 30.0))
+    usual, longer = (learned(turns=0, worlds=40, max_added_ms=added).worlds[0].world.loaded for added in (0.0, 30.0))
     added_us = (longer - usual)[:, :, 0][usual[:, :, 0] >= 0]
     assert added_us.min() == 0 and 20_000 < added_us.max() <= 30_000
     assert np.mean(added_us > 0) == pytest.approx(0.5, abs=0.25)
@@ -268,7 +292,7 @@ def test_training_worlds_may_be_longer():
 
 def learned(env_id="vcgym/Call-v0", turns=2, threads=1, **changed):
     settings = SMALL.model_copy(update=changed)
-    task = task_of(EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"}))
+    task = task_of(EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"}), settings.kinds)
     learning = Learning(task, settings, 2 * REPLICAS, 1_000_000, 0, threads)
     for _ in range(turns):
         learning.turn()
