@@ -1,4 +1,4 @@
-"""What an agent loses in worlds of kinds that it was not trained on: ``python -m lab.studies.left_out`` draws the kept table.
+"""Regret in worlds of kinds that an agent was not trained on: ``python -m lab.studies.left_out`` draws the kept table.
 
 ``python -m lab.studies.left_out all 5g ...`` first trains with all kinds and without each named group, plays the validation worlds of every
 kind and keeps regrets: R of the best tuned rule of the kind, which choosing it on these worlds favours, less R of the agent. A training
