@@ -15,6 +15,8 @@ LAB = Program(
         "forecasts": "lab.studies.forecasts.command",
         "headroom": "lab.studies.headroom.command",
         "oracle_check": "lab.studies.headroom.check",
+        "protection_bound": "lab.studies.protection.command",
+        "protected_link": "lab.studies.protection.link_command",
         "told_apart": "lab.studies.fit.command",
         "train_allocator": "lab.learners.commands.train_allocator",
         "train_order": "lab.learners.commands.train_order",

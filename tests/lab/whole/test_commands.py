@@ -25,6 +25,8 @@ from lab.studies.fit.command import ToldApartConfig
 from lab.studies.forecasts.config import ForecastsConfig
 from lab.studies.headroom.check import OracleCheckConfig
 from lab.studies.headroom.command import HeadroomConfig
+from lab.studies.protection.command import ProtectionBoundConfig
+from lab.studies.protection.link_command import ProtectedLinkConfig
 from vcgym.scripts.console import command
 from vcgym.scripts.console.moved import MOVED
 from vcgym.scripts.console.program import VCGYM
@@ -41,6 +43,8 @@ KINDS = {
     "forecasts": ForecastsConfig,
     "headroom": HeadroomConfig,
     "oracle_check": OracleCheckConfig,
+    "protection_bound": ProtectionBoundConfig,
+    "protected_link": ProtectedLinkConfig,
     "told_apart": ToldApartConfig,
     "train_pair": PairConfig,
     "train_rate": RateConfig,
