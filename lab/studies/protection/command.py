@@ -49,7 +49,7 @@ class ProtectionBoundConfig(Config):
 
     pair: str = "LEARNED"
     systems: Annotated[list[str], Field(min_length=1)] = Field(
-        default_factory=lambda: ["COPY-RISE", "COPY-RED", "RED1", "FEC5", "CHIME", "NACK", "COPY1", "RED3"]
+        default_factory=lambda: ["COPY-HELD", "COPY-RISE", "COPY-RED", "RED1", "FEC5", "CHIME", "NACK", "COPY1", "RED3"]
     )
     budgets: Annotated[list[Annotated[float, Field(gt=0.0, le=100.0)]], Field(min_length=1)] = Field(default_factory=lambda: [0.1])
     worlds: Annotated[int, Field(ge=1, le=10_000)] = 40

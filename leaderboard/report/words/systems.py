@@ -28,6 +28,7 @@ SYSTEMS = {
     "CHIME": "adaptive RED of Chime", "NACK": "retransmission", "HAIRPIN": "Hairpin", "OPUS-FEC": "in-band FEC of Opus",
     "DRED": "deep redundancy of Opus", "COPY-RED": "copies and frames, triggered",
     "COPY-RISE": "copies, triggered", "COPY-NACK": "copies, triggered, and retransmission",
+    "COPY-HELD": "copies, triggered, held back",
     "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy",
     "COPY2": "two copies", "FEC5": "parity, one in five",
 }  # fmt: skip

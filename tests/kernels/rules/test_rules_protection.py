@@ -9,6 +9,7 @@ from vcgym.baselines.protection.dred import Dred, dred_budget, dred_in_packet, u
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.hairpin import Hairpin
 from vcgym.baselines.protection.hairpin_plan import repair_plan
+from vcgym.baselines.protection.held import HeldCopies
 from vcgym.baselines.protection.nack import Nack
 from vcgym.baselines.protection.opus_fec import FULL_BAND, OpusFec, bandwidth_with_fec, equivalent_bps, threshold_bps
 from vcgym.baselines.protection.protect import NONE, UNPROTECTED, in_band, protect
@@ -239,6 +240,30 @@ def test_copies_take_the_paths_with_the_smallest_expected_delays():
     assert rule.at(2000).path == 1  # ten half lives later
 
 
+def test_a_held_copy_comes_no_earlier_than_packets_usually_do():
+    rule = Running(HeldCopies(TriggeredProtection(rise_ms=13.0, mean_ms=3000.0, silent_ms=1e9), each=10, missing=0.005, behind_ms=20.0))
+    for packet in range(300):
+        rule.tell(packet)
+    assert rule.at(310).path == NONE
+    rule.tell(300, path=1, delay_ms=15.5, kind=PROBE)
+    rule.tell(300, delay_ms=66.0)
+    assert [rule.at(slot).again for slot in range(311, 317)] == [0, 0, 0, 0, 1 << 4, 1 << 4]  # 33 ms sooner than usual
+    rule.tell(307)
+    rule.tell(307, path=1, delay_ms=60.0, kind=PROBE)
+    slow = rule.at(317)
+    assert (slow.path, slow.again) == (1, 0b11110)  # all that are held go
+    assert rule.at(318).path == NONE
+
+
+def test_while_packets_are_missing_each_tenth_is_copied_unless_the_other_path_is_slow():
+    for share, behind_ms, copied in ((4, 20.0, 10), (4, 5.0, 0), (400, 20.0, 0)):
+        rule = Running(HeldCopies(TriggeredProtection(silent_ms=1e9), each=10, missing=0.005, behind_ms=behind_ms))
+        for packet in range(400):
+            if packet % share:
+                rule.tell(packet)
+        assert sum(rule.at(slot).path == 1 for slot in range(411, 511)) == copied
+
+
 def test_of_two_rules_both_have_their_way():
     rule = Running(BothProtections(FixedProtection(earlier=2, copies=1, after=1), Nack()))
     for packet in (0, 1, 3):
@@ -264,6 +289,7 @@ def test_of_two_rules_both_have_their_way():
         (OpusFec(rate_kbps=600.0), r"OpusFec.rate_kbps is 600.0; allowed range is \[6.0, 510.0\]"),
         (Hairpin(cost=2.0), r"Hairpin.cost is 2.0; allowed range is \[1e-09, 1.0\]"),
         (Nack(requests=0), r"Nack.requests is 0; allowed range is \[1, 100\]"),
+        (HeldCopies(each=0), r"HeldCopies.each is 0; allowed range is \[1, 1000000\]"),
         (TriggeredProtection(missing=2.0), r"TriggeredProtection.missing is 2.0; allowed range is \[0.0, 1.0\]"),
     ],
 )
