@@ -74,4 +74,6 @@ def _protect(params, state, s, now_us, path):
     held = np.int64(min(max(np.ceil(-later_ms * 1000.0 / SLOT_US), 0.0), _LONGEST))
     again = (waiting >> held) << held
     state.waiting[s] = waiting & ~again
-    return Protection(0, again, other if again != 0 else np.int64(NONE), NONE, 0, 0)
+    if again == 0:
+        return Protection(0, 0, NONE, NONE, 0, 0)
+    return Protection(0, again, other, NONE, 0, 0)
