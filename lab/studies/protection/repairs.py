@@ -2,13 +2,14 @@
 
 In each concealed tick a packet was due: in a gap the missing packets in order; where nothing was left to play, the packets that would have
 been next, one each tick. A tick is repairable if its packet, sent once more in its own or a later slot on any path, would have arrived by
-the tick: as a copy, a retransmission, an earlier frame or a repair packet. No repair takes fewer bytes than a further earlier frame, and a
-token bucket never gives more than the budget's share of the whole call. So within a budget no protection repairs more ticks than
+the tick: as a copy, a retransmission, an earlier frame or a repair packet. No whole frame takes fewer bytes than a further earlier frame,
+and a token bucket never gives more than the budget's share of the whole call. So within a budget no protection repairs more ticks than
 
     min(repairable ticks, floor(budget in bytes / bytes of a further earlier frame))
 
-This is a bound on repaired ticks, not on R: a receiver that learns may change its lag with what protection lets it see, and a packet that
-comes in time may spare the player delay too. `most_rating` is the bound on R, without a budget.
+Coarse frames of a codec may be smaller; for them only the first term holds. This is a bound on repaired ticks, not on R: a receiver that
+learns may change its lag with what protection lets it see, and a packet that comes in time may spare the player delay too. `most_rating`
+is the bound on R, without a budget.
 """
 
 from typing import NamedTuple
