@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ValidationError
 from pydantic_core import PydanticCustomError
 
 from vcgym.agents.config.base import AbsolutePath
+from vcgym.agents.published.shipped import shipped_names
 from vcgym.baselines.system_files import system_names
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, shown
@@ -83,7 +84,7 @@ def _policy(name: str) -> str:
 
 
 def _agent(name: str) -> str:
-    if Path(name).expanduser().is_dir():
+    if name in shipped_names() or Path(name).expanduser().is_dir():
         return name
     if name.endswith((".zip", ".onnx")) or "/" in name:
         if not Path(name).is_file():
@@ -95,7 +96,8 @@ def _agent(name: str) -> str:
         return name
     module, _, wanted = name.partition(":")
     if not module or not wanted:
-        raise _refuse("module:name, a .zip that Stable-Baselines3 has saved, an .onnx, or a folder of vcgym train")
+        allowed = "module:name, a .zip that Stable-Baselines3 has saved, an .onnx, a folder of vcgym train"
+        raise _refuse(f"{allowed}, {', '.join(shipped_names())}")
     top = module.partition(".")[0]
     found = PathFinder.find_spec(top, [os.getcwd()]) or find_spec(top)
     if found is None:
@@ -139,4 +141,4 @@ SystemName = Annotated[str, AfterValidator(_system)]
 PolicyName = Annotated[str, AfterValidator(_policy)]
 """Name of a system, or a folder."""
 AgentName = Annotated[str, AfterValidator(_agent)]
-"""Your own method: module:name, a .zip, an .onnx or a folder."""
+"""Your own method: module:name, a .zip, an .onnx or a folder; or the name of a shipped agent."""

@@ -17,8 +17,8 @@ def make_envs(config: EnvConfig, num_envs: int, split: str) -> VectorEnv:
     return gymnasium.make_vec(config.id, num_envs=num_envs, autoreset_mode=AutoresetMode.SAME_STEP, split=split, **config.options)
 
 
-def observation_parts(envs: VectorEnv) -> list[ObservedPart]:
-    """Return the parts of an observation; a single part of numbered features if the environment names none."""
+def observation_parts(envs: VectorEnv, flat: bool = False) -> list[ObservedPart]:
+    """Return the parts of an observation, none as a set if `flat`; a single part of numbered features if the environment names none."""
     layout = getattr(envs.unwrapped, "layout", None)
     if layout is None:
         shape = envs.single_observation_space.shape or ()
@@ -26,7 +26,7 @@ def observation_parts(envs: VectorEnv) -> list[ObservedPart]:
     chosen = getattr(envs.unwrapped, "chosen_from", None)
     return [
         ObservedPart(name=part.name, items=len(part.items), features=[feature.name for feature in part.features])
-        if part.name == chosen
+        if part.name == chosen and not flat
         else ObservedPart(name=part.name, features=[feature.name for feature in part.flat])
         for part in layout.parts.values()
     ]

@@ -44,7 +44,7 @@ def require_fit(folder: Path | str, envs: VectorEnv) -> None:
         ValueError: it does not fit; the message names the card, its value and the expected one.
     """
     card, path = read_card(Path(folder)), Path(folder) / CARD
-    parts = observation_parts(envs)
+    parts = observation_parts(envs, flat=card.network.items is None)
     found, wanted = _without_counts(card.observation), _without_counts(parts)
     if found != wanted:
         raise ValueError(f"{path}: features of the observation are {found}, expected {wanted}")

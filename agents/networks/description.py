@@ -7,7 +7,7 @@
     rest     = rest t                                     outputs that score no item
 
 The same small network encodes every item, so a trained network works on any number of items in any order (Zaheer et al. 2017, "Deep Sets",
-arXiv 1703.06114). Features are of order one, with long tails; all stages except `skip` receive their arcsinh.
+arXiv 1703.06114). Features are of order one, with long tails; all stages except `skip` receive their arcsinh, unless the network is raw.
 
 One feature of an item may be a mask: 1 for a present item, 0 for an absent one. Mean and maximum then cover the present items, the maximum
 is at least 0, and the scores of an absent item are ABSENT. One feature may mark the selected item, whose encoding is added to the pool.
@@ -17,7 +17,7 @@ and the logit of a lag at x is -((x - position) / width)^2 / 2. The position is 
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -78,6 +78,7 @@ class SetNetwork(Strict):
         context: number of context features, which follow those of the items.
         encode, trunk, score, skip, rest: layers of each stage, first to last.
         lag_peak: context feature around which lags are ranked; None: `rest` is the output.
+        raw: true: every stage receives the features as they are, as networks of other libraries do.
     """
 
     items: Items | None
@@ -88,6 +89,7 @@ class SetNetwork(Strict):
     skip: list[Layer] = []
     rest: list[Layer] = []
     lag_peak: Index | None = None
+    raw: bool = False
 
     @model_validator(mode="after")
     def _layers_fit(self) -> Self:
@@ -155,7 +157,7 @@ def set_network(
     """
     inner = {"activation": activation}
     pooled = context + (0 if items is None else 2 if items.selected is None else 3) * hidden
-    of_items = {} if items is None else {
+    of_items: dict[str, Any] = {} if items is None else {
         "encode": [Layer(inputs=items.width + context, outputs=hidden, **inner)],
         "score": [Layer(inputs=2 * hidden, outputs=hidden, **inner), Layer(inputs=hidden, outputs=items.scores, activation="linear")],
         "skip": [Layer(inputs=items.width, outputs=items.scores, activation="linear")],

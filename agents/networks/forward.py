@@ -35,6 +35,7 @@ class SetWeights(NamedTuple):
         scores: outputs per item.
         selected, mask, lag_peak: feature indices, see `vcgym.agents.networks.description`; -1: none.
         context: number of context features.
+        raw: True: features enter as they are, without arcsinh.
     """
 
     numbers: NDArray[np.float64]
@@ -46,12 +47,13 @@ class SetWeights(NamedTuple):
     mask: int
     context: int
     lag_peak: int
+    raw: bool
 
 
 class Scratch(NamedTuple):
     """Scratch buffers of `forward`, overwritten by each call; made by `allocate_scratch`."""
 
-    compressed: NDArray[np.float64]  # (features,) arcsinh of the row
+    compressed: NDArray[np.float64]  # (features,) the row, or its arcsinh
     encoded: NDArray[np.float64]  # (items, encoding)
     trunk: NDArray[np.float64]  # (widest,) its outputs
     inputs: NDArray[np.float64]  # (widest,) inputs of the current layer, outputs of the previous one
@@ -75,7 +77,7 @@ def pack(network: SetNetwork, tensors: Mapping[str, NDArray[np.float32]]) -> Set
     chosen, masked, peak = (_NONE if index is None else index for index in (selected, mask, network.lag_peak))
     table = np.array(layers, LAYER).view(np.recarray)
     return SetWeights(
-        np.concatenate(numbers), table, np.array(stages, np.int64), width, scores, chosen, masked, network.context, peak
+        np.concatenate(numbers), table, np.array(stages, np.int64), width, scores, chosen, masked, network.context, peak, network.raw
     )  # fmt: skip
 
 
@@ -99,7 +101,7 @@ def forward(weights, row, items, scratch, out):
         out: (outputs,) float64, written: the first score of each item, the second of each, ..., then the other outputs.
     """
     for i in range(row.size):
-        scratch.compressed[i] = math.asinh(row[i])
+        scratch.compressed[i] = row[i] if weights.raw else math.asinh(row[i])
     if items > 0:
         _encode(weights, items, scratch)
     _pool(weights, row, items, scratch)

@@ -36,7 +36,7 @@ class SetTrunk(nn.Module):
 
     def gather(self, observation: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Encode the observation: return t (batch, hidden), and e (batch, items, encoding), or None without items."""
-        of_items, context = self.split(torch.asinh(observation))
+        of_items, context = self.split(observation if self.network.raw else torch.asinh(observation))
         if self.network.items is None:
             return _run(self.trunk, self.network.trunk, context), None
         raw = self.split(observation)[0]

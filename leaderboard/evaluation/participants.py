@@ -14,6 +14,7 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.published.export import agent_of, load_agent, read_card
+from vcgym.agents.published.shipped import shipped_folder
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems
 from vcgym.baselines.zoo import CARD, LEARNED, read_learned
@@ -128,14 +129,32 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
         fault = faults(error) if isinstance(error, ValidationError) else error.args[2]
         raise ValueError(one_line(f"agents.{name}: {path} is not the config of a study: {fault}")) from error
     env = config.env.id
-    if env not in suite.envs:
-        raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(suite.envs) or 'systems of rules'}")
+    _require_played(name, path, env, suite)
     homes = {
         name if len(config.seeds) == 1 else f"{name}{SEED}{seed}": folder / f"seed-{seed}" / "agent" for seed in config.seeds
     }  # fmt: skip
-    if env in PATHS_ENVS:
-        return {called: published_agent(home, _form_of(config), env) for called, home in homes.items()}
-    return {called: _sender_agent(home, env, _form_of(config)) for called, home in homes.items()}
+    return {called: _agent(home, env, _form_of(config)) for called, home in homes.items()}
+
+
+def shipped_agent(name: str, shipped: str, suite: Suite) -> PublishedAgent:
+    """Return the agent `shipped` of data/agents, called `name` on the board; it plays with the defaults of its environment.
+
+    Raises:
+        ValueError: its environment does not play the suite.
+    """
+    home = shipped_folder(shipped)
+    env = read_card(home).env_id
+    _require_played(name, home, env, suite)
+    return _agent(home, env, ())
+
+
+def _require_played(name: str, path: Path, env: str, suite: Suite) -> None:
+    if env not in suite.envs:
+        raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(suite.envs) or 'systems of rules'}")
+
+
+def _agent(home: Path, env: str, form: tuple[tuple[str, Any], ...]) -> PublishedAgent:
+    return published_agent(home, form, env) if env in PATHS_ENVS else _sender_agent(home, env, form)
 
 
 def _learned(home: Path, suite: Suite) -> System:

@@ -6,12 +6,13 @@ from typing import Any
 
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.evaluation.own_policy import load_own
+from vcgym.agents.published.shipped import shipped_names
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.systems import System
 from vcgym.envs import name_of
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.participants import study_agents
+from vcgym.leaderboard.evaluation.participants import shipped_agent, study_agents
 from vcgym.leaderboard.evaluation.published import LocalAgent, Participant
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.statistics.seeds import SEED
@@ -31,7 +32,7 @@ def own_methods(
 
     Args:
         agents: what is played, by the name of the method: "module:name", a zip of Stable-Baselines3, an .onnx of the Bandwidth Estimation
-            Challenge, or the folder of a finished study, whose seeds are all played.
+            Challenge, the name of an agent in data/agents, or the folder of a finished study, whose seeds are all played.
         options: arguments of the environment, by method; see `local_agent`.
         suite: suite to play.
         parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
@@ -61,7 +62,9 @@ def _loaded(
         acts = BandwidthModel(item) if item.endswith(".onnx") else load_own(item)
         return [(name, acts.replace(is_local=True) if isinstance(acts, System) else local_agent(acts, suite, parts, options))]
     if options:
-        raise ValueError(f"agent_options.{name} is {dict(options)}; allowed: none for {item}, since a study has its options")
+        raise ValueError(f"agent_options.{name} is {dict(options)}; allowed: none for {item}, which has its options")
+    if item in shipped_names():
+        return [(name, shipped_agent(name, item, suite))]
     return list(study_agents(name, Path(item).expanduser().absolute(), suite).items())
 
 

@@ -29,7 +29,7 @@ from vcgym.scripts.zoo.config import INSIDE, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
 CURVE, AGENT = "curve.json", "agent.zip"
-_MOST_INSIDE = 20_000_000  # decisions at which the step size inside the loop would be 0
+_PACE_INSIDE = 20_000_000 / 15.0  # decisions a second inside the loop, at least what is reached: at it the step size would end at 0
 
 
 class CurvePoint(NamedTuple):
@@ -156,12 +156,12 @@ def _learn_inside(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
     curve.points.clear()
     training = train_config(config, cell)
     assert isinstance(training.algorithm, InsidePPOConfig)
-    learning = Learning(task_of(training.env), training.algorithm, training.num_envs, _MOST_INSIDE, cell.seed)
+    budget_s = 60.0 * config.cpu_minutes
+    learning = Learning(task_of(training.env), training.algorithm, training.num_envs, int(budget_s * _PACE_INSIDE), cell.seed)
 
     def scores() -> list[float]:
         return score_systems(cell.env, [learning.system], config.worlds)[0]
 
-    budget_s = 60.0 * config.cpu_minutes
     while not curve.points or curve.cpu_s < budget_s:  # also where the worlds alone take the budget
         learning.turn()
         if curve.cpu_s >= budget_s * (len(curve.points) + 1) / config.points:

@@ -12,7 +12,7 @@ from vcgym.scripts.zoo.cell import CurvePoint, train_cell
 from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
 from vcgym.scripts.zoo.picture import draw
 from vcgym.scripts.zoo.references import means, read_references, references_path
-from vcgym.scripts.zoo.runs import ZooBudget, read_runs, write_runs
+from vcgym.scripts.zoo.runs import ZooBudget, planned_for, read_runs, write_runs
 from vcgym.scripts.zoo.table import markdown, with_table
 
 log = logging.getLogger(__name__)
@@ -70,12 +70,12 @@ def _track(tracking: Tracking, study: Run, config: ZooConfig, cell: ZooTraining,
 
 def _report(config: ZooConfig) -> None:
     """Write table and picture of all trainings so far."""
-    curves = {cell: points for cell, points in read_runs(config.runs).items() if cell.planned == config.decisions}
-    references = read_references(references_path())
+    runs, references = read_runs(config.runs), read_references(references_path())
+    curves = planned_for(runs, config.decisions)
     if not curves:
         return
     levels, budget = means(references, config.worlds), ZooBudget(config.decisions, 60.0 * config.cpu_minutes)
-    table = markdown(curves, budget, levels, {(one.env, one.role): one.name for one in references})
+    table = markdown(runs, budget, levels, {(one.env, one.role): one.name for one in references})
     page = config.page.read_text() if config.page.is_file() else "# The zoo\n"
     replace_file(config.page, with_table(page, table).encode())
     draw(curves, budget, levels, config.page.parent / "pictures" / "zoo.png")

@@ -43,7 +43,8 @@ class ZooConfig(Config):
         data: folder of measured data.
         folder: folder of checkpoints and agents; a training that was killed goes on from it.
         runs: table of all trainings so far, to which this run adds.
-        page: page whose table is written anew; the picture lies in its folder, under pictures.
+        page: page whose table is written anew, of this number of decisions first and of every other one of `runs` after it; the picture, of
+            this one alone, lies in its folder, under pictures.
         ray: cluster; None: one training after another.
     """
 
@@ -52,11 +53,11 @@ class ZooConfig(Config):
     environments: list[str] = Field(default=ENVIRONMENTS)
     algorithms: list[str] = Field(default=ALGORITHMS)
     seeds: list[Annotated[int, Field(ge=0, lt=2**31)]] = Field(default=[0])
-    decisions: Annotated[int, Field(ge=1)] = 20_000
-    cpu_minutes: Annotated[float, Field(gt=0)] = 0.25
-    most_cpu_minutes: Annotated[float, Field(gt=0)] = 1.5
-    points: Annotated[int, Field(ge=1)] = 4
-    worlds: Annotated[int, Field(ge=2, le=50)] = 50
+    decisions: Annotated[int, Field(ge=1)] = 100_000
+    cpu_minutes: Annotated[float, Field(gt=0)] = 1.0
+    most_cpu_minutes: Annotated[float, Field(gt=0)] = 4.0
+    points: Annotated[int, Field(ge=1)] = 5
+    worlds: Annotated[int, Field(ge=2, le=50)] = 30
     arguments: dict[str, dict[str, Any]] = Field(default={"SAC": {"train_freq": 4}, "TD3": {"train_freq": 4}, "TQC": {"train_freq": 4}})
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/zoo")

@@ -45,6 +45,11 @@ def write_runs(path: Path, curves: Curves) -> None:
     replace_with_card(path, text.getvalue().encode(), description, "vcgym zoo", "as in lab/notes/zoo.md")
 
 
+def planned_for(runs: Curves, decisions: int) -> dict[ZooTraining, list[CurvePoint]]:
+    """Return the trainings that were planned for so many decisions."""
+    return {cell: curve for cell, curve in runs.items() if cell.planned == decisions}
+
+
 def at_decisions(curve: Iterable[CurvePoint], budget: ZooBudget) -> CurvePoint | None:
     """Return the first point with the decisions of the budget; None if the training ended before, or has twice as many."""
     return next((point for point in curve if budget.decisions <= point.decisions < 2 * budget.decisions), None)

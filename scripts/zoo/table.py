@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean, probability_of_improvement
 from vcgym.leaderboard.statistics.laws import student_quantile
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate, resample
-from vcgym.scripts.zoo.runs import Curves, ZooBudget, at_cpu, at_decisions
+from vcgym.scripts.zoo.runs import Curves, ZooBudget, at_cpu, at_decisions, planned_for
 
 BEGIN, END = "<!-- the table: made by vcgym zoo -->", "<!-- the end of the table -->"
 Levels = Mapping[tuple[str, str], float]
@@ -66,24 +66,24 @@ def improvement(by_env: Mapping[str, NDArray[np.float64]], others: Mapping[str, 
     return float(np.mean([probability_of_improvement(by_env[env][None], others[env][None]) for env in common]))
 
 
-def markdown(curves: Curves, budget: ZooBudget, levels: Levels, names: Mapping[tuple[str, str], str]) -> str:
-    """Return the tables at both budgets, rules first, and the aggregates.
+def markdown(runs: Curves, budget: ZooBudget, levels: Levels, names: Mapping[tuple[str, str], str]) -> str:
+    """Return the tables at both budgets, rules first, the aggregates, and one table for each other number of planned decisions.
 
     Args:
-        curves: all trainings so far.
+        runs: all trainings so far.
         budget: decisions and processor time at which they are compared.
         levels: mean scores of the references.
         names: their names.
     """
+    curves = planned_for(runs, budget.decisions)
     envs = sorted({cell.env for cell in curves})
     found = scores_of(curves, budget, levels)
-    heads = " | ".join(env.removeprefix("vcgym/") for env in envs)
-    lines = [f"| after {budget.decisions:,} decisions (seeds) | {heads} |", f"| --- |{' ---: |' * len(envs)}"]
+    lines = _head(f"after {budget.decisions:,} decisions (seeds)", envs)
     for role in ("bound", "tuned", "learned", "published", "random"):
         cells = [f"{normalised(levels[env, role], env, levels):.0f} {names[env, role]}" for env in envs]
         lines.append(f"| {role} | {' | '.join(cells)} |")
     lines += [_row(name, found[name].by_decisions, envs) for name in _ordered(found, "by_decisions")]
-    lines += ["", f"| after {budget.cpu_s:.0f} s of processor time (seeds) | {heads} |", f"| --- |{' ---: |' * len(envs)}"]
+    lines += ["", *_head(f"after {budget.cpu_s:.0f} s of processor time (seeds)", envs)]
     lines += [_row(name, found[name].by_cpu, envs) for name in _ordered(found, "by_cpu")]
     whole = {name: its for name, its in found.items() if its.by_decisions.keys() == set(envs)}
     first = next(iter(_ordered(whole, "by_decisions")), "")
@@ -96,7 +96,22 @@ def markdown(curves: Curves, budget: ZooBudget, levels: Levels, names: Mapping[t
         its = whole[name]
         better = "" if name == first else f"{improvement(its.by_decisions, whole[first].by_decisions):.2f}"
         lines.append(f"| {name} | {_text(over_environments(its.by_decisions))} | {_text(over_environments(its.by_cpu))} | {better} |")
+    for decisions in sorted({cell.planned for cell in runs} - {budget.decisions}, reverse=True):
+        lines += _other(runs, decisions, levels)
     return "\n".join(lines)
+
+
+def _other(runs: Curves, decisions: int, levels: Levels) -> list[str]:
+    """Return the table of the trainings that were planned for another number of decisions, after these."""
+    curves = planned_for(runs, decisions)
+    envs, found = sorted({cell.env for cell in curves}), scores_of(curves, ZooBudget(decisions, 0.0), levels)
+    rows = [_row(name, found[name].by_decisions, envs) for name in _ordered(found, "by_decisions")]
+    return ["", *_head(f"planned for {decisions:,} decisions, after these (seeds)", envs), *rows]
+
+
+def _head(title: str, envs: Sequence[str]) -> list[str]:
+    heads = " | ".join(env.removeprefix("vcgym/") for env in envs)
+    return [f"| {title} | {heads} |", f"| --- |{' ---: |' * len(envs)}"]
 
 
 def _ordered(found: Mapping[str, ZooScores], field: str) -> list[str]:

@@ -1,5 +1,7 @@
 """The set network: its compiled pass equals plain Python bit for bit, and a twin and torch, for any items in any order."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -113,6 +115,16 @@ def test_outputs_equal_torch_and_the_twin(kind, items, activation):
     if kind != "queue":
         ranked = items == 0 if kind == "discrete" else kind == "both" and items > 0
         assert (policy.network.lag_peak == PEAK) is ranked
+
+
+def test_a_raw_network_takes_features_without_their_arcsinh():
+    net, policy = net_and_policy("both", 0)
+    network, rows = policy.network.model_copy(update={"raw": True}), observations("both", 0)
+    raw, raw_net = dataclasses.replace(policy, network=network), SetNet(network, 0)
+    raw_net.load_state_dict(net.state_dict())
+    got = raw.outputs(rows)
+    np.testing.assert_allclose(got, policy.outputs(np.sinh(rows.astype(np.float64))), rtol=1e-9)
+    np.testing.assert_allclose(got, raw_net(torch.from_numpy(rows)).detach().numpy(), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("kind", "items"), [("both", 0), ("both", 3), ("discrete", 0), ("queue", 4)])

@@ -1,5 +1,7 @@
 """Numbers of the zoo's table against arithmetic done here: scale, intervals over seeds, aggregates as rliable defines them, budgets."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -74,6 +76,23 @@ def test_the_table_has_a_row_for_each_rule_and_algorithm_and_names_seeds():
     assert "| bound | 100 its bound | 100 its bound |" in text
     assert "| PPO | 0 [-6, 7] (2) | 10 [-117, 137] (2) |" in text
     assert "| on all 2 environments | interquartile mean | at equal time | better than PPO |" in text
+
+
+def test_trainings_planned_for_other_decisions_have_their_own_table():
+    curves = {ZooTraining(A, "PPO", 0, planned): [CurvePoint(planned, 5.0, 81.0 + planned / 100)] for planned in (10, 50, 100)}
+    levels = LEVELS | {(A, role): 85.0 for role in ("tuned", "learned", "random")}
+    head, *rest = markdown(curves, BUDGET, levels, dict.fromkeys(levels, "it")).split("| planned for ")
+    assert "| PPO | 20 (1) |" in head
+    assert [table.splitlines()[0] for table in rest] == [f"{n} decisions, after these (seeds) | Call-v1 |" for n in (50, 10)]
+    assert [table.splitlines()[2] for table in rest] == ["| PPO | 15 (1) |", "| PPO | 11 (1) |"]
+
+
+def test_the_shipped_page_has_the_table_of_the_shipped_trainings():
+    config, references = ZooConfig(), read_references(references_path())
+    runs = read_runs(references_path().with_name("zoo_runs.csv"))
+    levels, budget = means(references, config.worlds), ZooBudget(config.decisions, 60.0 * config.cpu_minutes)
+    page = (Path(__file__).parents[3] / "lab" / "notes" / "zoo.md").read_text(encoding="utf-8")
+    assert page == with_table(page, markdown(runs, budget, levels, {(one.env, one.role): one.name for one in references}))
 
 
 def test_a_page_keeps_its_words_when_its_table_is_made_anew():
