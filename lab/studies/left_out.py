@@ -29,7 +29,8 @@ from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.evaluation.calls import TrainingCalls
-from vcgym.agents.inside.learner import Learning, task_of
+from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.tasks import task_of
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.network.scenarios.scenario import Scenario
