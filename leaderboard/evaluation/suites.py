@@ -168,8 +168,8 @@ def _whole(uplink: str, kinds: Sequence[str], first: int) -> tuple[Part, ...]:
 BUDGETS = (5, 10, 25, 100)  # % of the plain bytes
 LOSS_RUN_SLOTS = 3.0  # near what was measured, see `vcgym.network.worlds.losses`
 _PROTECTED = (
-    "CHIME", "COPY-NACK", "COPY-RED", "COPY-RISE", "COPY1", "COPY2", "FEC5", "HAIRPIN", "LEARNED", "LEARNED-correlated", "NACK",
-    "RED-MISSING", "RED1", "RED2", "RED3",
+    "CHIME", "COPY-HELD", "COPY-NACK", "COPY-RED", "COPY-RISE", "COPY1", "COPY2", "FEC5", "HAIRPIN", "LEARNED", "LEARNED-correlated",
+    "NACK", "RED-MISSING", "RED1", "RED2", "RED3",
 )  # fmt: skip
 _PROTECTED_WORLDS = {
     "wonderproxy correlated": 6, "wonderproxy paper": 4, "table1 correlated": 6, "table1 paper": 4, "stress correlated": 4,

@@ -29,6 +29,8 @@ FAMILIES = {
     "RED": "earlier frames in each packet, behind the learned pair", "COPY": "copies on further paths, behind the learned pair",
     "FEC": "repair packets, behind the learned pair", "CHIME": "earlier frames by reported loss, behind the learned pair",
     "NACK": "retransmission on request, behind the learned pair",
+    "HAIRPIN": "copies by the rounds left before the deadline, behind the learned pair",
+    "OPUS": "the codec's copy of the frame before, behind the learned pair", "DRED": "the codec's deep redundancy, behind the learned pair",
     "SBPN": "scheduling by priority and expiry, over TFRC", "UNMOD": "TFRC, first in, first out", "FIXED": "a fixed bitrate",
 }  # fmt: skip
 """First code of a name -> what the system routes or sends by."""

@@ -26,11 +26,9 @@ SYSTEMS = {
     "SBPN2-W": "SBPN v2, weighted", "TFRC-4342": "TFRC of RFC 4342", "TFRC-FR": "TFRC, faster restart",
     "UNMOD": "TFRC, first in first out", "RED1": "one earlier frame", "RED2": "two earlier frames", "RED3": "three earlier frames",
     "CHIME": "adaptive RED of Chime", "NACK": "retransmission", "HAIRPIN": "Hairpin", "OPUS-FEC": "in-band FEC of Opus",
-    "DRED": "deep redundancy of Opus", "COPY-RED": "copies and frames, triggered",
-    "COPY-RISE": "copies, triggered", "COPY-NACK": "copies, triggered, and retransmission",
-    "COPY-HELD": "copies, triggered, held back",
-    "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy",
-    "COPY2": "two copies", "FEC5": "parity, one in five",
+    "DRED": "deep redundancy of Opus", "COPY-RED": "copies and frames, triggered", "COPY-RISE": "copies, triggered",
+    "COPY-NACK": "copies, triggered, and retransmission", "COPY-HELD": "copies, triggered, held back",
+    "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy", "COPY2": "two copies", "FEC5": "parity, one in five",
 }  # fmt: skip
 """Code of a system -> its words."""
 TUNED = {"-paper-tuned": ", tuned for paper", "-rate-tuned": ", tuned for rate", "-order-tuned": ", tuned for order", "-tuned": ", tuned"}
