@@ -29,7 +29,6 @@ from vcgym.scripts.zoo.config import INSIDE, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
 CURVE, AGENT = "curve.json", "agent.zip"
-_PACE_INSIDE = 20_000_000 / 15.0  # decisions a second inside the loop, at least what is reached: at it the step size would end at 0
 
 
 class CurvePoint(NamedTuple):
@@ -157,12 +156,13 @@ def _learn_inside(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
     training = train_config(config, cell)
     assert isinstance(training.algorithm, InsidePPOConfig)
     budget_s = 60.0 * config.cpu_minutes
-    learning = Learning(task_of(training.env), training.algorithm, training.num_envs, int(budget_s * _PACE_INSIDE), cell.seed)
+    learning = Learning(task_of(training.env), training.algorithm, training.num_envs, config.decisions, cell.seed)
 
     def scores() -> list[float]:
         return score_systems(cell.env, [learning.system], config.worlds)[0]
 
     while not curve.points or curve.cpu_s < budget_s:  # also where the worlds alone take the budget
+        learning.steps = max(1, round(learning.decisions * budget_s / curve.cpu_s))  # the step size falls to 0 with the time that is left
         learning.turn()
         if curve.cpu_s >= budget_s * (len(curve.points) + 1) / config.points:
             curve.add(learning.decisions, scores)

@@ -1,1 +1,1 @@
-"""What protection could give: bounds in hindsight, and all calls of a link protected at once."""
+"""Limits of protection: bounds in hindsight, and all calls of a link protected at once."""

@@ -74,7 +74,7 @@ def main(config: ProtectionBoundConfig) -> None:
     Console().print(markdown_table(_COLUMNS, rows, text=("worlds", "system")), highlight=False, soft_wrap=True)
 
 
-class Reference(NamedTuple):
+class Unprotected(NamedTuple):
     """Calls of the pair without protection, and the delays (paths, packets) and history of their worlds."""
 
     played: Played
@@ -88,7 +88,7 @@ def kind_rows(kind: str, config: ProtectionBoundConfig) -> list[list[str]]:
     scenario = Scenario(name, mode, config.packets, **({} if mode == "replay" else {"loss_run_slots": RUN_SLOTS}))
     draws = TrainingCalls.evenly(scenario, "validation", config.worlds).draws
     pair = load_system(config.pair)
-    reference = Reference(next(play_rules_together([pair], scenario, draws)).played, *_worlds(scenario, draws))
+    reference = Unprotected(next(play_rules_together([pair], scenario, draws)).played, *_worlds(scenario, draws))
     systems = [pair.replace(protection=load_system(system).protection) for system in config.systems]
     rows = []
     for budget in config.budgets:
@@ -123,7 +123,7 @@ def rating_with(totals: Totals, repaired: NDArray[np.int64]) -> NDArray[np.float
     return np.asarray(rating(totals.offset_us_sum / ticks / 1000.0, (totals.ticks_concealed - repaired) / ticks))
 
 
-def _compared(reference: Reference, as_played: Played, alone: Played, budget: float) -> list[str]:
+def _compared(reference: Unprotected, as_played: Played, alone: Played, budget: float) -> list[str]:
     totals, sessions = reference.played.totals, range(len(reference.delays_us))
     wanted = [due(reference.played, s) for s in sessions]
     most = np.array([most_repairs(one, delay_us, budget) for one, delay_us in zip(wanted, reference.delays_us, strict=True)])

@@ -1,4 +1,4 @@
-"""What all calls of a link get if all of them protect themselves: the extra bytes queue and are dropped like all others.
+"""Links whose calls all protect themselves: the extra bytes queue and are dropped like all others.
 
 G.711 calls in frames of 10 ms share a drop-tail link, the kernel of `vcgym.network.bottleneck.queue`. Each packet leaves up to 10 ms after
 its capture, uniformly, so that packets of equal spacing do not take turns in being dropped. Behind the link each call has two paths that
@@ -35,7 +35,7 @@ SCHEMES = (
 
 
 class Shared(NamedTuple):
-    """What the calls of a link got.
+    """Outcome of the calls of a link.
 
     Attributes:
         dropped: share of all transmissions that the link dropped.
