@@ -62,10 +62,6 @@ def _of_board(rows: pa.Table, metric: str) -> dict[str, float]:
     return {name: round(float(mean), 4) for name, mean in zip(paired.systems, means, strict=True)}
 
 
-if __name__ == "__main__":
-    main()
-
-
 def validation_suite(suite: Suite) -> Suite:
     """Return the suite with worlds sampled from the validation split."""
     return suite._replace(parts=tuple(part._replace(split="validation") for part in suite.parts))
@@ -79,3 +75,7 @@ def body_of(metric: dict[str, str], validation: dict[str, dict[str, dict[str, fl
     }
     bars = {suite: {board: next(iter(means)) for board, means in boards.items()} for suite, boards in ordered.items()}
     return {"metric": metric, "bars": bars, "validation": ordered}
+
+
+if __name__ == "__main__":
+    main()

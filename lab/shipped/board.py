@@ -60,9 +60,9 @@ def blocks(boards: Sequence[Board]) -> dict[str, str]:
 
 
 def short_table(boards: Sequence[Board]) -> str:
-    """Return README's table in words: the first system, the references, the agent that the run trained, and the last system."""
+    """Return README's table in words: the first system, the references, the agents for one kind and for all, and the last system."""
     last = boards[0].lines[-1].standing.system
-    _, rows = modes_table(boards, few(boards[0], [last]))
+    _, rows = modes_table(boards, few(boards[0], ["LEARNED-everywhere", last]))
     headings = [f"{board.mode}: above {in_words(board.bar.system)}" for board in boards]
     return markdown_table(["system", *headings, "rank"], ([name, *cells] for name, _, *cells in rows))
 

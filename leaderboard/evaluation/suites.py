@@ -122,10 +122,11 @@ _PER_WEIGHT = 100  # worlds of a pair over all strata; the smallest weight is 10
 _QUICK_PER_WEIGHT = 40
 _APART = 1000  # distance of seeds between strata, so that their worlds share no random numbers
 _QUICK = (
-    "BEST-WM", "DRT-BF", "DRT-EWMA", "DRT-EWMA-tuned", "DRT-FIX", "DRT-NEQ", "DRT-NEQ-tuned", "DRT-QTL", "DRT-WM", "DTS-WM",
-    "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned", "LEARNED", "LEARNED-correlated",
-    "LEARNED-start", "LIN+EWMA-tuned", "LIN+EWMAH-tuned", "LIN-WM", "LIN-WM-tuned", "RND-WM", "SWTS-WM", "SWTS-WM-tuned",
-    "VCR-BF", "VCR-WM", "VCR-WM-tuned", "VCR2+NEQ-paper-tuned", "VCR2-WM", "VCR2-WM-tuned", "VCR5-WM", "VIA-BF", "VIA-WM",
+    "BEST-WM", "DRT-BF", "DRT-BF-tuned", "DRT-EWMA", "DRT-EWMA-tuned", "DRT-FIX", "DRT-NEQ", "DRT-NEQ-tuned", "DRT-QTL", "DRT-WM",
+    "DTS-WM", "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned", "LEARNED",
+    "LEARNED-correlated", "LEARNED-everywhere", "LEARNED-start", "LIN+EWMA-tuned", "LIN+EWMAH-tuned", "LIN-WM", "LIN-WM-tuned",
+    "RND-WM", "SWTS-WM", "SWTS-WM-tuned", "VCR-BF", "VCR-WM", "VCR-WM-tuned", "VCR2+NEQ-paper-tuned", "VCR2-WM", "VCR2-WM-tuned",
+    "VCR5-WM", "VIA-BF", "VIA-WM",
 )  # fmt: skip
 """The systems of the papers, the best tuned ones of each family, and what is learned: every pair of rules costs seconds to compile."""
 
