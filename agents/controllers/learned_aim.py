@@ -1,7 +1,8 @@
-"""A learned rate that aims at a queue: every half second a small network sets the queueing delay that the target bitrate aims at.
+"""A learned rate that aims at a queue: at every fifth report a small network sets the queueing delay that the target bitrate aims at.
 
-At each report the target follows the law of `vcgym.envs.call.sender.relative`, a delay-based rule that yields to losses; every
-`HOLD` reports, with x the features of `_features`, each compressed to x / sqrt(1 + |x|),
+At each report the target follows the law of `vcgym.envs.call.sender.relative`, a delay-based rule that yields to losses. Every
+`HOLD` reports, a quarter of a second at the default interval of 50 ms, with x the features of `_features`, each compressed to
+x / sqrt(1 + |x|),
 
     h = relu(W1 x + b1),   g = relu(W2 h + b2),   aim = 12 ms * 5^sigmoid(w3 g + b3)
 
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.learned_lag import output
+from vcgym.agents.controllers.learned_lag import output, require_network
 from vcgym.agents.controllers.learned_rate import PACING
 from vcgym.baselines.rule import Control, allocate, decide, init, pacing, rule, see_sender, update
 from vcgym.envs.call.features.scales import rate_position
@@ -25,8 +26,8 @@ from vcgym.network.kernels.jit import kernel
 HOLD = 5  # reports, as in Rate-v1
 WIDTH = 12
 _UNIT_US = 20_000.0  # of delays
-_STANDING_US = 3_000_000
-_NO_DELAY_US = 1e12
+_STANDING_US = 3_000_000  # a queue that lasts as long is one that others keep full
+_NO_DELAY_US = 1e12  # no packet of the report arrived
 _RISES = math.log(MAX_AIM_MS / MIN_AIM_MS)
 
 
@@ -71,12 +72,7 @@ class LearnedAimState(NamedTuple):
 
 @allocate.register(LearnedAim)
 def _allocate(params, sessions, paths):
-    hidden = params.first.shape[-1] if params.first.ndim else 0
-    if params.first.shape != (WIDTH + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
-        shapes = params.first.shape, params.second.shape, params.last.shape
-        raise ValueError(f"weights have shapes {shapes}: allowed are ({WIDTH + 1}, h), (h + 1, h) and (h + 1,)")
-    if not all(np.isfinite(layer).all() for layer in params):
-        raise ValueError("weights have a value that is not finite; allowed are finite ones")
+    hidden = require_network(params, WIDTH)
     return LearnedAimState(
         np.zeros(sessions, AIMING).view(np.recarray), np.zeros((sessions, WIDTH), np.float32), np.zeros((sessions, 2, hidden), np.float32)
     )
