@@ -14,6 +14,8 @@ from vcgym.network.traces.cards import Carded, load_carded
 FILE = "bars.json"
 TUNED = "tuned"
 """Kind of systems whose parameters were searched."""
+OF_ANY_KIND = "DRT-BF-tuned"
+"""Reference of the mixture, for unknown paths: least mean regret over 16 kinds of validation worlds (lab/notes/agents.md)."""
 
 
 class Bars(Carded):

@@ -5,8 +5,9 @@ import pytest
 from lab.shipped.bars import validation_suite
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import tuning_trials
-from vcgym.leaderboard.evaluation.bars import bar_of, load_bars
+from vcgym.leaderboard.evaluation.bars import OF_ANY_KIND, bar_of, load_bars
 from vcgym.leaderboard.evaluation.participants import systems_of
+from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_name
 
@@ -34,6 +35,11 @@ def test_the_bar_has_the_best_mean_of_all_tuned_systems(suite):
         assert list(means.values()) == sorted(means.values(), reverse=True)
         assert means.keys() == set(next(tuned for key, tuned in TUNED_FOR.items() if version(SUITES[key]) == suite))
         assert means.keys() <= set(system_names())
+
+
+@pytest.mark.parametrize("key", [key for key, suite in SUITES.items() if suite.stages == (PATHS,)])
+def test_the_reference_of_the_mixture_plays_every_suite_over_paths(key):
+    assert OF_ANY_KIND in TUNED_FOR[key]
 
 
 def test_an_unknown_suite_has_no_bar():
