@@ -120,7 +120,7 @@ def page(found: Sequence[dict[str, Any]], config: ToldApartConfig) -> str:
         "other half: on worlds drawn of a half, for two sets of seeds, and on the replay of that half.",
         _AGREES: "As `vcgym-data do=fit` prints it: the median of nine worlds, and which measured values agree with them.",
     }
-    parts = ["# Drawn worlds next to measured ones\n\nMade by `python -m lab told_apart`; do not edit.\n"]
+    parts = ["# Drawn worlds next to measured ones\n\nMade by `python -m lab told_apart`, but for the last section; do not edit.\n"]
     for head, columns in _HEADS.items():
         if rows := [row for one in found for row in one[head]]:
             parts.append(f"## {head}\n\n{about[head]}\n\n{markdown_table(columns, rows, text=columns)}\n")
