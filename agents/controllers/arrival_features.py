@@ -145,7 +145,7 @@ def _average(seen, delay_ms, passed_ms):
 
 @kernel
 def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
-    """Update the statistics with an arrival and write its features into `x` (WIDTH,), each compressed: x / sqrt(1 + |x|).
+    """Update the statistics with an arrival and write its features into the first WIDTH of `x`, each compressed: x / sqrt(1 + |x|).
 
     Args:
         seen: statistics of the arrivals, a record of dtype ARRIVALS.
@@ -181,7 +181,7 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
     x[AT.above_minimum] = jitter_us / 1000.0 / UNIT_MS
     x[AT.gap] = gap_ms / UNIT_MS
     x[AT.skipped] = min(skipped - 1.0, MAX_SKIPPED) if not overtaken else max(skipped, -MAX_SKIPPED)
-    for i in range(x.size):
+    for i in range(WIDTH):
         x[i] = x[i] / math.sqrt(np.float32(1.0) + abs(x[i]))
 
 

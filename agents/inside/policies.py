@@ -1,6 +1,7 @@
 """Policies that learn inside the loop, one per control: a network in torch, its stochastic rule, and its rule when it is ranked."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -11,10 +12,12 @@ from vcgym.agents.controllers.learned_aim import HOLD, LearnedAim
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import START
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
+from vcgym.agents.controllers.recurrent_lag import RecurrentLag
 from vcgym.agents.inside.sampled_aim import SampledAim
 from vcgym.agents.inside.sampled_lag import SampledLag
 from vcgym.agents.inside.sampled_switch import SampledSwitch
-from vcgym.agents.networks.two_layers import TwoLayers
+from vcgym.agents.networks.memory import Memory
+from vcgym.agents.networks.two_layers import TwoLayers, with_bias
 from vcgym.baselines.controls.control import Control
 
 START_OUTPUT = 0.5  # initial bias of the lag: about 20 ms above the newest delay
@@ -53,11 +56,19 @@ class LagPolicy(NoisyPolicy):
     control: ClassVar[Control] = Control.PLAYOUT
 
     def __init__(self, settings: InsidePPOConfig) -> None:
-        super().__init__(arrival_features.WIDTH, START_OUTPUT, settings.gamma, settings)
+        super().__init__(arrival_features.WIDTH + settings.recurrent, START_OUTPUT, settings.gamma, settings)
+        self.recurrent = Memory(arrival_features.WIDTH, settings.recurrent) if settings.recurrent else None
 
-    def rule(self) -> LearnedLag:
+    def rule(self) -> LearnedLag | RecurrentLag:
         """Return the rule with the weights of this network."""
-        return LearnedLag(*self.arrays())
+        if self.recurrent is None:
+            return LearnedLag(*self.arrays())
+        return RecurrentLag(*self.arrays(), with_bias(self.recurrent.gates), with_bias(self.recurrent.taken))
+
+    def recalled(self, x: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+        """Return the observations (arrivals, width) of calls of these lengths, one after another, with the memory that weights now give."""
+        features = x[:, : arrival_features.WIDTH]
+        return x if self.recurrent is None else torch.cat([features, self.recurrent(features, lengths)], 1)
 
     def sampled(self, slots: int, draw: int, reward: Any) -> SampledLag:
         """Return the stochastic rule for calls of this length."""

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.arrival_features import WIDTH
 from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, aim, output, take_in
+from vcgym.agents.controllers.recurrent_lag import RecurrentLag, remember
 from vcgym.agents.inside.noise import density, following, require_noise
 from vcgym.agents.inside.recorder import Recorder, add_decision, begin_recording, new_recorder
 from vcgym.baselines.records import MEDIA
@@ -22,7 +22,7 @@ from vcgym.baselines.rule import allocate, decide, init, rule, update
 class SampledLag(NamedTuple):
     """Parameters."""
 
-    lag: LearnedLag  # the policy
+    lag: LearnedLag | RecurrentLag  # the policy
     sd: float  # of the noise, >= 0
     memory: float  # correlation of the noise from arrival to arrival, 0 <= memory < 1
     mirrored: bool  # every second session has the noise of the one before, with the other sign
@@ -42,8 +42,8 @@ class SampledLagState(NamedTuple):
 @allocate.register(SampledLag)
 def _allocate(params, sessions, paths):
     require_noise(params.sd, params.memory)
-    recorder = new_recorder(params.reward, sessions, params.decisions, WIDTH)
-    return SampledLagState(allocate(params.lag, sessions, paths), np.zeros(sessions), recorder)
+    lag = allocate(params.lag, sessions, paths)
+    return SampledLagState(lag, np.zeros(sessions), new_recorder(params.reward, sessions, params.decisions, lag.x.shape[1]))
 
 
 @init.register(SampledLag)
@@ -58,6 +58,7 @@ def _update(params, state, s, record):
     if record.kind != MEDIA:
         return
     smallest_ms = take_in(state.lag, s, record)
+    remember(params.lag, state.lag.x[s])
     mean = output(params.lag, state.lag.x[s], state.lag.layers[s])
     state.noise[s] = following(params, state.noise[s], state.recorder, s)
     action = np.float32(mean + state.noise[s])

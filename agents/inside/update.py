@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.inside.advantages import generalised, less_replicas, returns
-from vcgym.agents.inside.policies import LoopPolicy
+from vcgym.agents.inside.policies import LagPolicy, LoopPolicy
 from vcgym.agents.inside.recorder import Recorder
 from vcgym.agents.networks.two_layers import TwoLayers
 
@@ -64,7 +64,8 @@ def improve(
             x, action, before, advantage, target = (
                 torch.from_numpy(np.concatenate([arrays[number][s, :n] for arrays, s, n in calls])) for number in range(5)
             )
-            ratio = torch.exp(policy.log_prob(x, action) - before)
+            seen = policy.recalled(x, [n for *_, n in calls]) if isinstance(policy, LagPolicy) else x
+            ratio = torch.exp(policy.log_prob(seen, action) - before)
             within = ratio.clamp(1.0 - settings.clip_range, 1.0 + settings.clip_range)
             loss = -torch.minimum(ratio * advantage, within * advantage).mean()
             if critic is not None:

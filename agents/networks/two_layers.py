@@ -30,7 +30,7 @@ class TwoLayers(torch.nn.Module):
 
     def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Return the weights (width + 1, hidden), (hidden + 1, hidden), (hidden + 1,) of a rule; the last row is the bias."""
-        first, second, last = (_with_bias(layer) for layer in (self.first, self.second, self.last))
+        first, second, last = (with_bias(layer) for layer in (self.first, self.second, self.last))
         return first, second, np.ascontiguousarray(last[:, 0])
 
     def load_arrays(self, first: NDArray[np.float32], second: NDArray[np.float32], last: NDArray[np.float32]) -> None:
@@ -41,5 +41,6 @@ class TwoLayers(torch.nn.Module):
                 layer.bias.copy_(torch.from_numpy(np.ascontiguousarray(weights[-1])))
 
 
-def _with_bias(layer: torch.nn.Linear) -> NDArray[np.float32]:
+def with_bias(layer: torch.nn.Linear) -> NDArray[np.float32]:
+    """Return the weights (width + 1, units) of a layer; the last row is its bias."""
     return np.ascontiguousarray(torch.cat([layer.weight.T, layer.bias[None]]).detach().numpy(), np.float32)

@@ -38,7 +38,8 @@ def files_of(home):
 
 
 def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monkeypatch):
-    (whole,) = run_study(config(tmp_path / "whole"))
+    recurrent = SETTINGS.model_copy(update={"recurrent": 2})
+    (whole,) = run_study(config(tmp_path / "whole", algorithm=recurrent))
     assert whole.steps >= 30_000
     turns, turn = [], inside.Learning.turn
 
@@ -50,14 +51,14 @@ def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monk
 
     monkeypatch.setattr(inside.Learning, "turn", turn_or_die)
     with pytest.raises(KeyboardInterrupt):
-        run_study(config(tmp_path / "cut"))
+        run_study(config(tmp_path / "cut", algorithm=recurrent))
     monkeypatch.setattr(inside.Learning, "turn", turn)
     with pytest.raises(FileExistsError, match="resume is False"):
-        run_study(config(tmp_path / "cut"))
-    run_study(config(tmp_path / "cut", resume=True))
+        run_study(config(tmp_path / "cut", algorithm=recurrent))
+    run_study(config(tmp_path / "cut", resume=True, algorithm=recurrent))
     assert files_of(tmp_path / "cut" / "seed-0") == files_of(tmp_path / "whole" / "seed-0")
     with pytest.raises(ValueError, match=r"another study: algorithm\.hidden is 8, expected 9"):
-        run_study(config(tmp_path / "cut", resume=True, algorithm=SETTINGS.model_copy(update={"hidden": 9})))
+        run_study(config(tmp_path / "cut", resume=True, algorithm=recurrent.model_copy(update={"hidden": 9})))
 
 
 def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):

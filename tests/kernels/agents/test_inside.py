@@ -9,11 +9,14 @@ from gymnasium.vector import AutoresetMode
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.controllers.arrival_features import WIDTH
 from vcgym.agents.controllers.learned_aim import LearnedAim, follow, is_due, set_aim
-from vcgym.agents.controllers.learned_lag import LearnedLag, aim, take_in
+from vcgym.agents.controllers.learned_lag import LearnedLag, aim, output, take_in
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
+from vcgym.agents.controllers.recurrent_lag import RecurrentLag, remember
 from vcgym.agents.inside.advantages import generalised, less_replicas, returns
 from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.noise import density
 from vcgym.agents.inside.policies import AimPolicy, LagPolicy, SwitchPolicy
 from vcgym.agents.inside.recorder import bind, close
 from vcgym.agents.inside.tasks import task_of
@@ -32,9 +35,9 @@ PACKETS, SEED, REPLICAS = 400, 5, 4
 SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
 
 
-def example(kind):
+def example(kind, **changed):
     torch.manual_seed(1)
-    policy = kind(SMALL)
+    policy = kind(SMALL.model_copy(update=changed))
     if kind is SwitchPolicy:
         with torch.no_grad():
             policy.last.bias.fill_(-0.5)  # changes often
@@ -72,8 +75,9 @@ def new_records(seen):
 
 
 @pytest.mark.long  # compiles a loop that no other quick test needs
-def test_the_lag_records_what_the_face_shows_and_earns():
-    policy = example(LagPolicy)
+@pytest.mark.parametrize("units", [0, 3])
+def test_the_lag_records_what_the_face_shows_and_earns(units):
+    policy = example(LagPolicy, recurrent=units)
     recorder, rule = played(policy), policy.rule()
     envs, seen, state = outside("vcgym/Playout-v0", rule)
     number, earned, done = 0, 0.0, False
@@ -81,8 +85,11 @@ def test_the_lag_records_what_the_face_shows_and_earns():
         (record,) = new_records(seen)
         assert record.kind == MEDIA
         smallest_ms = take_in(state, 0, record)
+        remember(rule, state.x[0])
         assert state.x[0].tobytes() == recorder.x[0, number].tobytes(), number
         assert recorder.slot[0, number] == record.arrived_us // 10_000
+        off = recorder.action[0, number] - output(rule, state.x[0], state.layers[0])
+        assert np.float32(density(off, policy.sd)) == recorder.log_prob[0, number]
         aim(state, 0, recorder.action[0, number], smallest_ms)
         seen, reward, _, truncated, _ = envs.step(state.lag_us[:1].reshape(envs.action_space.shape).astype(envs.action_space.dtype))
         number, earned, done = number + 1, earned + reward[0], bool(truncated[0])
@@ -133,6 +140,43 @@ def test_log_probabilities_are_those_of_torch(kind):
         law = torch.distributions.Normal(out, policy.sd) if kind is LagPolicy else torch.distributions.Bernoulli(logits=out)
         torch.testing.assert_close(torch.from_numpy(recorder.log_prob[s, :n]), law.log_prob(action), rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(policy.log_prob(x, action), law.log_prob(action), rtol=1e-5, atol=1e-6)
+
+
+def test_torch_remembers_as_the_rule_does():
+    """Outputs and gradients, over two calls, equal those of the rule and of a plain recursion in torch."""
+    policy = example(LagPolicy, recurrent=3).double()
+    rule = RecurrentLag(*(layer.astype(np.float64) for layer in policy.rule()))
+    x = torch.from_numpy(np.random.default_rng(0).standard_normal((50, WIDTH + 3)))
+    lengths = [30, 20]
+    out = policy.output(policy.recalled(x, lengths))
+    row, layers, found = np.zeros(WIDTH + 3), np.zeros((2, SMALL.hidden)), []
+    for n in range(50):
+        row[:WIDTH], row[WIDTH:] = x[n, :WIDTH], 0.0 if n == lengths[0] else row[WIDTH:]
+        remember(rule, row)
+        found.append(output(rule, row, layers))
+    np.testing.assert_allclose(out.detach().numpy(), found, rtol=1e-12, atol=1e-12)
+    share, taken = torch.sigmoid(policy.recurrent.gates(x[:, :WIDTH])), policy.recurrent.taken(x[:, :WIDTH])
+    kept, plain = torch.zeros(3, dtype=torch.float64), []
+    for n in range(50):
+        kept = share[n] * taken[n] + (1 - share[n]) * (0.0 if n == lengths[0] else kept)
+        plain.append(kept)
+    weights = tuple(policy.recurrent.parameters())
+    for mine, other in zip(
+        torch.autograd.grad((out**2).sum(), weights),
+        torch.autograd.grad((policy.output(torch.cat([x[:, :WIDTH], torch.stack(plain)], 1)) ** 2).sum(), weights),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-12)
+
+
+def test_what_a_lag_remembered_is_what_torch_recalls():
+    policy = example(LagPolicy, recurrent=3)
+    recorder = played(policy)
+    calls = [torch.from_numpy(recorder.x[s, : recorder.decided[s]]) for s in range(2)]
+    x = torch.cat(calls)
+    recalled = policy.recalled(x, [len(call) for call in calls])
+    torch.testing.assert_close(recalled, x, rtol=1e-4, atol=1e-5)
+    assert x[:, WIDTH:].abs().max() > 0.1
 
 
 def test_draws_follow_from_world_number_and_row():
@@ -311,6 +355,12 @@ def test_a_training_is_the_same_with_the_same_seed_and_any_threads(baseline):
     first, second = learned(baseline=baseline), learned(baseline=baseline, threads=2)
     assert weights(first) == weights(second) != weights(learned(baseline=baseline, turns=1))
     assert isinstance(first.system.path, LearnedSwitch) and isinstance(first.system.playout, LearnedLag)
+
+
+def test_a_recurrent_lag_learns_its_memory():
+    before, after = (weights(learned("vcgym/Playout-v0", turns, recurrent=3)) for turns in (0, 1))
+    assert {name for control, name in before if before[control, name] == after[control, name]} == set()
+    assert {name for _, name in before} > {"recurrent.gates.weight", "recurrent.gates.bias", "recurrent.taken.weight", "recurrent.taken.bias"}
 
 
 def test_an_environment_says_what_learns():
