@@ -76,19 +76,20 @@ def remember(params, x):
 
 @remember.register(RecurrentLag)
 def _remember(params, x):
-    for j in range(params.gates.shape[1]):
-        x[WIDTH + j] += sigmoid(_affine(params.gates, x, j)) * (_affine(params.taken, x, j) - x[WIDTH + j])
+    _renew(params.gates, params.taken, x)
 
 
 @kernel
-def sigmoid(a):
-    """Return 1 / (1 + exp(-a))."""
-    return 1.0 / (1.0 + math.exp(-a))
+def _renew(gates, taken, x):
+    """Update the memory in `x` with the features there."""
+    for j in range(gates.shape[1]):
+        share = 1.0 / (1.0 + math.exp(-_affine(gates, x, j)))
+        x[WIDTH + j] += share * (_affine(taken, x, j) - x[WIDTH + j])
 
 
 @kernel
 def _affine(weights, x, j):
-    """Return unit `j` of the layer `weights` for the features in `x`."""
+    """Return unit `j` of a layer for the features in `x`."""
     out = weights[WIDTH, j]
     for i in range(WIDTH):
         out += weights[i, j] * x[i]
