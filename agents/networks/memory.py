@@ -40,7 +40,10 @@ def keep_back(z, v, lengths, h, by_h, by_z, by_v):
     """Write the derivatives by `z` and `v`; `by_h`, those by `h`, become those through all later arrivals.
 
     Args:
-        z, v, lengths, h: see `keep`.
+        z: see `keep`.
+        v: see `keep`.
+        lengths: see `keep`.
+        h: see `keep`.
         by_h: (arrivals, units), updated.
         by_z: (arrivals, units), written.
         by_v: (arrivals, units), written.

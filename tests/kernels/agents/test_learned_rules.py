@@ -9,8 +9,8 @@ from lab.learners.lag_learner import LagNet
 from twins.learned import PlainHedge, PlainLag, PlainRecurrentLag, PlainRouter
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.controllers.learned_lag import LearnedLag
-from vcgym.agents.inside.policies import LagPolicy
 from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START, LearnedRouter
+from vcgym.agents.inside.policies import LagPolicy
 from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.baselines.rule import allocate, decide, start, update
 from vcgym.network.kernels.slots import BLOCK_SLOTS
