@@ -17,15 +17,8 @@ SHORTEST, LONGEST = 10.0, 1000.0
 
 
 @kernel
-def keep(z, v, lengths, h):
-    """Write the memory after each arrival of calls one after another.
-
-    Args:
-        z: (arrivals, units), how much is taken in, 0 to 1.
-        v: (arrivals, units), what is taken in.
-        lengths: int64 (calls,), arrivals of each call; they begin with an empty memory.
-        h: (arrivals, units), written.
-    """
+def _go(z, v, lengths, h):
+    """Write the memory `h` after each arrival of calls that follow one another; arrays (arrivals, units), lengths (calls,)."""
     n = 0
     for length in lengths:
         for t in range(n, n + length):
@@ -36,18 +29,8 @@ def keep(z, v, lengths, h):
 
 
 @kernel
-def keep_back(z, v, lengths, h, by_h, by_z, by_v):
-    """Write the derivatives by `z` and `v`; `by_h`, those by `h`, become those through all later arrivals.
-
-    Args:
-        z: see `keep`.
-        v: see `keep`.
-        lengths: see `keep`.
-        h: see `keep`.
-        by_h: (arrivals, units), updated.
-        by_z: (arrivals, units), written.
-        by_v: (arrivals, units), written.
-    """
+def _go_back(z, v, lengths, h, by_h, by_z, by_v):
+    """Write the derivatives by `z` and `v`; `by_h`, those by `h`, become those through all later arrivals too."""
     n = 0
     for length in lengths:
         for t in range(n + length - 1, n - 1, -1):
@@ -63,7 +46,7 @@ class _Keep(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, z: torch.Tensor, v: torch.Tensor, lengths: Any) -> torch.Tensor:
         h = torch.empty_like(z)
-        keep(z.detach().numpy(), v.detach().numpy(), lengths, h.numpy())
+        _go(z.detach().numpy(), v.detach().numpy(), lengths, h.numpy())
         ctx.save_for_backward(z, v, h)
         ctx.lengths = lengths
         return h
@@ -72,7 +55,7 @@ class _Keep(torch.autograd.Function):
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
         z, v, h = (saved.detach().numpy() for saved in ctx.saved_tensors)
         by_z, by_v = np.empty_like(z), np.empty_like(z)
-        keep_back(z, v, ctx.lengths, h, grads[0].numpy().copy(), by_z, by_v)
+        _go_back(z, v, ctx.lengths, h, grads[0].numpy().copy(), by_z, by_v)
         return torch.from_numpy(by_z), torch.from_numpy(by_v), None
 
 
