@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.order.scheduler import choose, choose_victim
-from vcgym.baselines.rule import allocate, buffer_type, decide, init, report_every_us, rule, wake_us
+from vcgym.baselines.protection.protect import protect
+from vcgym.baselines.rule import allocate, buffer_type, decide, init, report_every_us, rule, update, wake_us
 from vcgym.network.kernels.generic import generic
 from vcgym.network.playout.receiver import WATERMARK
 
@@ -85,6 +86,18 @@ def level_at(params: Any, state: Any, s: int, record: Any, decided_us: int) -> i
     return decided_us
 
 
+@generic()
+def select(params: Any, state: Any, s: int, option: int) -> None:
+    """Let the option of this number decide from now on; for a placeholder whose effect holds a rule for each option.
+
+    Args:
+        params: the controller.
+        state: its state; row `s` may be updated.
+        s: int64, session.
+        option: int64, decision of the agent.
+    """
+
+
 @allocate.register(AsDecided)
 def _allocate(params, sessions, paths):
     return NoState(np.zeros(sessions, np.int8))
@@ -123,6 +136,21 @@ def _decide_of_agent(params, state, s, now_us):
 @level_at.register(FromAgent)
 def _level_of_agent(params, state, s, record, decided_us):
     return level_at(params.effect, state, s, record, decided_us)
+
+
+@select.register(FromAgent)
+def _select_of_agent(params, state, s, option):
+    select(params.effect, state, s, option)
+
+
+@update.register(FromAgent)
+def _update_of_agent(params, state, s, record):
+    update(params.effect, state, s, record)
+
+
+@protect.register(FromAgent)
+def _protect_of_agent(params, state, s, now_us, path):
+    return protect(params.effect, state, s, now_us, path)
 
 
 @report_every_us.register(FromAgent)

@@ -86,7 +86,13 @@ CONTROLS = MappingProxyType(
         Control.RATE: ControlRow(BOTTLENECK, SENDER, LogScale(1_000_000_000), ring="rate"),  # bit/s
         Control.ORDER: ControlRow(BOTTLENECK, SENDER, OneOf(("fifo", "sbpn2", "audio_first")), ring="order"),
         Control.TREES: ControlRow(CONFERENCE, CENTRAL, None),
-        Control.PROTECTION: ControlRow(PROTECTED, SENDER, None, required=False),
+        Control.PROTECTION: ControlRow(
+            PROTECTED,
+            SENDER,
+            OneOf(("none", "copies", "held_copies", "one_earlier", "three_earlier", "parity")),
+            ring="protection",
+            required=False,
+        ),
     }
 )
 """The table, in the order of rules in a system and of columns in an agent's action."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control
-from vcgym.baselines.from_agent import AGENT, origin_of
+from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
 from vcgym.baselines.rule import allocate, for_kernels, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.loop import play
@@ -180,7 +180,7 @@ class CallBatch(Batch):
         world: world with `sessions` rows, sampled beforehand or shared with other batches; None: the batch makes its own.
         uplink: sender stages before the paths.
         interval: slots between decisions of an agent at the path's location.
-        protection: parameters of a rule for protection; None: packets leave unprotected.
+        protection: parameters of a rule for protection, or the placeholder of a remote agent; None: packets leave unprotected.
         budget: of protection, share of the plain bytes that may go beyond them, at least 0.
     """
 
@@ -209,8 +209,8 @@ class CallBatch(Batch):
             raise ValueError(f"feedback_loss = {feedback_loss}: allowed is 0 <= share < 1")
         if not 0.0 <= budget <= MAX_BUDGET:
             raise ValueError(f"budget = {budget}: allowed is 0 to {MAX_BUDGET:g}")
-        if protection is not None and (uplink is not NO_UPLINK or AGENT in (origin_of(path), origin_of(playout))):
-            raise ValueError(f"protection = {protection}: allowed is None in calls with an uplink or an agent")
+        if protection is not None and (uplink is not NO_UPLINK or origin_of(playout) == AGENT):
+            raise ValueError(f"protection = {protection}: allowed is None in calls with an uplink, or with an agent at the receiver")
         self.scenario = scenario
         self.path, self.playout, self.location = for_kernels(path), for_kernels(playout), LOCATIONS[location]
         self.world = scenario.world(sessions) if world is None else world
@@ -230,6 +230,7 @@ class CallBatch(Batch):
         )
         self.uplink = uplink
         self.budget = budget
+        self._is_asked = origin_of(path) == AGENT or REMOTE in (origin_of(playout), origin_of(protection))
         self.protecting: Protecting | None = None
         if protection is not None:
             rows = np.zeros(sessions, PROTECTED_CALL).view(np.recarray)
@@ -252,13 +253,15 @@ class CallBatch(Batch):
         start_row(self.path, self.path_state, row, self.history[row], self.key(row, Control.PATH))
         start_row(self.playout, self.playout_state, row, self.history[row], self.key(row, Control.PLAYOUT))
         if self.protecting is not None:
-            start_protection(self.protecting.rows[row], self.budget)
+            start_protection(self.protecting.rows[row], self.budget, to_sender_us, self._is_asked)
             start_row(self.protecting.rule, self.protecting.state, row, self.history[row], self.key(row, Control.PROTECTION))
 
     def answer(self, decided: Mapping[Control, NDArray[Any]]) -> None:
-        """Pass decisions of an agent on: paths, and lags, targets or headrooms in microseconds, (sessions,) each."""
+        """Pass decisions of an agent on, (sessions,) each: paths; lags, targets or headrooms in microseconds; options of protection."""
         for control in decided.keys() & set(ANSWER.names or ()):
             self.tables.answers[control] = decided[control]
+        if self.protecting is not None and Control.PROTECTION in decided:
+            self.protecting.rows["answer_protection"] = decided[Control.PROTECTION]
 
     def key(self, row: int, control: Control) -> np.uint64:
         """Return the random key of a control's rule, independent of the world's keys."""

@@ -1,13 +1,16 @@
-"""Call: the agent chooses path and lag and, with an uplink, rate and order of sending; a rule may set any of them."""
+"""Call: the agent chooses path and lag, with an uplink rate and order of sending, and protection if asked to; a rule may set any of them."""
 
 from typing import Any
 
-from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATHS, Control, controls_of
+from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATHS, PROTECTED, Control, controls_of
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
+from vcgym.envs.call.batch import MAX_BUDGET
+from vcgym.envs.call.paths.protections import Protections
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, PACING, SenderStages
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.network.kernels.ranges import require_number
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
@@ -18,11 +21,14 @@ class CallVectorEnv(PathsVectorEnv):
 
     Observation: float32 features (docs/envs.md: name, unit, range, age), computed from the records that have reached the location; with an
         uplink also features of the sender, delayed by the travel time of a command to it. With ``observation="records"``, a dict of the new
-        records (512, 8) int64, their count, the history (paths, 3), a key and the slot; with an uplink also the new packet feedback.
+        records (512, 8) int64, their count, the history (paths, 3), a key and the slot; with an uplink also the new packet feedback. If
+        the agent sets the protection, features also say what was lost, and what the budget still holds.
     Action: ``MultiDiscrete([paths, 32])``: the path, and the lag on a log scale, 10 ms * 100 ** (a / 31); with an uplink
         ``MultiDiscrete([paths, 32, 32, 3])``: also the target bitrate on a log scale from the call's minimum to its maximum, and the
-        scheduler: first in, first out; SBPN2; audio first. Controls set by rules are left out; a single control is ``Discrete``.
-        Continuous: ``Box(-1, 1)`` with a score per path, the lag, the rate, and a score per scheduler; the largest score wins. Commands
+        scheduler: first in, first out; SBPN2; audio first. With ``protection=None`` a last column of 6: none; a copy of each packet on
+        another path; copies where there is reason for them (COPY-HELD); one earlier frame in each packet; three; a repair packet for
+        each four. Controls set by rules are left out; a single control is ``Discrete``.
+        Continuous: ``Box(-1, 1)`` with a score per path, the lag, the rate, and a score per scheduler or protection; the largest wins. Commands
         reach sender and receiver after their parts of the control delay; the first one belongs to call set-up and takes effect at once.
     Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
@@ -33,7 +39,8 @@ class CallVectorEnv(PathsVectorEnv):
     Source: VCRoute with WMJitter (arXiv 2310.05054), one agent for both; the uplink's controls are those of GCC, and of SBPN over TFRC.
     Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(16)``, a // 8
         stays or takes the other path with the smallest expected delay, a % 8 is a headroom above the newest delay,
-        5 ms * 32 ** (a % 8 / 7); ``reward="impairment"``, ``interval=50``, half a second.
+        5 ms * 32 ** (a % 8 / 7); ``reward="impairment"``, ``interval=50``, half a second. With ``protection=None``, ``Discrete(96)``: the
+        same for a // 6, and protection a % 6.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -44,6 +51,8 @@ class CallVectorEnv(PathsVectorEnv):
         rate: with an uplink, rule that sets the rate; None: the agent does.
         order: with an uplink, scheduler; None: the agent selects one.
         pacing: with an uplink, transmission opportunities per packet time at the target; 0: spaced by the mean packet size at the target.
+        protection: rule that sets the protection; None: the agent does; False: packets leave unprotected, as they must with an uplink.
+        protection_budget: bytes that protection may add, as a share of those without it; 0 to 100.
         arguments: those of every environment over paths, docs/envs.md.
     """
 
@@ -59,13 +68,20 @@ class CallVectorEnv(PathsVectorEnv):
         rate: Any = None,
         order: Any = None,
         pacing: float = PACING,
+        protection: Any = False,
+        protection_budget: float = 0.1,
         **arguments: Any,
     ) -> None:
-        rules = {Control.PATH: path, Control.PLAYOUT: playout, Control.RATE: rate, Control.ORDER: order}
-        _require_agent(uplink, rules)
+        rules = {Control.PATH: path, Control.PLAYOUT: playout, Control.RATE: rate, Control.ORDER: order, Control.PROTECTION: protection}
+        require_number("protection_budget", protection_budget, 0.0, MAX_BUDGET)
+        _require_agent(uplink, {control: rule for control, rule in rules.items() if rule is not False})
+        self.budget = protection_budget
         self._uplink, self._logs = uplink, bool(arguments.get("log"))
         self._sender = {"rate": rate, "order": order, "pacing": pacing}
         setters = {control: in_place_of(control, CENTRAL) if rules[control] is None else rules[control] for control in controls_of(PATHS)}
+        if protection is not False:
+            agent = in_place_of(Control.PROTECTION, CENTRAL, effect=Protections())
+            setters[Control.PROTECTION] = agent if protection is None else protection
         controls = tuple(control for control in setters if rules[control] is None)
         super().__init__(num_envs, setters, controls, interval, False, **arguments)
 
@@ -84,12 +100,14 @@ class CallVectorEnv(PathsVectorEnv):
 
 def _require_agent(uplink: Any, rules: dict[Control, Any]) -> None:
     """Reject values that are no rules, rules for controls that the call lacks, and calls without a control for the agent."""
+    if uplink is not None and Control.PROTECTION in rules:
+        raise ValueError(f"protection = {rules[Control.PROTECTION]!r}: allowed is False with an uplink")
     for control, rule in rules.items():
         if rule is not None and CONTROLS[control].part == BOTTLENECK and uplink is None:
             raise ValueError(f"{control} = {rule!r}: allowed is None without an uplink")
         if rule is not None:
             require_rule(control, rule, control)
-    there = [control for control in rules if uplink is not None or CONTROLS[control].part == PATHS]
+    there = [control for control in rules if uplink is not None or CONTROLS[control].part in (PATHS, PROTECTED)]
     if all(rules[control] is not None for control in there):
         raise ValueError(f"{', '.join(there)} are all set by rules: allowed is at least one None, set by the agent")
 

@@ -104,7 +104,7 @@ def _playout(options: dict[str, Any], scenario: Scenario, **replaced: Any) -> Pa
 
 def _environment(env_id: str, options: dict[str, Any], scenario: Scenario) -> PathsVectorEnv:
     envs = gymnasium.make_vec(env_id, num_envs=1, **options | {"scenario": scenario}).unwrapped
-    if not isinstance(envs, PathsVectorEnv) or envs.at_arrivals or envs.uplink is not NO_UPLINK:
-        allowed = f"{PLAYOUT}, or one that sets path or playout at the path's location, without an uplink"
+    if not isinstance(envs, PathsVectorEnv) or envs.at_arrivals or envs.uplink is not NO_UPLINK or envs.batch.protecting:
+        allowed = f"{PLAYOUT}, or one that sets path or playout at the path's location, without uplink or protection"
         raise ValueError(f"policy acts in {env_id}; allowed: {allowed}")
     return envs

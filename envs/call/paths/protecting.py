@@ -9,6 +9,9 @@ repaired packet is to the playout rule and the queue an arrival at this instant.
 did, before repair. Named choices: of overlapping sets of repair packets a packet belongs to the last; what a repair gives does not start
 further repairs before the next arrival; a coarse frame that has come is not replaced by a whole one.
 
+An agent that sets the protection commands one of several rules at the sender (`vcgym.envs.call.paths.protections`), which learn there. How
+much its bucket holds leaves the sender at each decision.
+
 Every byte beyond the plain packets is paid from a bucket: in each slot it gets the budget's share of a plain packet, and it holds at most
 that of 60 s. What it cannot pay is left out: earlier frames from the oldest on, then all coarse ones, then the whole packet.
 """
@@ -18,12 +21,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.from_agent import REMOTE, origin_of, select
 from vcgym.baselines.protection.protect import DISTANCES, NONE, in_band, protect
 from vcgym.baselines.records import COPY, PROBE, REPAIR, Record, read_record
 from vcgym.baselines.rule import learns, update
-from vcgym.envs.call.paths.feed import KNOWN, RECORDS
+from vcgym.envs.call.paths.feed import COMMANDS, KNOWN, RECORDS, command, in_force
 from vcgym.envs.call.paths.routing import NoSender, delay_on, send
-from vcgym.envs.call.stages import capture, is_draining, leave, next_repaired, pass_on, reads_feed, reveal, sent_onto_path_us
+from vcgym.envs.call.stages import (
+    asks_agent,
+    capture,
+    is_draining,
+    leave,
+    next_repaired,
+    pass_on,
+    reads_feed,
+    reveal,
+    sent_onto_path_us,
+)
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS, age_of, kind_of, number_of, push
@@ -50,6 +64,10 @@ PROTECTED_CALL = np.dtype(
             ("read", "i8"),  # records of the feed that the rule has read
             ("income", "i8"),  # of the bucket, parts of a byte per slot
             ("bucket", "i8"),
+            ("protection", COMMANDS),  # options that an agent has chosen
+            ("answer_protection", "i8"),  # the last one
+            ("tokens", COMMANDS),  # what the bucket held at its decisions, on the way to it
+            ("is_shared", "i8"),  # 1: an agent reads the feed too
             ("earlier", "i8", (SLOTS,)),  # by packet: set of the packets whose frames it carries
             ("coarse", "i8", (SLOTS,)),  # the same of coarse frames
             ("size", "i4", (SLOTS,)),  # bytes
@@ -75,20 +93,45 @@ class Protecting(NamedTuple):
     rows: NDArray[np.void]
 
 
-for stage in (pass_on, reveal, leave, is_draining):
+for stage in (reveal, leave, is_draining):
     stage.register(Protecting)(stage.versions[NoSender])
 
 
-def start_protection(row: Any, budget: float) -> None:
-    """Clear a row for a new call; `budget` is the share of the plain bytes that may go beyond them, at least 0."""
+def start_protection(row: Any, budget: float, to_sender_us: int, is_shared: bool) -> None:
+    """Clear a row for a new call.
+
+    Args:
+        row: the row, overwritten.
+        budget: share of the plain bytes that may go beyond them, at least 0.
+        to_sender_us: travel time between an agent and the sender.
+        is_shared: an agent reads the feed too.
+    """
     for name in PROTECTED_CALL.names or ():
         row[name] = np.zeros((), PROTECTED_CALL)[name]
     row["income"] = round(_PARTS * PLAIN * budget)
+    row["protection"]["delay_us"] = row["tokens"]["delay_us"] = to_sender_us
+    row["is_shared"] = is_shared
+
+
+@asks_agent.register(Protecting)
+def _asks_agent(stage):
+    return origin_of(stage.rule) == REMOTE
+
+
+@pass_on.register(Protecting)
+def _pass_on(sender, s, now_us):
+    row = sender.rows[s]
+    return origin_of(sender.rule) != REMOTE or command(row.protection, row.answer_protection, now_us) >= 0
 
 
 @reads_feed.register(Protecting)
 def _reads_feed(stage):
-    return learns(stage.rule)
+    return _hears(stage.rule)
+
+
+@kernel
+def _hears(rule):
+    return learns(rule) or origin_of(rule) == REMOTE
 
 
 @sent_onto_path_us.register(Protecting)
@@ -109,9 +152,18 @@ def _learn(sender, call, s, now_us):
         record = Record(told.kind, told.packet, told.path, told.sent_us, told.arrived_us, known_us, told.lag_us, told.late)
         update(sender.rule, sender.state, s, record)
         row.read += 1
-    # Where no router reads the feed, it is read here alone.
-    feed.read = max(feed.read, row.read)
+    # Where neither a router nor an agent reads the feed, it is read here alone.
+    if row.is_shared == 0:
+        feed.read = max(feed.read, row.read)
     return True
+
+
+@kernel
+def _obey(sender, call, s, now_us):
+    """Let the option that an agent has chosen decide, and tell it at each decision what the bucket holds; return False if a ring is full."""
+    row = sender.rows[s]
+    select(sender.rule, sender.state, s, in_force(row.protection, now_us))
+    return call.slot % call.interval != 0 or command(row.tokens, row.bucket, now_us) >= 0
 
 
 @kernel
@@ -186,9 +238,11 @@ def _send_repair(calls, row, s, wanted, path):
 def _capture(sender, calls, s, path):
     call, row = calls.rows[s], sender.rows[s]
     packet, now_us = call.slot, call.slot * SLOT_US
-    if learns(sender.rule) and not _learn(sender, call, s, now_us):
+    if _hears(sender.rule) and not _learn(sender, call, s, now_us):
         return False
     row.bucket = min(row.bucket + row.income, row.income * BUCKET_SLOTS)
+    if origin_of(sender.rule) == REMOTE and not _obey(sender, call, s, now_us):
+        return False
     row.group[packet & _MASK] = NONE
     row.covers[packet & _MASK] = 0
     row.repairs[packet & _MASK] = 0

@@ -7,10 +7,12 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import Control
+from vcgym.baselines.from_agent import REMOTE, origin_of
 from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.features.added import CALL, PATHS, Added, NoFeatures, chain, features_of
 from vcgym.envs.call.features.forecast import forecast_by
+from vcgym.envs.call.features.losses import LOSSES, LOSSES_PART, clear_losses, observe_losses
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
@@ -47,7 +49,10 @@ class Observer:
         self._features = allocate_features(batch.sessions, batch.scenario.paths, self.added)
         self._no_paths = np.zeros((batch.sessions, 0, 0), np.float32)
         path_names = () if at_arrivals else batch.scenario.layout.path_names
-        others = [batch.uplink.part] if batch.uplink.part else []
+        protecting = batch.protecting
+        self._protected = protecting.rows if protecting is not None and origin_of(protecting.rule) == REMOTE else None
+        self._losses = np.zeros(batch.sessions, LOSSES).view(np.recarray)
+        others = [part for part in (batch.uplink.part, LOSSES_PART if self._protected is not None else None) if part]
         whole = call_layout(path_names, *others, of_path=features_of(self.added, PATHS), of_call=features_of(self.added, CALL))
         self.slots = allocate_slots(batch.sessions, whole) if agent.action in RELATIVE else None
         self.layout = whole if self.slots is None else relative_layout(whole)
@@ -68,6 +73,7 @@ class Observer:
     def clear(self, row: int) -> None:
         """Forget the call in `row`; a new one has just been started there."""
         clear_features(self._features, row, self.batch.history)
+        clear_losses(self._losses[row])
 
     def begin(self, rows: NDArray[np.int64]) -> None:
         """Start the added features of all sessions that have just been started."""
@@ -99,6 +105,8 @@ class Observer:
         batch, slots = self.batch, self.slots
         paths, call = shown.get("paths" if slots is None else "slots", self._no_paths), shown["call"]
         of_paths, of_call = (paths, call) if slots is None else (slots.paths, slots.call)
+        if self._protected is not None:
+            observe_losses(batch.calls, rows, self._losses, self._protected, shown["losses"])
         if self.at_arrivals:
             observe_arrival(batch.calls, rows, self._features, batch.playout, self._compiled, of_paths, of_call)
         else:

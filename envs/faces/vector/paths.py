@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import Control
-from vcgym.envs.call.batch import CallBatch, Played
+from vcgym.envs.call.batch import MAX_BUDGET, CallBatch, Played
 from vcgym.envs.call.features.added import fingerprint
 from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.headroom import in_headroom
@@ -24,6 +24,7 @@ from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.observer import Observer
 from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, grouped
 from vcgym.network.kernels.ranges import one_of, require_whole
+from vcgym.network.playout.packet_size import PLAIN
 from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
@@ -38,6 +39,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         controls: controls of the agent, with those of the uplink.
         interval: packets between its decisions; at arrivals, arrivals for which a decision holds.
         at_arrivals: True for an agent at the receiver, which decides at each arrival.
+        budget: of protection, see `CallBatch`.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -55,6 +57,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
     settings = (WorldSettings, LocationSettings, CallAgentSettings)
     batch: CallBatch
+    budget: float = MAX_BUDGET
 
     def __init__(
         self,
@@ -82,14 +85,15 @@ class PathsVectorEnv(EpisodeVectorEnv):
         self.setters = {**setters, Control.PLAYOUT: in_headroom(setters[Control.PLAYOUT])} if agent.action in RELATIVE else setters
         by_control = {str(control): setter for control, setter in self.setters.items()}
         self.batch = CallBatch(
-            world, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval, **by_control,
+            world, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval, budget=self.budget,
+            **by_control,
         )  # fmt: skip
         self.observer = Observer(self.batch, agent, at_arrivals)
         self.slots = self.observer.slots
         chosen = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         decisive = (
             *self.setters.values(), *world.identity, split, chosen, agent.observation, agent.action, *vars(at).values(), agent.log,
-            fingerprint(self.observer.added), interval, *self.uplink.arguments,
+            fingerprint(self.observer.added), interval, *self.uplink.arguments, *([self.budget] if Control.PROTECTION in setters else ()),
         )  # fmt: skip
         self._acted = options_of((*controls, *self.uplink.controls), world.paths)
         self.controls = tuple(self._acted)
@@ -148,8 +152,13 @@ class PathsVectorEnv(EpisodeVectorEnv):
         r = rating(offset_ms, concealed)
         return {
             "rating": r, "mos": mos(r), "mouth_to_ear_ms": offset_ms, "concealed_share": concealed,
-            **self._worlds(), **self.uplink.outcomes(),
+            **self._worlds(), **self.uplink.outcomes(), **self._spent(),
         }  # fmt: skip
+
+    def _spent(self) -> dict[str, NDArray[Any]]:
+        """Return the bytes of protection as a share of those without it, in calls with protection."""
+        protecting = self.batch.protecting
+        return {} if protecting is None else {"protection_share": protecting.rows["counts"]["extra_bytes"] / (PLAIN * self.batch.packets)}
 
     def draw(self, axes: Any, row: int) -> None:
         """Draw the call so far, see `vcgym.envs.faces.render.draw_paths`."""

@@ -17,6 +17,7 @@ from vcgym.baselines.rule import allocate, facts_of, rule, rules_of
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, build_system, load_system
 from vcgym.envs.call.batch import LOCATIONS
+from vcgym.envs.call.paths.protecting import PROTECTED_CALL
 from vcgym.envs.call.paths.state import ANSWER, CALL
 from vcgym.envs.call.sender.effects import Schedulers
 from vcgym.envs.call.sender.onto_paths import COMMANDED
@@ -50,7 +51,8 @@ def test_a_control_has_rules_and_systems(control):
 @pytest.mark.parametrize("control", [control for control, row in CONTROLS.items() if row.decision])
 def test_a_control_that_an_agent_sets_has_a_ring_an_answer_an_argument_and_actions(control):
     row = CONTROLS[control]
-    state, answer = {PATHS: (CALL, ANSWER.names), BOTTLENECK: (COMMANDED, COMMANDED.names)}[row.part]
+    stages = {PATHS: (CALL, ANSWER.names), BOTTLENECK: (COMMANDED, COMMANDED.names), PROTECTED: (PROTECTED_CALL, PROTECTED_CALL.names)}
+    state, answer = stages[row.part]
     assert {"written", "latest", "in_force", "effective_us"} <= set(state[row.ring].names)
     assert str(control) in answer or f"answer_{control}" in answer
     assert (arguments_of(envs.Call.vector_class)[control].default is None) == row.required

@@ -1,0 +1,71 @@
+"""Effect of an agent's decisions for the protection: rules at the sender, between which its commands change."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.from_agent import select
+from vcgym.baselines.protection.fixed import FixedProtection, FixedProtectionState
+from vcgym.baselines.protection.held import HeldCopies, HeldCopiesState
+from vcgym.baselines.protection.protect import protect
+from vcgym.baselines.rule import allocate, init, update
+
+
+class Protections(NamedTuple):
+    """Effect: commands select the rule of each packet; the fields are the options of the control."""
+
+    none: FixedProtection = FixedProtection()
+    copies: FixedProtection = FixedProtection(copies=1)
+    held_copies: HeldCopies = HeldCopies()
+    one_earlier: FixedProtection = FixedProtection(earlier=0b10)
+    three_earlier: FixedProtection = FixedProtection(earlier=0b1110)
+    parity: FixedProtection = FixedProtection(repair=1, covers=4)
+
+
+class ProtectionsState(NamedTuple):
+    """State; first axis: session. Fixed protections learn the same."""
+
+    fixed: FixedProtectionState
+    held: HeldCopiesState
+    option: NDArray[np.int64]  # (sessions,), in force
+
+
+@allocate.register(Protections)
+def _allocate(params, sessions, paths):
+    fixed, held = allocate(params.copies, sessions, paths), allocate(params.held_copies, sessions, paths)
+    return ProtectionsState(fixed, held, np.zeros(sessions, np.int64))
+
+
+@init.register(Protections)
+def _init(params, state, s, start, key):
+    init(params.copies, state.fixed, s, start, key)
+    init(params.held_copies, state.held, s, start, key)
+    state.option[s] = 0
+
+
+@update.register(Protections)
+def _update(params, state, s, record):
+    update(params.copies, state.fixed, s, record)
+    update(params.held_copies, state.held, s, record)
+
+
+@select.register(Protections)
+def _select(params, state, s, option):
+    state.option[s] = option
+
+
+@protect.register(Protections)
+def _protect(params, state, s, now_us, path):
+    option = state.option[s]
+    if option == 2:
+        return protect(params.held_copies, state.held, s, now_us, path)
+    # Copies held back while another option decides would come late.
+    state.held.waiting[s] = 0
+    if option == 1:
+        return protect(params.copies, state.fixed, s, now_us, path)
+    if option == 3:
+        return protect(params.one_earlier, state.fixed, s, now_us, path)
+    if option == 4:
+        return protect(params.three_earlier, state.fixed, s, now_us, path)
+    return protect(params.parity if option == 5 else params.none, state.fixed, s, now_us, path)
