@@ -6,12 +6,13 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, controls_of
+from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, OneOf, controls_of
 from vcgym.baselines.records import PacketFeedback, Record
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.layout import Feature
+from vcgym.envs.call.features.losses import LOSSES_PART
 from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES, relative_call_features
@@ -44,6 +45,14 @@ from vcgym.network.playout.quality import (
     REDUCED_SLOPE_PER_MS,
 )
 
+
+
+def _named(control: Control) -> str:
+    """Return the options of a choice with their numbers."""
+    chosen = CONTROLS[control].decision
+    return ", ".join(f"{i} `{name}`" for i, name in enumerate(chosen.names)) if isinstance(chosen, OneOf) else ""
+
+
 AIM_TEXT = f"{MIN_AIM_MS:g} ms * {MAX_AIM_MS / MIN_AIM_MS:g}"
 MARGIN_TEXT = f"{MIN_MARGIN:g} * {MAX_MARGIN / MIN_MARGIN:g}"
 _REQUIRED = {part: tuple(control for control in controls_of(part) if CONTROLS[control].required) for part in (PATHS, BOTTLENECK)}
@@ -52,6 +61,7 @@ _CONTROLS = {
     "Playout": (Control.PLAYOUT,),
     "Call": _REQUIRED[PATHS],
     "Call with an uplink": (*_REQUIRED[PATHS], *_REQUIRED[BOTTLENECK]),
+    "Call with protection": (*_REQUIRED[PATHS], Control.PROTECTION),
 }
 _FIELD_MEANING = {
     "packet": "number, from 0 in order of sending",
@@ -88,7 +98,7 @@ _SCENARIOS = """\
 [Worlds](../worlds.md) lists scenarios and modes. `reset(options={...})` takes `pair` and `stratum`, and for a batch `reset_mask`."""
 _FEATURES = """\
 `observation="features"`: float32, each clipped to its range; `observation="dict"`: the same by parts, `paths` (P, features), `call`,
-`sender`, `queue` (L, features). The age is the possible age of a value at a decision. Relay and Call observe the
+`losses`, `sender`, `queue` (L, features). The age is the possible age of a value at a decision. Relay and Call observe the
 first table once per path, in order of paths, then the second; Playout observes only the second."""
 _SLOTS = f"""\
 The relative forms of the action are for simple algorithms: few slots instead of all paths, a separate action to stay, values of order one.
@@ -104,6 +114,9 @@ _SENDER = """\
 Call with an uplink has these after those of the call. They are delayed by the travel time of a command from the location to the sender
 (`command`). `rate_commanded` is present if the agent sets the rate; `order_commanded`, once per order except the first, if it sets the
 order."""
+_LOSSES = """\
+Call has these after those of the call if the agent sets the protection; they are the same in all forms of the action. The loss is that of
+the packets themselves, before repair."""
 _RECORDS = f"""\
 `observation="records"`: a dict of `records` ({RECORDS_SHOWN}, {len(Record._fields)}) int64, of which the first `count` are new, in order of
 arrival at the location; `history` (paths, 3) float64: n, mean and sd in ms of the slots before the call; `key` uint64 for the policy's own
@@ -123,8 +136,9 @@ converts it to a lag: target = newest delay + headroom; P follows it by 10 ms in
 delay; lag = max(target, P) - minimum delay of the last 2 s.
 
 With an uplink the rate follows, on the same scales from the call's minimum to its maximum target, exact in bit/s (0: unchanged), and the
-order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. A control that a rule sets is not in the action; a single
-control is `Discrete`."""
+order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. With `protection=None` the protection comes last:
+{_named(Control.PROTECTION)}.
+A control that a rule sets is not in the action; a single control is `Discrete`."""
 _REWARDS = {
     "`emodel`": f"""per 10-ms tick that is not silent: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, with P the playout \
 offset in ms and Id = {REDUCED_SLOPE_PER_MS} P + {REDUCED_KNEE_SLOPE_PER_MS} max(0, P - {REDUCED_KNEE_MS}), \
@@ -147,13 +161,14 @@ def markdown() -> str:
     locations = ((f"`{name}`", _part(1.0 - part), _part(part), _part(1.0 - part)) for name, part in LOCATIONS.items())
     parts = (
         "# Tables of the environments", _INTRODUCTION,
-        "## Arguments and defaults", _arguments(PathsVectorEnv, "setters", "controls", "interval", "at_arrivals"), _SCENARIOS,
+        "## Arguments and defaults", _arguments(PathsVectorEnv, "setters", "controls", "interval", "at_arrivals", "budget"), _SCENARIOS,
         "## Actions", _actions(), _SCALES,
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
         "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
         "### Of slots (Relay, Call, with relative actions)", _SLOTS, _features(SLOT_FEATURES),
         "### Of the call (Relay, Playout, Call, with relative actions)", _features(relative_call_features()),
+        "### Of losses (Call with protection)", _LOSSES, _features(LOSSES_PART.features),
         "### Of the sender (Call with an uplink)", _SENDER, _features((*REMOTE_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
         "## Rewards", _table(("reward", "value"), _REWARDS.items()),

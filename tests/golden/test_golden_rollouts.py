@@ -54,7 +54,8 @@ VERSION_1_CASES = {
         ("vcgym/SendOrder-v1", "rtt80-q5", {"seconds": 8.0, "log_packets": 4000}),
     )
 }
-CASES = PATH_CASES | SENDER_CASES | UPLINK_CASES | VERSION_1_CASES
+PROTECTED_CASES = {"vcgym/Call-v1 protection": ("vcgym/Call-v1", {"packets": 1100, "log": True, "protection": None}, {})}
+CASES = PATH_CASES | SENDER_CASES | UPLINK_CASES | VERSION_1_CASES | PROTECTED_CASES
 
 
 def series():
