@@ -1,4 +1,4 @@
-"""Call: the agent chooses path and lag, with an uplink rate and order of sending, and protection if asked to; a rule may set any of them."""
+"""Call: the agent chooses path and lag, with an uplink rate and order of sending, if asked to protection; a rule may set any of them."""
 
 from typing import Any
 
@@ -27,8 +27,8 @@ class CallVectorEnv(PathsVectorEnv):
         ``MultiDiscrete([paths, 32, 32, 3])``: also the target bitrate on a log scale from the call's minimum to its maximum, and the
         scheduler: first in, first out; SBPN2; audio first. With ``protection=None`` a last column of 6: none; a copy of each packet on
         another path; copies where there is reason for them (COPY-HELD); one earlier frame in each packet; three; a repair packet for
-        each four. Controls set by rules are left out; a single control is ``Discrete``.
-        Continuous: ``Box(-1, 1)`` with a score per path, the lag, the rate, and a score per scheduler or protection; the largest wins. Commands
+        each four. Controls set by rules are left out; a single control is ``Discrete``. Continuous: ``Box(-1, 1)`` with a score per path,
+        the lag, the rate, and a score per scheduler and per protection; the largest score wins. Commands
         reach sender and receiver after their parts of the control delay; the first one belongs to call set-up and takes effect at once.
     Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, OneOf, controls_of
+from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.records import PacketFeedback, Record
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
@@ -23,6 +23,7 @@ from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, ITEM_WIDTH, 
 from vcgym.envs.call.features.sender.relative import BEST_FEATURES, RELATIVE_ORDER_FEATURES
 from vcgym.envs.call.features.sender.remote import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES
+from vcgym.envs.call.paths.protections import Protections
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.rewards.utility import Utility
@@ -44,14 +45,6 @@ from vcgym.network.playout.quality import (
     REDUCED_RANGE_MS,
     REDUCED_SLOPE_PER_MS,
 )
-
-
-
-def _named(control: Control) -> str:
-    """Return the options of a choice with their numbers."""
-    chosen = CONTROLS[control].decision
-    return ", ".join(f"{i} `{name}`" for i, name in enumerate(chosen.names)) if isinstance(chosen, OneOf) else ""
-
 
 AIM_TEXT = f"{MIN_AIM_MS:g} ms * {MAX_AIM_MS / MIN_AIM_MS:g}"
 MARGIN_TEXT = f"{MIN_MARGIN:g} * {MAX_MARGIN / MIN_MARGIN:g}"
@@ -137,7 +130,7 @@ delay; lag = max(target, P) - minimum delay of the last 2 s.
 
 With an uplink the rate follows, on the same scales from the call's minimum to its maximum target, exact in bit/s (0: unchanged), and the
 order: {", ".join(f"{i} `{name}`" for i, name in enumerate(ORDERS))}. With `protection=None` the protection comes last:
-{_named(Control.PROTECTION)}.
+{", ".join(f"{i} `{name}`" for i, name in enumerate(Protections._fields))}.
 A control that a rule sets is not in the action; a single control is `Discrete`."""
 _REWARDS = {
     "`emodel`": f"""per 10-ms tick that is not silent: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, with P the playout \

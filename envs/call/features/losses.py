@@ -1,7 +1,7 @@
 """Features for an agent that sets the protection: what its own packets lost, and what the budget still holds.
 
-A packet is judged 64 packets after it: lost if its record has not reached the location by then. So packets that were overtaken are not lost,
-and the length of a run of losses is exact. The shares are exponential averages over 512 judged packets.
+A packet is judged 64 packets after it: lost if its record has not reached the location by then. So packets that were overtaken are not
+lost, and the length of a run of losses is exact. The shares are exponential averages over 512 judged packets.
 """
 
 import numpy as np

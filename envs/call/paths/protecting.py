@@ -160,7 +160,7 @@ def _learn(sender, call, s, now_us):
 
 @kernel
 def _obey(sender, call, s, now_us):
-    """Let the option that an agent has chosen decide, and tell it at each decision what the bucket holds; return False if a ring is full."""
+    """Let the option in force decide, and tell the agent at each decision what the bucket holds; return False if a ring is full."""
     row = sender.rows[s]
     select(sender.rule, sender.state, s, in_force(row.protection, now_us))
     return call.slot % call.interval != 0 or command(row.tokens, row.bucket, now_us) >= 0
