@@ -24,6 +24,7 @@ from vcgym.agents.inside.update import Advantages, evened
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.records import MEDIA, PacketFeedback, RateLimits, Record
 from vcgym.baselines.rule import Control, allocate, decide, init, require_rule, start, update
 from vcgym.baselines.systems import System
@@ -369,3 +370,13 @@ def test_an_environment_says_what_learns():
     assert list(task_of(EnvConfig(id="vcgym/Rate-v1")).learned) == [Control.RATE]
     with pytest.raises(ValueError, match="sets order; allowed: environments over paths"):
         task_of(EnvConfig(id="vcgym/SendOrder-v0"))
+
+
+def test_a_task_passes_protection_and_its_budget_on():
+    copies = FixedProtection(copies=1)
+    options = {"path": Direct(), "protection": copies, "protection_budget": 0.5, "scenario": "table1", "packets": PACKETS}
+    task = task_of(EnvConfig(id="vcgym/Call-v1", options=options))
+    batch = task.batch({**task.rules, "playout": WMJitter()}, task.worlds("train", 2)[0], 2, 1)
+    assert task.learned == ["playout"] and (batch.protecting.rule, batch.budget) == (copies, 0.5)
+    with pytest.raises(ValueError, match="sets path and playout and protection; allowed"):
+        task_of(EnvConfig(id="vcgym/Call-v1", options={"protection": None}))
