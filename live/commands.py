@@ -14,7 +14,8 @@ from vcgym.live.call.audio import encoded, read_wav, rendered, tones, write_wav
 from vcgym.live.call.controller import Controller
 from vcgym.live.call.one_machine import GRACE_US, play_live
 from vcgym.live.call.parties import Addresses, LiveCall, Parties, session_over
-from vcgym.live.call.policies import live_policy
+from vcgym.live.call.policies import LivePolicy, live_policy
+from vcgym.live.call.protection import LiveProtection, protection_of
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import LEAD_US, LiveSender
 from vcgym.live.call.stats import OnSlot, unseen
@@ -102,7 +103,7 @@ def measure(config: MeasureConfig, on_slot: OnSlot = unseen) -> tuple[list[Path]
 def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda parties: None) -> tuple[LiveCall, WorldDraw]:
     """Play a whole call on this machine; return it and its world."""
     scenario, draw = world_of(config.world, config.seconds)
-    (call,) = play_live(scenario, [(live_policy(config.policy), draw)], _spoken(config), config.world.location, watch)
+    (call,) = play_live(scenario, [(_policy(config), draw)], _spoken(config), config.world.location, watch)
     return call, draw
 
 
@@ -113,7 +114,8 @@ def send(config: CallConfig, on_slot: OnSlot = unseen) -> LiveSender:
         TimeoutError: no command has reached it.
     """
     session = read_session(config.session or Path())
-    node = LiveSender(session, encoded(_spoken(config)), unix_us() + LEAD_US)
+    protection = None if config.protection is None else LiveProtection(session, protection_of(config.protection), config.budget)
+    node = LiveSender(session, encoded(_spoken(config)), unix_us() + LEAD_US, protection)
     with open_socket(*address_of(session.commands[-1])) as opened:
         serve([(opened, node)], _watched(lambda: len(node.paths), on_slot, lambda: len(node.paths) == session.packets))
     return node
@@ -126,7 +128,7 @@ def control(config: CallConfig, on_slot: OnSlot = unseen) -> Controller:
         TimeoutError: no announcement has reached it within WAIT_US.
     """
     session = read_session(config.session or Path())
-    node = Controller(session, live_policy(config.policy))
+    node = Controller(session, _policy(config))
     with open_socket(*address_of(session.feedback[-1])) as opened:
         ended = _ended(node, "announcement of the sender reached the router's location")
         serve([(opened, node)], _watched(lambda: node.slot, on_slot, ended))
@@ -140,7 +142,7 @@ def receive(config: CallConfig, on_slot: OnSlot = unseen) -> Receiver:
         TimeoutError: no packet has reached it within WAIT_US.
     """
     session = read_session(config.session or Path())
-    node = Receiver(session, live_policy(config.policy))
+    node = Receiver(session, _policy(config))
     with open_socket(*address_of(session.media[0][-1])) as opened:
         serve([(opened, node)], _watched(lambda: node.listening.slot, on_slot, _ended(node, "packet reached the receiver")))
     return node
@@ -181,6 +183,10 @@ def world_of(config: WorldConfig, seconds: float) -> tuple[Scenario, WorldDraw]:
     packets = round(seconds * 1e6 / SLOT_US)
     scenario = Scenario(config.scenario, config.mode, packets, traces=None if config.traces is None else str(config.traces))
     return scenario, scenario.draw(config.split, config.seed, stratum=config.stratum)
+
+
+def _policy(config: CallConfig) -> LivePolicy:
+    return live_policy(config.policy, config.protection, config.budget)
 
 
 def _spoken(config: CallConfig) -> NDArray[np.int16]:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.config.names import PolicyName, Traces, WavFile
+from vcgym.envs.call.batch import MAX_BUDGET
 from vcgym.live.protocol.addresses import End, Hop, Host
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -87,6 +88,8 @@ class CallConfig(Config):
     Attributes:
         do: play: all parties, relays and emulator on this machine; send, control, receive: one party of the session in `session`.
         policy: system of path and playout that controls the call (`vcgym-leaderboard list=systems`), or folder of a trained seed.
+        protection: system whose rule protects the call, such as RED1, COPY1 or COPY-HELD; None: no protection.
+        budget: share of the bytes without protection that it may add.
         world: world to play with do=play.
         seconds: length with do=play.
         session: session file.
@@ -97,6 +100,8 @@ class CallConfig(Config):
 
     do: Literal["play", "send", "control", "receive"] = "play"
     policy: PolicyName = "VCR-WM"
+    protection: str | None = None
+    budget: Annotated[float, Field(ge=0.0, le=MAX_BUDGET)] = 1.0
     world: WorldConfig = Field(default_factory=WorldConfig)
     seconds: Seconds = 60.0
     session: AbsolutePath | None = None

@@ -93,7 +93,7 @@ class Controller:
         self.inbox = Inbox(session, DatagramKind.FEEDBACK, DatagramKind.SETUP)
         self._to_sender = route_of(session.commands), address_of(session.commands[0])
         self._to_receiver = route_of(session.levels), address_of(session.levels[0])
-        self._origin_us, self._repeat = -1, 0
+        self._origin_us, self._repeat, self._passed_on = -1, 0, 0
         self._commands = self.plans = 0
         self._start()  # compiles
 
@@ -123,7 +123,7 @@ class Controller:
         return self.slot >= self._session.packets
 
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:
-        """Take feedback, or answer an announcement with the first commands."""
+        """Take feedback, and pass it on to a sender with protection; or answer an announcement with the first commands."""
         if opened := self.inbox.open(datagram, now_us):
             header, payload = opened
             with suppress(ValueError):  # a party that has the key and writes nonsense is not obeyed
@@ -131,6 +131,9 @@ class Controller:
                     if self.has_begun:
                         for record in read_feedback(payload, now_us - self._origin_us, len(self._session.media), self._session.packets):
                             self._deciding.learn(record)
+                        if self._policy.protection is not None:
+                            yield self._command(DatagramKind.ONWARD, self._to_sender, payload, self._passed_on, now_us)
+                            self._passed_on += 1
                 elif self.learned == 0:  # the sender puts slot 0 off until it has a command
                     self._origin_us = read_setup(payload, now_us)
                     if self._deciding.slot > 1:
@@ -154,11 +157,11 @@ class Controller:
     def _plan(self, now_us: int) -> Iterable[Sent]:
         """Return the commands of the decisions in force."""
         self._repeat = REPEAT_SLOTS
-        yield self._command(DatagramKind.COMMAND, self._to_sender, write_command(self._path), now_us)
+        yield self._command(DatagramKind.COMMAND, self._to_sender, write_command(self._path), self._commands, now_us)
         if self._level_us is not None:
-            yield self._command(DatagramKind.LEVEL, self._to_receiver, write_level(self._level_us), now_us)
+            yield self._command(DatagramKind.LEVEL, self._to_receiver, write_level(self._level_us), self._commands, now_us)
         self._commands += 1
 
-    def _command(self, kind: DatagramKind, to: tuple[bytes, Address], payload: bytes, now_us: int) -> Sent:
+    def _command(self, kind: DatagramKind, to: tuple[bytes, Address], payload: bytes, number: int, now_us: int) -> Sent:
         hops, address = to
-        return write(Header(kind, 0, self._session.number, self._commands, now_us, hops), payload, self._session.secret), address
+        return write(Header(kind, 0, self._session.number, number, now_us, hops), payload, self._session.secret), address

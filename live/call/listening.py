@@ -9,13 +9,14 @@ import numpy as np
 
 from vcgym.baselines.controls.control import CENTRAL, Control
 from vcgym.baselines.from_agent import in_place_of
-from vcgym.baselines.records import MEDIA, Record
+from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.counters import Totals
 from vcgym.envs.call.paths.feed import RECORDS, command
 from vcgym.envs.call.paths.state import ARRIVALS, LEVEL
 from vcgym.live.call.outside import Actor, draw_of, outside
 from vcgym.live.call.policies import LivePolicy
+from vcgym.live.call.repairing import Repaired, WithRepairs, repaired
 from vcgym.live.protocol.session import Session
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -37,10 +38,12 @@ class Listening:
 
     Attributes:
         slot: slots played so far.
+        own_us: int64 (packets,), arrival of each packet's own transmission, LOST without one.
     """
 
     def __init__(self, session: Session, policy: LivePolicy) -> None:
         self._packets, self.slot, self._stops = session.packets, 0, 0
+        self._carried = np.zeros(SLOTS, np.int64)
         scenario = outside(session, session.packets + DRAIN_SLOTS)
         path = in_place_of(Control.PATH, CENTRAL)
         if agent := policy.at_receiver:  # with a placeholder for the path the loop stops once in each slot, and at each arrival
@@ -48,28 +51,42 @@ class Listening:
             self._act, self._batch, self._holds = Actor(session, agent.policy, envs).act, envs.batch, envs.holds
         else:
             playout = policy.at_path.environment(scenario).setters[Control.PLAYOUT]
-            self._batch = CallBatch(scenario, 1, path, playout, location="receiver", probe_rate=0.0, log=True)
+            uplink = WithRepairs(self._carried)
+            self._batch = CallBatch(scenario, 1, path, playout, location="receiver", probe_rate=0.0, log=True, uplink=uplink)
             self._batch.start(0, draw_of(session), session.known)
         self._batch.tables.player.clock[0].units = session.packets
-        _push(self._batch.calls, 0, 0, 0, 1 << 40)  # compiles; so late a packet is ignored
+        _push(self._batch.calls, 0, MEDIA, 0, 1 << 40, 0)  # compiles; so late a packet is ignored
         self.command(START_LEVEL_US, 0)
         self._path = np.full(session.packets, -1, np.int16)
-        self._arrived_us = np.full(session.packets, LOST, np.int64)
+        self.own_us = np.full(session.packets, LOST, np.int64)
+        self._copy_us = np.full(session.packets, LOST, np.int64)
 
-    def arrive(self, kind: int, packet: int, path: int, arrived_us: int) -> bool:
-        """Take a packet or a probe of slot `packet` that arrived `arrived_us` after the start of slot 0.
+    def arrive(self, kind: int, packet: int, path: int, arrived_us: int, age: int = 0, earlier: int = 0) -> bool:
+        """Take a packet, a copy or a probe that arrived `arrived_us` after the start of slot 0.
+
+        Args:
+            kind: MEDIA, COPY or PROBE.
+            packet: number of the packet; of a probe its slot.
+            path: its path.
+            arrived_us: its arrival.
+            age: slots from that of the packet to that in which it was sent; above 0 for later copies only.
+            earlier: set of the earlier packets whose frames it carries, as in `vcgym.baselines.protection.protect.Protection`.
 
         Returns:
             True if it was taken; False for one beyond the call or 40 s away from the slot that is played.
         """
         if packet >= self._packets or abs(self.slot - packet) >= SLOTS - 1:
             return False
-        earliest_us = max(self.slot - 1, packet) * SLOT_US + 1  # a slot that was played is closed
+        earliest_us = max(self.slot - 1, packet + age) * SLOT_US + 1  # a slot that was played is closed
         arrived_us = max(arrived_us, earliest_us)
-        if not _push(self._batch.calls, packet, kind, path, arrived_us):
+        if not _push(self._batch.calls, packet, kind, path, arrived_us, age):
             return False
+        if kind != PROBE:
+            self._carried[packet % SLOTS] = earlier
         if kind == MEDIA:
-            self._path[packet], self._arrived_us[packet] = path, arrived_us
+            self._path[packet], self.own_us[packet] = path, arrived_us
+        if kind == COPY and (self._copy_us[packet] == LOST or arrived_us < self._copy_us[packet]):
+            self._copy_us[packet] = arrived_us
         return True
 
     def command(self, level_us: int, at_us: int) -> None:
@@ -100,7 +117,7 @@ class Listening:
     def last_second(self) -> tuple[float, float]:
         """Return the mean delay in ms and the share lost of the packets sent from 2 s to 1 s ago; NaN without packets."""
         first, last = max(self.slot - 200, 0), max(self.slot - 100, 0)
-        arrived_us = self._arrived_us[first:last]
+        arrived_us = self.own_us[first:last]
         there = arrived_us != LOST
         delay_us = (arrived_us - np.arange(first, first + len(arrived_us)) * SLOT_US)[there]
         return (float(delay_us.mean()) / 1000.0 if len(delay_us) else np.nan), (1.0 - float(there.mean()) if len(there) else np.nan)
@@ -121,20 +138,30 @@ class Listening:
             self._batch.advance(_ROW)
 
     def finish(self) -> Played:
-        """Play to the end of the stream without further arrivals and return the call packet by packet; path -1: it did not arrive."""
+        """Play to the end of the stream without further arrivals and return the call packet by packet.
+
+        Path is -1 for a packet whose own transmission did not arrive.
+        """
         while self.slot <= self._packets:
             self.play_slot()
         self._batch.calls["packets"], self._batch.calls["phase"] = self._packets, ARRIVALS
         self._advance()
         played = self._batch.played()
         kept = {name: getattr(played, name)[:, : self._packets] for name in ("emitted_us", "flushed", "played_us")}
-        return Played(played.packet_us, self._path[None], self._arrived_us[None], **kept, totals=played.totals, windows=played.windows)
+        # The loop notes the first arrival of what came by a copy or an earlier frame.
+        first_us = played.arrived_us[0, : self._packets]
+        first_us = np.where(first_us == LOST, self.own_us, first_us)
+        return Played(played.packet_us, self._path[None], first_us[None], **kept, totals=played.totals, windows=played.windows)
+
+    def repaired(self, played: Played) -> Repaired:
+        """Return how many packets of the finished call were lost, and how they were repaired."""
+        return repaired(self.own_us, self._copy_us, played.arrived_us[0], played.played_us[0])
 
 
 @kernel
-def _push(calls, packet, kind, path, arrived_us):
-    """Put a packet or a probe, by `kind`, sent in slot `packet` in flight; return False if its delay is beyond the calendar."""
-    return push(calls[0].in_flight, packet, kind, path, arrived_us - packet * SLOT_US)
+def _push(calls, packet, kind, path, arrived_us, age):
+    """Put what was sent `age` slots after slot `packet` in flight, by `kind`; return False if its delay is beyond the calendar."""
+    return push(calls[0].in_flight, packet, kind, path, arrived_us - (packet + age) * SLOT_US, age)
 
 
 @kernel

@@ -13,7 +13,9 @@ from vcgym.envs.call.batch import Played
 from vcgym.live.call.audio import encoded
 from vcgym.live.call.controller import Controller
 from vcgym.live.call.policies import LivePolicy
+from vcgym.live.call.protection import LiveProtection
 from vcgym.live.call.receiver import Receiver
+from vcgym.live.call.repairing import Repaired
 from vcgym.live.call.sender import LiveSender
 from vcgym.live.forwarding.emulator import EmulatedWorld
 from vcgym.live.protocol.nodes import Node
@@ -55,12 +57,16 @@ class LiveCall(NamedTuple):
     Attributes:
         played: the call packet by packet, as the simulator writes it.
         media: Opus packet of each slot that arrived.
-        timer_error_us: (packets that arrived,), arrival minus (start of the slot + delay in the world).
+        timer_error_us: (packets that arrived themselves,), arrival minus (start of the slot + delay in the world).
+        repaired: what was lost and repaired.
+        added: bytes of the protection as a share of those without it, on the network.
     """
 
     played: Played
     media: dict[int, bytes]
     timer_error_us: NDArray[np.int64]
+    repaired: Repaired
+    added: float
 
 
 def vias(scenario: Scenario) -> list[tuple[int, ...]]:
@@ -100,8 +106,9 @@ def session_over(scenario: Scenario, draw: WorldDraw, world: EmulatedWorld, secr
 
 def parties_of(session: Session, policy: LivePolicy, world: EmulatedWorld, samples: NDArray[np.int16], start_us: int) -> Parties:
     """Return the parties of a call that begins at `start_us`, in microseconds since 1970; the sender says `samples` (n,), at 48 kHz."""
-    sender, controller = LiveSender(session, encoded(samples), start_us), Controller(session, policy)
-    return Parties(session, sender, controller, Receiver(session, policy), world)
+    protection = None if policy.protection is None else LiveProtection(session, policy.protection, policy.budget)
+    sender = LiveSender(session, encoded(samples), start_us, protection)
+    return Parties(session, sender, Controller(session, policy), Receiver(session, policy), world)
 
 
 def finished(parties: Parties) -> LiveCall:
@@ -113,7 +120,10 @@ def finished(parties: Parties) -> LiveCall:
         plans_sent=np.array([parties.controller.plans]),
         probes_sent=np.array([parties.sender.probes]),
     )
-    arrived_us = played.arrived_us[0]
-    there = np.flatnonzero(arrived_us != LOST)
-    error_us = arrived_us[there] - there * SLOT_US - parties.world.delay_us[path[there], there]
-    return LiveCall(replace(played, path=path[None], totals=totals), parties.receiver.media, error_us)
+    listening, protection = parties.receiver.listening, parties.sender.protection
+    own_us = listening.own_us
+    there = np.flatnonzero(own_us != LOST)
+    error_us = own_us[there] - there * SLOT_US - parties.world.delay_us[path[there], there]
+    added = protection.added if protection else 0.0
+    whole = replace(played, path=path[None], totals=totals)
+    return LiveCall(whole, parties.receiver.media, error_us, listening.repaired(played), added)

@@ -21,6 +21,7 @@ from vcgym.envs import name_of
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK
 from vcgym.envs.faces.playout import MECHANISMS
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.live.call.protection import protection_of
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, one_line
@@ -46,18 +47,34 @@ class LivePolicy(NamedTuple):
     Attributes:
         at_path: decides at the location of the path's control.
         at_receiver: decides at each arrival at the receiver; None: the setter of playout in the environment of `at_path` does.
+        protection: rule of the protection at the sender; None: packets leave unprotected.
+        budget: of the protection, share of the bytes without it that may go beyond them.
     """
 
     at_path: Acting
     at_receiver: Acting | None = None
+    protection: Any = None
+    budget: float = 1.0
 
 
-def live_policy(named: str) -> LivePolicy:
+def live_policy(named: str, protection: str | None = None, budget: float = 1.0) -> LivePolicy:
     """Return the policy `named`: a system, or the folder of a seed that `vcgym-train` or `python -m lab train-pair` wrote.
 
+    Args:
+        named: system or folder.
+        protection: system whose rule protects the call; None: no protection.
+        budget: as in `LivePolicy`.
+
     Raises:
-        ValueError: it does not exist, is broken, or sets a control that a live call lacks.
+        ValueError: it does not exist, is broken, or sets a control that a live call lacks; or the protection is none of a live call.
     """
+    if protection is not None:
+        rule, policy = protection_of(protection), live_policy(named)
+        if not isinstance(policy.at_path.policy, RulePolicy) or policy.at_receiver:
+            raise ValueError(
+                f"protection is {protection} with the agent {named}; allowed, as in simulated calls: null, or a system as policy"
+            )
+        return policy._replace(protection=rule, budget=budget)
     folder = Path(named)
     if named in system_names() or not folder.is_dir():
         return of_system(load_system(named))
@@ -73,7 +90,7 @@ def of_system(system: System) -> LivePolicy:
         ValueError: it lacks one of them, or has a rule for another control.
     """
     if not system.fits(controls_of(PATHS)):
-        raise ValueError(f"policy controls {', '.join(system.rules)}; allowed: {' and '.join(controls_of(PATHS))}")
+        raise ValueError(f"policy controls {', '.join(system.rules)}; allowed: {' and '.join(controls_of(PATHS))}, and protection=NAME")
     return LivePolicy(_of_path(**system.rules))
 
 

@@ -1,8 +1,8 @@
 """Emulator: a relay that plays a sampled world in real time: each datagram is held for its delay in that world, or dropped.
 
-It is the first hop of every route. Media and probes of path p and slot k leave at (slot's start + delay of p in k), as in the simulator.
-Feedback and commands take a constant time, as in `vcgym.envs.call.batch.CallBatch`. Delays count from the send time in the header, so the
-time that a datagram took to get here does not add to them.
+It is the first hop of every route. Media, copies and probes of path p and slot k leave at (slot's start + delay of p in k), as in the
+simulator. Feedback and commands take a constant time, as in `vcgym.envs.call.batch.CallBatch`. Delays count from the send time in the
+header, so the time that a datagram took to get here does not add to them.
 """
 
 import heapq
@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.live.forwarding.relay import LIMITS, Limits, Relay
+from vcgym.live.protocol.media import SLOT_BYTES, slot_of
 from vcgym.live.protocol.nodes import NEVER_US, Sent
-from vcgym.live.protocol.wire import Address, DatagramKind, Header, read
+from vcgym.live.protocol.wire import Address, DatagramKind, Header, payload_of, read
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw, blocks
@@ -80,7 +81,7 @@ class Emulator:
         """Hold a datagram that the relay would forward, or drop it; return nothing."""
         for sent in self.relay.receive(datagram, source, now_us):
             header, _ = read(datagram)
-            delay_us = self._delay_us(header)
+            delay_us = self._delay_us(header, payload_of(datagram, header))
             if delay_us != LOST:
                 self._order += 1
                 heapq.heappush(self._held, (header.sent_us + delay_us, self._order, sent))
@@ -91,11 +92,16 @@ class Emulator:
         while self._held and self._held[0][0] <= now_us:
             yield heapq.heappop(self._held)[2]
 
-    def _delay_us(self, header: Header) -> int:
+    def _delay_us(self, header: Header, payload: bytes) -> int:
         paths, slots = self._world.delay_us.shape
-        if header.kind in (DatagramKind.MEDIA, DatagramKind.PROBE):
-            return int(self._world.delay_us[header.path, header.number]) if header.path < paths and header.number < slots else LOST
-        between_us = self._world.feedback_us
-        return {DatagramKind.FEEDBACK: between_us, DatagramKind.LEVEL: between_us, DatagramKind.COMMAND: self._world.command_us}.get(
-            DatagramKind(header.kind), 0
-        )
+        kind = DatagramKind(header.kind)
+        if kind in (DatagramKind.COMMAND, DatagramKind.ONWARD):
+            return self._world.command_us
+        if kind in (DatagramKind.FEEDBACK, DatagramKind.LEVEL):
+            return self._world.feedback_us
+        if kind is DatagramKind.SETUP:
+            return 0
+        slot = header.number
+        if kind is DatagramKind.COPY:
+            slot = slot_of(payload) if len(payload) >= SLOT_BYTES else slots
+        return int(self._world.delay_us[header.path, slot]) if header.path < paths and slot < slots else LOST

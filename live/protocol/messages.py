@@ -7,7 +7,8 @@ simulator has (`vcgym.baselines.records.Record`): kind, path, number, send time,
 import struct
 from collections.abc import Sequence
 
-from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.baselines.protection.protect import DISTANCES
+from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
 from vcgym.live.protocol.replay_window import AHEAD_US
 from vcgym.network.kernels.slots import SLOT_US
 
@@ -39,10 +40,16 @@ def read_feedback(payload: bytes, known_us: int, paths: int, packets: int) -> li
         raise ValueError(f"feedback of {len(payload)} bytes: allowed are 0 to {MAX_BLOCKS} blocks of {_BLOCK.size}")
     found = []
     for kind, late, path, packet, sent_us, arrived_us, lag_us in _BLOCK.iter_unpack(payload):
-        if kind not in (MEDIA, PROBE) or late > 1 or path >= paths or packet >= packets:
-            allowed = f"{MEDIA} or {PROBE}, 0 or 1, below {paths}, below {packets}"
+        if kind not in (MEDIA, PROBE, COPY) or late > 1 or path >= paths or packet >= packets:
+            allowed = f"{MEDIA}, {PROBE} or {COPY}, 0 or 1, below {paths}, below {packets}"
             raise ValueError(f"feedback of kind {kind}, late {late}, path {path}, packet {packet}: allowed are {allowed}")
-        if sent_us != packet * SLOT_US or not sent_us <= arrived_us <= known_us + AHEAD_US or lag_us > MAX_LEVEL_US:
+        age, between_us = divmod(sent_us - packet * SLOT_US, SLOT_US)  # a copy may leave in a later slot
+        if (
+            between_us
+            or not 0 <= age <= (DISTANCES if kind == COPY else 0)
+            or not sent_us <= arrived_us <= known_us + AHEAD_US
+            or lag_us > MAX_LEVEL_US
+        ):
             allowed = f"{packet * SLOT_US}, from then to {known_us + AHEAD_US}, up to {MAX_LEVEL_US}"
             raise ValueError(f"feedback sent at {sent_us}, arrived at {arrived_us}, lag {lag_us} us: allowed are {allowed}")
         found.append(Record(kind, packet, path, sent_us, arrived_us, known_us, lag_us, late))

@@ -18,6 +18,7 @@ Address = tuple[str, int]  # IPv4 address and port
 VERSION = 1
 MAX_HOPS = 8
 MAX_DATAGRAM = 1400  # bytes; fits one Ethernet frame with all headers
+IP_UDP_BYTES = 28  # RFC 791, RFC 768
 KEY_BYTES = 32
 TAG_BYTES = 16
 
@@ -34,6 +35,8 @@ class DatagramKind(enum.IntEnum):
     COMMAND = 3  # the router's location to the sender
     SETUP = 4  # sender to the router's location
     LEVEL = 5  # the router's location to the receiver
+    COPY = 6  # payload: a packet that goes again, on any path (`vcgym.live.protocol.media`)
+    ONWARD = 7  # feedback, the router's location to the sender
 
 
 class Header(NamedTuple):
@@ -43,7 +46,7 @@ class Header(NamedTuple):
         kind: a Kind.
         path: index of the path, 0 to 65535.
         session: number of the session, 64 bits.
-        number: packet number, 32 bits; the slot in which it was sent.
+        number: number, 32 bits, each once for its kind; of media and probes the slot in which they were sent.
         sent_us: microseconds since 1970 on the sender's clock: the instant of capture, the start of the slot.
         hops: source route, 6 bytes per hop (`route`); the last hop is the destination.
     """
@@ -82,6 +85,11 @@ def route(*hops: Address) -> bytes:
     return b"".join(_HOP.pack(socket.inet_aton(host), port) for host, port in hops)
 
 
+def network_bytes(hops: bytes, payload_bytes: int) -> int:
+    """Return the bytes that a datagram with a source route and a payload of so many bytes takes on the network."""
+    return IP_UDP_BYTES + _FIXED.size + len(hops) + payload_bytes + TAG_BYTES
+
+
 def hop_at(header: Header, index: int) -> Address:
     """Return hop `index` of the source route, 0 to the number of hops - 1."""
     host, port = _HOP.unpack_from(header.hops, index * _HOP.size)
@@ -116,7 +124,7 @@ def read(datagram: bytes) -> tuple[Header, int]:
         raise WireError(f"datagram of {len(datagram)} bytes")
     index, version, kind, hops, path, session, number, sent_us = _FIXED.unpack_from(datagram)
     end = _FIXED.size + hops * _HOP.size
-    if version != VERSION or kind > DatagramKind.LEVEL or not index < hops <= MAX_HOPS or end + TAG_BYTES > len(datagram):
+    if version != VERSION or kind >= len(DatagramKind) or not index < hops <= MAX_HOPS or end + TAG_BYTES > len(datagram):
         raise WireError(f"version {version}, kind {kind}, index {index} of {hops} hops in {len(datagram)} bytes")
     return Header(kind, path, session, number, sent_us, datagram[_FIXED.size : end]), index
 

@@ -9,6 +9,7 @@ from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.live import commands
 from vcgym.live.call.parties import LiveCall
+from vcgym.live.call.repairing import Repaired
 from vcgym.live.call.stats import Stats, seconds_shown
 from vcgym.live.config import CallConfig
 from vcgym.live.protocol.nodes import unix_us
@@ -29,7 +30,8 @@ def main(config: CallConfig) -> None:
     if config.do == "send":
         with seconds_shown("sending") as on_slot:
             sender = commands.send(config, on_slot)
-        console.print(f"{len(sender.paths):,} packets, {sender.probes:,} probes. {_arrivals(sender.inbox)}")
+        added = f" Bytes added: {sender.protection.added:.1%}." if sender.protection else ""
+        console.print(f"{len(sender.paths):,} packets, {sender.probes:,} probes.{added} {_arrivals(sender.inbox)}")
     elif config.do == "control":
         with seconds_shown("deciding") as on_slot:
             controller = commands.control(config, on_slot)
@@ -39,12 +41,13 @@ def main(config: CallConfig) -> None:
             receiver = commands.receive(config, on_slot)
         arrivals, played = _arrivals(receiver.inbox), receiver.listening.finish()
         commands.save(config.folder, played, receiver.media)
-        console.print(_table(config.policy, played))
+        console.print(_table(config.policy, played, receiver.listening.repaired(played)))
         console.print(f"{arrivals} Heard and packets: {config.folder}", soft_wrap=True)
     else:
         call, draw = _play(config, console)
         commands.save(config.folder, call.played, call.media)
-        console.print(_table(f"{config.policy} on {config.world.scenario}, {draw.pair}, {draw.stratum}", call.played))
+        title = f"{config.policy} on {config.world.scenario}, {draw.pair}, {draw.stratum}"
+        console.print(_table(title, call.played, call.repaired, call.added))
         p50_us, p99_us = np.percentile(np.abs(call.timer_error_us), (50.0, 99.0))
         console.print(
             f"Error of arrival times: p50 {p50_us:.0f} us, p99 {p99_us:.0f} us. Heard and packets: {config.folder}", soft_wrap=True
@@ -64,12 +67,23 @@ def _arrivals(inbox: Inbox) -> str:
     return f"{inbox.opened:,} datagrams arrived, the last one {silent_s:.1f} s before the end; {inbox.refused:,} refused."
 
 
-def _table(title: str, played: Played) -> Table:
+def _table(title: str, played: Played, repaired: Repaired, added: float | None = None) -> Table:
+    """Return the table of a call; `added` bytes are a share of those without protection, None where only the sender knows."""
+    packets = played.path.size
     (row,) = rows(played)
+    row["network_loss"] = repaired.lost / packets
     table = Table("quantity", "value", title=title, title_justify="left")
     for name, label in SHOWN.items():
         column = CALL.metric[name]
         table.add_row(label, f"{column.factor * row[name]:.4g}{' %' if column.unit == '%' else ''}")
+    shown = {
+        "repaired by a copy": repaired.by_copy,
+        "repaired by an earlier frame": repaired.by_frame,
+        "repaired too late": repaired.too_late,
+    }
+    shares = {label: number / packets for label, number in shown.items()} | ({} if added is None else {"bytes added": added})
+    for label, share in shares.items():
+        table.add_row(label, f"{100.0 * share:.4g} %")
     return table
 
 

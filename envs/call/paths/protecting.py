@@ -265,7 +265,7 @@ def _is_missing(call, packet):
 
 
 @kernel
-def _newest_missing(call, number, carried):
+def newest_missing(call, number, carried):
     """Return the newest missing packet of a set of frames that packet `number` carries, else NONE."""
     for distance in range(1, min(DISTANCES, number) + 1):
         if carried >> distance == 0:
@@ -294,9 +294,9 @@ def _next_repaired(sender, call, s, node, so_far):
     if kind == REPAIR:
         row.repairs[number & _MASK] += 1 if so_far == 0 else 0
         return _decoded(row, call, number)
-    earlier = _newest_missing(call, number, row.earlier[number & _MASK])
+    earlier = newest_missing(call, number, row.earlier[number & _MASK])
     if earlier == NONE:
-        earlier = _newest_missing(call, number, row.coarse[number & _MASK])
+        earlier = newest_missing(call, number, row.coarse[number & _MASK])
         row.counts.coarse += 1 if earlier != NONE else 0
     if earlier != NONE:
         return earlier
