@@ -55,15 +55,18 @@ def read_media(payload: bytes) -> tuple[int, Frames]:
     packet = RtpPacket.parse(payload)
     blocks, rest = [], packet.payload
     if packet.payload_type == RED_TYPE:
-        while rest and rest[0] & _MORE and len(rest) > _BLOCK.size:
+        while len(rest) > _BLOCK.size and rest[0] == _MORE | PAYLOAD_TYPE:
             (word,) = _BLOCK.unpack_from(rest)
             blocks.append((word >> 10 & (1 << 14) - 1, word & LONGEST))
             rest = rest[_BLOCK.size :]
+        if rest[:OWN_BYTES] != bytes((PAYLOAD_TYPE,)):
+            raise ValueError(f"RED of {len(packet.payload)} bytes: allowed are headers of payload type {PAYLOAD_TYPE}, one without more")
         rest = rest[OWN_BYTES:]
     frames = []
     for ticks, size in blocks:
-        if ticks == 0 or ticks % _TICKS:
-            raise ValueError(f"timestamp offset of {ticks}: allowed are multiples of {_TICKS} above 0")
+        if ticks == 0 or ticks % _TICKS or size > len(rest):
+            allowed = f"multiples of {_TICKS} above 0, and up to {len(rest)} bytes"
+            raise ValueError(f"timestamp offset of {ticks}, {size} bytes: allowed are {allowed}")
         frames.append((ticks // _TICKS, rest[:size]))
         rest = rest[size:]
     frames.append((0, rest))
