@@ -30,7 +30,7 @@ class RelayConfig(Config):
     host: Host = "127.0.0.1"
     port: Port = 0
     sessions: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    packets_per_s: Annotated[float, Field(gt=0, le=1e6)] = 500.0
+    packets_per_s: Annotated[float, Field(gt=0, le=1e6)] = 1000.0
     seconds: Seconds | None = None
 
 

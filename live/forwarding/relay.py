@@ -23,12 +23,13 @@ class Limits(NamedTuple):
 
     Attributes:
         sessions: sessions at once, >= 1.
-        packets_per_s: mean rate of a session, > 0; a call sends about 100 media packets and up to 100 probes per second.
+        packets_per_s: mean rate of a session, > 0; a call sends about 100 media packets, up to 100 probes and, with protection, up to 200
+            copies and 100 datagrams of passed-on feedback per second.
         burst_packets: packets that a session may send at once, >= 1.
     """
 
     sessions: int = 1000
-    packets_per_s: float = 500.0
+    packets_per_s: float = 1000.0
     burst_packets: float = 200.0
 
 

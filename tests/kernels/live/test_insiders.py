@@ -15,6 +15,7 @@ from vcgym.live.call.controller import REPEAT_SLOTS
 from vcgym.live.call.parties import finished
 from vcgym.live.call.policies import of_system
 from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator
+from vcgym.live.protocol.media import write_copy, write_media
 from vcgym.live.protocol.messages import write_feedback, write_setup
 from vcgym.live.protocol.nodes import NEVER_US
 from vcgym.live.protocol.replay_window import AHEAD_US
@@ -23,7 +24,12 @@ from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 300
-ENDS = {DatagramKind.COMMAND: SENDER, DatagramKind.SETUP: CONTROLLER, DatagramKind.FEEDBACK: CONTROLLER}  # the others end at the receiver
+ENDS = {
+    DatagramKind.COMMAND: SENDER,
+    DatagramKind.ONWARD: SENDER,
+    DatagramKind.SETUP: CONTROLLER,
+    DatagramKind.FEEDBACK: CONTROLLER,
+}  # the others end at the receiver
 MIDDLE = PACKETS // 2
 NOW_US = START_US + MIDDLE * SLOT_US
 
@@ -59,6 +65,14 @@ NONSENSE = {
     "empty Opus": (DatagramKind.MEDIA, rtp(b"")),
     "noise as Opus": (DatagramKind.MEDIA, rtp(b"\xff" * 50)),
     "no RTP": (DatagramKind.MEDIA, b"x"),
+    "RED without its data": (DatagramKind.MEDIA, RtpPacket(payload_type=63, payload=b"\xef\x07\x80\xff\x6f").serialize()),
+    "RED of noise": (DatagramKind.MEDIA, write_media(0, MIDDLE, b"x", [(n, b"x") for n in range(1, 35)])),
+    "copy without a slot": (DatagramKind.COPY, b"x"),
+    "copy of a slot beyond the call": (DatagramKind.COPY, write_copy((1 << 32) - 1, rtp(b"x"))),
+    "copy of a packet from long before": (DatagramKind.COPY, write_copy(MIDDLE, write_media(0, MIDDLE - 63, b"x"))),
+    "copy of a packet to come": (DatagramKind.COPY, write_copy(MIDDLE, write_media(0, MIDDLE + 1, b"x"))),
+    "feedback passed on, of another length": (DatagramKind.ONWARD, b"x"),
+    "feedback passed on, of a copy from the future": (DatagramKind.ONWARD, record(kind=2, sent_us=64 * SLOT_US, arrived_us=1 << 40)),
     "level of another length": (DatagramKind.LEVEL, b"x"),
     "level of an hour": (DatagramKind.LEVEL, struct.pack("!I", 3_600_000_000)),
     "set-up of 1970": (DatagramKind.SETUP, write_setup(0)),

@@ -13,8 +13,8 @@ SECRET = new_key()
 SENDER, RELAY, OTHER, RECEIVER = (("127.0.0.1", port) for port in (1000, 2000, 3000, 4000))
 
 
-def datagram(number=0, session=1, hops=(RELAY, RECEIVER), secret=SECRET, kind=DatagramKind.MEDIA, payload=b"sound", sent_us=0):
-    return write(Header(kind, 0, session, number, sent_us, route(*hops)), payload, session_key(secret, session))
+def datagram(number=0, session=1, hops=(RELAY, RECEIVER), secret=SECRET, kind=DatagramKind.MEDIA, payload=b"sound", sent_us=0, path=0):
+    return write(Header(kind, path, session, number, sent_us, route(*hops)), payload, session_key(secret, session))
 
 
 def test_it_forwards_to_the_next_hop():
@@ -52,6 +52,19 @@ def test_a_replay_is_dropped_but_numbers_of_another_kind_or_session_are_not():
         assert list(relay.receive(given, SENDER, 0))
         assert not list(relay.receive(given, OTHER, 0))
     assert relay.counts == {"forwarded": 4, "replayed": 4}
+
+
+def test_a_copy_is_forwarded_on_each_path_and_its_replay_is_dropped():
+    relay, packet, other_way = Relay(SECRET, 0), b"the packet of slot 5", (RELAY, OTHER, RECEIVER)
+    own = datagram(5, payload=packet)
+    first, second = (datagram(n, kind=DatagramKind.COPY, payload=packet, path=n + 1, hops=other_way) for n in (0, 1))
+    for given in (first, own, second):  # a copy may come before its packet, and by the same relay
+        assert list(relay.receive(given, SENDER, 0))
+        assert not list(relay.receive(given, SENDER, 0))
+    forged = datagram(2, kind=DatagramKind.COPY, payload=packet, secret=b"another")
+    assert not list(relay.receive(forged, SENDER, 0))
+    assert not list(relay.receive(datagram(0, kind=DatagramKind.COPY, payload=packet, path=2), SENDER, 0)), "a number is used once"
+    assert relay.counts == {"forwarded": 3, "replayed": 4, "wrong tag": 1}
 
 
 def test_a_session_has_its_rate():

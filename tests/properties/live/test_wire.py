@@ -1,10 +1,14 @@
 """Datagrams survive the wire unchanged, and nothing but the sender's bytes is authentic."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.records import Record
+from vcgym.baselines.protection.protect import DISTANCES
+from vcgym.baselines.records import COPY, Record
+from vcgym.live.protocol.media import BLOCK_BYTES, FARTHEST, RTP_BYTES, read_copy, read_media, write_copy, write_media
 from vcgym.live.protocol.messages import (
     MAX_BLOCKS,
     MAX_LEVEL_US,
@@ -92,11 +96,11 @@ def test_a_datagram_that_would_be_fragmented_is_not_written():
 
 KNOWN_US, PACKETS = 10 * 60 * 1_000_000, 60_000
 RECORDS = st.builds(
-    lambda kind, packet, path, delay_us, lag_us, late: Record(
-        kind, packet, path, packet * SLOT_US, packet * SLOT_US + delay_us, KNOWN_US, lag_us, late
+    lambda sent, packet, path, delay_us, lag_us, late: Record(
+        sent[0], packet, path, (packet + sent[1]) * SLOT_US, (packet + sent[1]) * SLOT_US + delay_us, KNOWN_US, lag_us, late
     ),
-    st.integers(0, 1), st.integers(0, PACKETS - 1), st.integers(0, 16), st.integers(0, AHEAD_US), st.integers(0, MAX_LEVEL_US),
-    st.integers(0, 1),
+    st.one_of(st.tuples(st.integers(0, 1), st.just(0)), st.tuples(st.just(COPY), st.integers(0, DISTANCES))),
+    st.integers(0, PACKETS - 1), st.integers(0, 16), st.integers(0, AHEAD_US), st.integers(0, MAX_LEVEL_US), st.integers(0, 1),
 )  # fmt: skip
 
 
@@ -110,7 +114,8 @@ def test_feedback_is_read_as_it_was_written(records):
 
 @given(RECORDS, st.sampled_from(["packet", "sent_us", "arrived_us", "lag_us"]), st.integers(1, 2**31))
 def test_feedback_of_a_packet_that_cannot_be_is_refused(record, field, more):
-    beyond = {"packet": PACKETS, "sent_us": record.sent_us, "arrived_us": KNOWN_US + AHEAD_US, "lag_us": MAX_LEVEL_US}[field] + more
+    latest_us = (record.packet + (DISTANCES if record.kind == COPY else 0)) * SLOT_US
+    beyond = {"packet": PACKETS, "sent_us": latest_us, "arrived_us": KNOWN_US + AHEAD_US, "lag_us": MAX_LEVEL_US}[field] + more
     with pytest.raises(ValueError, match="allowed are"):
         read_feedback(write_feedback([record._replace(**{field: beyond})]), KNOWN_US, 17, PACKETS)
 
@@ -122,6 +127,21 @@ def test_payloads_of_another_form_are_refused_by_value_error(payload):
             reader(payload, *more)
         except ValueError as error:
             assert "allowed are" in str(error)
+    for reader in (read_media, read_copy):
+        with contextlib.suppress(ValueError):  # some have the form of an RTP packet
+            reader(payload)
+
+
+FRAMES = st.binary(min_size=1, max_size=200)
+
+
+@given(st.integers(0, 360_000), FRAMES, st.dictionaries(st.integers(1, FARTHEST), FRAMES, max_size=9))
+def test_media_are_read_as_they_were_written(slot, opus, earlier):
+    frames = sorted(earlier.items())
+    packet = write_media(7, slot, opus, frames)
+    assert len(packet) == RTP_BYTES + len(opus) + bool(frames) + sum(BLOCK_BYTES + len(one) for one in earlier.values())
+    assert read_media(packet) == (slot & 0xFFFF, [(0, opus), *frames])
+    assert read_copy(write_copy(slot + 62, packet)) == (slot + 62, slot, [(0, opus), *frames])
 
 
 def test_commands_and_announcements_are_read_as_they_were_written():
