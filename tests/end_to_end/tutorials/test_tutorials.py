@@ -19,6 +19,8 @@ SMALLER = {
     "batch_size=256": "batch_size=128",
     "DRT-WM,GRD-WM,GRD+EWMA-tuned": "DRT-WM",
     "trials=4": "trials=2",
+    "seconds=30": "seconds=2",
+    "protect.py 40": "protect.py 2",
     "trial-00002": "trial-00000",
     ".venv/bin/python -m pip install --editable .": "export PYTHONPATH=$PWD",  # see `installed`
 }
@@ -43,7 +45,7 @@ def follow(page, home):
 
 
 def test_every_section_is_followed():
-    assert {page for page, sections in SECTIONS.items() if sections} == {"envs", "train", "rank", "rules", "worlds", "scale"}
+    assert {page for page, sections in SECTIONS.items() if sections} == {"envs", "train", "rank", "rules", "worlds", "scale", "live"}
 
 
 def test_own_rule(tmp_path):
@@ -58,6 +60,16 @@ def test_what_a_rule_may_do_holds_for_its_example(tmp_path):
     (tmp_path / name).write_text(content)
     done = subprocess.run([sys.executable, name], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and float(done.stdout) > 0.0, done.stderr
+
+
+def test_protect_a_call(tmp_path):
+    printed = follow("live", tmp_path)
+    bare, protected = (call.partition("Error of arrival times")[0] for call in printed.split("quantity")[1:3])
+    share = r"\D+(\d\S*) %"
+    assert float(re.search(f"bytes added{share}", bare)[1]) == 0.0 < float(re.search(f"bytes added{share}", protected)[1]) <= 100.0
+    simulated = re.findall(r"^(\S+) within (\d+)%: (\S+)% added, \S+% never arrive, R [+-]\d+\.\d\d \+- \S+$", printed, re.MULTILINE)
+    assert [name for name, *_ in simulated] == ["RED1"] * 4 + ["COPY-HELD"] * 4
+    assert all(float(added) <= float(budget) for _, budget, added in simulated)
 
 
 def installed(home, pyproject):
