@@ -88,8 +88,8 @@ class InsidePPOConfig(Config):
 
     A rollout is `num_envs` whole calls of each kind. With several kinds the advantages of each are divided by the root of their standard
     deviation, because on short paths R varies by hundredths where it varies by points on long ones. The environment's features and
-    actions play no part: the lag is set at each arrival, the path is kept or changed every 200 ms, and every five reports a rate gets the
-    queueing delay that it aims at.
+    actions play no part: the lag is set at each arrival, the path is kept or changed every 200 ms, every five reports a rate gets the
+    queueing delay that it aims at, and an order the time that each video packet must have left.
 
     Attributes:
         learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.
@@ -98,18 +98,19 @@ class InsidePPOConfig(Config):
         kinds: kinds of worlds of training and validation, as "scenario mode", num_envs calls of each in a rollout, with the other options
             of the environment; none: those of the environment.
         worlds: training worlds, of all kinds together, sampled once, 0.4 MB each with 17 paths; a rollout draws some of them.
-        max_added_ms: half of them have a delay between 0 and this added to every path: calls over longer distances; 0 for a rate.
+        max_added_ms: half of them have a delay between 0 and this added to every path: calls over longer distances; 0 over a bottleneck.
         calls_per_step: calls per gradient step.
         n_epochs: passes over each rollout.
         gamma: discount per 10 ms, for the lag.
-        path_gamma: discount per 10 ms, for the path and the rate.
+        path_gamma: discount per 10 ms, for the path, the rate and the order.
         gae_lambda: lambda of generalised advantage estimation, with a critic.
         vf_coef: weight of the value loss, with a critic.
         clip_range: allowed relative change of an action's probability per rollout.
-        noise_sd: standard deviation of the noise on the network's output for the lag, one is about 10 to 20 ms, or for the aim of a rate.
+        noise_sd: standard deviation of the noise on the network's output for the lag, one is about 10 to 20 ms, for the aim of a
+            rate, or for the margin of an order.
         noise_memory: correlation of this noise from decision to decision.
         mirrored: every second replica has the noise of the one before with the other sign.
-        hidden: units in each of the two layers of a policy.
+        hidden: units in each of the two layers of a policy; an order has no layers.
         recurrent: units of the memory that the lag keeps from arrival to arrival; 0: none.
     """
 

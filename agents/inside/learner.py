@@ -84,7 +84,7 @@ class Learning:
     @property
     def system(self) -> System:
         """The rules as they are ranked: those that learn without noise."""
-        return System(*self.task.rules.values(), *(policy.rule() for policy in self.policies.values()))
+        return System(*self.task.rules.values(), *(policy.rule() for policy in self.policies.values()), pacing=self.task.pacing)
 
     def turn(self) -> dict[str, float]:
         """Play a rollout in which one control explores, and improve its policy; return metrics."""

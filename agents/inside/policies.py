@@ -7,14 +7,16 @@ from typing import Any, ClassVar
 import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
-from vcgym.agents.controllers import arrival_features, learned_aim, learned_switch
+from vcgym.agents.controllers import arrival_features, learned_aim, learned_margin, learned_switch
 from vcgym.agents.controllers.learned_aim import HOLD, LearnedAim
 from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.agents.controllers.learned_router import START
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
 from vcgym.agents.controllers.recurrent_lag import RecurrentLag
 from vcgym.agents.inside.sampled_aim import SampledAim
 from vcgym.agents.inside.sampled_lag import SampledLag
+from vcgym.agents.inside.sampled_margin import SampledMargin
 from vcgym.agents.inside.sampled_switch import SampledSwitch
 from vcgym.agents.networks.memory import Memory
 from vcgym.agents.networks.two_layers import TwoLayers, with_bias
@@ -22,8 +24,16 @@ from vcgym.baselines.controls.control import Control
 
 START_OUTPUT = 0.5  # initial bias of the lag: about 20 ms above the newest delay
 START_AIM = 0.25  # initial bias of the aim: about 30 ms
+START_MARGIN = -1.1  # initial weight without a feature: 1 half round trip, as in SBPN2
+MARGIN_STEPS = 10.0  # steps of the few weights of a margin are larger than those of a network by this
 START_CHANGES = -3.0  # initial bias of a change of path: one in 20 decisions, every 4 s
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
+
+
+def normal_log_prob(off: torch.Tensor, sd: float) -> torch.Tensor:
+    """Return the log density (...) of normal noise `off` (...)."""
+    off = off / sd
+    return -0.5 * off * off - math.log(sd) - HALF_LOG_TAU
 
 
 class NoisyPolicy(TwoLayers):
@@ -42,8 +52,7 @@ class NoisyPolicy(TwoLayers):
 
     def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
         """Return the log density (...) of outputs (...) for features (..., width)."""
-        off = (action - self.output(x)) / self.sd
-        return -0.5 * off * off - math.log(self.sd) - HALF_LOG_TAU
+        return normal_log_prob(action - self.output(x), self.sd)
 
 
 class LagPolicy(NoisyPolicy):
@@ -96,6 +105,41 @@ class AimPolicy(NoisyPolicy):
         return SampledAim(self.rule(), self.sd, self.memory, self.mirrored, -(-slots // HOLD), draw, reward)
 
 
+class MarginPolicy(torch.nn.Module):
+    """Time that a video packet must have left, at each of them: weights without a network, since a scheduler has no memory for layers.
+
+    Args:
+        settings: of the algorithm.
+    """
+
+    control: ClassVar[Control] = Control.ORDER
+
+    def __init__(self, settings: InsidePPOConfig) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(learned_margin.WIDTH, 1, bias=False)
+        with torch.no_grad():
+            self.first.weight.mul_(0.1 / MARGIN_STEPS)[0, 0] = START_MARGIN / MARGIN_STEPS
+        self.sd, self.memory, self.mirrored = settings.noise_sd, settings.noise_memory, settings.mirrored
+        self.discount = settings.path_gamma
+
+    def output(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the weighted sum (...) of features (..., width)."""
+        out: torch.Tensor = MARGIN_STEPS * self.first(x)
+        return out[..., 0]
+
+    def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
+        """Return the log density (...) of sums with noise (...) for features (..., width)."""
+        return normal_log_prob(action - self.output(x), self.sd)
+
+    def rule(self) -> LearnedMargin:
+        """Return the rule with these weights."""
+        return LearnedMargin(MARGIN_STEPS * self.first.weight.detach().numpy()[0])
+
+    def sampled(self, slots: int, draw: int, reward: Any) -> SampledMargin:
+        """Return the stochastic rule for calls of this length, with room for a video packet in each slot."""
+        return SampledMargin(self.rule(), self.sd, self.memory, self.mirrored, slots, draw, reward)
+
+
 class SwitchPolicy(TwoLayers):
     """Change of path every 200 ms, or none.
 
@@ -122,6 +166,6 @@ class SwitchPolicy(TwoLayers):
         return torch.nn.functional.logsigmoid((2.0 * action - 1.0) * self.output(x))
 
 
-LoopPolicy = LagPolicy | SwitchPolicy | AimPolicy
-POLICIES = {policy.control: policy for policy in (SwitchPolicy, LagPolicy, AimPolicy)}
+LoopPolicy = LagPolicy | SwitchPolicy | AimPolicy | MarginPolicy
+POLICIES = {policy.control: policy for policy in (SwitchPolicy, LagPolicy, AimPolicy, MarginPolicy)}
 """Policy of each control that learns inside the loop."""

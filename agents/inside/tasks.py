@@ -11,7 +11,6 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.inside.policies import POLICIES
-from vcgym.baselines.controls.control import Control
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.envs.call.batch import Batch, CallBatch
 from vcgym.envs.call.counters import ratings_of
@@ -36,6 +35,7 @@ class Task(ABC):
         reward: parameters of the reward.
         slots: length of the longest call in slots of 10 ms.
         kinds: number of kinds of worlds.
+        pacing: pacing factor of the calls; None: they have no uplink.
     """
 
     learned: list[str]
@@ -43,6 +43,7 @@ class Task(ABC):
     reward: Any
     slots: int
     kinds: int = 1
+    pacing: float | None = None
 
     @abstractmethod
     def worlds(self, split: str, count: int, first_seed: int = 0) -> list[Any]:
@@ -128,7 +129,7 @@ class BottleneckTask(Task):
     ) -> None:  # fmt: skip
         self.scenario, self.asked, self.learned, self.rules, self.reward = scenario, asked, learned, rules, reward
         self.seconds = scenario.seconds if asked.seconds is None else asked.seconds
-        self.slots = round(self.seconds * 1e6) // SLOT_US
+        self.slots, self.pacing = round(self.seconds * 1e6) // SLOT_US, asked.pacing
 
     def worlds(self, split: str, count: int, first_seed: int = 0) -> list[list[SharedLink]]:
         return [[self.asked.applied(self.scenario.draw(split, first_seed + n)) for n in range(count)]]
@@ -164,21 +165,18 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = ()) -> Task:
     envs = make_envs(config, 1, "train")
     env: Any = envs.unwrapped
     envs.close()
-    batch = getattr(env, "batch", None)
-    if isinstance(batch, SendingBatch):
-        setters = {Control.RATE: batch.rate, Control.ORDER: batch.order}
-    else:
-        setters = env.setters if hasattr(env, "setters") and not env.uplink.part else {}
+    over_bottleneck = isinstance(getattr(env, "batch", None), SendingBatch)
+    setters = env.setters if over_bottleneck or (hasattr(env, "setters") and not env.uplink.part) else {}
     learned = [control for control, setter in setters.items() if isinstance(setter, FromAgent)]
     fit = [control for control in learned if control in POLICIES and setters[control].buffer == WATERMARK]
     if not learned or fit != learned:
         raise ValueError(
             f"algorithm is InsidePPO and the agent of {config.id} sets {' and '.join(learned) or 'other controls'}; allowed: environments "
-            "over paths without an uplink, whose agent sets path or playout (the lag), and those over a bottleneck, whose agent sets rate"
+            "over paths without an uplink, whose agent sets path or playout (the lag), and those over a bottleneck"
         )
     rules = {str(control): setter for control, setter in setters.items() if control not in learned}
     named = [str(control) for control in learned]
-    if isinstance(batch, SendingBatch):
+    if over_bottleneck:
         if kinds:
             raise ValueError(f"algorithm.kinds is {list(kinds)}; allowed in environments over a bottleneck: none")
         return BottleneckTask(env.scenario, env.asked, named, rules, env.reward)

@@ -95,7 +95,8 @@ def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluat
     }  # fmt: skip
     controls = " and ".join(learning.policies)
     description = f"Learned {controls} by PPO inside the loop, seed {learning.seed}"
-    save_learned(home, LEARNED, learning.system.rules, study, description, f"vcgym-train algorithm=inside_ppo on {config.env.id}")
+    source, system = f"vcgym-train algorithm=inside_ppo on {config.env.id}", learning.system
+    save_learned(home, LEARNED, system.rules, study, description, source, system.pacing)
 
 
 def _tensors(learning: Learning) -> dict[str, torch.Tensor]:

@@ -7,6 +7,8 @@
         called when a packet of that kind arrives at a full queue: index of the packet to discard, or REJECT
 
 `queue`: vcgym.network.bottleneck.send_queue; `rtt_us`: the sender's smoothed round trip, 0 before the first report.
+
+What differs between the sessions of a batch is selected by `scheduler_of`.
 """
 
 from typing import Any
@@ -47,3 +49,15 @@ def choose_victim(params: Any, queue: Any, kind: int, expires_us: int, now_us: i
         now_us: int64, current time.
         rtt_us: int64, smoothed round trip, 0 before the first report.
     """
+
+
+@generic(inlined=True)
+def scheduler_of(order: Any, state: Any, row: int) -> Any:
+    """Return the scheduler of one session of a batch: by default the same for all.
+
+    Args:
+        order: parameters of the scheduler.
+        state: its state; () if it has none.
+        row: int64, session.
+    """
+    return order

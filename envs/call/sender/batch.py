@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.from_agent import FromAgent
+from vcgym.baselines.order.scheduler import scheduler_of
 from vcgym.baselines.rule import Control, allocate, for_kernels, is_oracle, require_rule
 from vcgym.envs.call.batch import Batch
-from vcgym.envs.call.sender.begin import begin_rule, begin_sender, rule_key
+from vcgym.envs.call.sender.begin import begin_rule, begin_sender, init_rule, rule_key
 from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import NO_QUEUE, allocate_departures, allocate_flight
 from vcgym.envs.call.sender.no_uplink import PACING
@@ -67,7 +68,7 @@ class SendingBatch(Batch):
     Args:
         sessions: number of sessions, >= 1.
         rate: a rate rule, or `FromAgent`.
-        order: a scheduler, or `FromAgent`.
+        order: a scheduler, `FromAgent`, or parameters from which `scheduler_of` makes the scheduler of each session.
         traces: every trace that a world may have.
         flows: maximum number of other flows in a call's world.
         series: every series of frame sizes that a world may have.
@@ -104,7 +105,8 @@ class SendingBatch(Batch):
         second: bool = False,
         followed_by_paths: bool = False,
     ) -> None:
-        if not isinstance(order, FromAgent):
+        differs = type(order) in scheduler_of.versions  # from session to session, by its state
+        if not differs and not isinstance(order, FromAgent):
             require_rule("order", order, Control.ORDER)
         super().__init__(sessions, threads)
         for name, value, low, high in (("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)):
@@ -138,7 +140,7 @@ class SendingBatch(Batch):
             np.zeros((sessions, int(seconds) + 1)),
             allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None, rates),
         )
-        self.rate_state = allocate(rate, sessions, 1)
+        self.rate_state, self.order_state = allocate(rate, sessions, 1), allocate(order, sessions, 1) if differs else ()
         self.history = np.zeros((sessions, 1, 3))
         self.links: list[SharedLink | None] = [None] * sessions
 
@@ -188,6 +190,8 @@ class SendingBatch(Batch):
             sender["forward_us"] -= sender["hop_us"]
         self.tables.targets[row] = 0.0
         begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
+        if type(self.order) in scheduler_of.versions:
+            init_rule(self.order, self.order_state, row, self.history, self.key(row))
 
     def _start_beside(self, row: int, name: str, which: Reverse | Second | None, seed: np.uint64) -> int:
         """Start the reverse or second bottleneck of a row; return its index, or NO_QUEUE."""
@@ -208,7 +212,7 @@ class SendingBatch(Batch):
     @property
     def stages(self) -> Stages:
         """Stages for the loop."""
-        return Stages(self.why, Sender(self.senders, self.tables, self.rate, self.rate_state, self.order))
+        return Stages(self.why, Sender(self.senders, self.tables, self.rate, self.rate_state, self.order, self.order_state))
 
     def load(self, rows: NDArray[np.int64]) -> None:
         """Do nothing, since there is no world of paths."""

@@ -61,7 +61,7 @@ def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, histo
     sender = senders[row]
     history[row, 0] = [sender["target_bps"] / sender["priority"], sender["min_bps"] / sender["priority"], sender["max_bps"]]
     sender["ecn"] = reads_marks(rate, state, row)
-    _init_rate(rate, state, row, history, rule_key(senders, row))
+    init_rule(rate, state, row, history, rule_key(senders, row))
     sender["pacing"], sender["window_bytes"] = pacing(rate, state, row, sender["default_pacing"]), window_bytes(rate, state, row)
 
 
@@ -93,5 +93,6 @@ def _start_queue(senders, s, limit):
 
 
 @allocating_kernel
-def _init_rate(rate, state, s, history, key):
-    init(rate, state, s, RateLimits(history[s, 0, 0], history[s, 0, 1], history[s, 0, 2]), key)
+def init_rule(rule, state, s, history, key):
+    """Start row `s` of a rule's state with the rates of history (rows, 1, 3)."""
+    init(rule, state, s, RateLimits(history[s, 0, 0], history[s, 0, 1], history[s, 0, 2]), key)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
-from vcgym.baselines.order.scheduler import choose
+from vcgym.baselines.order.scheduler import choose, scheduler_of
 from vcgym.baselines.records import SenderStatus
 from vcgym.baselines.rule import NEVER_US, decide, pacing, see_capacity, see_sender, wake_us, window_bytes
 from vcgym.envs.call.sender.capturing import audio_us, capture_due, video_us
@@ -267,6 +267,7 @@ class Sender(NamedTuple):
         rate: parameters of a rate rule, or `FromAgent`.
         rate_state: state of the rate rule.
         order: parameters of a scheduler, or a controller.
+        order_state: state of a scheduler that has one, or ().
     """
 
     senders: NDArray
@@ -274,10 +275,12 @@ class Sender(NamedTuple):
     rate: Any
     rate_state: Any
     order: Any
+    order_state: Any
 
 
 @leave.register(Sender)
 def _leave(sender, calls, routing, s):
     if is_done(sender.senders[s]):
         return DONE
-    return play_sender(sender.senders[s], sender.tables, s, sender.rate, sender.rate_state, sender.order)
+    order = scheduler_of(sender.order, sender.order_state, s)
+    return play_sender(sender.senders[s], sender.tables, s, sender.rate, sender.rate_state, order)

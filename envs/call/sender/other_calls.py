@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.order.scheduler import scheduler_of
 from vcgym.baselines.other_calls import NamedOrder, number_of, rate_choice
 from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.begin import begin_rule, begin_sender
@@ -24,7 +25,6 @@ from vcgym.network.bottleneck.other_call import ORDERS, SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.kernels import rng
-from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 
 
@@ -34,15 +34,9 @@ class ByName(NamedTuple):
     which: NDArray[np.int64]  # index into ORDERS
 
 
-@generic(inlined=True)
-def scheduler_of(orders: Any, row: int) -> Any:
-    """Return the scheduler of another call: that of the first call, unless selected by name."""
-    return orders
-
-
 @scheduler_of.register(ByName)
-def _by_name(orders, row):
-    return NamedOrder(orders.which[row])
+def _by_name(order, state, row):
+    return NamedOrder(order.which[row])
 
 
 class OtherCalls(NamedTuple):
@@ -170,7 +164,7 @@ def _take_turn(others, flow, s):
     row = s * others.calls + flow.call
     sender = others.senders[row]
     at_us = flow.next_us - sender.begins_us
-    order = scheduler_of(others.orders, row)
+    order = scheduler_of(others.orders, (), row)
     why = take_turn(sender, others.tables, row, others.rate, others.rate_state, order, at_us)
     following_us = next_us(sender, others.tables, others.rate, others.rate_state, row)
     flow.next_us = NEVER_US if why != RUNNING else sender.begins_us + following_us

@@ -8,6 +8,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import Control
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.paths.state import CALL
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
@@ -73,6 +74,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         asked, agent = grouped(type(self), arguments)
         one_of("action", agent.action, self.forms)
         self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
+        self.setters: dict[str, Any] = {Control.RATE: rate, Control.ORDER: order}
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))
         world = self.scenario
         lasts_s = world.seconds if asked.seconds is None else asked.seconds

@@ -11,11 +11,13 @@ from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.training import inside
 from vcgym.agents.training.study import run_study
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.leaderboard.evaluation.participants import all_participants, study_agents
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.scenarios.scenario import Scenario
+from vcgym.scripts.zoo.scoring import score_systems
 
 SETTINGS = InsidePPOConfig(hidden=8, worlds=8, learning_rate=0.005)
 ENV = EnvConfig(id="vcgym/Call-v0", options={"packets": 500, "reward": "impairment"})
@@ -37,28 +39,47 @@ def files_of(home):
     return {name: (home / name).read_bytes() for name in ("learned.json", "learned.safetensors")}
 
 
-def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monkeypatch):
-    recurrent = SETTINGS.model_copy(update={"recurrent": 2})
-    (whole,) = run_study(config(tmp_path / "whole", algorithm=recurrent))
-    assert whole.steps >= 30_000
-    turns, turn = [], inside.Learning.turn
+def interrupt(wanted, monkeypatch, turns):
+    """Start a training that dies before another turn."""
+    done, turn = [], inside.Learning.turn
 
     def turn_or_die(learning):
-        if len(turns) == 5:
+        if len(done) == turns:
             raise KeyboardInterrupt
-        turns.append(1)
+        done.append(1)
         return turn(learning)
 
     monkeypatch.setattr(inside.Learning, "turn", turn_or_die)
     with pytest.raises(KeyboardInterrupt):
-        run_study(config(tmp_path / "cut", algorithm=recurrent))
+        run_study(wanted)
     monkeypatch.setattr(inside.Learning, "turn", turn)
+
+
+def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monkeypatch):
+    recurrent = SETTINGS.model_copy(update={"recurrent": 2})
+    (whole,) = run_study(config(tmp_path / "whole", algorithm=recurrent))
+    assert whole.steps >= 30_000
+    interrupt(config(tmp_path / "cut", algorithm=recurrent), monkeypatch, 5)
     with pytest.raises(FileExistsError, match="resume is False"):
         run_study(config(tmp_path / "cut", algorithm=recurrent))
     run_study(config(tmp_path / "cut", resume=True, algorithm=recurrent))
     assert files_of(tmp_path / "cut" / "seed-0") == files_of(tmp_path / "whole" / "seed-0")
     with pytest.raises(ValueError, match=r"another study: algorithm\.hidden is 8, expected 9"):
         run_study(config(tmp_path / "cut", resume=True, algorithm=recurrent.model_copy(update={"hidden": 9})))
+
+
+@pytest.mark.long  # compiles loops that no other test needs
+def test_an_order_resumes_to_the_same_bytes_and_plays_on_its_board(tmp_path, monkeypatch):
+    env = EnvConfig(id="vcgym/SendOrder-v1", options={"seconds": 5.0})
+    order = {"env": env, "steps": 3_000, "num_envs": 4, "checkpoint_every": 1}
+    (whole,) = run_study(config(tmp_path / "whole", **order))
+    interrupt(config(tmp_path / "cut", **order), monkeypatch, 2)
+    run_study(config(tmp_path / "cut", resume=True, **order))
+    assert files_of(tmp_path / "cut" / "seed-0") == files_of(tmp_path / "whole" / "seed-0")
+    (found,) = study_agents("ORDER", tmp_path / "whole", SUITES["order-v0"]).values()
+    system = learned_system(whole.agent, LEARNED)
+    assert str(found) == str(system) and system.is_learned and system.rate == Tfrc() and system.order.weights.any()
+    assert min(score_systems(env.id, [system], 2)[0]) > 0.0
 
 
 def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
@@ -107,6 +128,6 @@ def test_wrong_settings_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"num_envs is 7; it must be a multiple of algorithm\.replicas = 2"):
         config(tmp_path, num_envs=7)
     with pytest.raises(ValueError, match="allowed: environments over paths"):
-        run_study(config(tmp_path / "order", env=EnvConfig(id="vcgym/SendOrder-v0")))
+        run_study(config(tmp_path / "uplink", env=EnvConfig(id="vcgym/Call-v0", options={"uplink": "order"})))
     with pytest.raises(ValueError, match="no ent_coef to search"):
         SweepConfig(train=config(tmp_path))

@@ -12,24 +12,29 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.controllers.arrival_features import WIDTH
 from vcgym.agents.controllers.learned_aim import LearnedAim, follow, is_due, set_aim
 from vcgym.agents.controllers.learned_lag import LearnedLag, aim, output, take_in
+from vcgym.agents.controllers.learned_margin import SBPN2, LearnedMargin, by_margin, observed, weighed
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
 from vcgym.agents.controllers.recurrent_lag import RecurrentLag, remember
 from vcgym.agents.inside.advantages import generalised, less_replicas, returns
 from vcgym.agents.inside.learner import Learning
 from vcgym.agents.inside.noise import density
-from vcgym.agents.inside.policies import AimPolicy, LagPolicy, SwitchPolicy
+from vcgym.agents.inside.policies import AimPolicy, LagPolicy, MarginPolicy, SwitchPolicy
 from vcgym.agents.inside.recorder import bind, close
 from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.inside.update import Advantages, evened
 from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import best_of
+from vcgym.baselines.order.scheduler import choose
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.records import MEDIA, PacketFeedback, RateLimits, Record
 from vcgym.baselines.rule import Control, allocate, decide, init, require_rule, start, update
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.rewards.emodel import Impairment
+from vcgym.network.bottleneck.send_queue import MAX_WAITING, SEND_QUEUE, VIDEO, clear_send_queue, item_at, put
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS, SEED, REPLICAS = 400, 5, 4
@@ -288,6 +293,57 @@ def test_the_aim_records_what_the_face_shows_and_earns():
     assert recorder.action[0, :number].tobytes() != recorder.action[1, :number].tobytes()
 
 
+@pytest.mark.long  # compiles a loop that no other quick test needs
+def test_the_margin_records_what_the_face_shows_and_earns():
+    policy = example(MarginPolicy)
+    task, rule = task_of(EnvConfig(id="vcgym/SendOrder-v1", options={"seconds": 20.0})), policy.rule()
+    (worlds,) = task.worlds("train", 1, SEED)
+    batch = task.batch(task.rules | {"order": policy.sampled(task.slots, 3, task.reward)}, worlds, 2, 1)
+    batch.order_state = batch.order_state._replace(recorder=bind(batch.order_state.recorder, batch.senders))
+    task.start(batch, worlds, np.zeros(2, np.int64))
+    batch.play(np.arange(2))
+    recorder = batch.order_state.recorder
+    close(recorder)
+
+    form = {"observation": "records", "action": "discrete", "interval": 1, "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
+    envs = gymnasium.make_vec("vcgym/SendOrder-v1", 1, **form)
+    seen, _ = envs.reset(seed=SEED)
+    queue, number, earned, done = np.zeros(1, SEND_QUEUE).view(np.recarray)[0], 0, 0.0, False
+    while not done:
+        clear_send_queue(queue, MAX_WAITING)
+        for row in seen["records"][0][: int(seen["count"][0])]:
+            put(queue, *map(int, row))
+        now_us, rtt_us = int(seen["now_us"][0]), int(seen["rtt_us"][0])
+        best = best_of(SBPN2, queue, now_us)
+        if item_at(queue, best).kind == VIDEO:
+            x = np.array(observed(queue, best, now_us, rtt_us), np.float32)
+            assert x.tobytes() == recorder.x[0, number].tobytes(), number
+            assert recorder.slot[0, number] == now_us // 10_000
+            answer = by_margin(queue, best, now_us, rtt_us, recorder.action[0, number])
+            assert choose(rule, queue, now_us, rtt_us) == by_margin(queue, best, now_us, rtt_us, weighed(rule, x))
+            number += 1
+        else:
+            answer = choose(SBPN2, queue, now_us, rtt_us)
+        seen, reward, _, truncated, _ = envs.step(np.array([answer if answer >= 0 else envs.unwrapped.slots - 1 - answer]))
+        earned, done = earned + (reward[0] if number > 0 else 0.0), bool(truncated[0])
+    assert number == recorder.decided[0] > 300
+    assert earned < 0.0 and recorder.gain[0, :number].sum(dtype=np.float64) == pytest.approx(earned, rel=1e-4)
+    x, action = (torch.from_numpy(array[0, :number]) for array in (recorder.x, recorder.action))
+    np.testing.assert_allclose(policy.log_prob(x, action).detach().numpy(), recorder.log_prob[0, :number], rtol=2e-4, atol=2e-5)
+    assert recorder.action[0, :number].tobytes() != recorder.action[1, :number].tobytes()
+
+
+@pytest.mark.long  # trainings
+def test_an_order_learns_with_any_threads_and_keeps_the_rate():
+    env, settings = EnvConfig(id="vcgym/SendOrder-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
+    first, second = (Learning(task_of(env), settings, 4, 1_000_000, 0, threads) for threads in (1, 2))
+    start = weights(first)
+    for learning in (first, second):
+        learning.turn()
+    assert start != weights(first) == weights(second) and first.packets > 0
+    assert isinstance(first.system.order, LearnedMargin) and first.system.rate == Tfrc()
+
+
 @pytest.mark.long  # a training
 def test_a_rate_learns_with_any_threads_and_takes_no_added_delay():
     env, settings = EnvConfig(id="vcgym/Rate-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
@@ -368,8 +424,9 @@ def test_an_environment_says_what_learns():
     assert list(learned("vcgym/Playout-v0", turns=1).policies) == [Control.PLAYOUT]
     assert list(learned("vcgym/Relay-v0", turns=1).policies) == [Control.PATH]
     assert list(task_of(EnvConfig(id="vcgym/Rate-v1")).learned) == [Control.RATE]
-    with pytest.raises(ValueError, match="sets order; allowed: environments over paths"):
-        task_of(EnvConfig(id="vcgym/SendOrder-v0"))
+    assert list(task_of(EnvConfig(id="vcgym/SendOrder-v0")).learned) == [Control.ORDER]
+    with pytest.raises(ValueError, match="sets other controls; allowed: environments over paths without an uplink"):
+        task_of(EnvConfig(id="vcgym/Call-v0", options={"uplink": "order"}))
 
 
 def test_a_task_passes_protection_and_its_budget_on():

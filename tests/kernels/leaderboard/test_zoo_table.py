@@ -123,11 +123,9 @@ def test_the_shipped_references_are_in_order():
         assert levels[env, "tuned"] > levels[env, "published"]
 
 
-def test_cells_come_seed_by_seed_and_inside_the_loop_sets_no_order():
+def test_cells_come_seed_by_seed():
     cells = ZooConfig(seeds=[0, 1], decisions=7).cells()
     assert [cell.seed for cell in cells] == [0] * (len(cells) // 2) + [1] * (len(cells) // 2)
-    inside = {cell.env for cell in cells if cell.algorithm == "InsidePPO"}
-    assert inside == {f"vcgym/{name}-v1" for name in ("Relay", "Playout", "Call", "Rate")}
-    assert len(cells) == 2 * (5 * (len(ALGORITHMS) - 1) + 4)
+    assert len(cells) == len(set(cells)) == 2 * 5 * len(ALGORITHMS)
     with pytest.raises(ValueError, match=r"\['A3C'\] is not known; allowed: PPO, A2C"):
         ZooConfig(algorithms=["A3C"])

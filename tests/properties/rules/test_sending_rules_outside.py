@@ -6,6 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Overflow, Sbpn
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
@@ -75,12 +76,15 @@ def test_rate_beside_other_calls():
 
 @pytest.mark.parametrize(
     "rule",
-    [Fifo(), Sbpn(keep_last=False), Sbpn(), Sbpn(overflow=Overflow.EVICTS), Sbpn(discard=Discard.WHEN_FULL), Sbpn(weight=0.5)],
+    [
+        Fifo(), Sbpn(keep_last=False), Sbpn(), Sbpn(overflow=Overflow.EVICTS), Sbpn(discard=Discard.WHEN_FULL), Sbpn(weight=0.5),
+        LearnedMargin(np.array([-1.0, 0.5, 0.2, -1.0, 1.0], np.float32)),
+    ],
     ids=str,
-)
+)  # fmt: skip
 def test_order(rule):
     totals, _ = same_inside_and_outside(
         "vcgym/SendOrder-v0", OrderPolicy(rule), ORDER_WORLDS, Tfrc(), rule, BY_PACKET, overflow=rule
     )  # fmt: skip
     assert (totals.sent.sum(axis=1) > 10).all()
-    assert (totals.discarded.sum() > 0) == (isinstance(rule, Sbpn) and rule.discard != Discard.WHEN_FULL)
+    assert (totals.discarded.sum() > 0) == (not isinstance(rule, Fifo) and getattr(rule, "discard", None) != Discard.WHEN_FULL)
