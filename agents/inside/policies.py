@@ -25,7 +25,7 @@ from vcgym.baselines.controls.control import Control
 START_OUTPUT = 0.5  # initial bias of the lag: about 20 ms above the newest delay
 START_AIM = 0.25  # initial bias of the aim: about 30 ms
 START_MARGIN = -1.1  # initial weight without a feature: 1 half round trip, as in SBPN2
-MARGIN_STEPS = 10.0  # steps of the few weights of a margin are larger than those of a network by this
+MARGIN_STEPS = 3.0  # steps of the few weights of a margin are larger than those of a network by this
 START_CHANGES = -3.0  # initial bias of a change of path: one in 20 decisions, every 4 s
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
