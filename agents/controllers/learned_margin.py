@@ -58,7 +58,14 @@ def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
 
 @kernel
 def observed(queue, best, now_us, rtt_us):
-    """Return the features of a decision about the video packet with index `best`, WIDTH times float32."""
+    """Return the features of a decision about a video packet, WIDTH times float32.
+
+    Args:
+        queue: record of SEND_QUEUE, not empty; read only.
+        best: int64, index of the packet.
+        now_us: int64, current time.
+        rtt_us: int64, smoothed round trip, 0 before the first report.
+    """
     left = (item_at(queue, best).expires_us - now_us) / _UNIT_US
     alone, many = 1.0 if queue.waiting == 1 else 0.0, queue.waiting / _MANY
     return np.float32(1.0), np.float32(rtt_us / _UNIT_US), np.float32(left), np.float32(alone), np.float32(many)
@@ -75,6 +82,14 @@ def weighed(params, x):
 
 @kernel
 def by_margin(queue, best, now_us, rtt_us, out):
-    """Return the decision about the video packet with index `best`, for a weighted sum: `best`, or `drop(best)`."""
+    """Return the decision about a video packet: its index, or `drop` of it.
+
+    Args:
+        queue: record of SEND_QUEUE, not empty; read only.
+        best: int64, index of the packet.
+        now_us: int64, current time.
+        rtt_us: int64, smoothed round trip, 0 before the first report.
+        out: float32, weighted sum of its features.
+    """
     margin = MAX_MARGIN / (1.0 + math.exp(-out))
     return drop(best) if item_at(queue, best).expires_us - now_us < margin * SBPN2.way * rtt_us else best

@@ -331,6 +331,8 @@ def test_the_margin_records_what_the_face_shows_and_earns():
     x, action = (torch.from_numpy(array[0, :number]) for array in (recorder.x, recorder.action))
     np.testing.assert_allclose(policy.log_prob(x, action).detach().numpy(), recorder.log_prob[0, :number], rtol=2e-4, atol=2e-5)
     assert recorder.action[0, :number].tobytes() != recorder.action[1, :number].tobytes()
+    with pytest.raises(ValueError, match="allowed are rules of that control"):
+        System(order=policy.sampled(task.slots, 3, task.reward))
 
 
 @pytest.mark.long  # trainings
