@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.order.sbpn import Overflow, Sbpn, best_of
 from vcgym.baselines.order.scheduler import choose, choose_victim, drop
-from vcgym.baselines.rule import Control, allocate, rule
+from vcgym.baselines.rule import Control, allocate, for_kernels, rule
 from vcgym.network.bottleneck.send_queue import VIDEO, item_at
 from vcgym.network.kernels.jit import kernel
 
 WIDTH = 5
 MAX_MARGIN = 4.0
-SBPN2 = Sbpn(overflow=Overflow.EVICTS.value)
+SBPN2: Sbpn = for_kernels(Sbpn(overflow=Overflow.EVICTS))
 _UNIT_US = 100_000.0
 _MANY = 32.0  # packets, the longest queue of the seed paper on SBPN
 
