@@ -1,12 +1,13 @@
 """The policy of an algorithm of the library as an agent that can be published: weights and a card in place of a pickled zip.
 
-Actor-critics (PPO, A2C, TRPO) and DQN with `MlpPolicy` are layers over all features in order, which is a set network without items whose
-features enter as they are. The most probable action, or the one of the highest value, is the largest output of either.
+Actor-critics (PPO, A2C, TRPO), ARS and DQN with `MlpPolicy` are layers over all features in order, which is a set network without items
+whose features enter as they are. The most probable action, or the one of the highest value, is the largest output.
 """
 
 from itertools import pairwise
 
 from gymnasium import spaces
+from sb3_contrib.ars.policies import ARSPolicy
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from stable_baselines3.dqn.policies import DQNPolicy
@@ -56,8 +57,10 @@ def _layers(model: Model) -> tuple[list[nn.Linear], list[Activation]]:
         modules = [*policy.mlp_extractor.policy_net, policy.action_net]
     elif isinstance(policy, DQNPolicy) and type(policy.q_net.features_extractor) is FlattenExtractor:
         modules = [*policy.q_net.q_net]
-    if not modules or any(type(module) not in _ACTIVATIONS for module in modules):
-        raise ValueError(f"policy is {type(policy).__name__}; allowed: MlpPolicy of PPO, A2C, TRPO or DQN, with tanh or ReLU")
+    elif isinstance(policy, ARSPolicy) and type(policy.features_extractor) is FlattenExtractor:
+        modules = [*policy.action_net]
+    if not modules or any(type(module) not in _ACTIVATIONS for module in modules) or type(modules[-1]) is not nn.Linear:
+        raise ValueError(f"policy is {type(policy).__name__}; allowed: MlpPolicy of PPO, A2C, TRPO, ARS or DQN, with tanh or ReLU")
     linear = [module for module in modules if isinstance(module, nn.Linear)]
     after = [_ACTIVATIONS[type(following)] for module, following in pairwise(modules) if isinstance(module, nn.Linear)]
     return linear, [*after, "linear"]

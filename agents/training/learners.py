@@ -3,6 +3,7 @@
 PPO, MaskablePPO and SAC learn set networks; a `LibraryConfig` any algorithm of `vcgym.agents.training.table` with its own networks.
 """
 
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -59,7 +60,8 @@ def build_model(config: TrainConfig, seed: int) -> Model:
     assert not isinstance(chosen, InsidePPOConfig)
     if isinstance(chosen, LibraryConfig):
         row, as_they_are = TABLE[chosen.name], VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, norm_reward=False)
-        return row.learner(row.policy, as_they_are, seed=seed, device=config.device, **chosen.arguments)
+        arguments = deepcopy(chosen.arguments)  # A2C adds its optimiser to policy_kwargs
+        return row.learner(row.policy, as_they_are, seed=seed, device=config.device, **arguments)
     sessions = VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, gamma=chosen.gamma)
     rate = LinearSchedule(chosen.learning_rate, 0.0, 1.0) if chosen.schedule == "linear" else chosen.learning_rate
     common: dict[str, Any] = {"learning_rate": rate, "seed": seed, "device": config.device, **chosen.model_dump(exclude=_OURS)}

@@ -25,7 +25,7 @@ from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.table import fitting
 from vcgym.agents.training.trained import identity_of
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.scripts.zoo.config import INSIDE, ZooConfig, ZooTraining
+from vcgym.scripts.zoo.config import INSIDE, TUNED, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
 CURVE, AGENT = "curve.json", "agent.zip"
@@ -59,7 +59,7 @@ def train_config(config: ZooConfig, cell: ZooTraining) -> TrainConfig:
     if cell.algorithm == INSIDE:
         inside = InsidePPOConfig(**config.arguments_of(cell))
         return TrainConfig(env=env, algorithm=inside, steps=config.decisions, num_envs=8, seeds=[cell.seed], device="cpu")
-    chosen = LibraryConfig.model_validate({"name": cell.algorithm, "arguments": config.arguments_of(cell)})
+    chosen = LibraryConfig.model_validate({"name": cell.algorithm.removesuffix(TUNED), "arguments": config.arguments_of(cell)})
     env = EnvConfig(id=env.id, options=env.options | {"action": fitting(chosen.name, env)})
     return TrainConfig(env=env, algorithm=chosen, steps=config.decisions, num_envs=1, seeds=[cell.seed], device="cpu")
 
@@ -119,7 +119,8 @@ def _learn(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
 
     def scores() -> list[float]:
         policy: Any = snapshot(model, training)
-        return score_agent(policy, cell.env, {"action": training.env.options["action"]}, config.worlds)
+        split = "train" if config.trials else "validation"
+        return score_agent(policy, cell.env, {"action": training.env.options["action"]}, config.worlds, split)
 
     def keep() -> None:
         curve.add(model.num_timesteps, scores)

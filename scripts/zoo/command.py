@@ -1,7 +1,7 @@
-"""vcgym-zoo: train algorithms on environments, with several seeds and at two budgets; write table and picture. See conf/zoo.yaml."""
+"""vcgym-zoo: train algorithms on environments at two budgets, write table and picture; or search arguments. See conf/zoo.yaml."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking.progress import progress
@@ -13,6 +13,7 @@ from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
 from vcgym.scripts.zoo.picture import draw
 from vcgym.scripts.zoo.references import means, read_references, references_path
 from vcgym.scripts.zoo.runs import ZooBudget, planned_for, read_runs, write_runs
+from vcgym.scripts.zoo.search import trials_of, write_found
 from vcgym.scripts.zoo.table import markdown, with_table
 
 log = logging.getLogger(__name__)
@@ -20,13 +21,28 @@ log = logging.getLogger(__name__)
 
 @command("zoo", ZooConfig)
 def main(config: ZooConfig) -> None:
-    """Train what the table lacks, and write table, picture and page anew after each training."""
+    """Train what the table lacks, and write table, picture and page anew after each training; with `trials`, search arguments."""
+    if config.trials:
+        search(config)
+        log.info(f"Found: {config.folder}/*.yaml; copy them to conf/zoo_arguments to use them with tuned=true")
+        return
     run(config)
     log.info(f"Table: {config.page}")
 
 
+def search(config: ZooConfig) -> None:
+    """Train the trials of each pair and write what was found."""
+    require_space(config.folder)
+    trials, ended = trials_of(config), []
+    with progress("trials", len(trials)) as report:
+        for number, points in _trained(config, [(trial.config, trial.cell) for trial in trials]):
+            ended.append((trials[number], points))
+            write_found(config, ended)
+            report(len(ended), f"{trials[number].cell} {trials[number].arguments}: {points[-1].score:.3f}, {points[-1].cpu_s:.0f} s")
+
+
 def run(config: ZooConfig) -> None:
-    """Do what `main` does, and say nothing."""
+    """Train what the table lacks, and say nothing."""
     require_space(config.folder)
     config.data.export()
     missing = [cell for cell in config.cells() if cell not in read_runs(config.runs)]
@@ -36,24 +52,25 @@ def run(config: ZooConfig) -> None:
         progress("trainings", len(missing)) as report,
     ):
         study.config(config)
-        for number, (cell, points) in enumerate(_trained(config, missing), 1):
+        for done, (number, points) in enumerate(_trained(config, [(config, cell) for cell in missing]), 1):
+            cell = missing[number]
             _track(tracking, study, config, cell, points)
             write_runs(config.runs, read_runs(config.runs) | {cell: points})
             _report(config)
-            report(number, f"{cell}: {points[-1].score:.3f} after {points[-1].decisions:,} decisions, {points[-1].cpu_s:.0f} s")
+            report(done, f"{cell}: {points[-1].score:.3f} after {points[-1].decisions:,} decisions, {points[-1].cpu_s:.0f} s")
     _report(config)
 
 
-def _trained(config: ZooConfig, cells: list[ZooTraining]) -> Iterator[tuple[ZooTraining, list[CurvePoint]]]:
-    """Yield each training with its curve as it ends: here one after another, or on a cluster."""
-    if config.ray.address is None or not cells:
-        yield from ((cell, train_cell(config, cell)) for cell in cells)
+def _trained(config: ZooConfig, trainings: Sequence[tuple[ZooConfig, ZooTraining]]) -> Iterator[tuple[int, list[CurvePoint]]]:
+    """Yield the number and the curve of each training as it ends: here one after another, or on a cluster."""
+    if config.ray.address is None or not trainings:
+        yield from enumerate(train_cell(*one) for one in trainings)
         return
     import ray  # imported here: without a cluster the command does not need it
 
     with ray_running(1, config.ray.address):
         task = ray.remote(num_cpus=1, max_retries=3)(train_cell)
-        waiting = {task.remote(config, cell): cell for cell in cells}
+        waiting = {task.remote(*one): number for number, one in enumerate(trainings)}
         while waiting:
             done, _ = ray.wait(list(waiting))
             for one in done:

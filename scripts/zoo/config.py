@@ -1,8 +1,10 @@
 """Config of the zoo."""
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+import yaml
 from pydantic import Field, field_validator
 
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
@@ -12,6 +14,8 @@ ENVIRONMENTS = [env for env in VERSIONS if env.endswith("-v1")]
 INSIDE = "InsidePPO"
 ALGORITHMS = ["PPO", "A2C", "TRPO", "DQN", "QRDQN", "ARS", "SAC", "TD3", "RecurrentPPO", "TQC", INSIDE]
 """Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop."""
+TUNED = "-tuned"
+"""End of the name of an algorithm that is trained with the arguments found for it."""
 
 
 class ZooTraining(NamedTuple):
@@ -40,6 +44,9 @@ class ZooConfig(Config):
         worlds: validation worlds of an evaluation; the references have 50.
         arguments: arguments of an algorithm, or of ALGORITHM/ENVIRONMENT, that are not its defaults, such as SAC/Call-v1. One step of the
             gradient for four decisions, as DQN has by default, keeps SAC, TD3 and TQC within some minutes.
+        tuned: train the algorithms as PPO-tuned and so on, with the arguments of conf/zoo_arguments on top, where there are any.
+        trials: if above 0, search these arguments instead (`vcgym.scripts.zoo.search`): so many trainings of each algorithm on each
+            environment with the first seed, the first of them at the defaults, scored on training worlds.
         data: folder of measured data.
         folder: folder of checkpoints and agents; a training that was killed goes on from it.
         runs: table of all trainings so far, to which this run adds.
@@ -60,6 +67,8 @@ class ZooConfig(Config):
     worlds: Annotated[int, Field(ge=2, le=50)] = 30
     arguments: dict[str, dict[str, Any]] = Field(default={"SAC": {"train_freq": 4}, "TD3": {"train_freq": 4}, "TQC": {"train_freq": 4}})
     data: DataConfig = Field(default_factory=DataConfig)
+    tuned: bool = False
+    trials: Annotated[int, Field(ge=0)] = 0
     folder: AbsolutePath = Path("outputs/zoo")
     runs: AbsolutePath = Path("data/zoo_runs.csv")
     page: AbsolutePath = Path("lab/notes/zoo.md")
@@ -75,10 +84,29 @@ class ZooConfig(Config):
 
     def cells(self) -> list[ZooTraining]:
         """Return the trainings, seed by seed, so that a run that is cut short has each pair as often."""
-        envs = self.environments
-        return [ZooTraining(env, name, seed, self.decisions) for seed in self.seeds for name in self.algorithms for env in envs]
+        found = found_arguments() if self.tuned else {}
+        return [
+            ZooTraining(env, f"{name}{TUNED}" if self.tuned else name, seed, self.decisions)
+            for seed in self.seeds
+            for name in self.algorithms
+            for env in self.environments
+            if not self.tuned or pair(name, env) in found
+        ]
 
     def arguments_of(self, cell: ZooTraining) -> dict[str, Any]:
         """Return the arguments of a training."""
-        env = cell.env.removeprefix("vcgym/")
-        return self.arguments.get(cell.algorithm, {}) | self.arguments.get(f"{cell.algorithm}/{env}", {})
+        name = cell.algorithm.removesuffix(TUNED)
+        chosen = self.arguments.get(name, {}) | self.arguments.get(pair(name, cell.env), {})
+        return chosen | found_arguments()[pair(name, cell.env)] if cell.algorithm.endswith(TUNED) else chosen
+
+
+def pair(algorithm: str, env: str) -> str:
+    """Return an algorithm on an environment as one name, such as SAC/Call-v1."""
+    return f"{algorithm}/{env.removeprefix('vcgym/')}"
+
+
+def found_arguments() -> dict[str, dict[str, Any]]:
+    """Return the arguments of conf/zoo_arguments by `pair`; where the defaults were as good, they are in use, and there is no entry."""
+    files_of_pairs = Path(str(files("vcgym.conf").joinpath("zoo_arguments"))).glob("*.yaml")
+    read = {file.stem.replace("-", "/", 1): yaml.safe_load(file.read_text(encoding="utf-8")) for file in sorted(files_of_pairs)}
+    return {name: one["arguments"] for name, one in read.items() if one["arguments"]}

@@ -28,11 +28,11 @@ SENDERS = {"Rate": "rate", "SendOrder": "order"}
 """Name of an environment of senders -> its scenario."""
 
 
-def score_systems(env_id: str, systems: Sequence[System], worlds: int) -> list[list[float]]:
-    """Return the score of each system on each of the first `worlds` validation worlds of an environment."""
+def score_systems(env_id: str, systems: Sequence[System], worlds: int, scenario: str = "wonderproxy") -> list[list[float]]:
+    """Return the score of each system on each of the first `worlds` validation worlds of an environment; its paths are of a scenario."""
     if name_of(env_id) in SENDERS:
         return [_of_sender_rule(system, name_of(env_id), worlds) for system in systems]
-    paths = Scenario("wonderproxy", "correlated", 6000)
+    paths = Scenario(scenario, "correlated", 6000)
     found: list[list[float]] = [[] for _ in systems]
     for first in range(0, worlds, TOGETHER):
         draws = [paths.draw("validation", seed) for seed in range(first, min(first + TOGETHER, worlds))]
@@ -59,14 +59,14 @@ def _of_sender(env: str, batch: Any, row: int) -> float:
     return float(totals.on_time[row, AUDIO] + 0.25 * totals.on_time[row, VIDEO])
 
 
-def score_agent(policy: Policy, env_id: str, options: dict[str, Any], worlds: int) -> list[float]:
-    """Return the score of an agent on each of the first `worlds` validation worlds."""
+def score_agent(policy: Policy, env_id: str, options: dict[str, Any], worlds: int, split: str = "validation") -> list[float]:
+    """Return the score of an agent on each of the first `worlds` worlds of a split."""
     found: list[float] = []
     kept: dict[str, Any] = {"log_packets": LOGGED} if name_of(env_id) in SENDERS else {}
     for first in range(0, worlds, TOGETHER):
         several = min(TOGETHER, worlds - first)
         envs = gymnasium.make_vec(
-            env_id, num_envs=several, split="validation", autoreset_mode=AutoresetMode.NEXT_STEP, **options, **kept
+            env_id, num_envs=several, split=split, autoreset_mode=AutoresetMode.NEXT_STEP, **options, **kept
         ).unwrapped  # fmt: skip
         scores = np.zeros(several)
 

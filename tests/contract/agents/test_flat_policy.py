@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sb3_contrib import TRPO
+from sb3_contrib import ARS, TRPO
 from stable_baselines3 import A2C, DQN, PPO, SAC
 from torch import nn
 
@@ -38,6 +38,7 @@ def envs():
         (PPO, SMALL),
         (A2C, SMALL),
         (TRPO, SMALL),
+        (ARS, SMALL),
         (DQN, SMALL | {"buffer_size": 10}),
         (PPO, SMALL | {"policy_kwargs": {"activation_fn": nn.ReLU}}),
     ],
@@ -57,7 +58,7 @@ def test_a_published_policy_acts_as_its_model(learner, arguments, envs, tmp_path
 
 def test_a_policy_of_another_form_is_refused(envs):
     parts = observation_parts(envs, flat=True)
-    with pytest.raises(ValueError, match="policy is SACPolicy; allowed: MlpPolicy of PPO, A2C, TRPO or DQN"):
+    with pytest.raises(ValueError, match="policy is SACPolicy; allowed: MlpPolicy of PPO, A2C, TRPO, ARS or DQN"):
         flat_policy(SAC("MlpPolicy", make_vec_env(RELAY, env_kwargs={"action": "relative_continuous"}), buffer_size=10), RELAY, parts)
     curved = SMALL | {"policy_kwargs": {"activation_fn": nn.ELU}}
     with pytest.raises(ValueError, match=r"policy is ActorCriticPolicy; allowed: .* with tanh or ReLU"):
