@@ -1,9 +1,10 @@
-"""Write data/agents, the best agent of the zoo on each environment: ``python -m lab.shipped.zoo_agents FOLDER``.
+"""Write data/agents, the best agent of each cell of the zoo: ``python -m lab.shipped.zoo_agents FOLDER``.
 
-FOLDER is that of `vcgym zoo`. Of the trainings of an environment whose algorithm has a flat policy, the one with the best last score on
-the validation worlds ships.
+FOLDER is that of `vcgym zoo`. Of the trainings of an algorithm with a flat policy on an environment, the one with the best last score on
+the validation worlds ships, if FOLDER has it; what ships already is kept.
 """
 
+import itertools
 import shutil
 import sys
 from pathlib import Path
@@ -11,42 +12,53 @@ from pathlib import Path
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.own_policy import load_own
-from vcgym.agents.published.export import publish
+from vcgym.agents.published.export import publish, read_card
 from vcgym.agents.training.flat_policy import flat_policy
 from vcgym.network.traces.plain_file import require_space
 from vcgym.scripts.zoo.cell import AGENT, train_config
-from vcgym.scripts.zoo.config import ENVIRONMENTS, ZooConfig, ZooTraining
+from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
 from vcgym.scripts.zoo.runs import Curves, read_runs
 
-FLAT = ("PPO", "A2C", "TRPO", "DQN")
+FLAT = ("PPO", "A2C", "TRPO", "ARS", "DQN")
 HOME = Path(__file__).resolve().parents[2] / "data" / "agents"
 
 
 def main() -> None:
-    """Write the agents anew."""
+    """Write those that do not ship yet, and say which are not there."""
     config = ZooConfig(folder=Path(sys.argv[1]).absolute())
     require_space(HOME)
-    shutil.rmtree(HOME, ignore_errors=True)
     for cell in best(read_runs(config.runs), config.decisions):
-        ship(config, cell)
+        home = HOME / name_of(cell)
+        if home.is_dir() and read_card(home).seed == cell.seed:
+            continue
+        shutil.rmtree(home, ignore_errors=True)
+        if (config.folder / str(cell) / AGENT).is_file():
+            ship(config, cell, home)
+        else:
+            print(f"{home}: seed {cell.seed} is not in {config.folder}")
 
 
 def best(curves: Curves, decisions: int) -> list[ZooTraining]:
-    """Return the training of each environment that ends with the best score, of those planned for so many decisions."""
-    fits = [cell for cell in curves if cell.planned == decisions and cell.algorithm in FLAT]
-    found = [[cell for cell in fits if cell.env == env] for env in ENVIRONMENTS]
-    return [max(cells, key=lambda cell: curves[cell][-1].score) for cells in found if cells]
+    """Return the training of each algorithm and environment that ends with the best score, of those that had so many decisions."""
+    fits = [cell for cell in curves if cell.planned == decisions <= curves[cell][-1].decisions and cell.algorithm in FLAT]
+    in_cells = itertools.groupby(sorted(fits), key=lambda cell: (cell.env, cell.algorithm))
+    return [max(cells, key=lambda cell: curves[cell][-1].score) for _, cells in in_cells]
 
 
-def ship(config: ZooConfig, cell: ZooTraining) -> None:
+def name_of(cell: ZooTraining) -> str:
+    """Return the name that an agent has in data/agents."""
+    return f"{cell.algorithm}-{cell.env.removeprefix('vcgym/')}"
+
+
+def ship(config: ZooConfig, cell: ZooTraining, home: Path) -> None:
     """Publish the agent of one training."""
     envs = make_envs(EnvConfig(id=cell.env), 1, "validation")
     model = load_own(str(config.folder / str(cell) / AGENT))
     agent = flat_policy(model, cell.env, observation_parts(envs, flat=True))
     envs.close()
-    digest, name = train_config(config, cell).digest(), f"{cell.algorithm}-{cell.env.removeprefix('vcgym/')}"
-    publish(HOME / name, agent, algorithm=f"SB3-{cell.algorithm}", steps=model.num_timesteps, seed=cell.seed, config_hash=digest)
-    print(f"{HOME / name}: seed {cell.seed}")
+    digest = train_config(config, cell).digest()
+    publish(home, agent, algorithm=f"SB3-{cell.algorithm}", steps=model.num_timesteps, seed=cell.seed, config_hash=digest)
+    print(f"{home}: seed {cell.seed}")
 
 
 if __name__ == "__main__":

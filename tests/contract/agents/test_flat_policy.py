@@ -1,5 +1,7 @@
 """Policies of the library as published agents: they act as the model itself, and those that ship load, play and are ranked by name."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from sb3_contrib import ARS, TRPO
@@ -44,7 +46,7 @@ def envs():
     ],
 )
 def test_a_published_policy_acts_as_its_model(learner, arguments, envs, tmp_path):
-    model = learner("MlpPolicy", make_vec_env(RELAY), **arguments)
+    model = learner("MlpPolicy", make_vec_env(RELAY), **deepcopy(arguments))  # A2C adds its optimiser to policy_kwargs
     for layer in (one for one in model.policy.modules() if isinstance(one, nn.Linear)):
         nn.init.normal_(layer.weight)  # the last layer of a fresh policy is so small that its actions hardly depend on the features
     agent = flat_policy(model, RELAY, observation_parts(envs, flat=True))
