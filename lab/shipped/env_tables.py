@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, controls_of
@@ -45,6 +46,7 @@ from vcgym.network.playout.quality import (
     REDUCED_RANGE_MS,
     REDUCED_SLOPE_PER_MS,
 )
+from vcgym.scripts.zoo.references import read_references
 
 AIM_TEXT = f"{MIN_AIM_MS:g} ms * {MAX_AIM_MS / MIN_AIM_MS:g}"
 MARGIN_TEXT = f"{MIN_MARGIN:g} * {MAX_MARGIN / MIN_MARGIN:g}"
@@ -147,6 +149,11 @@ _LOCATIONS = """\
 c is the mean delay of the direct path in the history. Playout's agent is at the receiver: it observes each arrival, and its lag takes
 effect at once. The first command of a call belongs to its set-up and takes effect at once."""
 
+_DIFFICULTY = """\
+Mean scores on validation worlds (`python -m lab.shipped.difficulty`): R; for Rate utility per second; for SendOrder packets on time, audio
+1 and video 0.25. The rules are the best ones at the defaults of an id, which are its first row. Rules decide when they like, so `interval`
+changes random actions alone."""
+
 
 def markdown() -> str:
     """Return the whole page."""
@@ -169,8 +176,19 @@ def markdown() -> str:
         "## Locations", _LOCATIONS,
         _table(("location", "feedback from the receiver", "command to the sender", "command to the receiver"), locations),
         *_of_senders(),
+        "## Difficulty of version 1", _DIFFICULTY,
+        _table(("id and setting", "best published rule", "best tuned rule", "random actions"), _difficulty()),
     )  # fmt: skip
     return "\n\n".join(parts) + "\n"
+
+
+def _difficulty() -> Iterable[tuple[str, ...]]:
+    """Yield a row for each setting: its name, and the mean score of each rule and of random actions."""
+    found = read_references(Path(__file__).with_name("difficulty.csv"))
+    digits = {"Rate-v1": 3, "SendOrder-v1": 0}
+    scores = {(one.env, one.role): f"{sum(one.scores) / len(one.scores):,.{digits.get(one.env.split()[0], 2)}f}" for one in found}
+    for name in dict.fromkeys(one.env for one in found):
+        yield f"`{name}`", *(scores[name, role] for role in ("published", "tuned", "random"))
 
 
 def _of_senders() -> Iterable[str]:

@@ -1,0 +1,49 @@
+"""Write lab/shipped/difficulty.csv, what harder settings of version 1 are worth: ``python -m lab.shipped.difficulty``.
+
+Scores as in the zoo (`vcgym.scripts.zoo.scoring`), on the first validation worlds: of the best published and of the best tuned rule at an
+id's defaults, and of random actions. Rules decide when they like, so `interval` changes the scores of random actions alone. The first row
+of an id is the default. `lab.shipped.env_tables` shows the table.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from lab.shipped.zoo_references import RandomActions
+from lab.studies.defaults.command import RIVALS
+from vcgym.baselines.systems import load_system
+from vcgym.scripts.zoo.references import Reference, write_references
+from vcgym.scripts.zoo.scoring import score_agent, score_systems
+
+WORLDS = 30
+FILE = Path(__file__).with_name("difficulty.csv")
+SETTINGS: dict[str, list[dict[str, Any]]] = {
+    "vcgym/Relay-v1": [{}, {"interval": 10}, {"scenario": "measured-like-5"}, {"scenario": "measured-like-17"}],
+    "vcgym/Playout-v1": [{}, {"interval": 1}, {"scenario": "measured-like-5"}],
+    "vcgym/Call-v1": [{}, {"interval": 10}, {"scenario": "measured-like-5"}, {"scenario": "measured-like-17"}],
+    "vcgym/Rate-v1": [{}, {"interval": 1}],
+    "vcgym/SendOrder-v1": [{}, {"interval": 1}],
+}
+
+
+def main() -> None:
+    """Score rules and random actions at each setting, and write the table."""
+    found = [one for env_id, settings in SETTINGS.items() for options in settings for one in _at(env_id, options)]
+    write_references(found, FILE)
+    print(f"{FILE}: {len(found)} rows")
+
+
+def _at(env_id: str, options: dict[str, Any]) -> list[Reference]:
+    name = " ".join((env_id.removeprefix("vcgym/"), *(f"{name}={value}" for name, value in options.items())))
+    worlds = {"scenario": options["scenario"]} if "scenario" in options else {}
+    rules = [
+        Reference(name, role, rule, score_systems(env_id, [load_system(rule)], WORLDS, **worlds)[0])
+        for role, rule in RIVALS[env_id]._asdict().items()
+    ]
+    space = gymnasium.make(env_id, **options).action_space
+    return [*rules, Reference(name, "random", "random actions", score_agent(RandomActions(space), env_id, options, WORLDS))]
+
+
+if __name__ == "__main__":
+    main()
