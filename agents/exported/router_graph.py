@@ -1,4 +1,4 @@
-"""A learned router as an ONNX graph: `vcgym.agents.controllers.learned_router`, expression by expression, in float64.
+"""A learned router as an ONNX graph: `vcgym.agents.controllers.learned_router`, expression by expression, in float64; or the gated one.
 
     inputs    begins     bool: a call begins; the input state is ignored
               history    (paths, 3) float64: samples, mean and standard deviation (ms) of each path
@@ -18,7 +18,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from vcgym.agents.controllers import gated_router as gated
 from vcgym.agents.controllers import learned_router as rule
+from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.learned_router import LearnedRouter
 from vcgym.agents.exported.graph import Graph, GraphValue, merged, where
 from vcgym.baselines.records import MEDIA, Record
@@ -27,6 +29,7 @@ from vcgym.network.playout.quality import REDUCED_KNEE_MS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 State = dict[str, GraphValue]
+Prices = np.ndarray | GraphValue
 _CALL, _ARM = rule.CALL.names or (), rule.ARM.names or ()
 _DTYPES = {"i": "int64", "f": "float64"}
 _FIELDS = {
@@ -35,7 +38,7 @@ _FIELDS = {
 }
 
 
-def router_graph(params: LearnedRouter) -> bytes:
+def router_graph(params: LearnedRouter | GatedRouter) -> bytes:
     """Build the graph of a learned router."""
     graph = Graph("learned_router")
     begins, history = graph.input("begins", "bool"), graph.input("history", "float64", ("paths", 3))
@@ -43,8 +46,8 @@ def router_graph(params: LearnedRouter) -> bytes:
     decides, now_us = graph.input("decides", "bool"), graph.input("now_us", "int64")
     state = {name: graph.input(name, dtype, _shape(name)) for name, dtype in _FIELDS.items()}
     state = merged(begins, _started(history), state)
-    state = merged(learns, _learned(params, state, {name: record[i] for i, name in enumerate(Record._fields)}), state)
-    state = merged(decides, _decided(params, state, now_us), state)
+    state = merged(learns, _learned(_prices(params, state), state, {name: record[i] for i, name in enumerate(Record._fields)}), state)
+    state = merged(decides, _decided(_prices(params, state), state, now_us), state)
     graph.output("path", state["call.path"])
     for name, value in state.items():
         graph.output(f"next.{name}", value, _shape(name))
@@ -53,6 +56,19 @@ def router_graph(params: LearnedRouter) -> bytes:
 
 def _shape(name: str) -> tuple[str, ...]:
     return ("paths",) if name.startswith("arm.") else ()
+
+
+def _prices(params: LearnedRouter | GatedRouter, state: State) -> Prices:
+    """Return the prices in force."""
+    if isinstance(params, LearnedRouter):
+        return params.prices
+    smooth, rough = (state["call.step_ms"].graph.constant(prices) for prices in params.prices)
+    gate = ((state["call.step_ms"] / state["call.spread_ms"] - gated.SMOOTH) / (gated.ROUGH - gated.SMOOTH)).at_least(0.0).at_most(1.0)
+    return smooth + where(state["call.packets"] >= float(gated.KNOWN_PACKETS), gate, 1.0) * (rough - smooth)
+
+
+def _exp(value: float | GraphValue) -> float | GraphValue:
+    return value.apply("Exp") if isinstance(value, GraphValue) else math.exp(value)
 
 
 def _started(history: GraphValue) -> State:
@@ -74,7 +90,7 @@ def _started(history: GraphValue) -> State:
     return {f"call.{name}": value for name, value in call.items()} | {f"arm.{name}": value for name, value in arm.items()}
 
 
-def _learned(params: LearnedRouter, state: State, record: State) -> State:
+def _learned(prices: Prices, state: State, record: State) -> State:
     kind, packet, path, sent_us, arrived_us, known_us, lag_us, _ = record.values()
     is_path = state["arm.usual_ms"].indices().is_equal(path)
     arm = {name: state[f"arm.{name}"][path] for name in _ARM}
@@ -86,7 +102,7 @@ def _learned(params: LearnedRouter, state: State, record: State) -> State:
     call |= merged(is_news, news_of_call, call)
     arm |= merged(is_news, news_of_arm, arm)
     arm |= merged(~media, {"missing_call": arm["missing_call"] * rule.PROBED}, arm)
-    arm |= merged((sent_us - arm["sent_us"]) > 0, _excess(params, call, arm, sent_us, delay_ms), arm)
+    arm |= merged((sent_us - arm["sent_us"]) > 0, _excess(prices, call, arm, sent_us, delay_ms), arm)
     return {f"call.{name}": value for name, value in call.items()} | {
         f"arm.{name}": where(is_path, value, state[f"arm.{name}"]) for name, value in arm.items()
     }
@@ -109,12 +125,12 @@ def _fed_back(
     return rough | known, {"missing_call": where(follows, missing, arm["missing_call"]), "packet": packet}
 
 
-def _excess(params: LearnedRouter, call: State, arm: State, sent_us: GraphValue, delay_ms: GraphValue) -> State:
-    prices, first = params.prices, arm["sent_us"] < 0
+def _excess(prices: Prices, call: State, arm: State, sent_us: GraphValue, delay_ms: GraphValue) -> State:
+    first = arm["sent_us"] < 0
     since_ms = -(sent_us - arm["sent_us"]).cast("float64") / 1000.0
     smoothing = prices[rule.SMOOTHING] + prices[rule.SMOOTHING_ROUGH] * _roughness(call)
     weight = where(first, 1.0, 1.0 - (since_ms * (-smoothing).apply("Exp")).apply("Exp"))
-    slow = where(first, 0.0, 1.0 - (since_ms * math.exp(-prices[rule.MEMORY])).apply("Exp"))
+    slow = where(first, 0.0, 1.0 - (since_ms * _exp(-prices[rule.MEMORY])).apply("Exp"))
     excess_ms = delay_ms - arm["usual_ms"]
     return {
         "deviation_ms": arm["deviation_ms"] + slow * ((excess_ms - arm["excess_ms"]).apply("Abs") - arm["deviation_ms"]),
@@ -127,11 +143,11 @@ def _roughness(call: State) -> GraphValue:
     return ((call["step_ms"] / call["spread_ms"] - rule.SMOOTH) / (rule.ROUGH - rule.SMOOTH)).at_least(0.0).at_most(1.0)
 
 
-def _decided(params: LearnedRouter, state: State, now_us: GraphValue) -> State:
-    prices, graph = params.prices, now_us.graph
+def _decided(prices: Prices, state: State, now_us: GraphValue) -> State:
+    graph = now_us.graph
     call = {name: state[f"call.{name}"] for name in _CALL}
     arms = {name: state[f"arm.{name}"] for name in _ARM}
-    above = (call["sum_ms"] / call["packets"] - REDUCED_KNEE_MS - prices[rule.BLEND_FROM]) * math.exp(-prices[rule.BLEND])
+    above = (call["sum_ms"] / call["packets"] - REDUCED_KNEE_MS - prices[rule.BLEND_FROM]) * _exp(-prices[rule.BLEND])
     blend = 1.0 / (1.0 + (-above.at_least(-30.0).at_most(30.0)).apply("Exp"))
 
     def blended(which: int) -> GraphValue:
@@ -155,8 +171,8 @@ def _decided(params: LearnedRouter, state: State, now_us: GraphValue) -> State:
     return changed | {f"arm.{name}": arms[name] for name in ("missing_call", "expected_ms", "cost_ms")}
 
 
-def _shared_ms(prices: np.ndarray, arms: State, now_us: GraphValue) -> GraphValue:
-    fresh_us = 1000.0 * math.exp(prices[rule.FRESH])
+def _shared_ms(prices: Prices, arms: State, now_us: GraphValue) -> GraphValue:
+    fresh_us = 1000.0 * _exp(prices[rule.FRESH])
     fresh = (arms["sent_us"] >= 0) & ((now_us - arms["sent_us"]).cast("float64") < fresh_us)
     min_ms = where(fresh, arms["excess_ms"], math.inf).apply("ReduceMin", keepdims=0)
     return where(min_ms < math.inf, min_ms, 0.0).at_least(0.0)
@@ -168,7 +184,7 @@ def _silent_ms(call: State, arms: State, current: GraphValue, now_us: GraphValue
 
 
 def _costs(
-    prices: np.ndarray, arms: State, blended: Callable[[int], GraphValue], now_us: GraphValue, shared_ms: GraphValue, rough: GraphValue
+    prices: Prices, arms: State, blended: Callable[[int], GraphValue], now_us: GraphValue, shared_ms: GraphValue, rough: GraphValue
 ) -> State:  # fmt: skip
     by_excess = (1.0 + blended(rule.EXCESS) + prices[rule.EXCESS_ROUGH] * rough).at_least(0.0)
     rate = math.log(2.0) / 1000.0 * (-blended(rule.HALF_LIFE)).apply("Exp")

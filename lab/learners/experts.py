@@ -8,17 +8,20 @@ from numpy.typing import NDArray
 from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import LearnedLag
 
-FIRST, QUANTILES = 0.5, (0.15, 0.15, 0.10)
+FIRST, QUANTILES = 0.4, (0.15, 0.15, 0.10)
 """Prior of the first network and of the running quantiles; the other networks share the rest."""
+SPECIALIST = 0.02
+"""Prior of a specialist, beside those: enough where it is ahead by points of R, and next to nothing elsewhere."""
 TEMPERATURE = 0.07  # points of R: an expert that is better by this much in a minute has e times the weight at its end
 
 
-def hedged(lags: Sequence[LearnedLag]) -> HedgedLag:
-    """Return the lag whose experts are at least two networks, the first with the largest prior, and the running quantiles."""
-    hidden = max(lag.last.size - 1 for lag in lags)
+def hedged(lags: Sequence[LearnedLag], specialists: Sequence[LearnedLag] = ()) -> HedgedLag:
+    """Return the lag whose experts are at least two networks, the first with the largest prior, specialists and the running quantiles."""
+    networks = [*lags, *specialists]
+    hidden = max(lag.last.size - 1 for lag in networks)
     others = (1.0 - FIRST - sum(QUANTILES)) / (len(lags) - 1)
-    prior = np.array([FIRST, *[others] * (len(lags) - 1), *QUANTILES])
-    first, second, last = (np.stack(layers) for layers in zip(*(_widened(lag, hidden) for lag in lags), strict=True))
+    prior = np.array([FIRST, *[others] * (len(lags) - 1), *[SPECIALIST] * len(specialists), *QUANTILES])
+    first, second, last = (np.stack(layers) for layers in zip(*(_widened(lag, hidden) for lag in networks), strict=True))
     return HedgedLag(first, second, last, prior, TEMPERATURE)
 
 

@@ -7,9 +7,11 @@ on the arrivals of three routers, so that it does not depend on one of them.
 The prices are searched in two steps: first all prices except those of roughness, on worlds of every mode except paper; then the prices of
 roughness, which have no effect on correlated delays, on worlds of mode paper. In a joint search, the worlds of mode paper, where a change
 of path hardly ever pays, would teach the router never to change. A pair for all kinds of worlds may start from the prices of another pair
-and search only those of roughness. Its lag may go on from a shipped one, and be the first expert of a hedged lag next to others.
+and search only those of roughness, or take a second pair's prices for rough delays. Its lag may go on from a shipped one, and be the first
+expert of a hedged lag next to others: shipped ones, and specialists, which go on from the same start in other kinds of worlds.
 """
 
+import copy
 import functools
 import pickle
 from collections.abc import Callable, Sequence
@@ -28,6 +30,7 @@ from lab.learners.experts import hedged
 from lab.learners.lag_learner import LagNet, learn_lag
 from lab.learners.pair_config import PairConfig
 from lab.learners.price_search import search_prices
+from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import MARGIN, ROUGHNESS, SCALE, START, TWICE, LearnedRouter
@@ -91,18 +94,18 @@ Log = Callable[[dict[str, float], int], None]
 class Pair(NamedTuple):
     """A router and a receiver that run inside the loop."""
 
-    path: LearnedRouter
+    path: LearnedRouter | GatedRouter
     playout: LearnedLag | HedgedLag
 
 
-def scenarios_of(config: PairConfig) -> list[Scenario]:
+def scenarios_of(config: PairConfig, kinds: Sequence[str]) -> list[Scenario]:
     """Return the scenario of each kind of worlds.
 
     Raises:
         ValueError: the scenario does not exist, or not in that mode.
         DataError: data is missing or broken.
     """
-    return [Scenario(name, mode, config.packets) for name, mode in (kind.split() for kind in config.worlds)]
+    return [Scenario(name, mode, config.packets) for name, mode in (kind.split() for kind in kinds)]
 
 
 class Turns:
@@ -121,8 +124,8 @@ class Turns:
 
     def __init__(self, config: PairConfig, seed: int, home: Path, log: Log) -> None:
         self.config, self.seed, self.home, self.log = config, seed, home, log
-        scenarios = scenarios_of(config)
-        self.train = [TrainingCalls.evenly(scenario, "train", config.calls, seed * config.calls) for scenario in scenarios]
+        scenarios = scenarios_of(config, config.worlds)
+        self.train = [self._calls(scenario) for scenario in scenarios]
         self.validation = [TrainingCalls.evenly(scenario, "validation", config.validation_calls) for scenario in scenarios]
         self.packets_played = 0
         torch.manual_seed(seed)
@@ -133,13 +136,21 @@ class Turns:
                 raise ValueError(f"hidden is {config.hidden} and start_lag is {config.start_lag}; allowed: its {units} units")
             self.net.load_arrays(*begun)
         self.experts = [load_system(name).playout for name in config.experts]
+        self.specialists = [copy.deepcopy(self.net) for _ in config.specialists]
         self.prices = START if config.start is None else load_system(config.start).path.prices
+        self.rough = None if config.start_rough is None else load_system(config.start_rough).path.prices
 
     @property
     def pair(self) -> Pair:
         """Current pair."""
-        own = self.net.rule()
-        return Pair(LearnedRouter(self.prices), hedged([own, *self.experts]) if self.experts else own)
+        own, specialists = self.net.rule(), [net.rule() for net in self.specialists]
+        return Pair(self._router(self.prices), hedged([own, *self.experts], specialists) if self.experts else own)
+
+    def _calls(self, scenario: Scenario) -> TrainingCalls:
+        return TrainingCalls.evenly(scenario, "train", self.config.calls, self.seed * self.config.calls)
+
+    def _router(self, prices: NDArray[np.float64]) -> LearnedRouter | GatedRouter:
+        return LearnedRouter(prices) if self.rough is None else GatedRouter(np.stack([prices, self.rough]))
 
     def play(self) -> dict[str, float]:
         """Train; return mean R on the validation worlds at the start and after each half of a turn."""
@@ -153,6 +164,9 @@ class Turns:
         for kind, calls in enumerate(self.train):
             calls.lengthen(self.config.max_added_ms, np.random.default_rng([self.seed, kind]))
         self._learn_lag(self.config.turns)
+        for number, (net, kinds) in enumerate(zip(self.specialists, self.config.specialists, strict=True)):
+            train = [self._calls(scenario) for scenario in scenarios_of(self.config, kinds)]
+            self._learn(net, train, self.home / f"specialist-{number}.safetensors", self.seed)
         return {**found, "end": self._validate()}
 
     def validation_by_kind(self, router: Any, receiver: Any) -> dict[str, float]:
@@ -170,32 +184,31 @@ class Turns:
         return float(np.mean(list(self.validation_by_kind(router, receiver).values())))
 
     def _learn_lag(self, turn: int) -> None:
-        file, config = self.home / f"lag-{turn}.safetensors", self.config
-        packets = min(config.calls_per_step, config.calls) * config.packets
-        if not file.exists():
-            self._follow_gradient(turn, packets)
-            replace_file(file, save(self.net.state_dict()))
-        self._load_lag(file)
-        self.packets_played += config.lag_steps * packets
+        self._learn(self.net, self.train, self.home / f"lag-{turn}.safetensors", self.seed + 1000 * turn)
 
-    def _load_lag(self, file: Path) -> None:
+    def _learn(self, net: LagNet, train: Sequence[TrainingCalls], file: Path, seed: int) -> None:
+        packets = min(self.config.calls_per_step, self.config.calls) * self.config.packets
+        if not file.exists():
+            self._follow_gradient(net, train, packets, seed)
+            replace_file(file, save(net.state_dict()))
         try:
-            self.net.load_state_dict(load(read_plain(file, MAX_LAG_BYTES)))
+            net.load_state_dict(load(read_plain(file, MAX_LAG_BYTES)))
         except (SafetensorError, RuntimeError) as error:
             raise DataError(file, "content", str(error), "the network of this training; delete the file to train it anew") from error
+        self.packets_played += self.config.lag_steps * packets
 
-    def _follow_gradient(self, turn: int, packets: int) -> None:
+    def _follow_gradient(self, net: LagNet, train: Sequence[TrainingCalls], packets: int, seed: int) -> None:
         config, restless = self.config, self.prices.copy()
         restless[[MARGIN, len(TWICE) + MARGIN]] = 0.0
-        routers = LearnedRouter(self.prices), LearnedRouter(restless), Direct()
-        sets = [record_arrivals(calls, router, self.net.rule()) for calls in self.train for router in routers]
-        shares = np.tile(SHARES, len(self.train)) / len(self.train)
+        routers = self._router(self.prices), self._router(restless), Direct()
+        sets = [record_arrivals(calls, router, net.rule()) for calls in train for router in routers]
+        shares = np.tile(SHARES, len(train)) / len(train)
 
         def report(step: int, r: float) -> None:
             if step % REPORT_STEPS == 0:
                 self.log({"train/lag_r": r}, self.packets_played + step * packets)
 
-        learn_lag(self.net, sets, shares, config.lag_steps, config.calls_per_step, config.learning_rate, self.seed + 1000 * turn, report)
+        learn_lag(net, sets, shares, config.lag_steps, config.calls_per_step, config.learning_rate, seed, report)
 
     def _search_router(self, turn: int) -> None:
         rough = np.zeros(SCALE.size, np.bool_)
@@ -218,5 +231,5 @@ class Turns:
 
         self.prices = search_prices(
             self.prices, scale, Candidates(chunks, self.net.rule(), config.threads, config.on_ray), trials, config.population,
-            config.search_step / (1 + turn), self.seed + 1000 * turn, self.home / f"{name}-{turn}.jsonl", report,
+            config.search_step / (1 + turn), self.seed + 1000 * turn, self.home / f"{name}-{turn}.jsonl", report, self._router,
         )  # fmt: skip

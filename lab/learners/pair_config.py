@@ -1,5 +1,6 @@
 """Config of a learned pair: a router and a lag that run inside the loop."""
 
+import itertools
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -32,8 +33,10 @@ class PairConfig(Config):
         learning_rate: Adam's step size at the start of a turn.
         hidden: units in each of the two layers of the lag.
         start: learned system that provides the initial prices of the router; None: hand-set prices.
+        start_rough: learned system that provides the prices of rough delays, which no search moves: a router with two sets; None: one set.
         start_lag: learned system that provides the initial weights of the lag, with as many hidden units; None: random weights.
         experts: learned systems whose lags are experts of a hedged lag, next to the one that is learned; none: that one alone.
+        specialists: kinds of worlds of further experts, each learned as the last lag, from `start_lag`; with `experts` only.
         trials: routers per turn, tried on the worlds of all modes except paper; 0: only the prices of roughness are searched.
         rough_trials: further routers per turn, tried on worlds of mode paper; only their prices of roughness differ. 0: none.
         population: routers per generation.
@@ -63,8 +66,10 @@ class PairConfig(Config):
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
     start: Shipped | None = None
+    start_rough: Shipped | None = None
     start_lag: Shipped | None = None
     experts: list[Shipped] = Field(default=[])
+    specialists: list[Annotated[list[Kind], Field(min_length=1)]] = Field(default=[])
     trials: Annotated[int, Field(ge=0)] = 1200
     rough_trials: Annotated[int, Field(ge=0)] = 160
     population: Annotated[int, Field(ge=4)] = 16
@@ -85,6 +90,17 @@ class PairConfig(Config):
         if self.chunks > self.calls:
             raise ValueError(f"chunks is {self.chunks}; allowed: at most calls = {self.calls}")
         return self
+
+    @model_validator(mode="after")
+    def _specialists_have_experts(self) -> Self:
+        if self.specialists and not self.experts:
+            raise ValueError(f"specialists is {self.specialists} and experts is []; allowed: none without experts")
+        return self
+
+    @property
+    def kinds(self) -> list[str]:
+        """Kinds of worlds of all trainings."""
+        return [*self.worlds, *itertools.chain(*self.specialists)]
 
     @property
     def on_ray(self) -> bool:

@@ -42,7 +42,7 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
     """
     torch.set_num_threads(1)  # its layers are small: more threads are slower, and their number would change the sums
     config.data.export()
-    cards = [scenario.layout.card for scenario in scenarios_of(config)]
+    cards = [scenario.layout.card for scenario in scenarios_of(config, config.kinds)]
     references = _references(config)
     require_same_study(config)
     require_space(config.folder)
@@ -64,7 +64,7 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
             marker = home / "mlflow_run"
             with tracking.run(f"{TITLE} seed {seed}", parent=study, tags=tags | {"seed": str(seed)}, marker=marker) as run:
                 run.config(config.model_copy(update={"seeds": [seed]}))
-                for kind, card in zip(config.worlds, cards, strict=True):
+                for kind, card in zip(config.kinds, cards, strict=True):
                     run.worlds(kind, card)
                 results.append(_train(config, seed, home, references, run.metrics))
                 _log_pair(run, home, results[-1].validation_r["end"])
@@ -111,9 +111,9 @@ def _publish(home: Path, name: str, turns: Turns, validation_r: dict[str, float]
     study = {
         "config": config.decisive(),
         "seed": turns.seed,
-        "budget": {"packets": turns.packets_played, "worlds": len(config.worlds) * config.calls},
+        "budget": {"packets": turns.packets_played, "worlds": len(config.kinds) * config.calls},
         "validation_r": {stage: round(r, 3) for stage, r in validation_r.items()},
     }
     description = f"A learned router (a cost per path) and a learned lag (a network at the receiver), seed {turns.seed}"
-    source = f"python -m lab train-pair on the training split of {', '.join(config.worlds)}"
+    source = f"python -m lab train-pair on the training split of {', '.join(config.kinds)}"
     save_learned(home, name, turns.pair._asdict(), study, description, source)

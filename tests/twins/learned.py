@@ -158,9 +158,7 @@ class PlainRouter:
     """`LearnedRouter` for one call."""
 
     def __init__(self, prices, samples, mean_ms, sd_ms, slots):
-        self.below = dict(zip(TWICE, prices[: len(TWICE)], strict=True))
-        self.above = dict(zip(TWICE, prices[len(TWICE) : 2 * len(TWICE)], strict=True))
-        self.once = dict(zip(ONCE, prices[2 * len(TWICE) :], strict=True))
+        self.set_prices(prices)
         self.mean_ms, self.sd_ms = mean_ms, sd_ms
         self.missing = [100 * max(0.0, 1 - n / slots) for n in samples]
         self.news = {}  # by path: excess, deviation, sent_ms
@@ -171,6 +169,11 @@ class PlainRouter:
         self.newest, self.lag_ms, self.path, self.news_ms = -1, 0.0, None, 0.0
         self.delay_ms = self.level_ms = self.step_ms = 0.0
         self.spread_ms = 1.0
+
+    def set_prices(self, prices):
+        self.below = dict(zip(TWICE, prices[: len(TWICE)], strict=True))
+        self.above = dict(zip(TWICE, prices[len(TWICE) : 2 * len(TWICE)], strict=True))
+        self.once = dict(zip(ONCE, prices[2 * len(TWICE) :], strict=True))
 
     @property
     def rough(self):
@@ -245,3 +248,17 @@ class PlainRouter:
             missing = price["missing_history"] * self.missing[path] + price["missing_call"] * self.lately[path]
             costs.append(usual_ms + by_excess * self.expected[path] + spread + missing)
         return price, common, costs
+
+
+class PlainGatedRouter(PlainRouter):
+    """`GatedRouter` for one call; `gates` are those after each record."""
+
+    def __init__(self, prices, *history):
+        super().__init__(prices[1], *history)
+        self.sets, self.gates = prices, []
+
+    def hear(self, record):
+        super().hear(record)
+        ratio = self.step_ms / self.spread_ms
+        self.gates.append(1.0 if len(self.delays) < 200 or ratio > 0.7 else max(0.0, (ratio - 0.5) / 0.2))
+        self.set_prices([a + self.gates[-1] * (b - a) for a, b in zip(*self.sets, strict=True)])

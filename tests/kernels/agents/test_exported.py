@@ -70,11 +70,12 @@ def records(packets, seed):
         yield Record(kind, int(sent_us[n]) // 10_000, int(path[n]), int(sent_us[n]), arrived_us, arrived_us + 50_000, 40_000, 0)
 
 
+@pytest.mark.parametrize("name", ["LEARNED-correlated", pytest.param("LEARNED-everywhere", marks=pytest.mark.long)])
 @pytest.mark.parametrize("restless", [False, True])
-def test_the_router_decides_as_the_compiled_rule_in_whole_calls(restless):
-    params, changes = load_system("LEARNED-correlated").path, 0
+def test_the_router_decides_as_the_compiled_rule_in_whole_calls(name, restless):
+    params, changes = load_system(name).path, 0
     if restless:
-        params.prices[[MARGIN, len(TWICE) + MARGIN]] = -5.0
+        params.prices[..., [MARGIN, len(TWICE) + MARGIN]] = -5.0
     calls = gymnasium.make_vec(
         "vcgym/Relay-v0", num_envs=2, scenario="wonderproxy", mode="correlated", packets=2000, observation="records", action="exact"
     )
@@ -96,7 +97,7 @@ def test_the_router_decides_as_the_compiled_rule_in_whole_calls(restless):
     calls.close()
     for s, graph in enumerate(graphs):
         for part in ("call", "arm"):
-            rows = getattr(state[0], part)[s]
+            rows = getattr(getattr(state[0], "router", state[0]), part)[s]
             for field in rows.dtype.names:
                 assert np.allclose(graph.state[f"{part}.{field}"], rows[field], rtol=1e-12, atol=0.0), field
     assert changes >= (20 if restless else 2)

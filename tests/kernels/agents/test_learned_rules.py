@@ -6,8 +6,9 @@ import torch
 
 from lab.learners.experts import hedged
 from lab.learners.lag_learner import LagNet
-from twins.learned import PlainHedge, PlainLag, PlainRecurrentLag, PlainRouter
+from twins.learned import PlainGatedRouter, PlainHedge, PlainLag, PlainRecurrentLag, PlainRouter
 from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START, LearnedRouter
 from vcgym.agents.inside.policies import LagPolicy
@@ -48,12 +49,16 @@ def started(params, history, paths=PATHS):
     return state
 
 
-def arrivals(packets=600, seed=0):
-    """Media in order of arrival, over changing paths, with losses, bursts and packets that are overtaken: path, sent_us, arrived_us."""
+def arrivals(packets=600, seed=0, wave_us=0):
+    """Media in order of arrival, over changing paths, with losses, bursts and packets that are overtaken: path, sent_us, arrived_us.
+
+    In the second half the delay has a slow wave, if `wave_us` is above 0.
+    """
     draws = np.random.default_rng(seed)
     path = np.repeat(draws.integers(0, PATHS, packets // 60), 60)
     delay_us = np.array([150_000, 100_000, 220_000])[path] + draws.gamma(1.0, 5000.0, packets).astype(np.int64)
     delay_us[draws.random(packets) < 0.02] += 80_000
+    delay_us[packets // 2 :] += (wave_us * (1.0 + np.sin(np.arange(packets - packets // 2) / 15.0))).astype(np.int64)
     sent_us = 10_000 * np.arange(packets)
     order = np.argsort(sent_us + delay_us, kind="stable")
     kept = order[draws.random(packets) > 0.03]
@@ -142,11 +147,24 @@ def test_lag_awaits_what_a_faster_path_overtakes():
 def test_router_equals_its_plain_twin(seed):
     draws, history = np.random.default_rng(seed), example_history(seed)
     params = LearnedRouter(START + 0.3 * SCALE * draws.standard_normal(NUMBERS))
+    decide_alike(params, PlainRouter, history, arrivals(seed=seed), draws)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_gated_router_equals_its_plain_twin(seed):
+    draws, history = np.random.default_rng(seed), example_history(seed)
+    params = GatedRouter(START + 0.3 * SCALE * draws.standard_normal((2, NUMBERS)))
+    gates = decide_alike(params, PlainGatedRouter, history, arrivals(seed=seed, wave_us=60_000), draws).gates
+    assert gates[0] == 1.0 and 0.0 in gates and any(0.0 < gate < 1.0 for gate in gates)
+
+
+def decide_alike(params, twin_of, history, packets, draws):
+    """Return the twin, after it has decided as the rule at each record."""
     state = started(params, history)
     mean_ms = history[:, 1].tolist()
     mean_ms[-1] = float(np.median(mean_ms[:-1]))
-    twin = PlainRouter(params.prices, history[:, 0], mean_ms, history[:, 2].tolist(), HISTORY_BLOCKS * BLOCK_SLOTS)
-    path, sent_us, arrived_us = arrivals(seed=seed)
+    twin = twin_of(params.prices, history[:, 0], mean_ms, history[:, 2].tolist(), HISTORY_BLOCKS * BLOCK_SLOTS)
+    path, sent_us, arrived_us = packets
     for n in range(path.size):
         known_us = int(arrived_us[n]) + 50_000
         kind = PROBE if draws.random() < 0.1 else MEDIA
@@ -154,6 +172,7 @@ def test_router_equals_its_plain_twin(seed):
         update(params, state, 0, record)
         twin.hear(record)
         assert decide(params, state, 0, known_us) == twin.choose(known_us / 1000.0), n
+    return twin
 
 
 def test_router_leaves_a_path_that_falls_silent():
@@ -192,6 +211,8 @@ def test_wrong_experts_are_refused():
 def test_wrong_weights_are_refused():
     with pytest.raises(ValueError, match=r"prices = .*allowed are \d+ finite numbers"):
         allocate(LearnedRouter(np.zeros(3)), 1, 2)
+    with pytest.raises(ValueError, match=r"prices have shape \(31,\): allowed is \(2, 31\)"):
+        allocate(GatedRouter(START), 1, 2)
     lag = example_lag()
     with pytest.raises(ValueError, match="weights have shapes"):
         allocate(lag._replace(second=lag.first), 1, 2)

@@ -74,13 +74,17 @@ def test_a_trained_pair_beats_its_start_on_training_calls(trained):
 
 def test_a_lag_goes_on_from_a_shipped_one_and_joins_experts(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/runs.db")  # the champion of the others stays
-    onward = {"turns": 0, "start": "LEARNED", "start_lag": "LEARNED", "experts": ["LEARNED-correlated"], "lag_steps": 2}
+    onward = {
+        "turns": 0, "start": "LEARNED", "start_rough": "LEARNED-correlated", "start_lag": "LEARNED", "experts": ["LEARNED-correlated"],
+        "specialists": [["table1 paper"]], "lag_steps": 2,
+    }  # fmt: skip
     (pair,) = train(tmp_path / "onward", hidden=32, **onward)
     before, after = (learned_system(pair.folder, name).playout for name in ("start", LEARNED))
-    shipped = hedged([load_system(name).playout for name in ("LEARNED", "LEARNED-correlated")])
+    paths, lags = zip(*(load_system(name).chosen for name in ("LEARNED", "LEARNED-correlated")), strict=True)
+    shipped = hedged(lags, lags[:1])
     assert all(np.array_equal(a, b) for a, b in zip(before, shipped, strict=True))
-    assert np.array_equal(after.first[1], before.first[1]) and not np.array_equal(after.first[0], before.first[0])
-    assert np.array_equal(learned_system(pair.folder, LEARNED).path.prices, load_system("LEARNED").path.prices)
+    assert [np.array_equal(a, b) for a, b in zip(after.first, before.first, strict=True)] == [False, True, False]
+    assert np.array_equal(learned_system(pair.folder, LEARNED).path.prices, [path.prices for path in paths])
     assert set(pair.validation_r) == {"start", "end", "DRT-WM"}
     with pytest.raises(ValueError, match="hidden is 8 and start_lag is LEARNED; allowed: its 32 units"):
         train(tmp_path / "narrow", **onward)

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.baselines
 import vcgym.envs
+from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import LearnedRouter
@@ -36,7 +37,7 @@ def every_rule(control):
     return [cls for cls in rules_of(control) if cls.__module__.startswith("vcgym.baselines.") and not facts_of(cls).oracle]
 
 
-ROUTERS, RECEIVERS = [*every_rule(Control.PATH), LearnedRouter], [*every_rule(Control.PLAYOUT), LearnedLag, HedgedLag]
+ROUTERS, RECEIVERS = [*every_rule(Control.PATH), LearnedRouter, GatedRouter], [*every_rule(Control.PLAYOUT), LearnedLag, HedgedLag]
 
 
 def example(kind):
