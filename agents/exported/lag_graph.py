@@ -7,7 +7,7 @@
     outputs   lag_us     int64
               next.*     the state after it
 
-Features are computed in float64 and the network in float32, as in the compiled rule; the network sums in another order.
+Features are computed in float64 and the network in float32, in the order of the compiled rule.
 """
 
 import math
@@ -215,6 +215,13 @@ def _headroom_ms(params: LearnedLag, features: State) -> GraphValue:
     x = graph.node("Concat", "float64", *flat, axis=0).cast("float32")
     x = x / (1.0 + x.apply("Abs")).apply("Sqrt")
     for layer in (params.first, params.second):
-        x = (graph.node("MatMul", "float32", x, graph.constant(layer[:-1])) + layer[-1]).apply("Relu")
-    out = (graph.node("MatMul", "float32", x, graph.constant(params.last[:-1])) + params.last[-1]).cast("float64")
+        x = _summed(graph.node("Reshape", "float32", x, graph.constant([-1, 1])), layer).apply("Relu")
+    out = _summed(x, params.last).cast("float64")
     return arrivals.UNIT_MS * (out.at_least(0.0) + (1.0 + (-out.apply("Abs")).apply("Exp")).apply("Log"))
+
+
+def _summed(x: GraphValue, layer: np.ndarray) -> GraphValue:
+    """Return the bias, the last row, and then the products with each row added one by one: a matrix product would add in another order."""
+    graph = x.graph
+    terms = graph.node("Concat", "float32", graph.constant(layer[-1:]), x * layer[:-1], axis=0)
+    return graph.node("CumSum", "float32", terms, graph.constant(0))[-1]
