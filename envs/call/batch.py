@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
+from vcgym.baselines.protection.by_budget import at_budget
 from vcgym.baselines.rule import allocate, for_kernels, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.loop import play
@@ -233,6 +234,7 @@ class CallBatch(Batch):
         self._is_asked = origin_of(path) == AGENT or REMOTE in (origin_of(playout), origin_of(protection))
         self.protecting: Protecting | None = None
         if protection is not None:
+            protection = at_budget(protection, budget)
             rows = np.zeros(sessions, PROTECTED_CALL).view(np.recarray)
             self.protecting = Protecting(for_kernels(protection), allocate(protection, sessions, scenario.paths), rows)
         self.path_state = allocate(path, sessions, scenario.paths)

@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.both import BothProtections
+from vcgym.baselines.protection.by_budget import ByBudget, at_budget
 from vcgym.baselines.protection.chime import ChimeRed
 from vcgym.baselines.protection.dred import Dred, dred_budget, dred_in_packet, units_bits
 from vcgym.baselines.protection.fixed import FixedProtection
@@ -16,6 +19,8 @@ from vcgym.baselines.protection.protect import NONE, UNPROTECTED, in_band, prote
 from vcgym.baselines.protection.triggered import TriggeredProtection
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, init, update
+from vcgym.envs.call.batch import CallBatch
+from vcgym.network.scenarios.scenario import Scenario
 
 SLOT_US = 10_000
 TWO, TWO_AND_FOUR = 1 << 2, 1 << 2 | 1 << 4
@@ -262,6 +267,35 @@ def test_while_packets_are_missing_each_tenth_is_copied_unless_the_other_path_is
             if packet % share:
                 rule.tell(packet)
         assert sum(rule.at(slot).path == 1 for slot in range(411, 511)) == copied
+
+
+def test_while_packets_are_overtaken_repair_packets_go_in_place_of_copies():
+    """One in 20 comes after the next three: 5 % are overtaken."""
+    trigger, instead = TriggeredProtection(rise_ms=13.0, silent_ms=1e9), FixedProtection(earlier=4, repair=1, covers=5)
+    for threshold, copies, repairs in ((0.04, 0, 20), (0.06, 1, 0)):
+        rule = Running(HeldCopies(trigger, missing=1.0, overtaken=threshold, instead=instead))
+        for packet in range(2000):
+            if packet % 20:
+                rule.tell(packet)
+            if packet % 20 == 3:
+                rule.tell(packet - 3, delay_ms=80.0)
+        rule.tell(2001, delay_ms=90.0)  # so a copy is wanted
+        wanted = [rule.at(slot) for slot in range(2010, 2110)]
+        assert wanted[0].path == (1 if copies else NONE) and bool(wanted[0].again) == bool(copies)
+        assert [(one.covers, one.behind) for one in wanted if one.covers] == [(5, 1)] * repairs
+        assert {one.earlier for one in wanted} == {4 if repairs else 0}
+
+
+def test_the_budget_chooses_the_rule():
+    rules = [FixedProtection(earlier=earlier) for earlier in (2, 4, 8)]
+    params = ByBudget(0.075, rules[0], ByBudget(0.2, rules[1], rules[2]))
+    chosen = [at_budget(params, budget) for budget in (0.0, 0.075, 0.1, 0.25, 100.0)]
+    assert chosen == [rules[0], rules[0], rules[1], rules[2], rules[2]] and at_budget(rules[1], 0.1) is rules[1]
+    scenario = Scenario("table1", "paper", 200)
+    batch = CallBatch(scenario, 1, Direct(), WMJitter(), protection=params, budget=0.1)
+    assert batch.protecting.rule == rules[1]
+    with pytest.raises(ValueError, match="beyond = None: allowed are rules that control protection"):
+        allocate(ByBudget(0.1, Nack(), None), 1, 3)
 
 
 def test_of_two_rules_both_have_their_way():
