@@ -1,8 +1,9 @@
-"""Fixed protection, whatever the network does: frames at fixed distances, copies on further paths, blocks of repair packets.
+"""Fixed protection, whatever the network does: frames at fixed distances, blocks of repair packets, copies on further paths.
 
 Frames of earlier packets are RED (RFC 2198): `earlier=(1,)` is what libwebrtc has sent since August 2021, a field trial and one frame more
-before. Copies are those of RFC 7198, on the paths with the smallest expected delays next to the packet's own. `repair` packets after each
-`covers` are a block code such as FlexFEC (RFC 8627); they go out one by one with the packets that follow the block.
+before. `repair` packets after each `covers` are a block code such as FlexFEC (RFC 8627); they go out one by one with the packets that
+follow the block. Copies are those of RFC 7198, on the paths with the smallest expected delays next to the packet's own; they alone need
+records.
 """
 
 from typing import NamedTuple
@@ -17,49 +18,72 @@ from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import slot_at
 
 
-@rule(Control.PROTECTION)
+@rule(Control.PROTECTION, learns=False)
 class FixedProtection(NamedTuple):
-    """Parameters: `earlier` is a set as in `Protection`; `after` slots between packet and copies; `repair` at most `covers`."""
+    """Parameters: `earlier` is a set as in `Protection`; `repair` packets, at most `covers`."""
 
     earlier: int = 0
-    copies: int = 0
-    after: int = 0
     repair: int = 0
     covers: int = 0
 
 
 class FixedProtectionState(NamedTuple):
-    """State; first axis: session."""
-
-    paths: NDArray[np.void]  # (sessions, paths) of SEEN_PATH
+    """Empty state."""
 
 
 @allocate.register(FixedProtection)
 def _allocate(params, sessions, paths):
     sets = {"earlier": (0, (1 << (DISTANCES + 1)) - 1), "covers": (params.repair, DISTANCES)}
-    require_within(params, copies=(0, 2), after=(0, DISTANCES), repair=(0, DISTANCES), **sets)
-    return FixedProtectionState(np.zeros((sessions, paths), SEEN_PATH).view(np.recarray))
+    require_within(params, repair=(0, DISTANCES), **sets)
+    return FixedProtectionState()
 
 
 @init.register(FixedProtection)
 def _init(params, state, s, start, key):
-    clear_seen_paths(state.paths[s], start)
-
-
-@update.register(FixedProtection)
-def _update(params, state, s, record):
-    see_path(state.paths[s], record)
+    pass
 
 
 @protect.register(FixedProtection)
 def _protect(params, state, s, now_us, path):
-    again, first, second = 0, NONE, NONE
-    if params.copies > 0:
-        again = 1 << params.after
-        first = fastest_other(state.paths[s], now_us, path, NONE)
-        second = fastest_other(state.paths[s], now_us, path, first) if params.copies > 1 else NONE
     covers, behind = 0, 0
     if params.repair > 0:
         behind = slot_at(now_us) % params.covers + 1
         covers = params.covers if behind <= params.repair and slot_at(now_us) >= params.covers else 0
-    return Protection(params.earlier, again, first, second, covers, behind)
+    return Protection(params.earlier, 0, NONE, NONE, covers, behind)
+
+
+@rule(Control.PROTECTION)
+class FixedCopies(NamedTuple):
+    """Parameters: copies of each packet, and slots from it to them."""
+
+    copies: int = 1
+    after: int = 0
+
+
+class FixedCopiesState(NamedTuple):
+    """State; first axis: session."""
+
+    paths: NDArray[np.void]  # (sessions, paths) of SEEN_PATH
+
+
+@allocate.register(FixedCopies)
+def _allocate_copies(params, sessions, paths):
+    require_within(params, copies=(1, 2), after=(0, DISTANCES))
+    return FixedCopiesState(np.zeros((sessions, paths), SEEN_PATH).view(np.recarray))
+
+
+@init.register(FixedCopies)
+def _init_copies(params, state, s, start, key):
+    clear_seen_paths(state.paths[s], start)
+
+
+@update.register(FixedCopies)
+def _update_copies(params, state, s, record):
+    see_path(state.paths[s], record)
+
+
+@protect.register(FixedCopies)
+def _protect_copies(params, state, s, now_us, path):
+    first = fastest_other(state.paths[s], now_us, path, NONE)
+    second = fastest_other(state.paths[s], now_us, path, first) if params.copies > 1 else np.int64(NONE)
+    return Protection(0, 1 << params.after, first, second, 0, 0)

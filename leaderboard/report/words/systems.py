@@ -27,7 +27,7 @@ SYSTEMS = {
     "UNMOD": "TFRC, first in first out", "RED1": "one earlier frame", "RED2": "two earlier frames", "RED3": "three earlier frames",
     "CHIME": "adaptive RED of Chime", "NACK": "retransmission", "HAIRPIN": "Hairpin", "OPUS-FEC": "in-band FEC of Opus",
     "DRED": "deep redundancy of Opus", "COPY-RED": "copies and frames, triggered", "COPY-RISE": "copies, triggered",
-    "COPY-NACK": "copies, triggered, and retransmission", "COPY-HELD": "copies, triggered, held back",
+    "COPY-NACK": "copies, triggered, and retransmission", "COPY-HELD": "copies held back, or repair packets, by the budget",
     "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy", "COPY2": "two copies", "FEC5": "parity, one in five",
 }  # fmt: skip
 """Code of a system -> its words."""

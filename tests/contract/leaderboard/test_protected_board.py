@@ -5,7 +5,7 @@ import pytest
 
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.protected import budget_of
@@ -18,7 +18,7 @@ from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.results.files import read_results, results_of, write
 
 PLAIN = System(Direct(), WMJitter())
-ONE, COPY = FixedProtection(earlier=2), FixedProtection(copies=1)
+ONE, COPY = FixedProtection(earlier=2), FixedCopies()
 NAMED = {"plain": PLAIN, "one": PLAIN.replace(protection=ONE), "copy": PLAIN.replace(protection=COPY)}
 
 

@@ -13,7 +13,8 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.protection.both import BothProtections
+from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.baselines.protection.protect import InBand, Protection, in_band, protect
 from vcgym.baselines.rule import allocate, init, rule
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
@@ -113,9 +114,11 @@ def test_any_decisions(decisions, budget, feedback_loss, mode, seed):
 @pytest.mark.parametrize(
     ("rules", "mode", "protection"),
     [
-        pytest.param((Greedy(), WMJitter()), "correlated", FixedProtection(earlier=0b100, copies=2, after=3), marks=pytest.mark.long),
-        ((Direct(), FixedLag(60.0)), "paper", FixedProtection(earlier=2, copies=1, repair=1, covers=4)),
-        ((Direct(), FixedLag(60.0)), "paper", FixedProtection(copies=1)),
+        pytest.param(
+            (Greedy(), WMJitter()), "correlated", BothProtections(FixedProtection(0b100), FixedCopies(2, after=3)), marks=pytest.mark.long
+        ),
+        ((Direct(), FixedLag(60.0)), "paper", BothProtections(FixedProtection(earlier=2, repair=1, covers=4), FixedCopies())),
+        ((Direct(), FixedLag(60.0)), "paper", FixedCopies()),
     ],
 )
 def test_a_rule_that_learns(rules, mode, protection):
@@ -137,7 +140,7 @@ def test_bytes_never_exceed_the_budget(decisions, budget):
 def test_a_budget_of_nothing_is_a_call_without_protection():
     recipe = Scenario("table1", "paper", PACKETS)
     outcomes = []
-    for arguments in ({}, {"protection": FixedProtection(earlier=2, copies=2, repair=1, covers=4), "budget": 0.0}):
+    for arguments in ({}, {"protection": BothProtections(FixedProtection(2, 1, 4), FixedCopies(2)), "budget": 0.0}):
         batch = CallBatch(recipe, 2, Direct(), FixedLag(60.0), log=True, **arguments)
         for row in range(2):
             batch.start(row, recipe.draw("train", row))

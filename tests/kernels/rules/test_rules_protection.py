@@ -9,7 +9,7 @@ from vcgym.baselines.protection.both import BothProtections
 from vcgym.baselines.protection.by_budget import ByBudget, at_budget
 from vcgym.baselines.protection.chime import ChimeRed
 from vcgym.baselines.protection.dred import Dred, dred_budget, dred_in_packet, units_bits
-from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.baselines.protection.hairpin import Hairpin
 from vcgym.baselines.protection.hairpin_plan import repair_plan
 from vcgym.baselines.protection.held import HeldCopies
@@ -237,7 +237,7 @@ def test_earlier_frames_go_where_packets_are_missing_or_overtaken():
 
 
 def test_copies_take_the_paths_with_the_smallest_expected_delays():
-    rule = Running(FixedProtection(copies=2, after=3))
+    rule = Running(FixedCopies(copies=2, after=3))
     assert (rule.at(0).path, rule.at(0).second, rule.at(0).again) == (1, 2, 0b1000)
     rule.tell(0, path=2, delay_ms=30.0, kind=PROBE)
     assert (rule.at(1).path, rule.at(1).second) == (2, 1)
@@ -299,7 +299,7 @@ def test_the_budget_chooses_the_rule():
 
 
 def test_of_two_rules_both_have_their_way():
-    rule = Running(BothProtections(FixedProtection(earlier=2, copies=1, after=1), Nack()))
+    rule = Running(BothProtections(BothProtections(FixedProtection(earlier=2), FixedCopies(after=1)), Nack()))
     for packet in (0, 1, 3):
         rule.tell(packet)
     wanted = rule.at(14)
@@ -317,7 +317,7 @@ def test_of_two_rules_both_have_their_way():
     ("params", "words"),
     [
         (FixedProtection(repair=3, covers=2), r"FixedProtection.covers is 2; allowed range is \[3, 62\]"),
-        (FixedProtection(copies=3), r"FixedProtection.copies is 3; allowed range is \[0, 2\]"),
+        (FixedCopies(copies=3), r"FixedCopies.copies is 3; allowed range is \[1, 2\]"),
         (ChimeRed(one=0.2, two=0.1), r"ChimeRed.two is 0.1; allowed range is \[0.2, 1.0\]"),
         (Dred(rate_kbps=5.0), r"Dred.rate_kbps is 5.0; allowed range is \[6.0, 510.0\]"),
         (OpusFec(rate_kbps=600.0), r"OpusFec.rate_kbps is 600.0; allowed range is \[6.0, 510.0\]"),

@@ -9,7 +9,7 @@ import pytest
 from lab.studies.protection.repairs import Due, due, most_rating, most_repairs, repairs
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.fixed_lag import FixedLag
-from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -55,10 +55,9 @@ def calls():
     return scenario, draws, found
 
 
-def played(calls, budget=0.0, **protection):
+def played(calls, budget=0.0, protection=None):
     scenario, draws, _ = calls
-    rule = FixedProtection(**protection) if protection else None
-    batch = CallBatch(scenario, CALLS, Direct(), FixedLag(40.0), log=True, protection=rule, budget=budget)
+    batch = CallBatch(scenario, CALLS, Direct(), FixedLag(40.0), log=True, protection=protection, budget=budget)
     for row, draw in enumerate(draws):
         batch.start(row, draw)
     batch.play(np.arange(CALLS))
@@ -76,12 +75,16 @@ def test_each_concealed_tick_has_a_packet_that_was_not_there(calls):
 
 
 @pytest.mark.parametrize(
-    "protection", [{"earlier": 0b10}, {"earlier": 0b1110}, {"copies": 1}, {"copies": 2, "after": 1}, {"repair": 1, "covers": 4}]
-)
+    "protection",
+    [
+        FixedProtection(earlier=0b10), FixedProtection(earlier=0b1110), FixedCopies(), FixedCopies(copies=2, after=1),
+        FixedProtection(repair=1, covers=4),
+    ],
+)  # fmt: skip
 def test_no_protection_repairs_more_than_the_bound(calls, protection):
     plain = played(calls)
     for budget in (0.02, 0.1, 3.0):
-        protected = played(calls, budget, **protection)
+        protected = played(calls, budget, protection)
         for s, (delay_us, history) in enumerate(calls[2]):
             wanted = due(plain, s)
             assert repairs(wanted, protected, s) <= most_repairs(wanted, delay_us, budget) <= len(wanted.packet)
