@@ -2,7 +2,8 @@
 
 Rule, order and budget are those of a simulated call (`vcgym.envs.call.paths.protecting`), bytes are those on the network: earlier frames go
 along as RED, what goes again is a copy of the RTP packet on any path. What does not fit a block of RED or a datagram is left out like what
-cannot be paid: an earlier frame and all older ones. Repair packets and coarse frames are not sent, so rules that ask for them are refused.
+cannot be paid: an earlier frame and all older ones. Repair packets and coarse frames are not sent, so rules that rest on them are refused;
+those that `HeldCopies` asks for in place of its copies are left out.
 """
 
 from collections import deque
@@ -13,6 +14,7 @@ import numpy as np
 
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.protection.both import BothProtections
+from vcgym.baselines.protection.by_budget import at_budget
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.protect import DISTANCES, NONE, in_band, protect
 from vcgym.baselines.records import MEDIA, Record
@@ -62,6 +64,7 @@ class LiveProtection:
     """
 
     def __init__(self, session: Session, rule: Any, budget: float) -> None:
+        rule = at_budget(rule, budget)
         self._rule, self._budget, self._ssrc = for_kernels(rule), budget, session.number
         self._hops = [route_of(hops) for hops in session.media]
         self._state = allocate(rule, 1, len(self._hops))

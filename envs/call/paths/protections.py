@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.from_agent import select
-from vcgym.baselines.protection.fixed import FixedProtection, FixedProtectionState
+from vcgym.baselines.protection.fixed import FixedCopies, FixedCopiesState, FixedProtection, FixedProtectionState
 from vcgym.baselines.protection.held import HeldCopies, HeldCopiesState
 from vcgym.baselines.protection.protect import protect
 from vcgym.baselines.rule import allocate, init, update
@@ -16,7 +16,7 @@ class Protections(NamedTuple):
     """Effect: commands select the rule of each packet; the fields are the options of the control."""
 
     none: FixedProtection = FixedProtection()
-    copies: FixedProtection = FixedProtection(copies=1)
+    copies: FixedCopies = FixedCopies()
     held_copies: HeldCopies = HeldCopies()
     one_earlier: FixedProtection = FixedProtection(earlier=0b10)
     three_earlier: FixedProtection = FixedProtection(earlier=0b1110)
@@ -24,29 +24,30 @@ class Protections(NamedTuple):
 
 
 class ProtectionsState(NamedTuple):
-    """State; first axis: session. Fixed protections learn the same."""
+    """State; first axis: session."""
 
     fixed: FixedProtectionState
+    copies: FixedCopiesState
     held: HeldCopiesState
     option: NDArray[np.int64]  # (sessions,), in force
 
 
 @allocate.register(Protections)
 def _allocate(params, sessions, paths):
-    fixed, held = allocate(params.copies, sessions, paths), allocate(params.held_copies, sessions, paths)
-    return ProtectionsState(fixed, held, np.zeros(sessions, np.int64))
+    fixed, copies, held = (allocate(rule, sessions, paths) for rule in (params.none, params.copies, params.held_copies))
+    return ProtectionsState(fixed, copies, held, np.zeros(sessions, np.int64))
 
 
 @init.register(Protections)
 def _init(params, state, s, start, key):
-    init(params.copies, state.fixed, s, start, key)
+    init(params.copies, state.copies, s, start, key)
     init(params.held_copies, state.held, s, start, key)
     state.option[s] = 0
 
 
 @update.register(Protections)
 def _update(params, state, s, record):
-    update(params.copies, state.fixed, s, record)
+    update(params.copies, state.copies, s, record)
     update(params.held_copies, state.held, s, record)
 
 
@@ -63,7 +64,7 @@ def _protect(params, state, s, now_us, path):
     # Copies held back while another option decides would come late.
     state.held.waiting[s] = 0
     if option == 1:
-        return protect(params.copies, state.fixed, s, now_us, path)
+        return protect(params.copies, state.copies, s, now_us, path)
     if option == 3:
         return protect(params.one_earlier, state.fixed, s, now_us, path)
     if option == 4:

@@ -27,7 +27,7 @@ from vcgym.baselines.order.sbpn import best_of
 from vcgym.baselines.order.scheduler import choose
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.protection.fixed import FixedCopies
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.records import MEDIA, PacketFeedback, RateLimits, Record
 from vcgym.baselines.rule import Control, allocate, decide, init, require_rule, start, update
@@ -432,7 +432,7 @@ def test_an_environment_says_what_learns():
 
 
 def test_a_task_passes_protection_and_its_budget_on():
-    copies = FixedProtection(copies=1)
+    copies = FixedCopies()
     options = {"path": Direct(), "protection": copies, "protection_budget": 0.5, "scenario": "table1", "packets": PACKETS}
     task = task_of(EnvConfig(id="vcgym/Call-v1", options=options))
     batch = task.batch({**task.rules, "playout": WMJitter()}, task.worlds("train", 2)[0], 2, 1)

@@ -8,7 +8,8 @@ from virtual_call import START_US, network_of
 
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.protection.both import BothProtections
+from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of
@@ -25,7 +26,8 @@ from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 600
 SYSTEM = System(Greedy(), WMJitter())
-COPY, TWO_FRAMES, BOTH = FixedProtection(copies=1), FixedProtection(earlier=0b110), FixedProtection(earlier=0b10, copies=1, after=3)
+COPY, TWO_FRAMES = FixedCopies(), FixedProtection(earlier=0b110)
+BOTH = BothProtections(FixedProtection(earlier=0b10), FixedCopies(after=3))
 
 
 def call(rule, budget=100.0):
