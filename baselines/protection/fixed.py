@@ -85,5 +85,5 @@ def _update_copies(params, state, s, record):
 @protect.register(FixedCopies)
 def _protect_copies(params, state, s, now_us, path):
     first = fastest_other(state.paths[s], now_us, path, NONE)
-    second = fastest_other(state.paths[s], now_us, path, first) if params.copies > 1 else np.int64(NONE)
+    second = fastest_other(state.paths[s], now_us, path, first) if params.copies > 1 else NONE
     return Protection(0, 1 << params.after, first, second, 0, 0)

@@ -87,4 +87,4 @@ def _protect(params, state, s, now_us, path):
         held = np.int64(min(max(np.ceil(-later_ms * 1000.0 / SLOT_US), 0.0), _LONGEST))
         again = (waiting >> held) << held
         state.waiting[s] = waiting & ~again
-    return Protection(earlier, again, other if again != 0 else np.int64(NONE), NONE, covers, instead.behind)
+    return Protection(earlier, again, other if again != 0 else NONE, NONE, covers, instead.behind)
