@@ -18,7 +18,7 @@ from vcgym.agents.inside.sampled_aim import SampledAim
 from vcgym.agents.inside.sampled_lag import SampledLag
 from vcgym.agents.inside.sampled_margin import SampledMargin
 from vcgym.agents.inside.sampled_switch import SampledSwitch
-from vcgym.agents.networks.memory import Memory
+from vcgym.agents.networks.memory import LagMemory
 from vcgym.agents.networks.two_layers import TwoLayers, with_bias
 from vcgym.baselines.controls.control import Control
 
@@ -66,7 +66,7 @@ class LagPolicy(NoisyPolicy):
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__(arrival_features.WIDTH + settings.recurrent, START_OUTPUT, settings.gamma, settings)
-        self.recurrent = Memory(arrival_features.WIDTH, settings.recurrent) if settings.recurrent else None
+        self.recurrent = LagMemory(arrival_features.WIDTH, settings.recurrent) if settings.recurrent else None
 
     def rule(self) -> LearnedLag | RecurrentLag:
         """Return the rule with the weights of this network."""

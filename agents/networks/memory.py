@@ -59,7 +59,7 @@ class _Keep(torch.autograd.Function):
         return torch.from_numpy(by_z), torch.from_numpy(by_v), None
 
 
-class Memory(torch.nn.Module):
+class LagMemory(torch.nn.Module):
     """Numbers kept from arrival to arrival.
 
     Args:
