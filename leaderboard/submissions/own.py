@@ -86,7 +86,7 @@ def _played(name: str, player: Participant, options: Mapping[str, Any]) -> str:
     words = []
     for key in _SAID:
         value = trained.get(key) if key == "reward" else given.get(key, known.get(key))
-        if value is not None:
+        if value is not None and value is not False:  # False: a control that calls go without
             other = bool(trained) and key in options and _text(value) != _text(trained[key])
             words.append(_setting(key, value, player.env) + (f" in place of {_text(trained[key])} in training" if other else ""))
     if made_with:
