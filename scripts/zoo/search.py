@@ -31,7 +31,7 @@ SPACES = {
 """Algorithm -> ranges. The defaults lie within, but for SAC's two layers of 256 units."""
 
 
-class Trial(NamedTuple):
+class ZooTrial(NamedTuple):
     """Training of a search: its config, with the drawn arguments as those of its pair, and the arguments alone."""
 
     config: ZooConfig
@@ -39,7 +39,7 @@ class Trial(NamedTuple):
     arguments: dict[str, Any]
 
 
-def trials_of(config: ZooConfig) -> list[Trial]:
+def trials_of(config: ZooConfig) -> list[ZooTrial]:
     """Return the trials of each algorithm on each environment, in this order; every pair draws the same sequence from its ranges.
 
     Raises:
@@ -48,7 +48,7 @@ def trials_of(config: ZooConfig) -> list[Trial]:
     if unknown := [name for name in config.algorithms if name not in SPACES]:
         raise ValueError(f"algorithms is {unknown}; allowed with trials: {', '.join(SPACES)}")
     return [
-        Trial(_config_of(config, pair(cell.algorithm, cell.env), number, arguments), cell, arguments)
+        ZooTrial(_config_of(config, pair(cell.algorithm, cell.env), number, arguments), cell, arguments)
         for cell in config.model_copy(update={"seeds": config.seeds[:1], "tuned": False}).cells()
         for number, arguments in enumerate(drawn(cell.algorithm, config.trials, config.seeds[0]))
     ]
@@ -75,7 +75,7 @@ def _config_of(config: ZooConfig, name: str, number: int, arguments: dict[str, A
     return config.model_copy(update=changed)
 
 
-def write_found(config: ZooConfig, trained: Iterable[tuple[Trial, list[CurvePoint]]]) -> None:
+def write_found(config: ZooConfig, trained: Iterable[tuple[ZooTrial, list[CurvePoint]]]) -> None:
     """Write the best arguments of each pair that has had all its trials, none if the defaults were best, with budget and scores."""
     in_order = sorted(trained, key=lambda one: one[0].cell)
     for cell, group in groupby(in_order, key=lambda one: one[0].cell):
