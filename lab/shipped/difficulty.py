@@ -30,7 +30,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 def main() -> None:
     """Score rules and random actions at each setting, and write the table."""
     found = [one for env_id, settings in SETTINGS.items() for options in settings for one in _at(env_id, options)]
-    write_references(found, FILE)
+    write_references(found, FILE, "lab.shipped.difficulty")
     print(f"{FILE}: {len(found)} rows")
 
 

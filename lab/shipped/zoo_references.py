@@ -57,7 +57,7 @@ class RandomActions:
 def main() -> None:
     """Score what is missing in the folder, and write the table."""
     found = [one for env_id in RIVALS for one in _of_env(env_id)]
-    write_references(found, references_path())
+    write_references(found, references_path(), "lab.shipped.zoo_references")
     print(f"{references_path()}: {len(found)} rows")
 
 

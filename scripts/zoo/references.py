@@ -29,14 +29,14 @@ def references_path() -> Path:
     return Path(str(files("vcgym.data").joinpath("zoo_references.csv")))
 
 
-def write_references(found: Iterable[Reference], path: Path) -> None:
-    """Write references, one row each, and the card of the file."""
+def write_references(found: Iterable[Reference], path: Path, module: str) -> None:
+    """Write references, one row each, and the card of the file, which names the module that made them."""
     text = StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(Reference._fields)
     for one in found:
         table.writerow((*one[:3], " ".join(f"{score:.3f}" for score in one.scores)))
-    source = "simulated worlds of the validation split, made by python -m lab.shipped.zoo_references"
+    source = f"simulated worlds of the validation split, made by python -m {module}"
     description = "Scores that those of the zoo lie between, world by world"
     replace_with_card(path, text.getvalue().encode(), description, source, "as in lab/notes/zoo.md")
 

@@ -108,7 +108,7 @@ def test_runs_and_references_are_read_as_they_were_written(tmp_path):
     assert read_runs(tmp_path / "data" / "runs.csv") == curves
     assert read_runs(tmp_path / "none.csv") == {}
     found = [Reference(A, "published", "VIA-BF", [1.0, 2.5, 4.125])]
-    write_references(found, tmp_path / "references.csv")
+    write_references(found, tmp_path / "references.csv", "a.module")
     assert read_references(tmp_path / "references.csv") == found
     assert means(found, 2) == {(A, "published"): 1.75}
     with pytest.raises(ValueError, match=r"worlds is 4; the references of vcgym/Call-v1 have 3"):
