@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from vcgym.leaderboard.report.conference_courses import save_small
 from vcgym.leaderboard.statistics.aggregates import performance_profile
@@ -14,7 +15,8 @@ from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.runs import Curves, ZooBudget
 from vcgym.scripts.zoo.table import Levels, normalised, scores_of
 
-LOWEST, HIGHEST = -100.0, 100.0
+LOWEST, HIGHEST = -50.0, 100.0
+BAND_SEEDS = 3  # with fewer, Student's interval is wider than the picture
 _STEPS = 60
 
 
@@ -29,8 +31,11 @@ def draw(curves: Curves, budget: ZooBudget, levels: Levels, path: Path) -> None:
             for name in algorithms:
                 its = [curve for cell, curve in curves.items() if (cell.env, cell.algorithm) == (env, name)]
                 _curves(panel, its, field, env, levels, colours[name])
-            scale = "log" if field == "decisions" else "linear"  # inside the loop there are a thousand times as many
-            panel.set(title=env.removeprefix("vcgym/"), xlabel=unit, xscale=scale, ylim=(LOWEST, HIGHEST))
+            panel.set(title=env.removeprefix("vcgym/"), xlabel=unit, xscale="log", ylim=(LOWEST, HIGHEST))
+            panel.xaxis.set_minor_formatter(NullFormatter())
+            if field == "cpu_s":
+                panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+                panel.xaxis.set_major_formatter("{x:g}")
             panel.axhline(0.0, color="grey", linewidth=0.8)
             panel.axhline(normalised(levels[env, "tuned"], env, levels), color="grey", linewidth=0.8, linestyle="--")
         panels[row][0].set_ylabel("0 = best published, dashes: tuned")
@@ -43,7 +48,7 @@ def draw(curves: Curves, budget: ZooBudget, levels: Levels, path: Path) -> None:
 
 
 def _curves(panel: Any, its: list[list[CurvePoint]], field: str, env: str, levels: Levels, colour: str) -> None:
-    """Draw the mean of the trainings of an algorithm where all have points, and its band if there are several."""
+    """Draw the mean of the trainings of an algorithm where all have points, and its band if there are three or more."""
     if not its:
         return
     ends = min(getattr(curve[-1], field) for curve in its)
@@ -54,7 +59,7 @@ def _curves(panel: Any, its: list[list[CurvePoint]], field: str, env: str, level
     ]
     mean = np.mean(lines, axis=0)
     panel.plot(grid, mean, color=colour, linewidth=1.2)
-    if len(its) > 1:
+    if len(its) >= BAND_SEEDS:
         half = student_quantile(0.5 * (1.0 - CONFIDENCE), len(its) - 1) * np.std(lines, axis=0, ddof=1) / np.sqrt(len(its))
         panel.fill_between(grid, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0.0)
 

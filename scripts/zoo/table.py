@@ -85,17 +85,15 @@ def markdown(runs: Curves, budget: ZooBudget, levels: Levels, names: Mapping[tup
     lines += [_row(name, found[name].by_decisions, envs) for name in _ordered(found, "by_decisions")]
     lines += ["", *_head(f"after {budget.cpu_s:.0f} s of processor time (seeds)", envs)]
     lines += [_row(name, found[name].by_cpu, envs) for name in _ordered(found, "by_cpu")]
-    whole = {name: its for name, its in found.items() if its.by_decisions.keys() == set(envs)}
-    first = next(iter(_ordered(whole, "by_decisions")), "")
-    lines += [
-        "",
-        f"| on all {len(envs)} environments | interquartile mean | at equal time | better than {first} |",
-        "| --- | ---: | ---: | ---: |",
-    ]
-    for name in _ordered(whole, "by_decisions"):
+    whole = {name: its for name, its in found.items() if its.by_cpu.keys() == set(envs)}
+    first = next(iter(_ordered(whole, "by_cpu")), "")
+    title = f"interquartile mean, {len(envs)} environments"
+    lines += ["", f"| {title} | equal decisions | equal time | better than {first}, equal time |", "| --- | ---: | ---: | ---: |"]
+    for name in _ordered(whole, "by_cpu"):
         its = whole[name]
-        better = "" if name == first else f"{improvement(its.by_decisions, whole[first].by_decisions):.2f}"
-        lines.append(f"| {name} | {_text(over_environments(its.by_decisions))} | {_text(over_environments(its.by_cpu))} | {better} |")
+        after = _text(over_environments(its.by_decisions)) if its.by_decisions.keys() == set(envs) else ""
+        better = "" if name == first else f"{improvement(its.by_cpu, whole[first].by_cpu):.2f}"
+        lines.append(f"| {name} | {after} | {_text(over_environments(its.by_cpu))} | {better} |")
     for decisions in sorted({cell.planned for cell in runs} - {budget.decisions}, reverse=True):
         lines += _other(runs, decisions, levels)
     return "\n".join(lines)
