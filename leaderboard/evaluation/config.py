@@ -17,7 +17,7 @@ from vcgym.network.scenarios.paths.fitted import ENDING
 
 SuiteName = Literal[
     "quick-v2", "quick-v3", "first", "paper-v0", "correlated-v0", "measured-v0", "replay-v0", "stress-v0", "stress-v1", "scale-v0",
-    "order-v0", "rate-v0", "calls-v0", "rmcat-v0", "rmcat-v1", "whole-v0", "protected-v0", "conference-v0", "replay",
+    "order-v0", "rate-v0", "calls-v0", "rmcat-v0", "rmcat-v1", "whole-v0", "protected-v0", "protected-link-v0", "conference-v0", "replay",
     "rate-replay", "fitted",
 ]  # fmt: skip
 """Every suite, and those of your own traces."""
@@ -34,8 +34,8 @@ class LeaderboardConfig(Config):
             two `systems`, by taking one control at a time from the other; export: write the board in `folder` to `output`.
         list: only print the systems that play the suite, with their rules, parameters and sources.
         suite: quick-v3, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
-            rmcat-v0, rmcat-v1; whole-v0; protected-v0; conference-v0; or replay, rate-replay for your own traces, fitted for a scenario
-            file fitted to them. See docs/rank.md.
+            rmcat-v0, rmcat-v1; whole-v0; protected-v0, protected-link-v0; conference-v0; or replay, rate-replay for your own traces,
+            fitted for a scenario file fitted to them. See docs/rank.md.
         traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
             `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym-data do=fit` wrote.
         packets: with suite=replay or fitted, length of the calls in slots of 10 ms.

@@ -41,6 +41,7 @@ FROZEN = {
     "rmcat-v1": Frozen("3410c2ee8efe961a", "f0295b95a5f1338b"),
     "conference-v0": Frozen("db4f951292994ddc", "30b8b9e22b26d756"),
     "protected-v0": Frozen("4093ec6b01ff7122", "45130ec112789b9b"),
+    "protected-link-v0": Frozen("1c387f37fe3106b8", "3bd0aa17ccb935d6"),
     "whole-v0": Frozen("3325792e4c8342e7", "394a2cd1cd43df84 3ee4d2bf609a56d4"),
 }
 

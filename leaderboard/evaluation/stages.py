@@ -3,6 +3,7 @@
     SENDER       send queue, pacer and a shared bottleneck: rate and order
     PATHS        paths and a receiver: path and playout
     PROTECTED    the same, with or without protection within a budget of bytes
+    LINKED       protected calls behind a link that calls alike share
     CONFERENCE   several calls whose media share links: trees
 
 ORDERED and CASES are the sender as other suites rank and measure it; AFTER_SENDER are paths behind a sender.
@@ -15,6 +16,7 @@ from vcgym.baselines.controls.control import Control, controls_of
 from vcgym.envs import ids_of
 from vcgym.leaderboard.evaluation.plays.bottleneck import BottleneckPlay, CasesPlay
 from vcgym.leaderboard.evaluation.plays.conferences import ConferencePlay
+from vcgym.leaderboard.evaluation.plays.linked import LinkedPlay
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.evaluation.plays.play import Play
 from vcgym.leaderboard.evaluation.plays.protected import ProtectedPlay
@@ -23,6 +25,7 @@ from vcgym.leaderboard.evaluation.published import ORDER_ENVS, PATHS_ENVS, RATE_
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE as CONFERENCE_COLUMNS
+from vcgym.leaderboard.results.protected_columns import LINKED as LINKED_COLUMNS
 from vcgym.leaderboard.results.protected_columns import PROTECTED as PROTECTED_COLUMNS
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 from vcgym.leaderboard.results.whole_columns import AFTER_SENDER as AFTER_SENDER_COLUMNS
@@ -48,6 +51,7 @@ class SuiteStage(NamedTuple):
 
 PATHS = SuiteStage("paths", controls_of(control.PATHS), CALL, PATHS_ENVS)
 PROTECTED = SuiteStage("protected paths", (*controls_of(control.PATHS), *controls_of(control.PROTECTED)), PROTECTED_COLUMNS)
+LINKED = PROTECTED._replace(name="protected paths behind a link", columns=LINKED_COLUMNS)
 SENDER = SuiteStage("sender", controls_of(control.BOTTLENECK), RATE, (*RATE_ENVS, *ORDER_ENVS), tuned_apart=True)
 ORDERED = SENDER._replace(name="ordered", columns=ORDER, envs=(*ORDER_ENVS, *RATE_ENVS))
 CASES = SENDER._replace(name="cases", columns=RMCAT, envs=())
@@ -57,6 +61,7 @@ CONFERENCE = SuiteStage("conference", controls_of(control.CONFERENCE), CONFERENC
 PLAYS: dict[tuple[str, ...], Play] = {
     (PATHS.name,): PathsPlay(),
     (PROTECTED.name,): ProtectedPlay(),
+    (LINKED.name,): LinkedPlay(),
     (SENDER.name,): BottleneckPlay(),
     (ORDERED.name,): BottleneckPlay(),
     (CASES.name,): CasesPlay(),

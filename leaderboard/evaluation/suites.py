@@ -17,6 +17,7 @@ rmcat-v1        every kind of `rmcat-extended`, those that rmcat-v0 leaves out, 
 conference-v0   every kind of `conference`, 12 worlds each
 whole-v0        calls over a shared bottleneck and relay paths: kinds of `rate` and `calls` before `wonderproxy`, 40 calls each
 protected-v0    calls over paths within budgets of bytes for protection, losses in runs and, apart, independent
+protected-link-v0  the same behind a link that many calls share, all protected alike
 rate-v0         every kind of `rate`, and of `rate-measured` if its traces are available, 30 calls each
 replay          your own traces, one per path (`replay_suite`)
 rate-replay     your own capacity traces
@@ -37,6 +38,7 @@ from vcgym.leaderboard.evaluation.stages import (
     AFTER_SENDER,
     CASES,
     CONFERENCE,
+    LINKED,
     ORDERED,
     PATHS,
     PLAYS,
@@ -188,6 +190,10 @@ def _protected(losses: str, run: float, budget: int, kinds: dict[str, int]) -> t
     )
 
 
+LINK_LOADS = (0.6, 0.8, 0.9)  # by plain bytes alone; probes add 5 %
+_LINK_BUDGETS = (10, 100)
+_LINKED_WORLDS = {"wonderproxy correlated": 6, "table1 correlated": 6}
+
 _QUICK_DRAWN = (
     *_each_stratum("wonderproxy", {stratum: round(_QUICK_PER_WEIGHT * weight) for stratum, weight in STRATA.items()}, first=20),
     Part("wonderproxy", "paper", 6, first_seed=20 * _APART),
@@ -267,6 +273,19 @@ _VERSIONED = (
             )
         ),
         (PROTECTED,),
+        _PROTECTED,
+    ),
+    Suite(
+        "protected-link",
+        "v0",
+        _MEASURED_PACKETS,
+        tuple(
+            part
+            for load in LINK_LOADS
+            for budget in _LINK_BUDGETS
+            for part in _protected(f"losses in runs, load {load:g}", LOSS_RUN_SLOTS, budget, _LINKED_WORLDS)
+        ),
+        (LINKED,),
         _PROTECTED,
     ),
 )

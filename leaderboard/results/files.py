@@ -17,7 +17,7 @@ from vcgym.baselines.controls.control import LOGGED
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
-from vcgym.leaderboard.results.protected_columns import PROTECTED
+from vcgym.leaderboard.results.protected_columns import LINKED, PROTECTED
 from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
 from vcgym.leaderboard.results.whole_columns import WHOLE
 from vcgym.network.traces.catalogue import shipped
@@ -168,7 +168,7 @@ def read_results(path: Path) -> pa.Table:
 def columns_with(names: Iterable[str]) -> Columns:
     """Return the columns of the suites whose mark is among the `names` of a file's columns; without a mark, those of calls over paths."""
     known = set(names)
-    return next((columns for columns in (WHOLE, PROTECTED, RMCAT, RATE, CONFERENCE) if columns.mark in known), CALL)
+    return next((columns for columns in (WHOLE, LINKED, PROTECTED, RMCAT, RATE, CONFERENCE) if columns.mark in known), CALL)
 
 
 def read_with_oracles(folder: Path) -> pa.Table:

@@ -30,3 +30,16 @@ PROTECTED = CALL._replace(
     footnote=f"{CALL.footnote} Overhead: bytes of protection and probes over those without them; the board names the budget of protection.",
 )
 """Calls over paths with protection, ranked by R within a budget of bytes."""
+
+LINKED = PROTECTED._replace(
+    mark="link_load",
+    metrics=(
+        *PROTECTED.metrics,
+        Column("link_load", "link load", "", 2, -1, "Bytes of the call over its share of the link, all included."),
+    ),
+    headline=(("link\nload", ("link_load",)), *PROTECTED.headline),
+    details=(*PROTECTED.details, "link_load"),
+    groups=(*PROTECTED.groups, ("Link", ("link_load",))),
+    footnote=f"{PROTECTED.footnote} Behind a link that many calls share, all protected alike: what one adds, all add.",
+)
+"""The same behind a shared link."""

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines.systems import System
+from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay, conditions
 from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
@@ -25,10 +27,11 @@ _PATHS = PathsPlay()
 
 
 class ProtectedScenario(NamedTuple):
-    """Scenario of the paths, and share of the plain bytes that protection may add."""
+    """Scenario of the paths, share of the plain bytes that protection may add, and load of a shared link by plain bytes; 0: none."""
 
     paths: Scenario
     budget: float
+    load: float = 0.0
 
     @property
     def name(self) -> str:
@@ -39,6 +42,13 @@ class ProtectedScenario(NamedTuple):
 def budget_of(mode: str) -> float:
     """Return the budget that the mode of a part names, `losses in runs, 10 %`, as a share."""
     return float(mode.removesuffix(PERCENT).rpartition(" ")[2]) / 100.0
+
+
+def bytes_beyond(played: Played) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the bytes of protection and those of probes in each call, as shares of the bytes of its plain packets."""
+    sessions, sent = played.arrived_us.shape
+    extra = np.zeros(sessions) if played.protection is None else played.protection["extra_bytes"] / (PLAIN * sent)
+    return extra, played.totals.probes_sent * PROBE_BYTES / (PLAIN * sent)
 
 
 class ProtectedPlay(Play):
@@ -69,9 +79,8 @@ class ProtectedPlay(Play):
         left = np.mean(played.arrived_us < 0, axis=1)
         counts = played.protection
         lost = left if counts is None else counts["lost"] / sent
-        extra = np.zeros(len(which)) if counts is None else counts["extra_bytes"] / (PLAIN * sent)
         coarse = np.zeros(len(which)) if counts is None else counts["coarse"] / sent
-        probes = played.totals.probes_sent * PROBE_BYTES / (PLAIN * sent)
+        extra, probes = bytes_beyond(played)
         found = [
             row
             | {"network_loss": lost[s], "residual_loss": left[s], "coarse_share": coarse[s]}

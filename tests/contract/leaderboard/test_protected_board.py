@@ -8,8 +8,9 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.linked import load_of
 from vcgym.leaderboard.evaluation.plays.protected import budget_of
-from vcgym.leaderboard.evaluation.stages import PROTECTED
+from vcgym.leaderboard.evaluation.stages import LINKED, PROTECTED
 from vcgym.leaderboard.evaluation.suites import BUDGETS, SUITES, Suite
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.board import boards
@@ -58,6 +59,26 @@ def test_rows(table):
     assert free["r"] > plain["r"] and free["coarse_share"] == 0.0
     assert {row["stratum"] for row in rows} == {"table1 paper"}
     assert np.isclose(free["overhead"] - free["protection_share"], plain["overhead"])
+
+
+@pytest.fixture(scope="module")
+def behind_a_link(tmp_path_factory):
+    modes = [f"independent losses, load {load:g}, 100 %" for load in (0.3, 0.8)]
+    parts = tuple(Part("table1 correlated", mode, 1, "validation", first_seed=3) for mode in modes)
+    suite = Suite("protected-link", "v0", 1000, parts, (LINKED,))
+    return play(suite=suite, named=NAMED, folder=tmp_path_factory.mktemp("link")).to_pylist()
+
+
+def test_what_all_calls_send_loads_their_link(behind_a_link):
+    for row in behind_a_link:
+        assert row["link_load"] == pytest.approx(load_of(row["mode"]) * (1.0 + row["overhead"]))
+        assert row["network_loss"] >= 1.0 - 1.0 / max(1.0, row["link_load"]) - 0.04
+    found = {(row["system"], load_of(row["mode"])): row for row in behind_a_link if row["seed"] == behind_a_link[0]["seed"]}
+    free, full, plain = found["copy", 0.3], found["copy", 0.8], found["plain", 0.8]
+    assert free["link_load"] < 1.0 < full["link_load"] and free["network_loss"] == found["plain", 0.3]["network_loss"]
+    assert full["network_loss"] == pytest.approx(1.0 - 1.0 / full["link_load"], abs=0.04)
+    assert full["mouth_to_ear_mean_ms"] > plain["mouth_to_ear_mean_ms"] + 50.0
+    assert free["residual_loss"] <= plain["residual_loss"] < full["residual_loss"] and full["r"] < plain["r"]
 
 
 def test_quality_is_drawn_against_bytes(table):

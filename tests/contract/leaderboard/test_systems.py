@@ -80,15 +80,17 @@ def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
 @pytest.mark.parametrize("name", SUITES)
 def test_the_stages_decide_how_a_suite_is_played_and_by_what(name):
     plays = dict.fromkeys(("order", "rate", "calls"), "BottleneckPlay") | {"rmcat": "CasesPlay", "conference": "ConferencePlay"}
-    plays |= {"whole": "WholePlay", "protected": "ProtectedPlay"}
+    plays |= {"whole": "WholePlay", "protected": "LinkedPlay" if "link" in name else "ProtectedPlay"}
     controls = {"BottleneckPlay": ("rate", "order"), "CasesPlay": ("rate", "order"), "ConferencePlay": ("trees",)}
-    controls |= {"WholePlay": ("path", "playout", "rate", "order"), "ProtectedPlay": ("path", "playout", "protection")}
+    controls |= {"WholePlay": ("path", "playout", "rate", "order")}
+    controls |= dict.fromkeys(("ProtectedPlay", "LinkedPlay"), ("path", "playout", "protection"))
     suite, expected = SUITES[name], plays.get(name.partition("-")[0], "PathsPlay")
     assert type(suite.play).__name__ == expected
     assert suite.controls == controls.get(expected, ("path", "playout"))
     modes = {part.mode for part in suite.parts}  # column of the frozen rows
     budgets = {f"{losses}, {budget} %" for losses in ("losses in runs", "independent losses") for budget in (5, 10, 25, 100)}
     named = {"BottleneckPlay": {"bottleneck"}, "CasesPlay": {"bottleneck"}, "ConferencePlay": {"conference"}, "ProtectedPlay": budgets}
+    named["LinkedPlay"] = {f"losses in runs, load {load}, {budget} %" for load in (0.6, 0.8, 0.9) for budget in (10, 100)}
     assert modes <= named.get(expected, {"paper", "correlated", "replay"})
 
 
