@@ -6,6 +6,7 @@ out: that calls alike keep their spacing, so that queues below a load of 1 are s
 packets), and courses of the queue: time and drops are the same during the whole call.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ class AlikeWorld(DrawnWorld):
         draws: their worlds, one per row.
     """
 
-    def __init__(self, calm: DrawnWorld, draws: list[WorldDraw]) -> None:
+    def __init__(self, calm: DrawnWorld, draws: Sequence[WorldDraw]) -> None:
         self.paths, self.history, self.rows = calm.paths, calm.history, calm.rows
         self.calm, self.loaded = calm.loaded, calm.loaded.copy()
         self.delay_us = self.loaded[0]

@@ -7,6 +7,7 @@ the link had, so that rules which answer losses of their own making come to rest
 
 import time
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,13 +41,14 @@ class LinkedPlay(ProtectedPlay):
         calm = _sampled(scenario.paths, draws)
         world = AlikeWorld(calm, draws)
         for system in systems:
-            of_call = {"log": True, "threads": threads, "world": world, "budget": scenario.budget}
+            of_call: dict[str, Any] = {"log": True, "threads": threads, "world": world, "budget": scenario.budget}
             batch = CallBatch(scenario.paths, len(draws), **system.rules, **of_call)
             load = np.full(len(draws), scenario.load)
             for turn in range(TURNS):
                 world.cross(load)
                 took_s = _play(batch, draws)
-                sent = scenario.load * (1.0 + sum(bytes_beyond(batch.played())))
+                extra, probes = bytes_beyond(batch.played())
+                sent = scenario.load * (1.0 + extra + probes)
                 load = sent if turn == 0 else 0.5 * (load + sent)
             yield Rollout(batch.played(), [draw.stratum for draw in draws], 1e6 * took_s / (len(draws) * batch.packets), took_s)
 
