@@ -1,22 +1,30 @@
 """Write lab/shipped/difficulty.csv, what harder settings of version 1 are worth: ``python -m lab.shipped.difficulty``.
 
 Scores as in the zoo (`vcgym.scripts.zoo.scoring`), on the first validation worlds: of the best published and of the best tuned rule at an
-id's defaults, and of random actions. Rules decide when they like, so `interval` changes the scores of random actions alone. The first row
-of an id is the default. `lab.shipped.env_tables` shows the table.
+id's defaults, of PPO with its defaults after 100,000 decisions at the setting (one seed), and of random actions. Rules decide when they
+like, so `interval` changes the scores of agents alone. The first row of an id is the default. `lab.shipped.env_tables` shows the table.
 """
 
 from pathlib import Path
 from typing import Any
 
 import gymnasium
+import torch
 
 from lab.shipped.zoo_references import RandomActions
 from lab.studies.defaults.command import RIVALS
+from vcgym.agents.config.algorithms import LibraryConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.play import Policy
+from vcgym.agents.training.learners import build_model, snapshot
+from vcgym.agents.training.table import fitting
 from vcgym.baselines.systems import load_system
 from vcgym.scripts.zoo.references import Reference, write_references
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
 WORLDS = 30
+DECISIONS = 100_000
 FILE = Path(__file__).with_name("difficulty.csv")
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "vcgym/Relay-v1": [{}, {"interval": 10}, {"scenario": "measured-like-5"}, {"scenario": "measured-like-17"}],
@@ -28,7 +36,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Score rules and random actions at each setting, and write the table."""
+    """Score rules and agents at each setting, and write the table."""
+    torch.set_num_threads(1)
     found = [one for env_id, settings in SETTINGS.items() for options in settings for one in _at(env_id, options)]
     write_references(found, FILE, "lab.shipped.difficulty")
     print(f"{FILE}: {len(found)} rows")
@@ -41,8 +50,23 @@ def _at(env_id: str, options: dict[str, Any]) -> list[Reference]:
         Reference(name, role, rule, score_systems(env_id, [load_system(rule)], WORLDS, **worlds)[0])
         for role, rule in RIVALS[env_id]._asdict().items()
     ]
+    options = options | {"action": fitting("PPO", EnvConfig(id=env_id, options=options))}
     space = gymnasium.make(env_id, **options).action_space
-    return [*rules, Reference(name, "random", "random actions", score_agent(RandomActions(space), env_id, options, WORLDS))]
+    played = [
+        Reference(name, role, agent, score_agent(policy, env_id, options, WORLDS))
+        for role, agent, policy in (("trained", "PPO", _trained(env_id, options)), ("random", "random actions", RandomActions(space)))
+    ]
+    print(name, *(f"{one.role} {sum(one.scores) / WORLDS:.3f}" for one in (*rules, *played)), flush=True)
+    return [*rules, *played]
+
+
+def _trained(env_id: str, options: dict[str, Any]) -> Policy:
+    """Return what PPO with its defaults has learned with seed 0."""
+    env = EnvConfig(id=env_id, options=options)
+    training = TrainConfig(env=env, algorithm=LibraryConfig(name="PPO"), steps=DECISIONS, num_envs=1, seeds=[0], device="cpu")
+    model = build_model(training, 0)
+    model.learn(DECISIONS)
+    return snapshot(model, training)
 
 
 if __name__ == "__main__":
