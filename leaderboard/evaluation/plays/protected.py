@@ -47,7 +47,8 @@ def budget_of(mode: str) -> float:
 def bytes_beyond(played: Played) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the bytes of protection and those of probes in each call, as shares of the bytes of its plain packets."""
     sessions, sent = played.arrived_us.shape
-    extra = np.zeros(sessions) if played.protection is None else played.protection["extra_bytes"] / (PLAIN * sent)
+    counts = played.protection
+    extra = np.zeros(sessions) if counts is None else counts["extra_bytes"] / (PLAIN * sent)
     return extra, played.totals.probes_sent * PROBE_BYTES / (PLAIN * sent)
 
 

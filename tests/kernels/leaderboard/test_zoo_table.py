@@ -75,7 +75,7 @@ def test_the_table_has_a_row_for_each_rule_and_algorithm_and_names_seeds():
     assert "| DQN | 0 (1) | 0 (1) |" in text
     assert "| bound | 100 its bound | 100 its bound |" in text
     assert "| PPO | 0 [-6, 7] (2) | 10 [-117, 137] (2) |" in text
-    assert "| on all 2 environments | interquartile mean | at equal time | better than PPO |" in text
+    assert "| interquartile mean, 2 environments | equal decisions | equal time | better than PPO, equal time |" in text
 
 
 def test_trainings_planned_for_other_decisions_have_their_own_table():
