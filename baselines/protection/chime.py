@@ -14,13 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.protection.protect import NONE, Protection, protect
+from vcgym.baselines.protection.seen_loss import REPORTS, SECOND_US, clear_reports, count_arrival, end_second, reported_loss
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
-SECOND_US = 1_000_000
-_SECONDS = 16
 _SHORT, _LONG = 5, 15  # windows in seconds
 _DOWN_AFTER_US, _QUIET_US, _SHORT_SPELL_US = 300 * SECOND_US, 60 * SECOND_US, 15 * SECOND_US
 _FRAMES = (0, 1 << 2, 1 << 2 | 1 << 4)
@@ -29,11 +28,7 @@ CHIME = np.dtype(
     (
         np.record,
         [
-            ("newest", "i8"),  # largest packet number received; -1 before
-            ("received", "i8"),
-            ("second", "i8"),  # seconds sampled
-            ("newest_then", "i8", (_SECONDS,)),  # by second modulo _SECONDS
-            ("received_then", "i8", (_SECONDS,)),
+            *REPORTS,
             ("frames", "i8"),
             ("confirmed_us", "i8"),
             ("off_us", "i8"),  # start of the present spell without frames; -1: none
@@ -67,11 +62,7 @@ def _allocate(params, sessions, paths):
 @init.register(ChimeRed)
 def _init(params, state, s, start, key):
     row = state.rows[s]
-    row.newest = -1
-    row.received = 0
-    row.second = 0
-    row.newest_then[:] = -1
-    row.received_then[:] = 0
+    clear_reports(row)
     row.frames = 0
     row.confirmed_us = 0
     row.off_us = -1
@@ -81,17 +72,7 @@ def _init(params, state, s, start, key):
 @update.register(ChimeRed)
 def _update(params, state, s, record):
     if record.kind == MEDIA:
-        row = state.rows[s]
-        row.newest = max(row.newest, record.packet)
-        row.received += 1
-
-
-@kernel
-def reported_loss(row, seconds):
-    """Return the loss of the last so many seconds, float64, at the end of a second that is not sampled yet; at least 0."""
-    then = (row.second + 1 - min(seconds, row.second + 1)) % _SECONDS
-    expected = row.newest - row.newest_then[then]
-    return max(0.0, 1.0 - (row.received - row.received_then[then]) / expected) if expected > 0 else 0.0
+        count_arrival(state.rows[s], record.packet)
 
 
 @kernel
@@ -114,7 +95,5 @@ def _protect(params, state, s, now_us, path):
     row = state.rows[s]
     if now_us >= (row.second + 1) * SECOND_US:
         _sample(params, row, now_us)
-        row.second += 1
-        row.newest_then[row.second % _SECONDS] = row.newest
-        row.received_then[row.second % _SECONDS] = row.received
+        end_second(row)
     return Protection(0 if row.off_us >= 0 else _FRAMES[row.frames], 0, NONE, NONE, 0, 0)

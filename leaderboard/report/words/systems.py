@@ -25,8 +25,9 @@ SYSTEMS = {
     "SCREAM-V2": "SCReAM v2", "SBPN1": "SBPN v1", "SBPN2": "SBPN v2", "SBPN2-E": "SBPN v2, evicting", "SBPN2-F": "SBPN v2, full queue",
     "SBPN2-W": "SBPN v2, weighted", "TFRC-4342": "TFRC of RFC 4342", "TFRC-FR": "TFRC, faster restart",
     "UNMOD": "TFRC, first in first out", "RED1": "one earlier frame", "RED2": "two earlier frames", "RED3": "three earlier frames",
-    "CHIME": "adaptive RED of Chime", "NACK": "retransmission", "HAIRPIN": "Hairpin", "OPUS-FEC": "in-band FEC of Opus",
-    "DRED": "deep redundancy of Opus", "COPY-RED": "copies and frames, triggered", "COPY-RISE": "copies, triggered",
+    "CHIME": "adaptive RED of Chime", "NACK": "retransmission", "NACK-FEC": "retransmission and parity of libwebrtc", "HAIRPIN": "Hairpin",
+    "OPUS-FEC": "in-band FEC of Opus", "DRED": "deep redundancy of Opus", "COPY-RED": "copies and frames, triggered",
+    "COPY-RISE": "copies, triggered",
     "COPY-NACK": "copies, triggered, and retransmission", "COPY-HELD": "copies held back, or repair packets, by the budget",
     "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy", "COPY2": "two copies", "FEC5": "parity, one in five",
 }  # fmt: skip

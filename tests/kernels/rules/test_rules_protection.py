@@ -17,6 +17,7 @@ from vcgym.baselines.protection.nack import Nack
 from vcgym.baselines.protection.opus_fec import FULL_BAND, OpusFec, bandwidth_with_fec, equivalent_bps, threshold_bps
 from vcgym.baselines.protection.protect import NONE, UNPROTECTED, in_band, protect
 from vcgym.baselines.protection.triggered import TriggeredProtection
+from vcgym.baselines.protection.webrtc_fec import FRAMES, WebrtcFec, repair_of
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, init, update
 from vcgym.envs.call.batch import CallBatch
@@ -112,6 +113,43 @@ def test_a_packet_is_asked_for_ten_times_at_most():
     for packet in (0, 2):
         short.tell(packet)
     assert sum(bool(short.at(slot).again) for slot in range(12, 400)) == 2
+
+
+@pytest.mark.parametrize(("loss_255", "repair"), [(0, 0), (32, 0), (33, 1), (47, 1), (48, 1), (95, 1), (96, 2), (128, 2), (255, 2)])
+def test_repair_packets_of_libwebrtc_by_loss(loss_255, repair):
+    # By hand from the first row, 0, 11, 39 and 51 of 255: of the frames 0, 11, 46 and 64 of 256, of six frames 0.26, 1.08 and 1.5.
+    assert repair_of(loss_255) == repair
+
+
+def hybrid_after(lost_each, back_ms, slots=3000):
+    """Return the rule after packets of which one in `lost_each` is lost, over a path of 1 ms there."""
+    rule, sent = Running(WebrtcFec()), []
+    for slot in range(slots):
+        back = round(back_ms / 10)
+        if slot >= back and (slot - back) % lost_each:
+            rule.tell(slot - back, delay_ms=1.0, back_ms=back_ms)
+        sent.append(rule.at(slot))
+    return sent
+
+
+def test_libwebrtc_adds_parity_to_retransmission_over_long_round_trips_and_many_losses():
+    near, clean, lossy, bad = hybrid_after(2, 150.0), hybrid_after(9, 250.0), hybrid_after(5, 250.0), hybrid_after(2, 250.0)
+    assert not any(one.covers for one in near + clean)  # below 200 ms; 11 % is less than 33 of 255
+    for sent, repair in ((lossy, 1), (bad, 2)):
+        late = [(slot % FRAMES, one.covers, one.behind) for slot, one in enumerate(sent) if slot >= 1200 and one.covers]
+        assert set(late) == {(behind - 1, FRAMES, behind) for behind in range(1, repair + 1)}
+        assert len(late) == repair * 1800 // FRAMES
+    assert any(one.again for one in near) and any(one.again for one in lossy)
+
+
+def test_libwebrtc_counts_the_worst_second_of_the_last_ten():
+    rule, sent = Running(WebrtcFec()), []
+    for slot in range(4000):
+        if not 1000 <= slot < 1100 or slot % 5:
+            rule.tell(slot, delay_ms=1.0, back_ms=300.0)
+        sent.append(bool(rule.at(slot).covers))
+    first, last = sent.index(True), len(sent) - sent[::-1].index(True)
+    assert first == pytest.approx(1100, abs=10) and last == pytest.approx(2100, abs=10)
 
 
 @pytest.mark.parametrize(
@@ -322,6 +360,7 @@ def test_of_two_rules_both_have_their_way():
         (Dred(rate_kbps=5.0), r"Dred.rate_kbps is 5.0; allowed range is \[6.0, 510.0\]"),
         (OpusFec(rate_kbps=600.0), r"OpusFec.rate_kbps is 600.0; allowed range is \[6.0, 510.0\]"),
         (Hairpin(cost=2.0), r"Hairpin.cost is 2.0; allowed range is \[1e-09, 1.0\]"),
+        (WebrtcFec(from_ms=-1.0), r"WebrtcFec.from_ms is -1.0; allowed range is \[0.0, 1000000000.0\]"),
         (Nack(requests=0), r"Nack.requests is 0; allowed range is \[1, 100\]"),
         (HeldCopies(each=0), r"HeldCopies.each is 0; allowed range is \[1, 1000000\]"),
         (TriggeredProtection(missing=2.0), r"TriggeredProtection.missing is 2.0; allowed range is \[0.0, 1.0\]"),
