@@ -2,7 +2,12 @@
 
     noise = memory x noise before + sqrt(1 - memory^2) x sd x normal draw
 
-A controlled system averages independent noise out, so exploration must last. The density is the marginal one, normal with `sd`.
+A controlled system averages independent noise out, so exploration must last. Two densities of a decision's noise:
+
+    density         normal with sd, of each noise alone. An action then gets the credit of all that its noise leads to, so a network cannot
+                    tell decisions apart that follow each other closely; its gradient varies less.
+    density_after   normal with sqrt(1 - memory^2) sd, of the noise less memory times the noise before, the innovation. The density of a
+                    whole call is the product of these, so its gradient has no such bias, and varies more.
 """
 
 import math
@@ -39,6 +44,14 @@ def following(params, before, recorder, s):
 
 @kernel
 def density(noise, sd):
-    """Return the logarithm of the density of a noise, float32."""
-    off = noise / np.float32(sd)
+    """Return the logarithm of the density of a noise alone, float32."""
+    off = np.float32(noise) / np.float32(sd)
     return -np.float32(0.5) * off * off - np.float32(math.log(sd)) - _HALF_LOG_TAU
+
+
+@kernel
+def density_after(params, noise, before, recorder, s):
+    """Return the logarithm of the density of the next decision's noise after the one before, float32; arguments as in `following`."""
+    if recorder.decided[s] == 0:
+        return density(noise, params.sd)
+    return density(noise - params.memory * before, params.sd * math.sqrt(1.0 - params.memory * params.memory))

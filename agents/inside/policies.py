@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
@@ -30,10 +31,10 @@ START_CHANGES = -3.0  # initial bias of a change of path: one in 20 decisions, e
 HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
-def normal_log_prob(off: torch.Tensor, sd: float) -> torch.Tensor:
-    """Return the log density (...) of normal noise `off` (...)."""
+def normal_log_prob(off: torch.Tensor, sd: float | torch.Tensor) -> torch.Tensor:
+    """Return the log density (...) of normal noise `off` (...) with this standard deviation."""
     off = off / sd
-    return -0.5 * off * off - math.log(sd) - HALF_LOG_TAU
+    return -0.5 * off * off - torch.log(torch.as_tensor(sd)) - HALF_LOG_TAU
 
 
 class NoisyPolicy(TwoLayers):
@@ -50,8 +51,8 @@ class NoisyPolicy(TwoLayers):
         super().__init__(width, settings.hidden, start)
         self.sd, self.memory, self.mirrored, self.discount = settings.noise_sd, settings.noise_memory, settings.mirrored, discount
 
-    def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        """Return the log density (...) of outputs (...) for features (..., width)."""
+    def log_prob(self, x: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+        """Return the log densities (decisions,) of outputs for features (decisions, width) of calls of these lengths."""
         return normal_log_prob(action - self.output(x), self.sd)
 
 
@@ -63,10 +64,23 @@ class LagPolicy(NoisyPolicy):
     """
 
     control: ClassVar[Control] = Control.PLAYOUT
+    step: ClassVar[float] = 2.0  # times the step size
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__(arrival_features.WIDTH + settings.recurrent, START_OUTPUT, settings.gamma, settings)
         self.recurrent = LagMemory(arrival_features.WIDTH, settings.recurrent) if settings.recurrent else None
+
+    def measure(self, x: torch.Tensor) -> None:
+        """Take the units of the features of an arrival; the memory, which learns too, has none."""
+        super().measure(x[:, : arrival_features.WIDTH])
+
+    def log_prob(self, x: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+        """Return the log densities (arrivals,) of outputs, each after the one before, as `density_after` of `vcgym.agents.inside.noise`."""
+        noise, first = action - self.output(x), torch.zeros(len(action), dtype=torch.bool)
+        first[np.cumsum([0, *(n for n in lengths if n > 0)])[:-1]] = True
+        after = noise - self.memory * torch.nn.functional.pad(noise[:-1], (1, 0))
+        sd = torch.where(first, self.sd, self.sd * math.sqrt(1.0 - self.memory**2))
+        return normal_log_prob(torch.where(first, noise, after), sd)
 
     def rule(self) -> LearnedLag | RecurrentLag:
         """Return the rule with the weights of this network."""
@@ -92,6 +106,7 @@ class AimPolicy(NoisyPolicy):
     """
 
     control: ClassVar[Control] = Control.RATE
+    step: ClassVar[float] = 1.0
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__(learned_aim.WIDTH, START_AIM, settings.path_gamma, settings)
@@ -113,6 +128,7 @@ class MarginPolicy(torch.nn.Module):
     """
 
     control: ClassVar[Control] = Control.ORDER
+    step: ClassVar[float] = 1.0
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__()
@@ -127,8 +143,8 @@ class MarginPolicy(torch.nn.Module):
         out: torch.Tensor = MARGIN_STEPS * self.first(x)
         return out[..., 0]
 
-    def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        """Return the log density (...) of sums with noise (...) for features (..., width)."""
+    def log_prob(self, x: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+        """Return the log densities (decisions,) of sums with noise for features (decisions, width) of calls of these lengths."""
         return normal_log_prob(action - self.output(x), self.sd)
 
     def rule(self) -> LearnedMargin:
@@ -148,6 +164,7 @@ class SwitchPolicy(TwoLayers):
     """
 
     control: ClassVar[Control] = Control.PATH
+    step: ClassVar[float] = 1.0
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__(learned_switch.WIDTH, settings.hidden, START_CHANGES)
@@ -161,8 +178,8 @@ class SwitchPolicy(TwoLayers):
         """Return the stochastic rule for calls of this length."""
         return SampledSwitch(self.rule(), -(-slots // EVERY_SLOTS), draw, reward)
 
-    def log_prob(self, x: torch.Tensor, action: torch.Tensor) -> torch.Tensor:
-        """Return the log probability (...) of changes (1) and stays (0) (...) for features (..., WIDTH)."""
+    def log_prob(self, x: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+        """Return the log probabilities (decisions,) of changes (1) and stays (0) for features (decisions, WIDTH)."""
         return torch.nn.functional.logsigmoid((2.0 * action - 1.0) * self.output(x))
 
 

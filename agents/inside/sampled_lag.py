@@ -2,7 +2,8 @@
 
     action = output + noise,       target = newest delay + 20 ms softplus(action)
 
-The noise (`vcgym.agents.inside.noise`) is correlated over arrivals, because the player follows a target at 10 ms in 100 ms.
+The noise (`vcgym.agents.inside.noise`) is correlated over arrivals, because the player follows a target at 10 ms in 100 ms; its density is
+that after the noise before, because what is best differs from one arrival to the next.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, aim, output, take_in
 from vcgym.agents.controllers.recurrent_lag import RecurrentLag, remember
-from vcgym.agents.inside.noise import density, following, require_noise
+from vcgym.agents.inside.noise import density_after, following, require_noise
 from vcgym.agents.inside.recorder import Recorder, add_decision, begin_recording, new_recorder
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, decide, init, rule, update
@@ -23,7 +24,7 @@ class SampledLag(NamedTuple):
     """Parameters."""
 
     lag: LearnedLag | RecurrentLag  # the policy
-    sd: float  # of the noise, >= 0
+    sd: float  # of the noise, > 0
     memory: float  # correlation of the noise from arrival to arrival, 0 <= memory < 1
     mirrored: bool  # every second session has the noise of the one before, with the other sign
     decisions: int  # room of the recorder
@@ -60,9 +61,10 @@ def _update(params, state, s, record):
     smallest_ms = take_in(state.lag, s, record)
     remember(params.lag, state.lag.x[s])
     mean = output(params.lag, state.lag.x[s], state.lag.layers[s])
-    state.noise[s] = following(params, state.noise[s], state.recorder, s)
-    action = np.float32(mean + state.noise[s])
-    add_decision(state.recorder, s, record.arrived_us, state.lag.x[s], action, density(action - mean, params.sd))
+    noise = following(params, state.noise[s], state.recorder, s)
+    log_prob = density_after(params, noise, state.noise[s], state.recorder, s)
+    action, state.noise[s] = np.float32(mean + noise), noise
+    add_decision(state.recorder, s, record.arrived_us, state.lag.x[s], action, log_prob)
     aim(state.lag, s, action, smallest_ms)
 
 

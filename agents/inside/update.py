@@ -64,8 +64,9 @@ def improve(
             x, action, before, advantage, target = (
                 torch.from_numpy(np.concatenate([arrays[number][s, :n] for arrays, s, n in calls])) for number in range(5)
             )
-            seen = policy.recalled(x, [n for *_, n in calls]) if isinstance(policy, LagPolicy) else x
-            ratio = torch.exp(policy.log_prob(seen, action) - before)
+            lengths = [int(n) for *_, n in calls]
+            seen = policy.recalled(x, lengths) if isinstance(policy, LagPolicy) else x
+            ratio = torch.exp(policy.log_prob(seen, action, lengths) - before)
             within = ratio.clamp(1.0 - settings.clip_range, 1.0 + settings.clip_range)
             loss = -torch.minimum(ratio * advantage, within * advantage).mean()
             if critic is not None:

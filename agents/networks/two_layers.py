@@ -4,9 +4,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+SMALLEST_UNIT = 0.01  # a feature that hardly varies in the examples would else have weights without bound
+
 
 class TwoLayers(torch.nn.Module):
-    """w3 relu(W2 relu(W1 x + b1) + b2) + b3.
+    """w3 relu(W2 relu(W1 (x - mean) / unit + b1) + b2) + b3; a rule has mean and unit in its first weights.
+
+    Attributes:
+        mean: (width,), 0 until `measure`.
+        unit: (width,), 1 until `measure`.
 
     Args:
         width: features.
@@ -22,20 +28,32 @@ class TwoLayers(torch.nn.Module):
         with torch.no_grad():
             self.last.weight.mul_(0.1)
             self.last.bias.fill_(start)
+        self.mean: torch.Tensor
+        self.unit: torch.Tensor
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("unit", torch.ones(width))
+
+    def measure(self, x: torch.Tensor) -> None:
+        """Take mean and standard deviation of the first features from examples (n, up to width), so that each feature learns as fast."""
+        self.mean[: x.shape[1]] = x.mean(0)
+        self.unit[: x.shape[1]] = x.std(0).clamp(min=SMALLEST_UNIT)
 
     def output(self, x: torch.Tensor) -> torch.Tensor:
         """Return the output (...) for features (..., width)."""
-        out: torch.Tensor = self.last(torch.relu(self.second(torch.relu(self.first(x)))))
+        out: torch.Tensor = self.last(torch.relu(self.second(torch.relu(self.first((x - self.mean) / self.unit)))))
         return out[..., 0]
 
     def arrays(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
         """Return the weights (width + 1, hidden), (hidden + 1, hidden), (hidden + 1,) of a rule; the last row is the bias."""
-        first, second, last = (with_bias(layer) for layer in (self.first, self.second, self.last))
-        return first, second, np.ascontiguousarray(last[:, 0])
+        weight = self.first.weight / self.unit
+        first = joined(weight, self.first.bias - weight @ self.mean)
+        return first, with_bias(self.second), np.ascontiguousarray(with_bias(self.last)[:, 0])
 
     def load_arrays(self, first: NDArray[np.float32], second: NDArray[np.float32], last: NDArray[np.float32]) -> None:
         """Take the weights of a rule over, in the form of `arrays`."""
         with torch.no_grad():
+            self.mean.zero_()
+            self.unit.fill_(1.0)
             for layer, weights in zip((self.first, self.second, self.last), (first, second, last[:, None]), strict=True):
                 layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(weights[:-1].T)))
                 layer.bias.copy_(torch.from_numpy(np.ascontiguousarray(weights[-1])))
@@ -43,4 +61,9 @@ class TwoLayers(torch.nn.Module):
 
 def with_bias(layer: torch.nn.Linear) -> NDArray[np.float32]:
     """Return the weights (width + 1, units) of a layer; the last row is its bias."""
-    return np.ascontiguousarray(torch.cat([layer.weight.T, layer.bias[None]]).detach().numpy(), np.float32)
+    return joined(layer.weight, layer.bias)
+
+
+def joined(weight: torch.Tensor, bias: torch.Tensor) -> NDArray[np.float32]:
+    """Return weights (units, width) and a bias (units,) as the weights (width + 1, units) of a rule."""
+    return np.ascontiguousarray(torch.cat([weight.T, bias[None]]).detach().numpy(), np.float32)
