@@ -18,7 +18,7 @@ from vcgym.baselines.configured import rule_from
 from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.rule import facts_of, is_learned, is_oracle, require_rule
 from vcgym.baselines.system_files import published, read_tuned, system_names, tuned_names, zoo
-from vcgym.baselines.zoo import read_learned
+from vcgym.baselines.zoo import CARD, LEARNED, read_learned
 
 TUNED = "-tuned"
 """Suffix of the names of tuned systems."""
@@ -195,13 +195,21 @@ def _check(system: System) -> None:
         require_rule(name, params, Control(name))
 
 
-def _rule(written: Any, name: str) -> Any:
-    """Return the rule of a control: as a mapping describes it, or that of a system by its name; with the rate comes its pacing."""
-    if isinstance(written, str) and written in system_names():
-        if name not in (rules := load_system(written).rules):
-            raise ValueError(f"{name} = {written!r}: that system has {', '.join(rules)}")
-        return rules[name]
-    return rule_from(written, name)
+def rule_of(written: Any, name: str) -> Any:
+    """Return the rule of control `name`: as a mapping describes it, or that of a system by its name or by the folder of its training.
+
+    Raises:
+        ValueError: there is no such rule, or the system has none of this control.
+    """
+    if not isinstance(written, str):
+        return rule_from(written, name)
+    trained = (Path(written) / f"{LEARNED}{CARD}").is_file()
+    if not trained and written not in system_names():
+        raise ValueError(f"{name} = {written!r}: allowed are the name of a system and the folder of a learned one, with {LEARNED}{CARD}")
+    system = learned_system(Path(written), LEARNED) if trained else load_system(written)
+    if name not in system.rules:
+        raise ValueError(f"{name} = {written!r}: that system has {', '.join(system.rules)}")
+    return system.rules[name]
 
 
 def build_system(file: str, written: Any) -> System:
@@ -215,7 +223,7 @@ def build_system(file: str, written: Any) -> System:
             raise ValueError(f"{written!r} names no control")
         if unknown := sorted(map(str, written.keys() - {*CONTROLS, "pacing"})):
             raise ValueError(f"unknown keys {unknown}")
-        system = System(**{name: value if name == "pacing" else _rule(value, name) for name, value in written.items()})
+        system = System(**{name: value if name == "pacing" else rule_of(value, name) for name, value in written.items()})
         rate = written.get("rate")
         if isinstance(rate, str) and "pacing" not in written:
             system = system.replace(pacing=load_system(rate).pacing)

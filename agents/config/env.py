@@ -12,6 +12,8 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.base import Config
 from vcgym.agents.config.names import SET_BY_VCGYM
 from vcgym.baselines.configured import mapping_of, rule_from
+from vcgym.baselines.controls.control import CONTROLS
+from vcgym.baselines.systems import rule_of
 from vcgym.envs.faces.vector.settings import arguments_of
 from vcgym.network.traces.refusal import one_line, shown
 
@@ -23,7 +25,8 @@ class EnvConfig(Config):
         id: id of an environment, such as vcgym/Call-v0; "module:id" imports the module first. In JSON, which may be a file of somebody
             else, the module must have been imported already: nothing that a file names is imported.
         options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule, reward or feature is
-            written as its class and parameters: {_target_: vcgym.baselines.playout.fixed_lag.FixedLag, ...}; features are a list.
+            written as its class and parameters: {_target_: vcgym.baselines.playout.fixed_lag.FixedLag, ...}; features are a list. The
+            rule of a control may also be that of a system, by its name or by the folder of its training: env.options.path=LEARNED-RL.
     """
 
     id: str = "vcgym/Call-v0"
@@ -63,6 +66,8 @@ def _read(written: Any, where: str) -> Any:
     """Return an argument with its mappings of a class as parameters, also those in a list."""
     if type(written) in (list, tuple):
         return [_read(one, f"{where}[{number}]") for number, one in enumerate(written)]
+    if isinstance(written, str) and where in CONTROLS:
+        return rule_of(written, where)
     return rule_from(written, where) if isinstance(written, dict) and "_target_" in written else written
 
 

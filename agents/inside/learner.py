@@ -2,9 +2,8 @@
 
 A rollout plays replicas of a few worlds of the training split, of each kind as many, with a stochastic rule; then an update improves its
 policy by what it recorded. The controls that an environment leaves to its agent learn together, each at its own location, and explore in
-turns: in a rollout one draws and the others do as they are ranked, so that replicas differ by the draws of that one alone. A path that
-learns beside a lag has its last step half way. Rules keep all other controls. All draws follow from the seed and the number of the
-rollout, so weights and optimisers are the whole state of a training.
+turns: in a rollout one draws and the others do as they are ranked, so that replicas differ by the draws of that one alone. Rules keep all
+other controls. All draws follow from the seed and the number of the rollout, so weights and optimisers are the whole state of a training.
 """
 
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
-from vcgym.agents.inside.policies import POLICIES, LoopPolicy
+from vcgym.agents.inside.policies import POLICIES, LagPolicy, LoopPolicy
 from vcgym.agents.inside.recorder import Recorder, bind, close
 from vcgym.agents.inside.tasks import Task
 from vcgym.agents.inside.update import evened, improve, judge
@@ -23,7 +22,6 @@ from vcgym.baselines.rule import for_kernels
 from vcgym.baselines.systems import System
 
 CRITIC_HIDDEN = 64
-PATH_SHARE = 0.5  # of the planned decisions, while path and lag learn; then the lag alone, whose best course follows from the path
 
 
 class Learning:
@@ -64,17 +62,18 @@ class Learning:
         self.batches = {
             control: [task.batch(self._rules(control), worlds, sessions, threads) for worlds in self.worlds] for control in task.learned
         }
+        alone = next(iter(self.policies.values()))
+        if len(self.policies) == 1 and isinstance(alone, LagPolicy):
+            alone.after = True
+            self._measure(alone.control)
 
-        self._measure()
-
-    def _measure(self) -> None:
-        """Give the networks the units of their features, from a rollout before the first."""
-        for control, policy in self.policies.items():
-            recorders = [self._play(control, kind, np.random.default_rng(self.seed)) for kind in range(len(self.worlds))]
-            x = np.concatenate([r.x[s, :n] for r in recorders for s, n in enumerate(r.decided)])
-            for network in (policy, self.critics[control]):
-                if isinstance(network, TwoLayers) and len(x) > 1:
-                    network.measure(torch.from_numpy(x))
+    def _measure(self, control: str) -> None:
+        """Give the networks of a control the units of their features, from a rollout before the first."""
+        recorders = [self._play(control, kind, np.random.default_rng(self.seed)) for kind in range(len(self.worlds))]
+        x = torch.from_numpy(np.concatenate([r.x[s, :n] for r in recorders for s, n in enumerate(r.decided)]))
+        for network in (self.policies[control], self.critics[control]):
+            if isinstance(network, TwoLayers):
+                network.measure(x)
         self.packets = 0
 
     def start_moments(self) -> None:
@@ -100,20 +99,14 @@ class Learning:
         """The rules as they are ranked: those that learn without noise."""
         return System(*self.task.rules.values(), *(policy.rule() for policy in self.policies.values()), pacing=self.task.pacing)
 
-    def _share(self, control: str) -> float:
-        """Return the share of the planned decisions within which a control learns."""
-        return PATH_SHARE if control == Control.PATH and len(self.task.learned) > 1 else 1.0
-
     def turn(self) -> dict[str, float]:
         """Play a rollout in which one control explores, and improve its policy; return metrics."""
         draws = np.random.default_rng([self.seed, self.rollouts])
-        left = {control: max(0.0, 1.0 - self.decisions / (self.steps * self._share(control))) for control in self.task.learned}
-        learning = [control for control in left if left[control] > 0.0] or self.task.learned
-        control = learning[self.rollouts % len(learning)]
+        control = self.task.learned[self.rollouts % len(self.task.learned)]
         recorders = [self._play(control, kind, draws) for kind in range(len(self.worlds))]
         policy, critic, optimiser = self.policies[control], self.critics[control], self.optimisers[control]
         for group in optimiser.param_groups:
-            group["lr"] = self.settings.learning_rate * policy.step * left[control]
+            group["lr"] = self.settings.learning_rate * max(0.0, 1.0 - self.decisions / self.steps)
         judged = [judge(recorder, policy, critic, self.settings, self.task.slots) for recorder in recorders]
         if len(judged) > 1:
             judged = [evened(*both) for both in zip(recorders, judged, strict=True)]

@@ -51,7 +51,15 @@ def density(noise, sd):
 
 @kernel
 def density_after(params, noise, before, recorder, s):
-    """Return the logarithm of the density of the next decision's noise after the one before, float32; arguments as in `following`."""
+    """Return the logarithm of the density of the next decision's noise after the one before, float32.
+
+    Args:
+        params: parameters with `sd` and `memory`.
+        noise: float64, of the next decision.
+        before: float64, of the decision before.
+        recorder: Recorder; read only.
+        s: int64, row.
+    """
     if recorder.decided[s] == 0:
         return density(noise, params.sd)
     return density(noise - params.memory * before, params.sd * math.sqrt(1.0 - params.memory * params.memory))

@@ -59,12 +59,16 @@ class NoisyPolicy(TwoLayers):
 class LagPolicy(NoisyPolicy):
     """Lag at each arrival.
 
+    Attributes:
+        after: densities are those after the noise before. A lag that learns alone gains by it, and by features with units; beside a path
+            that learns too it does not, and may teach the path not to change.
+
     Args:
         settings: of the algorithm.
     """
 
     control: ClassVar[Control] = Control.PLAYOUT
-    step: ClassVar[float] = 2.0  # times the step size
+    after = False
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__(arrival_features.WIDTH + settings.recurrent, START_OUTPUT, settings.gamma, settings)
@@ -75,7 +79,9 @@ class LagPolicy(NoisyPolicy):
         super().measure(x[:, : arrival_features.WIDTH])
 
     def log_prob(self, x: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-        """Return the log densities (arrivals,) of outputs, each after the one before, as `density_after` of `vcgym.agents.inside.noise`."""
+        """Return the log densities (arrivals,) of outputs for features (arrivals, width) of calls of these lengths."""
+        if not self.after:
+            return super().log_prob(x, action, lengths)
         noise, first = action - self.output(x), torch.zeros(len(action), dtype=torch.bool)
         first[np.cumsum([0, *(n for n in lengths if n > 0)])[:-1]] = True
         after = noise - self.memory * torch.nn.functional.pad(noise[:-1], (1, 0))
@@ -95,7 +101,7 @@ class LagPolicy(NoisyPolicy):
 
     def sampled(self, slots: int, draw: int, reward: Any) -> SampledLag:
         """Return the stochastic rule for calls of this length."""
-        return SampledLag(self.rule(), self.sd, self.memory, self.mirrored, slots, draw, reward)
+        return SampledLag(self.rule(), self.sd, self.memory, self.after, self.mirrored, slots, draw, reward)
 
 
 class AimPolicy(NoisyPolicy):
@@ -106,7 +112,6 @@ class AimPolicy(NoisyPolicy):
     """
 
     control: ClassVar[Control] = Control.RATE
-    step: ClassVar[float] = 1.0
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__(learned_aim.WIDTH, START_AIM, settings.path_gamma, settings)
@@ -128,7 +133,6 @@ class MarginPolicy(torch.nn.Module):
     """
 
     control: ClassVar[Control] = Control.ORDER
-    step: ClassVar[float] = 1.0
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__()
@@ -164,7 +168,6 @@ class SwitchPolicy(TwoLayers):
     """
 
     control: ClassVar[Control] = Control.PATH
-    step: ClassVar[float] = 1.0
 
     def __init__(self, settings: InsidePPOConfig) -> None:
         super().__init__(learned_switch.WIDTH, settings.hidden, START_CHANGES)

@@ -2,8 +2,7 @@
 
     action = output + noise,       target = newest delay + 20 ms softplus(action)
 
-The noise (`vcgym.agents.inside.noise`) is correlated over arrivals, because the player follows a target at 10 ms in 100 ms; its density is
-that after the noise before, because what is best differs from one arrival to the next.
+The noise (`vcgym.agents.inside.noise`) is correlated over arrivals, because the player follows a target at 10 ms in 100 ms.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, aim, output, take_in
 from vcgym.agents.controllers.recurrent_lag import RecurrentLag, remember
-from vcgym.agents.inside.noise import density_after, following, require_noise
+from vcgym.agents.inside.noise import density, density_after, following, require_noise
 from vcgym.agents.inside.recorder import Recorder, add_decision, begin_recording, new_recorder
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, decide, init, rule, update
@@ -26,6 +25,7 @@ class SampledLag(NamedTuple):
     lag: LearnedLag | RecurrentLag  # the policy
     sd: float  # of the noise, > 0
     memory: float  # correlation of the noise from arrival to arrival, 0 <= memory < 1
+    after: bool  # its density is that after the noise before, else of each noise alone
     mirrored: bool  # every second session has the noise of the one before, with the other sign
     decisions: int  # room of the recorder
     draw: int  # number of the exploration
@@ -62,8 +62,9 @@ def _update(params, state, s, record):
     remember(params.lag, state.lag.x[s])
     mean = output(params.lag, state.lag.x[s], state.lag.layers[s])
     noise = following(params, state.noise[s], state.recorder, s)
-    log_prob = density_after(params, noise, state.noise[s], state.recorder, s)
-    action, state.noise[s] = np.float32(mean + noise), noise
+    action = np.float32(mean + noise)
+    log_prob = density_after(params, noise, state.noise[s], state.recorder, s) if params.after else density(action - mean, params.sd)
+    state.noise[s] = noise
     add_decision(state.recorder, s, record.arrived_us, state.lag.x[s], action, log_prob)
     aim(state.lag, s, action, smallest_ms)
 

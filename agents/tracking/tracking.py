@@ -67,6 +67,7 @@ EXPERIMENT = "vcgym"
 UNSENT = "metrics_unsent.jsonl"
 _SQLITE = "sqlite:///"
 _PARAMS_PER_BATCH = 100  # MLflow's limit per request
+_LONGEST_PARAM = 500  # the arrays of a rule are longer; config.json has them whole
 _RUN_ID, _MAX_MARKER_BYTES = re.compile("[0-9a-f]{32}"), 100
 _ANSWER_S = 2.0  # timeout of the first request to a server
 
@@ -138,7 +139,7 @@ class Run:
             self.client.log_batch(self.id, metrics=[Metric(name, value, at_ms, steps) for name, value in values.items()])
 
     def _log_config(self, config: Config) -> None:
-        parameters = [Param(name, str(value)) for name, value in flatten(config.decisive()).items()]
+        parameters = [Param(name, str(value)[:_LONGEST_PARAM]) for name, value in flatten(config.decisive()).items()]
         for start in range(0, len(parameters), _PARAMS_PER_BATCH):
             self.client.log_batch(self.id, params=parameters[start : start + _PARAMS_PER_BATCH])
         self.client.log_text(self.id, config.model_dump_json(indent=2), "config.json")

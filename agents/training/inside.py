@@ -25,7 +25,7 @@ from vcgym.baselines.systems import System
 from vcgym.baselines.zoo import CARD, LEARNED, save_learned
 from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
 
-_FORMAT = 3
+_FORMAT = 4
 
 
 def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log: Log, on_checkpoint: OnCheckpoint) -> Trained:

@@ -43,9 +43,10 @@ PACKETS, SEED, REPLICAS = 400, 5, 4
 SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
 
 
-def example(kind, **changed):
+def example(kind, after=True, **changed):
     torch.manual_seed(1)
     policy = kind(SMALL.model_copy(update=changed))
+    policy.after = after
     if kind is SwitchPolicy:
         with torch.no_grad():
             policy.last.bias.fill_(-0.5)  # changes often
@@ -140,15 +141,16 @@ def cheapest_other(state, taken):
     return int(cost.argmin())
 
 
-@pytest.mark.parametrize("kind", [LagPolicy, SwitchPolicy])
-def test_log_probabilities_are_those_of_torch(kind):
-    policy = example(kind)
+@pytest.mark.parametrize(("kind", "after"), [(LagPolicy, True), (LagPolicy, False), (SwitchPolicy, False)])
+def test_log_probabilities_are_those_of_torch(kind, after):
+    policy = example(kind, after)
     recorder = played(policy)
     for s in range(2):
         n = min(int(recorder.decided[s]), 60)
         x, action = (torch.from_numpy(array[s, :n]) for array in (recorder.x, recorder.action))
         out = policy.output(x)
-        wanted = of_whole_call(action - out, policy) if kind is LagPolicy else torch.distributions.Bernoulli(logits=out).log_prob(action)
+        law = torch.distributions.Normal(out, policy.sd) if kind is LagPolicy else torch.distributions.Bernoulli(logits=out)
+        wanted = of_whole_call(action - out, policy) if after else law.log_prob(action)
         torch.testing.assert_close(torch.from_numpy(recorder.log_prob[s, :n]), wanted, rtol=1e-4, atol=2e-4)
         torch.testing.assert_close(policy.log_prob(x, action, [n]), wanted, rtol=1e-4, atol=2e-4)
 
