@@ -1,4 +1,4 @@
-"""The config of a study that somebody sent names an environment; none of its text is imported."""
+"""The config of a study that somebody sent names an environment; none of its text is imported. What a control of it may name."""
 
 import json
 import sys
@@ -6,11 +6,15 @@ import tomllib
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.systems import load_system
+from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.live.call.policies import live_policy
@@ -59,3 +63,17 @@ def test_no_hydra_is_allowed_whose_list_of_refused_targets_can_be_changed_or_byp
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     found = [Requirement(one).specifier for extra in project.values() for one in extra if one.startswith("hydra-core")]
     assert found and all("1.3.7" in allowed and "1.3.6" not in allowed for allowed in found)
+
+
+def test_a_control_may_have_the_rule_of_a_system(tmp_path):
+    """By its name, or by the folder of its training; what is neither, or has no such rule, is refused in one line."""
+    shipped = load_system("LEARNED-RL")
+    save_learned(tmp_path, LEARNED, {"path": Direct(), "playout": shipped.playout}, {"budget": {"packets": 1}}, "Learned", "a test")
+    found = EnvConfig(id="vcgym/Call-v1", options={"path": str(tmp_path), "playout": "LEARNED-RL"}).options
+    assert found["path"] == Direct() and all(map(np.array_equal, found["playout"], shipped.playout))
+    again = EnvConfig.model_validate_json(EnvConfig(id="vcgym/Call-v1", options={"path": "LEARNED-RL"}).model_dump_json())
+    assert np.array_equal(again.options["path"].first, shipped.path.first)
+    refused = {"NOBODY": "allowed are the name of a system and the folder of a learned one", "SBPN2": "that system has rate, order"}
+    for written, why in refused.items():
+        with pytest.raises(ValueError, match=f"path = '{written}': {why}"):
+            EnvConfig(id="vcgym/Call-v1", options={"path": written})
