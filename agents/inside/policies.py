@@ -61,7 +61,7 @@ class LagPolicy(NoisyPolicy):
 
     Attributes:
         after: densities are those after the noise before. A lag that learns alone gains by it, and by features with units; beside a path
-            that learns too it does not, and may teach the path not to change.
+            that learns too it does not (lab/notes/agents.md).
 
     Args:
         settings: of the algorithm.
