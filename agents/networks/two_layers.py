@@ -34,7 +34,7 @@ class TwoLayers(torch.nn.Module):
         self.register_buffer("unit", torch.ones(width))
 
     def measure(self, x: torch.Tensor) -> None:
-        """Take mean and standard deviation of the first features from examples (n, up to width): then all features learn at a like speed."""
+        """Take mean and standard deviation of the first features from examples (n, up to width): all features then learn at one speed."""
         self.mean[: x.shape[1]] = x.mean(0)
         self.unit[: x.shape[1]] = x.std(0).clamp(min=SMALLEST_UNIT)
 
