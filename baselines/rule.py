@@ -45,10 +45,17 @@ class Facts(NamedTuple):
     oracle: bool
     buffer: int
     learned: bool
+    copies: bool
 
 
 def rule(
-    control: Control | str | None, *, learns: bool = True, oracle: bool = False, buffer: int = WATERMARK, learned: bool = False
+    control: Control | str | None,
+    *,
+    learns: bool = True,
+    oracle: bool = False,
+    buffer: int = WATERMARK,
+    learned: bool = False,
+    copies: bool = False,
 ) -> Callable[[Rule], Rule]:
     """Return a decorator that makes a class of parameters a rule.
 
@@ -58,6 +65,7 @@ def rule(
         oracle: True if it receives what no location can know.
         buffer: for playout the buffer type (`vcgym.network.playout.receiver`): WATERMARK: it decides lags; COUNT or PUBLISHED: targets.
         learned: True for a learned rule, whose parameters are trained weights.
+        copies: True for a rule of playout that learns from every arrival of a packet, of a copy as COPY; others learn from its first alone.
     """
     if buffer not in ((WATERMARK, COUNT, PUBLISHED) if control is Control.PLAYOUT else (WATERMARK,)):
         raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for playout also COUNT or PUBLISHED")
@@ -65,7 +73,7 @@ def rule(
 
     def state(cls: Rule) -> Rule:
         _RULES.append(cls)
-        cls.facts = Facts(of, learns, oracle, buffer, learned)  # type: ignore[attr-defined]
+        cls.facts = Facts(of, learns, oracle, buffer, learned, copies)  # type: ignore[attr-defined]
         return cls
 
     return state
@@ -119,6 +127,7 @@ def is_learned(params: Any) -> bool:
 
 
 learns = class_constant(lambda cls: facts_of(cls).learns)
+hears_copies = class_constant(lambda cls: facts_of(cls).copies)
 _buffer_of_class = class_constant(lambda cls: facts_of(cls).buffer)
 
 

@@ -28,6 +28,7 @@ FAMILIES = {
     "CALL-REFERENCE": "the reference rule of each control, chosen on the board of that control alone",
     "CALL-LEARNED": "a learned rule for each control, trained for the board of that control alone",
     "RED": "earlier frames in each packet, behind the learned pair", "COPY": "copies on further paths, behind the learned pair",
+    "DIVERSITY": "a copy on a further path and a lag by the delays of both, behind the learned path",
     "FEC": "repair packets, behind the learned pair", "CHIME": "earlier frames by reported loss, behind the learned pair",
     "NACK": "retransmission on request, behind the learned pair",
     "HAIRPIN": "copies by the rounds left before the deadline, behind the learned pair",

@@ -30,6 +30,7 @@ SYSTEMS = {
     "COPY-RISE": "copies, triggered",
     "COPY-NACK": "copies, triggered, and retransmission", "COPY-HELD": "copies held back, or repair packets, by the budget",
     "RED-MISSING": "earlier frames, triggered", "COPY1": "a copy", "COPY2": "two copies", "FEC5": "parity, one in five",
+    "DIVERSITY": "a copy, lag by both paths",
 }  # fmt: skip
 """Code of a system -> its words."""
 TUNED = {"-paper-tuned": ", tuned for paper", "-rate-tuned": ", tuned for rate", "-order-tuned": ", tuned for order", "-tuned": ", tuned"}

@@ -12,6 +12,7 @@ from vcgym.baselines.controls.control import Control
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.path_diversity import PathDiversity
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.both import BothProtections
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
@@ -119,6 +120,8 @@ def test_any_decisions(decisions, budget, feedback_loss, mode, seed):
         ),
         ((Direct(), FixedLag(60.0)), "paper", BothProtections(FixedProtection(earlier=2, repair=1, covers=4), FixedCopies())),
         ((Direct(), FixedLag(60.0)), "paper", FixedCopies()),
+        ((Direct(), PathDiversity(window=20)), "correlated", FixedCopies()),
+        pytest.param((Greedy(), PathDiversity(window=20)), "paper", FixedCopies(2), marks=pytest.mark.long),
     ],
 )
 def test_a_rule_that_learns(rules, mode, protection):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
-from vcgym.baselines.records import PROBE, Record, path_history
+from vcgym.baselines.playout.path_diversity import PathDiversity
+from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
 from vcgym.baselines.standalone import emissions, levels
 from vcgym.network.playout.receiver import WATERMARK
@@ -152,3 +153,71 @@ def test_held_by_a_watermark():
 def test_parameters_out_of_range_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         allocate(params, 1, 1)
+
+
+def cost_ms(streams, at_us, params):
+    """C(d) of path diversity, by the definition: r / (w + 1) at the r-th delay, linear between, of the packets that come."""
+    product = 1.0
+    for stream in streams:
+        if stream:
+            numbers, delays = [packet for packet, _ in stream], sorted(delay for _, delay in stream)
+            wide = 2.0 * float(np.std(delays))
+            points = [delays[0] - wide, *delays, delays[-1] + wide]
+            r = max((i for i, point in enumerate(points) if point <= at_us), default=None)
+            share = 0.0 if r is None else 1.0
+            if r is not None and r <= len(delays):
+                share = (r + (at_us - points[r]) / (points[r + 1] - points[r])) / (len(delays) + 1)
+            product *= 1.0 - share * len(stream) / (max(numbers) - min(numbers) + 1)
+    return at_us / 1000.0 + params.ms_per_loss * product
+
+
+def test_path_diversity_equals_its_twin():
+    params, draws = PathDiversity(ms_per_loss=900.0, window=5), np.random.default_rng(1)
+    state = allocate(params, 1, 2)
+    init(params, state, 0, path_history(np.zeros((2, 3))), np.uint64(0))
+    seen = [[], []]
+    for packet in range(300):
+        stream, delay_us = int(draws.random() < 0.4), int(draws.choice([20_000, 20_500, 31_000, 44_000])) + packet // 50 * 3_000
+        kind = (MEDIA, COPY)[stream]
+        update(params, state, 0, Record(kind, packet, stream, 10_000 * packet, 10_000 * packet + delay_us, 0, 0, 0))
+        seen[stream] = [*seen[stream], (packet, delay_us)][-5:]
+        delays = [sorted(delay for _, delay in one) for one in seen]
+        candidates = [at for one in delays if one for at in (*one, one[-1] + 2.0 * float(np.std(one)))]
+        cheapest_us = min(candidates, key=lambda at: (cost_ms(seen, at, params), at))
+        assert decide(params, state, 0, 0) == pytest.approx(cheapest_us - min(one[0] for one in delays if one), abs=1.001)
+
+
+def test_a_second_path_that_is_always_in_time_spares_the_delay_of_the_first():
+    params = PathDiversity(window=20)
+    lags = []
+    for second in (False, True):
+        state = allocate(params, 1, 2)
+        init(params, state, 0, path_history(np.zeros((2, 3))), np.uint64(0))
+        for packet in range(100):
+            sent_us, delay_us = 10_000 * packet, 120_000 if packet % 4 == 0 else 30_000
+            update(params, state, 0, Record(MEDIA, packet, 0, sent_us, sent_us + delay_us, 0, 0, 0))
+            if second:
+                update(params, state, 0, Record(COPY, packet, 1, sent_us, sent_us + 40_000, 0, 0, 0))
+        lags.append(decide(params, state, 0, 0))
+    assert lags[0] > 90_000 and lags[1] == 10_000
+
+
+def test_path_diversity_waits_for_the_copies_of_what_the_first_path_loses():
+    params, state = PathDiversity(window=20), allocate(PathDiversity(window=20), 1, 2)
+    init(params, state, 0, path_history(np.zeros((2, 3))), np.uint64(0))
+    for packet in range(100):
+        sent_us = 10_000 * packet
+        if packet % 10:
+            update(params, state, 0, Record(MEDIA, packet, 0, sent_us, sent_us + 30_000, 0, 0, 0))
+        update(params, state, 0, Record(COPY, packet, 1, sent_us, sent_us + 70_000, 0, 0, 0))
+    assert decide(params, state, 0, 0) == 40_000
+
+
+def test_path_diversity_ignores_probes_and_refuses_an_empty_window():
+    params = PathDiversity()
+    state = allocate(params, 1, 1)
+    init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
+    update(params, state, 0, Record(PROBE, 0, 0, 0, 50_000, 0, 0, 0))
+    assert decide(params, state, 0, 0) == 80_000
+    with pytest.raises(ValueError, match=r"PathDiversity.window is 0; allowed range is \[1, 10000\]"):
+        allocate(PathDiversity(window=0), 1, 1)

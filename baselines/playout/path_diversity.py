@@ -1,0 +1,176 @@
+"""Playout of a call whose packets go over two paths (Liang, Steinbach, Girod, ACM Multimedia 2001): delay against the loss of both.
+
+    C(d) = d + ms_per_loss * p1(d) * p2(d)
+
+d is the time from sending to play, and p(d) of a stream the share of its packets that come later or never. Each arrival sets the lag to
+the d with the smallest cost, less the smallest delay in the windows, so that the watermark passes a packet about d after it was sent.
+Stream 1 is the packets' own transmissions, stream 2 their copies; of both this rule sees every arrival, the second of a packet too.
+
+The share comes from order statistics: of the last `window` delays of a stream, D_1 <= ... <= D_w, the r-th covers r / (w + 1) of what
+comes, between them linear, with D_0 = D_1 - 2 s and D_(w+1) = D_w + 2 s, s their standard deviation. What comes are w of the packets whose
+numbers the window spans; so the copies of packets lost on one path are worth waiting for. Candidates for d are D_1 to D_(w+1) of both.
+
+The paper varies its Lagrange multiplier; ours, and the window, were chosen on training worlds. The E-model's price of loss would be 15,770
+ms below a delay of 177.3 ms and 2,820 ms above (ITU-T G.107: 95 / 0.251 R for all packets at first, 0.024 and 0.134 R a ms).
+
+Left out: the third term of the paper's cost, the price of one description without the other, since copies are whole; time-scale
+modification, which is the player's.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcgym.baselines.records import COPY, MEDIA
+from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.slots import microseconds
+
+_STREAMS = 2
+_SPREADS = 2.0  # of the extension of the window at both ends
+
+
+@rule(Control.PLAYOUT, copies=True)
+class PathDiversity(NamedTuple):
+    """Parameters."""
+
+    ms_per_loss: float = 2000.0  # of delay for all packets lost
+    window: int = 200  # packets of each stream
+    start_lag_ms: float = 80.0  # before the first packet
+
+
+class PathDiversityState(NamedTuple):
+    """State; first axis of arrays: session, then stream."""
+
+    delay_us: np.ndarray  # (sessions, 2, window) int64, a ring
+    packet: np.ndarray  # (sessions, 2, window) int64, their numbers
+    ordered_us: np.ndarray  # (sessions, 2, window) int64, the same in order
+    taken: np.ndarray  # (sessions, 2) int64, packets so far
+    lag_us: np.ndarray  # (sessions,) int64
+
+
+@allocate.register(PathDiversity)
+def _allocate(params, sessions, paths):
+    require_within(params, ms_per_loss=(0.0, 1e9), window=(1, 10_000), start_lag_ms=(0.0, 1e4))
+    shape = (sessions, _STREAMS, params.window)
+    delay_us, packet, ordered_us = (np.zeros(shape, np.int64) for _ in range(3))
+    return PathDiversityState(delay_us, packet, ordered_us, np.zeros(shape[:2], np.int64), np.zeros(sessions, np.int64))
+
+
+@init.register(PathDiversity)
+def _init(params, state, s, start, key):
+    state.taken[s] = 0
+    state.lag_us[s] = microseconds(params.start_lag_ms)
+
+
+@update.register(PathDiversity)
+def _update(params, state, s, record):
+    if record.kind != MEDIA and record.kind != COPY:
+        return
+    _take(state, s, 1 if record.kind == COPY else 0, record.packet, record.arrived_us - record.sent_us)
+    state.lag_us[s] = _cheapest_us(state, s, params.ms_per_loss * 1000.0) - _fastest_us(state, s)
+
+
+@decide.register(PathDiversity)
+def _decide(params, state, s, now_us):
+    return state.lag_us[s]
+
+
+@kernel
+def _count(state, s, stream):
+    return min(state.taken[s, stream], state.delay_us.shape[2])
+
+
+@kernel
+def _take(state, s, stream, packet, delay_us):
+    """Put an arrival into the window of its stream, in the place of the oldest one if it is full."""
+    ring, ordered, count = state.delay_us[s, stream], state.ordered_us[s, stream], _count(state, s, stream)
+    index = state.taken[s, stream] % ring.size
+    place = count
+    if count == ring.size:
+        place = np.searchsorted(ordered, ring[index])
+    ring[index] = delay_us
+    state.packet[s, stream, index] = packet
+    state.taken[s, stream] += 1
+    end = min(count, ring.size - 1)
+    while place > 0 and ordered[place - 1] > delay_us:
+        ordered[place] = ordered[place - 1]
+        place -= 1
+    while place < end and ordered[place + 1] < delay_us:
+        ordered[place] = ordered[place + 1]
+        place += 1
+    ordered[place] = delay_us
+
+
+@kernel
+def _share_there(state, s, stream):
+    """Return the share of a stream's packets that come, of those that its window spans; 0 without any."""
+    count = _count(state, s, stream)
+    if count == 0:
+        return 0.0
+    oldest = newest = state.packet[s, stream, 0]
+    for i in range(1, count):
+        oldest, newest = min(oldest, state.packet[s, stream, i]), max(newest, state.packet[s, stream, i])
+    return count / (newest - oldest + 1.0)
+
+
+@kernel
+def _spread_us(ordered):
+    """Return the width by which a window extends beyond its ends, 0 for an empty one."""
+    mean = 0.0
+    for i in range(ordered.size):
+        mean += ordered[i] / ordered.size
+    variance = 0.0
+    for i in range(ordered.size):
+        variance += (ordered[i] - mean) ** 2 / ordered.size
+    return _SPREADS * np.sqrt(variance)
+
+
+@kernel
+def share_by(ordered, spread_us, at_us):
+    """Return the share of what comes of a stream that has come by `at_us`.
+
+    Args:
+        ordered: int64 (n,), delays of the stream in us in order; n 0: nothing has come.
+        spread_us: float64, width by which they extend beyond both ends.
+        at_us: float64, time from sending.
+    """
+    count = ordered.size
+    if count == 0 or at_us < ordered[0] - spread_us:
+        return 0.0
+    if at_us >= ordered[count - 1] + spread_us:
+        return 1.0
+    r = np.searchsorted(ordered, at_us, side="right")
+    below = np.float64(ordered[r - 1]) if r > 0 else ordered[0] - spread_us
+    above = np.float64(ordered[r]) if r < count else ordered[count - 1] + spread_us
+    return (r + (at_us - below) / (above - below)) / (count + 1.0)
+
+
+@kernel
+def _cheapest_us(state, s, us_per_loss):
+    """Return the time from sending to play with the smallest cost, int64 us; of equal ones the first found."""
+    first, second = state.ordered_us[s, 0, : _count(state, s, 0)], state.ordered_us[s, 1, : _count(state, s, 1)]
+    spread_1, spread_2 = _spread_us(first), _spread_us(second)
+    there_1, there_2 = _share_there(state, s, 0), _share_there(state, s, 1)
+    best_us, best = 0.0, np.inf
+    for own, spread in ((first, spread_1), (second, spread_2)):
+        for r in range(own.size + 1 if own.size else 0):
+            at_us = np.float64(own[r]) if r < own.size else own[own.size - 1] + spread
+            if at_us >= best:  # the delay alone costs more, and so does what follows
+                break
+            late_1 = 1.0 - there_1 * share_by(first, spread_1, at_us)
+            cost = at_us + us_per_loss * late_1 * (1.0 - there_2 * share_by(second, spread_2, at_us))
+            if cost < best:
+                best_us, best = at_us, cost
+    return np.int64(np.ceil(best_us))
+
+
+@kernel
+def _fastest_us(state, s):
+    """Return the smallest delay of both windows."""
+    fastest = np.int64(1 << 62)
+    for stream in range(_STREAMS):
+        if state.taken[s, stream] > 0:
+            fastest = min(fastest, state.ordered_us[s, stream, 0])
+    return fastest
