@@ -7,6 +7,7 @@ import pytest
 from virtual_call import START_US, network_of
 
 from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.playout.path_diversity import PathDiversity
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.both import BothProtections
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
@@ -30,26 +31,30 @@ COPY, TWO_FRAMES = FixedCopies(), FixedProtection(earlier=0b110)
 BOTH = BothProtections(FixedProtection(earlier=0b10), FixedCopies(after=3))
 
 
-def call(rule, budget=100.0):
+def call(rule, budget=100.0, system=SYSTEM):
     """Return the virtual network of a call over paths that lose packets, its parties and its world."""
     scenario = Scenario("table1", "paper", PACKETS)
     draw = scenario.draw("train", 0)
-    network, parties = network_of(of_system(SYSTEM)._replace(protection=rule, budget=budget), scenario, draw)
+    network, parties = network_of(of_system(system)._replace(protection=rule, budget=budget), scenario, draw)
     return network, parties, (scenario, draw)
 
 
-def simulated(rule, scenario, draw):
-    batch = CallBatch(scenario, 1, SYSTEM.path, SYSTEM.playout, log=True, protection=rule)
+def simulated(rule, scenario, draw, system=SYSTEM):
+    batch = CallBatch(scenario, 1, system.path, system.playout, log=True, protection=rule)
     batch.start(0, draw)
     batch.play(np.arange(1))
     return batch.played()
 
 
-@pytest.mark.parametrize("rule", [COPY, TWO_FRAMES, BOTH], ids=["a copy", "two frames", "a frame, and a later copy"])
-def test_a_protected_call_equals_its_simulation(rule):
-    network, parties, world = call(rule)
+@pytest.mark.parametrize(
+    ("rule", "playout"), [(COPY, WMJitter()), (TWO_FRAMES, WMJitter()), (BOTH, WMJitter()), (COPY, PathDiversity())],
+    ids=["a copy", "two frames", "a frame, and a later copy", "a copy that the lag sees"],
+)  # fmt: skip
+def test_a_protected_call_equals_its_simulation(rule, playout):
+    system = System(Greedy(), playout)
+    network, parties, world = call(rule, system=system)
     network.run(NEVER_US)
-    live, reference = finished(parties), simulated(rule, *world)
+    live, reference = finished(parties), simulated(rule, *world, system)
     # Feedback leaves once per slot, so the router may change a path, or the sender the path of a copy, one slot later.
     same = live.played.path == reference.path
     assert np.mean(same) > 0.98
