@@ -1,0 +1,116 @@
+"""Whole trainings inside the loop: the same with any threads, controls in turns, worlds of several kinds, what an environment says."""
+
+import numpy as np
+import pytest
+
+import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.controllers.learned_aim import LearnedAim
+from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_margin import LearnedMargin
+from vcgym.agents.controllers.learned_switch import LearnedSwitch
+from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.tasks import task_of
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.protection.fixed import FixedCopies
+from vcgym.baselines.rate.tfrc.tfrc import Tfrc
+from vcgym.baselines.rule import Control
+
+PACKETS, REPLICAS = 400, 4
+SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
+
+
+@pytest.mark.long  # trainings
+def test_an_order_learns_with_any_threads_and_keeps_the_rate():
+    env, settings = EnvConfig(id="vcgym/SendOrder-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
+    first, second = (Learning(task_of(env), settings, 4, 1_000_000, 0, threads) for threads in (1, 2))
+    start = weights(first)
+    for learning in (first, second):
+        learning.turn()
+    assert start != weights(first) == weights(second) and first.packets > 0
+    assert isinstance(first.system.order, LearnedMargin) and first.system.rate == Tfrc()
+
+
+@pytest.mark.long  # a training
+def test_a_rate_learns_with_any_threads_and_takes_no_added_delay():
+    env, settings = EnvConfig(id="vcgym/Rate-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
+    first, second = (Learning(task_of(env), settings, 4, 100_000, 0, threads) for threads in (1, 2))
+    for learning in (first, second):
+        learning.turn()
+    assert weights(first) == weights(second) and isinstance(first.system.rate, LearnedAim) and first.packets > 0
+    with pytest.raises(ValueError, match="max_added_ms is 30; allowed in environments over a bottleneck: 0"):
+        Learning(task_of(env), settings.model_copy(update={"max_added_ms": 30.0}), 4, 100_000, 0)
+
+
+def test_controls_explore_in_turns():
+    one, two, three = (weights(learned(turns=turns)) for turns in (0, 1, 2))
+    assert {control for control, name in one if one[control, name] != two[control, name]} == {Control.PATH}
+    assert {control for control, name in one if two[control, name] != three[control, name]} == {Control.PLAYOUT}
+
+
+def test_a_rollout_has_calls_of_each_kind():
+    kinds = ["wonderproxy correlated", "table1 paper"]
+    learning = learned(turns=0, kinds=kinds)
+    assert [f"{worlds.scenario.name} {worlds.scenario.mode}" for worlds in learning.worlds] == kinds
+    assert [len(worlds) for worlds in learning.worlds] == [2, 2]  # three worlds in all, rounded up
+    alone = learned(turns=1)
+    learning.turn()
+    assert 1.5 * alone.decisions < learning.decisions < 2.5 * alone.decisions
+    assert weights(learned(turns=1, kinds=kinds[:1])) == weights(alone) != weights(learning)
+
+
+def test_training_worlds_may_be_longer():
+    usual, longer = (learned(turns=0, worlds=40, max_added_ms=added).worlds[0].world.loaded for added in (0.0, 30.0))
+    added_us = (longer - usual)[:, :, 0][usual[:, :, 0] >= 0]
+    assert added_us.min() == 0 and 20_000 < added_us.max() <= 30_000
+    assert np.mean(added_us > 0) == pytest.approx(0.5, abs=0.25)
+
+
+def learned(env_id="vcgym/Call-v0", turns=2, threads=1, **changed):
+    settings = SMALL.model_copy(update=changed)
+    task = task_of(EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"}), settings.kinds)
+    learning = Learning(task, settings, 2 * REPLICAS, 1_000_000, 0, threads)
+    for _ in range(turns):
+        learning.turn()
+    return learning
+
+
+def weights(learning):
+    return {
+        (control, name): tensor.numpy().tobytes() for control, one in learning.policies.items() for name, tensor in one.state_dict().items()
+    }
+
+
+@pytest.mark.long  # six trainings
+@pytest.mark.parametrize("baseline", ["replicas", "critic"])
+def test_a_training_is_the_same_with_the_same_seed_and_any_threads(baseline):
+    first, second = learned(baseline=baseline), learned(baseline=baseline, threads=2)
+    assert weights(first) == weights(second) != weights(learned(baseline=baseline, turns=1))
+    assert isinstance(first.system.path, LearnedSwitch) and isinstance(first.system.playout, LearnedLag)
+
+
+def test_a_recurrent_lag_learns_its_memory():
+    before, after = (weights(learned("vcgym/Playout-v0", turns, recurrent=3)) for turns in (0, 1))
+    assert {name for control, name in before if before[control, name] == after[control, name]} == {"mean", "unit"}
+    assert {name for _, name in before} > {f"recurrent.{layer}.{part}" for layer in ("gates", "taken") for part in ("weight", "bias")}
+
+
+def test_an_environment_says_what_learns():
+    assert list(learned("vcgym/Playout-v0", turns=1).policies) == [Control.PLAYOUT]
+    assert list(learned("vcgym/Relay-v0", turns=1).policies) == [Control.PATH]
+    assert list(task_of(EnvConfig(id="vcgym/Rate-v1")).learned) == [Control.RATE]
+    assert list(task_of(EnvConfig(id="vcgym/SendOrder-v0")).learned) == [Control.ORDER]
+    with pytest.raises(ValueError, match="sets other controls; allowed: environments over paths without an uplink"):
+        task_of(EnvConfig(id="vcgym/Call-v0", options={"uplink": "order"}))
+
+
+def test_a_task_passes_protection_and_its_budget_on():
+    copies = FixedCopies()
+    options = {"path": Direct(), "protection": copies, "protection_budget": 0.5, "scenario": "table1", "packets": PACKETS}
+    task = task_of(EnvConfig(id="vcgym/Call-v1", options=options))
+    batch = task.batch({**task.rules, "playout": WMJitter()}, task.worlds("train", 2)[0], 2, 1)
+    assert task.learned == ["playout"] and (batch.protecting.rule, batch.budget) == (copies, 0.5)
+    with pytest.raises(ValueError, match="sets path and playout and protection; allowed"):
+        task_of(EnvConfig(id="vcgym/Call-v1", options={"protection": None}))
