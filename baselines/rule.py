@@ -65,10 +65,12 @@ def rule(
         oracle: True if it receives what no location can know.
         buffer: for playout the buffer type (`vcgym.network.playout.receiver`): WATERMARK: it decides lags; COUNT or PUBLISHED: targets.
         learned: True for a learned rule, whose parameters are trained weights.
-        copies: True for a rule of playout that learns from every arrival of a packet, of a copy as COPY; others learn from its first alone.
+        copies: True for a rule of playout whose `update` gets every arrival of a packet, a copy as COPY; others get the first, as MEDIA.
     """
     if buffer not in ((WATERMARK, COUNT, PUBLISHED) if control is Control.PLAYOUT else (WATERMARK,)):
         raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for playout also COUNT or PUBLISHED")
+    if copies and control is not Control.PLAYOUT:
+        raise ValueError(f"copies = {copies} of a rule of {control}: allowed is False")
     of = None if control is None else Control(control)
 
     def state(cls: Rule) -> Rule:
@@ -127,7 +129,7 @@ def is_learned(params: Any) -> bool:
 
 
 learns = class_constant(lambda cls: facts_of(cls).learns)
-hears_copies = class_constant(lambda cls: facts_of(cls).copies)
+learns_from_copies = class_constant(lambda cls: facts_of(cls).copies)
 _buffer_of_class = class_constant(lambda cls: facts_of(cls).buffer)
 
 

@@ -195,7 +195,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
     feedback_us = control_us - to_sender.delay_us
     to_receiver = Commands(80_000, feedback_us)
     receiver = Receiver(WATERMARK if level is None else buffer_type(level.params))
-    hears_copies = level is not None and rule.hears_copies(level.params)
+    learns_from_copies = level is not None and rule.learns_from_copies(level.params)
     feed, wire, sent, used, arrivals = [], [], 0, {}, {}
     log = {"path": [], "probes_sent": 0}
     losses = {kind: np.uint64(rng.stream_key(np.uint64(seed), kind, rng.FEEDBACK)) for kind in (MEDIA, COPY, REPAIR)}
@@ -205,7 +205,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
         """Give an arrival to playout and queue; return its record at the receiver."""
         nonlocal last_media_us
         late = receiver.is_late(packet)
-        seen = Record(kind if hears_copies else MEDIA, packet, path, packet * SLOT, at_us, at_us, receiver.level_us, int(late))
+        seen = Record(kind if learns_from_copies else MEDIA, packet, path, packet * SLOT, at_us, at_us, receiver.level_us, int(late))
         if level is None:
             receiver.level_us = to_receiver.at(at_us)
         else:
@@ -224,7 +224,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
             told_level_us, late = receiver.level_us, 0
             if kind in (MEDIA, COPY) and not known:
                 late = take(packet, path, at_us, kind).late
-            elif kind in (MEDIA, COPY) and hears_copies:
+            elif kind in (MEDIA, COPY) and learns_from_copies:
                 level.learn(Record(kind, packet, path, packet * SLOT, at_us, at_us, receiver.level_us, 0))
             if kind == PROBE or feedback_loss == 0.0 or rng.uniform(losses[kind], packet) >= feedback_loss:
                 feed.append(Record(kind, packet, path, left_us, at_us, at_us + feedback_us, told_level_us, late))

@@ -6,7 +6,7 @@ import numpy as np
 
 from vcgym.baselines.from_agent import AGENT, REMOTE, level_at, origin_of
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
-from vcgym.baselines.rule import buffer_type, decide, hears_copies, update
+from vcgym.baselines.rule import buffer_type, decide, learns_from_copies, update
 from vcgym.envs.call.counters import count_tick
 from vcgym.envs.call.paths.feed import RECORDS, append, in_force
 from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, FINISHED, LEVEL
@@ -60,7 +60,7 @@ def record_in_hand(call, receiver):
     """Return the record of the media packet that has just arrived at the receiver."""
     node = call.waiting_node
     number = number_of(call.in_flight, node, call.slot)
-    kind = kind_of(call.in_flight, node) if hears_copies(receiver) else np.int64(MEDIA)
+    kind = kind_of(call.in_flight, node) if learns_from_copies(receiver) else np.int64(MEDIA)
     return _record_of(call, node, kind, 1 if is_late(call.receiver, number, buffer_type(receiver)) else 0)
 
 
@@ -141,7 +141,7 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
         # What brings no packet of the call only gives a record, as news of its path.
         if not is_packet or has_arrived(call.receiver, number_of(call.in_flight, node, call.slot)):
             seen = _record_of(call, node, kind, 0)
-            if hears_copies(receiver) and is_packet:
+            if learns_from_copies(receiver) and is_packet:
                 update(receiver, receiver_state, s, seen)
             if is_told and not _tell(sender, call, s, seen, kind):
                 return RING_FULL

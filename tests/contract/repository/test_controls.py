@@ -141,3 +141,8 @@ def test_a_rule_that_holds_a_lag_takes_no_target():
 def test_only_playout_has_buffer_types():
     with pytest.raises(ValueError, match=r"buffer = \d of a rule of rate: allowed is WATERMARK"):
         rule(Control.RATE, buffer=COUNT)
+
+
+def test_only_playout_learns_from_copies():
+    with pytest.raises(ValueError, match="copies = True of a rule of rate: allowed is False"):
+        rule(Control.RATE, copies=True)
