@@ -41,7 +41,7 @@ class Record(NamedTuple):
     """
 
     kind: int  # MEDIA, PROBE, COPY or REPAIR
-    packet: int  # index of the packet; for a probe its send slot
+    packet: int  # index of the packet; for a probe that of the last packet before it
     path: int
     sent_us: int
     arrived_us: int  # at the receiver

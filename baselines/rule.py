@@ -31,6 +31,7 @@ from vcgym.network.kernels.jit import allocating_kernel
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
 NEVER_US = 1 << 62
+PACKET_MS = "packet_ms"  # parameter of rules that need the packet interval; a call sets it
 
 Rule = TypeVar("Rule", bound=type)
 
@@ -268,6 +269,15 @@ def for_kernels(params: Any) -> Any:
     if isinstance(params, enum.Enum):
         return params.value
     return type(params)(*map(for_kernels, params)) if isinstance(params, tuple) and hasattr(params, "_fields") else params
+
+
+def for_packets(params: Any, packet_ms: float) -> Any:
+    """Return parameters in which every `packet_ms`, of rules inside others too, is that of a call."""
+    if not isinstance(params, tuple) or not hasattr(params, "_fields"):
+        return params
+    named = zip(params._fields, params, strict=True)
+    inside: Any = (packet_ms if name == PACKET_MS else for_packets(one, packet_ms) for name, one in named)
+    return type(params)(*inside)
 
 
 @allocating_kernel

@@ -48,7 +48,7 @@ def emissions(params: Any, sent_us: ArrayLike, arrived_us: ArrayLike, packet_us:
         params: a receiver rule, such as `WMJitter()`.
         sent_us: (packets,) int64 sent times.
         arrived_us: (packets,) int64 arrival times, never decreasing. Lost packets are not in the list.
-        packet_us: media time of a packet, for a count buffer.
+        packet_us: packet interval, which numbers the packets and says what a count buffer holds.
 
     Raises:
         ValueError: shapes differ, a time is not an integer, or arrivals are out of order.
@@ -90,7 +90,7 @@ def _receive(params, state, sent_us, arrived_us, packet_us, waiting, result):
     level_us = decide(params, state, 0, 0)
     for i in range(sent_us.size):
         result.late[i] = sent_us[i] < passed_us and buffer_type(params) != PUBLISHED
-        record = Record(MEDIA, i, 0, sent_us[i], arrived_us[i], arrived_us[i], level_us, int(result.late[i]))
+        record = Record(MEDIA, sent_us[i] // packet_us, 0, sent_us[i], arrived_us[i], arrived_us[i], level_us, int(result.late[i]))
         update(params, state, 0, record)
         level_us = decide(params, state, 0, arrived_us[i])
         result.level_us[i] = level_us

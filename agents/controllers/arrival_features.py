@@ -67,7 +67,8 @@ ARRIVALS = np.dtype(
         np.record,
         [
             ("packets", "i8"),  # arrivals so far
-            ("newest_us", "i8"),  # largest sent time
+            ("newest", "i8"),  # largest packet number, and its sent time
+            ("newest_us", "i8"),
             ("arrived_us", "i8"),  # last arrival
             ("path", "i8"),  # path of the newest packet
             ("delay_ms", "f8"),
@@ -88,6 +89,7 @@ ARRIVALS = np.dtype(
 def forget_arrivals(seen):
     """Reset the statistics for a new call."""
     seen.packets = 0
+    seen.newest = -1
     seen.newest_us = -SLOT_US
     seen.arrived_us = 0
     seen.path = -1
@@ -159,14 +161,15 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
     if seen.packets == 0:
         _start_averages(seen, record, delay_ms)
     gap_ms = (record.arrived_us - seen.arrived_us) / 1000.0
-    skipped = (record.sent_us - seen.newest_us) / SLOT_US
+    skipped = np.float64(record.packet - seen.newest)
     overtaken = skipped < 0.0
     if not overtaken:
         _follow_path(seen, record, delay_ms)
         x[AT.slope] = (delay_ms - seen.delay_ms) / UNIT_MS
-        _average(seen, delay_ms, _SLOT_MS * skipped)
+        _average(seen, delay_ms, (record.sent_us - seen.newest_us) / 1000.0)
         for i in range(2):
             seen.missing[i] = seen.missing[i] * (1.0 - 1.0 / MISSING_PACKETS[i]) + (skipped - 1.0) / MISSING_PACKETS[i]
+        seen.newest = record.packet
         seen.newest_us = record.sent_us
         seen.delay_ms = delay_ms
     else:

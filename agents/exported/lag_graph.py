@@ -26,7 +26,6 @@ from vcgym.network.kernels.slots import SLOT_US, microseconds
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
 State = dict[str, GraphValue]
-_SLOT_MS = SLOT_US / 1000.0
 _DTYPES = {"i": "int64", "f": "float64"}
 _PLACES = JITTER_WINDOW["delay_us"].shape[0]
 _WINDOW = ("end", "newest_us", "last_delay_us", "started", "delay_us", "expiry_us")  # the other fields follow from these
@@ -75,6 +74,7 @@ def _started(graph: Graph, history: GraphValue) -> State:
     return zeros | {
         "window.newest_us": never[0],
         "window.expiry_us": never,
+        "seen.newest": graph.constant(-1),
         "seen.newest_us": graph.constant(-SLOT_US),
         "seen.path": graph.constant(-1),
         "seen.changed_us": graph.constant(-(1 << 40)),
@@ -88,7 +88,7 @@ def _arrived(params: LearnedLag | HedgedLag, state: State, record: State, histor
     seen = {name.removeprefix("seen."): value for name, value in state.items() if name.startswith("seen.")}
     delay_ms = (record["arrived_us"] - record["sent_us"]).cast("float64") / 1000.0
     passed_ms = (record["arrived_us"] - seen["arrived_us"]).cast("float64") / 1000.0
-    overtaken = record["sent_us"] < seen["newest_us"]
+    overtaken = record["packet"] < seen["newest"]
     minimum_ms = state["own.path_minimum_ms"]
     minimum_ms = where(minimum_ms.indices().is_equal(record["path"]), minimum_ms.at_most(delay_ms), minimum_ms)
     seen, of_arrival = _taken(seen, record, delay_ms, overtaken)
@@ -138,16 +138,17 @@ def _taken(seen: State, record: State, delay_ms: GraphValue, overtaken: GraphVal
     first = {"mean_ms": three, "quantile_ms": three, "delay_ms": delay_ms, "arrived_us": record["arrived_us"], "path": record["path"]}
     seen = merged(seen["packets"].is_equal(0), first, seen)
     gap_ms = (record["arrived_us"] - seen["arrived_us"]).cast("float64") / 1000.0
-    skipped = (record["sent_us"] - seen["newest_us"]).cast("float64") / float(SLOT_US)
+    skipped = (record["packet"] - seen["newest"]).cast("float64")
+    since_ms = (record["sent_us"] - seen["newest_us"]).cast("float64") / 1000.0
     step_ms = delay_ms - seen["mean_ms"][0]
     moved = {name: seen[name] + step_ms for name in ("delay_ms", "mean_ms", "quantile_ms")}
     moved |= {"step_ms": -step_ms, "changed_us": record["arrived_us"], "path": record["path"]}
     followed = merged(~record["path"].is_equal(seen["path"]), moved, seen)
     missing = followed["missing"] * (1.0 - 1.0 / arrivals.MISSING_PACKETS) + (skipped - 1.0) / arrivals.MISSING_PACKETS
-    newest = {"missing": missing, "newest_us": record["sent_us"], "delay_ms": delay_ms}
+    newest = {"missing": missing, "newest": record["packet"], "newest_us": record["sent_us"], "delay_ms": delay_ms}
     old = seen | {"missing": (seen["missing"] - 1.0 / arrivals.MISSING_PACKETS).at_least(0.0)}
     slope = where(overtaken, 0.0, (delay_ms - followed["delay_ms"]) / arrivals.UNIT_MS)
-    seen = merged(overtaken, old, followed | _averaged(followed, delay_ms, _SLOT_MS * skipped) | newest)
+    seen = merged(overtaken, old, followed | _averaged(followed, delay_ms, since_ms) | newest)
     counted = {"packets": seen["packets"] + 1, "sum_ms": seen["sum_ms"] + delay_ms, "arrived_us": record["arrived_us"]}
     bounded = where(overtaken, skipped.at_least(-arrivals.MAX_SKIPPED), (skipped - 1.0).at_most(arrivals.MAX_SKIPPED))
     return seen | counted, {"slope": slope, "gap": gap_ms / arrivals.UNIT_MS, "skipped": bounded}

@@ -80,7 +80,7 @@ class PathsTask(Task):
     Args:
         scenarios: sources of the worlds, one per kind, with calls of one length.
         learned, rules, reward: see `Task`.
-        location: arguments of `CallBatch` about the location of the path's controller, its feedback, and the budget of protection.
+        location: arguments of `CallBatch` about the location of the path's controller, feedback, the budget of protection and frames.
     """
 
     def __init__(
@@ -182,5 +182,5 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = ()) -> Task:
         return BottleneckTask(env.scenario, env.asked, named, rules, env.reward)
     asked = (kind.split() for kind in kinds)
     scenarios = [Scenario(WorldSettings.among(config.options | {"scenario": name, "mode": mode})) for name, mode in asked]
-    at = {name: config.options[name] for name in _LOCATION} | {"budget": env.budget}
+    at = {name: config.options[name] for name in _LOCATION} | {"budget": env.budget, "frame_ms": env.frame_ms}
     return PathsTask(scenarios or [env.batch.scenario], named, rules, env.reward, at)

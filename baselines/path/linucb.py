@@ -24,7 +24,7 @@ from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.slots import slot_at
+from vcgym.network.kernels.slots import packet_at
 
 FEATURES = 4
 SCALE_MS = 100.0
@@ -39,6 +39,7 @@ class LinUCB(NamedTuple):
 
     alpha: float = 0.1
     ridge: float = 1.0
+    packet_ms: float = 10.0  # packet interval
 
 
 ARM = np.dtype((np.record, [("usual", "f8"), ("newest", "f8"), ("sent_us", "i8")]))  # delays in 100 ms; sent time of the newest delay
@@ -98,10 +99,10 @@ def _update(params, state, s, record):
 
 @decide.register(LinUCB)
 def _decide(params, state, s, now_us):
-    slot = slot_at(now_us)
+    packet = packet_at(now_us, params.packet_ms)
     best = lowest_index(params, state, s, now_us)
-    arm, decided = state.arm[s, best], state.decided[s, slot % _RING]
-    decided.packet = slot
+    arm, decided = state.arm[s, best], state.decided[s, packet % _RING]
+    decided.packet = packet
     decided.path = best
     decided.newest = arm.newest
     decided.age_s = age_s(arm, now_us)

@@ -6,7 +6,8 @@ not been above 75 % for 60 s, or at once if it was above for less than 15 s. Mor
 present number was last confirmed. The frames are those of the packets 2 and 4 before.
 
 Left out: the size limit of 1,000 bytes and silence, which calls here do not reach or have; what Opus' own in-band copies add. The SDK sends
-packets of 20 ms, calls here of 10 ms: distances are in packets. Where the code has two classes with other thresholds we take 8 and 18 %.
+packets of 20 ms, calls here of 10 ms by default: distances are in packets. Where the code has two classes with other
+thresholds we take 8 and 18 %.
 """
 
 from typing import NamedTuple

@@ -5,7 +5,8 @@ as many units go as the budget allows that the codec gives them (opus_encoder.c,
 `opus_fec`. Here the units go beyond the frame of the call, whose quality stays, and their nominal bits are paid as bytes.
 
 Left out: that quality falls with age (R takes a coarse frame as a whole one and is too high; the call counts coarse frames);
-what is more than 62 packets back, so 15 units go at most; that the codec takes the bits from its own frame, and real sizes about nominal.
+what is more than 62 packets back, so 15 units go at most with packets of 10 ms; that the codec takes the bits from its own
+frame, and real sizes about nominal.
 """
 
 from typing import NamedTuple
@@ -20,7 +21,7 @@ from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 
 MOST_UNITS = 26
-_UNIT_MS, _SLOT_MS = 40, 10
+_UNIT_MS = 40
 _BITS = (73.2, 68.1, 62.5, 57.0, 51.5, 45.7, 39.9, 32.4, 26.4, 20.4, 16.3, 13.0, 9.3, 8.2, 7.2, 6.4)  # of a unit, by quantiser
 _HEADER_BITS = 90
 _SPEECH_BPS = 12_000
@@ -61,9 +62,10 @@ def dred_budget(rate_bps: int, loss: float, packet_ms: int = 20) -> DredBudget:
 
 @rule(Control.PROTECTION)
 class Dred(NamedTuple):
-    """Parameters: rate of the codec, of which DRED gets its share."""
+    """Parameters: rate of the codec, of which DRED gets its share, and packet interval."""
 
     rate_kbps: float = 64.0
+    packet_ms: float = 10.0
 
 
 class DredState(NamedTuple):
@@ -73,12 +75,12 @@ class DredState(NamedTuple):
     plan: NDArray[np.int64]  # (sessions, percent of loss, 2): set of packets, and bytes
 
 
-def dred_in_packet(rate_bps: int, percent: int) -> InBand:
-    """Return what one packet of 10 ms carries; rate of the codec, and loss in percent that it is told."""
-    units = min(dred_budget(rate_bps, percent / 100.0, _SLOT_MS).units, DISTANCES * _SLOT_MS // _UNIT_MS)
+def dred_in_packet(rate_bps: int, percent: int, packet_ms: int = 10) -> InBand:
+    """Return what one packet carries; rate of the codec, loss in percent that it is told, and packet interval."""
+    units = min(dred_budget(rate_bps, percent / 100.0, packet_ms).units, DISTANCES * packet_ms // _UNIT_MS)
     if units == 0:
         return InBand(0, 0)
-    packets = units * _UNIT_MS // _SLOT_MS
+    packets = units * _UNIT_MS // packet_ms
     bits = units_bits(rate_bps - _SPEECH_BPS, units)
     return InBand(((1 << packets) - 1) << 1, int(np.ceil(bits / 8.0)))
 
@@ -86,7 +88,8 @@ def dred_in_packet(rate_bps: int, percent: int) -> InBand:
 @allocate.register(Dred)
 def _allocate(params, sessions, paths):
     require_within(params, rate_kbps=(6.0, 510.0))
-    plan = [dred_in_packet(round(1000 * params.rate_kbps), percent) for percent in range(round(100 * TOLD_AT_MOST) + 1)]
+    rate_bps, packet_ms = round(1000 * params.rate_kbps), round(params.packet_ms)
+    plan = [dred_in_packet(rate_bps, percent, packet_ms) for percent in range(round(100 * TOLD_AT_MOST) + 1)]
     rows = np.zeros(sessions, np.dtype((np.record, SEEN_LOSS))).view(np.recarray)
     return DredState(rows, np.repeat(np.array([plan], np.int64), sessions, axis=0))
 

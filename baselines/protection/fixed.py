@@ -15,16 +15,17 @@ from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, prot
 from vcgym.baselines.protection.seen_paths import SEEN_PATH, clear_seen_paths, fastest_other, see_path
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.slots import slot_at
+from vcgym.network.kernels.slots import packet_at
 
 
 @rule(Control.PROTECTION, learns=False)
 class FixedProtection(NamedTuple):
-    """Parameters: `earlier` is a set as in `Protection`; `repair` packets, at most `covers`."""
+    """Parameters: `earlier` is a set as in `Protection`; `repair` packets, at most `covers`; packet interval."""
 
     earlier: int = 0
     repair: int = 0
     covers: int = 0
+    packet_ms: float = 10.0
 
 
 class FixedProtectionState(NamedTuple):
@@ -45,16 +46,16 @@ def _init(params, state, s, start, key):
 
 @protect.register(FixedProtection)
 def _protect(params, state, s, now_us, path):
-    covers, behind = 0, 0
+    covers, behind, packet = 0, 0, packet_at(now_us, params.packet_ms)
     if params.repair > 0:
-        behind = slot_at(now_us) % params.covers + 1
-        covers = params.covers if behind <= params.repair and slot_at(now_us) >= params.covers else 0
+        behind = packet % params.covers + 1
+        covers = params.covers if behind <= params.repair and packet >= params.covers else 0
     return Protection(params.earlier, 0, NONE, NONE, covers, behind)
 
 
 @rule(Control.PROTECTION)
 class FixedCopies(NamedTuple):
-    """Parameters: copies of each packet, and slots from it to them."""
+    """Parameters: copies of each packet, and packets from it to them."""
 
     copies: int = 1
     after: int = 0

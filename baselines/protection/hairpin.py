@@ -5,9 +5,9 @@ deviation, in whole ms rounded up. With L and the loss seen so far, in steps of 
 a packet of voice is a frame of its own, F = n = 1.
 
 Deadlines come from the call: the receiver plays a packet when the newest delay and the lag in the same record have passed. Packets are
-asked for as in `nack`, and go again as long as they can arrive by then. Copies follow on the path of the packet, one in each slot: in the
-packet's own slot they would share its fate. Named choices: the deviation is that of RFC 6298; the loss is an average over 500 packets; the
-price of a copy, as the source has frames of video, with prices of its own.
+asked for as in `nack`, and go again as long as they can arrive by then. Copies follow on the path of the packet, one with each of the next
+packets: in its own slot they would share its fate. Named choices: the deviation is that of RFC 6298; the loss is an average over 500
+packets; the price of a copy, as the source has frames of video, with prices of its own.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from vcgym.baselines.records import COPY, MEDIA
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.slots import SLOT_US, slot_at
+from vcgym.network.kernels.slots import microseconds, packet_at
 
 _ROUNDS, _PERCENT = 15, 50
 _REQUESTS = 1000  # the deadline ends them
@@ -47,9 +47,15 @@ HAIRPIN = np.dtype(
 
 @rule(Control.PROTECTION)
 class Hairpin(NamedTuple):
-    """Parameters: price of a copy of each packet, in packets that miss their deadline; 1e-4 and 1e-7 are the source's, for video."""
+    """Parameters.
+
+    Attributes:
+        cost: price of a copy of each packet, in packets that miss their deadline; 1e-4 and 1e-7 are the source's, for video.
+        packet_ms: packet interval.
+    """
 
     cost: float = 0.01
+    packet_ms: float = 10.0
 
 
 class HairpinState(NamedTuple):
@@ -90,7 +96,7 @@ def _update(params, state, s, record):
     row.deviation_us += _DEVIATION_GAIN * (error_us - row.deviation_us)
     row.delay_us = record.arrived_us - record.sent_us
     row.lag_us = record.lag_us
-    if slot_at(record.known_us) - record.packet <= DISTANCES:
+    if packet_at(record.known_us, params.packet_ms) - record.packet <= DISTANCES:
         row.left[record.packet % _RING] = 0
     see_gaps(requests, record)
 
@@ -107,13 +113,14 @@ def _copies(row, rtt_us, copies, age_us):
 
 @protect.register(Hairpin)
 def _protect(params, state, s, now_us, path):
-    row, newest, again = state.rows[s], slot_at(now_us), 0
+    row, newest, again = state.rows[s], packet_at(now_us, params.packet_ms), 0
+    packet_us = microseconds(params.packet_ms)
     rtt_us, copies = state.requests[s].rtt_us, state.copies[s]
-    asked = requested(state.requests[s], _REQUESTS, now_us)
+    asked = requested(state.requests[s], _REQUESTS, newest, now_us)
     for age in range(1, min(DISTANCES, newest) + 1):
         place = (newest - age) % _RING
-        if (asked >> age) & 1 and age * SLOT_US <= row.lag_us:
-            row.left[place] = 1 + _copies(row, rtt_us, copies, age * SLOT_US)
+        if (asked >> age) & 1 and age * packet_us <= row.lag_us:
+            row.left[place] = 1 + _copies(row, rtt_us, copies, age * packet_us)
         if row.left[place] > 0:
             again |= 1 << age
             row.left[place] -= 1

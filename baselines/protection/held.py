@@ -2,7 +2,7 @@
 
     copy     of this packet while the trigger wants one (`TriggeredProtection`); else of each `each`-th, while more than `missing` of the
              last packets are missing and the other path is at most `behind_ms` slower than the path in use usually is
-    when     at once if the fastest other path is slower than the path in use usually is (its mean by the trigger); else so many slots
+    when     at once if the fastest other path is slower than the path in use usually is (its mean by the trigger); else so many packets
              later that the copy comes at the usual time
     instead  the protection `instead`, and no new copies, while more than `overtaken` of the last packets came after a newer one: there
              delays differ from packet to packet, so nothing warns of a late one, and its neighbours are in time
@@ -23,9 +23,9 @@ from vcgym.baselines.protection.seen_paths import expected_ms, fastest_other
 from vcgym.baselines.protection.triggered import TriggeredProtection, TriggeredProtectionState
 from vcgym.baselines.rule import Control, allocate, init, require_rule, rule, update
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.slots import SLOT_US, slot_at
+from vcgym.network.kernels.slots import packet_at
 
-_LONGEST = 59  # slots that a copy is held back at most
+_LONGEST = 59  # packets that a copy is held back at most
 _BITS = (1 << (_LONGEST + 1)) - 1
 
 
@@ -39,6 +39,7 @@ class HeldCopies(NamedTuple):
     behind_ms: float = 10.0
     overtaken: float = 0.05
     instead: Any = FixedProtection(repair=1, covers=12)
+    packet_ms: float = 10.0
 
 
 class HeldCopiesState(NamedTuple):
@@ -80,11 +81,11 @@ def _protect(params, state, s, now_us, path):
     again, held = 0, np.int64(0)
     if other != NONE:
         later_ms = expected_ms(seen, other, now_us) - usual_ms
-        is_turn = slot_at(now_us) % params.each == 0
+        is_turn = packet_at(now_us, params.packet_ms) % params.each == 0
         is_calm = is_turn and row.missing > params.missing and later_ms <= params.behind_ms
         is_wanted = not is_overtaken and (protect(params.trigger, state.trigger, s, now_us, path).path != NONE or is_calm)
         waiting = (state.waiting[s] << 1) & _BITS | (1 if is_wanted else 0)
-        held = np.int64(min(max(np.ceil(-later_ms * 1000.0 / SLOT_US), 0.0), _LONGEST))
+        held = np.int64(min(max(np.ceil(-later_ms / params.packet_ms), 0.0), _LONGEST))
         again = (waiting >> held) << held
         state.waiting[s] = waiting & ~again
     return Protection(earlier, again, other if again != 0 else NONE, NONE, covers, instead.behind)

@@ -5,7 +5,7 @@ of a newer packet at the sender is that request: reports and requests travel tog
 A retransmission goes on the path of the packets (RFC 4588). It helps only if round trip and spacing fit into the playout delay.
 
 The round trip is the smoothed time from a packet's departure to its record, 100 ms before the first (libwebrtc's default). Left out: the
-check of requests each 20 ms; packets more than 62 slots old.
+check of requests each 20 ms; packets more than 62 packets old.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from vcgym.baselines.records import COPY, MEDIA
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.slots import slot_at
+from vcgym.network.kernels.slots import packet_at
 
 _RING = 64
 _GAIN = 0.125  # RFC 6298
@@ -38,9 +38,10 @@ NACK = np.dtype(
 
 @rule(Control.PROTECTION)
 class Nack(NamedTuple):
-    """Parameters: requests of one packet."""
+    """Parameters: requests of one packet, packet interval."""
 
     requests: int = 10
+    packet_ms: float = 10.0
 
 
 class NackState(NamedTuple):
@@ -88,9 +89,16 @@ def _update(params, state, s, record):
 
 
 @kernel
-def requested(row, requests, now_us):
-    """Return the set of the packets of which a request is due, as in `Protection`, and ask again in a round trip; at most `requests`."""
-    newest, again = slot_at(now_us), 0
+def requested(row, requests, newest, now_us):
+    """Return the set of the packets of which a request is due, as in `Protection`, and ask again in a round trip.
+
+    Args:
+        row: record of NACK, updated.
+        requests: int64, requests of one packet at most.
+        newest: int64, packet that leaves now.
+        now_us: int64, current time.
+    """
+    again = 0
     for packet in range(max(newest - DISTANCES, 0), row.newest):
         place = packet % _RING
         if 0 < row.asked[place] <= requests and row.due_us[place] <= now_us:
@@ -102,4 +110,5 @@ def requested(row, requests, now_us):
 
 @protect.register(Nack)
 def _protect(params, state, s, now_us, path):
-    return Protection(0, requested(state.rows[s], params.requests, now_us), path, NONE, 0, 0)
+    newest = packet_at(now_us, params.packet_ms)
+    return Protection(0, requested(state.rows[s], params.requests, newest, now_us), path, NONE, 0, 0)

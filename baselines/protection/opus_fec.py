@@ -6,7 +6,7 @@ percent, by a filter that keeps 0.9999 of its value each ms.
 
 Left out: what it costs the primary frame, whose bits pay for the coarse one, and a lowered bandwidth; that a coarse frame is worse (R
 takes it as a whole one and is too high; the call counts coarse frames); that it goes only with speech activity above 0.3. Packets stay
-those of the call, 64 kbit/s in frames of 10 ms, whatever rate the codec is said to have. The codec is mono, VBR, of complexity 10.
+those of the call, 64 kbit/s, whatever rate the codec is said to have. The codec is mono, VBR, of complexity 10.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ FULL_BAND = 4
 _BASE_BPS = (12_000, 14_000, 16_000, 20_000, 22_000)  # by bandwidth: narrow, medium, wide, super-wide, full
 _HYSTERESIS_BPS = 1000
 _LOWERS_ABOVE = 5  # %
-_GAIN = 1.0 - 0.9999**10  # a packet each 10 ms
+_KEPT = 0.9999  # of the loss that the codec is told, each ms
 _LAST = 0b10
 TOLD_AT_MOST = 0.2
 
@@ -71,9 +71,10 @@ OPUS_FEC = np.dtype((np.record, [*SEEN_LOSS, ("is_on", "i8")]))
 
 @rule(Control.PROTECTION)
 class OpusFec(NamedTuple):
-    """Parameters: rate of the codec."""
+    """Parameters: rate of the codec, packet interval."""
 
     rate_kbps: float = 64.0
+    packet_ms: float = 10.0
 
 
 class OpusFecState(NamedTuple):
@@ -87,7 +88,8 @@ class OpusFecState(NamedTuple):
 def _allocate(params, sessions, paths):
     require_within(params, rate_kbps=(6.0, 510.0))
     percents, rate_bps = range(round(100 * TOLD_AT_MOST) + 1), round(1000 * params.rate_kbps)
-    turns_on = [[bandwidth_with_fec(rate_bps, percent, was_on, 100) is not None for percent in percents] for was_on in (False, True)]
+    per_s = round(1000.0 / params.packet_ms)
+    turns_on = [[bandwidth_with_fec(rate_bps, percent, was_on, per_s) is not None for percent in percents] for was_on in (False, True)]
     return OpusFecState(np.zeros(sessions, OPUS_FEC).view(np.recarray), np.repeat(np.array([turns_on], np.int64), sessions, axis=0))
 
 
@@ -100,7 +102,7 @@ def _init(params, state, s, start, key):
 @update.register(OpusFec)
 def _update(params, state, s, record):
     if record.kind == MEDIA:
-        see_loss(state.rows[s], record.packet, _GAIN)
+        see_loss(state.rows[s], record.packet, 1.0 - _KEPT**params.packet_ms)
 
 
 @protect.register(OpusFec)

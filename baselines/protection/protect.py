@@ -8,7 +8,7 @@ A rule whose codec itself repairs, as Opus does, has one more:
 
     in_band(params, state, s, now_us) -> InBand
 
-A set of packets is a number whose bit d stands for the packet d slots before this one: bit 0 is this packet, bits 1 and 2 the two before.
+A set of packets is a number whose bit d stands for the packet d before this one: bit 0 is this packet, bits 1 and 2 the two before.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Protection(NamedTuple):
         second: further path of the same; NONE: none.
         covers: packets that one repair packet covers, k, which goes with this one on its path; 0: none goes. If r repair packets of a set
             go, any k of the k + r packets give all (an MDS code).
-        behind: slots from the last of these packets to this one. At 0 both share a slot, and so the fate that the world has for it.
+        behind: packets from the last of these to this one. At 0 both share a slot, and so the fate that the world has for it.
     """
 
     earlier: int

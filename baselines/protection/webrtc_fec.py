@@ -4,10 +4,10 @@
     FEC    while the round trip is 200 ms or more: after each six frames as many repair packets as the loss asks for, at least one if any
     loss   the largest loss in a second of the last ten, in 255ths, as receiver reports give it
 
-Each packet is a frame. The table of rates (fec_rate_table.h) has 50 rows by kbit per frame, in steps of 5. A voice frame of 10 ms at
-64 kbit/s has 0.6, so the first row counts and no resolution scales it; it gives nothing below 33 of 255, 12.9 % of loss. The share x that
-the row gives, in 255ths of all packets, becomes 255 x / (255 - x) of the frames. The rule that a frame of several packets has at least 51
-does not apply, and no frame is a key frame. Frames below 400 bytes have no FEC while retransmission takes less than 200 ms.
+Each packet is a frame. The table of rates (fec_rate_table.h) has 50 rows by kbit per frame, in steps of 5. A voice frame of 10 to 40 ms
+at 64 kbit/s has 0.6 to 2.6, so the first row counts and no resolution scales it; it gives nothing below 33 of 255, 12.9 % of loss. The
+share x that the row gives, in 255ths of all packets, becomes 255 x / (255 - x) of the frames. The rule that a frame of several packets has
+at least 51 does not apply, and no frame is a key frame. Frames below 400 bytes have no FEC while retransmission takes less than 200 ms.
 
 Left out: packet masks, here any k of the k + r packets give all. A repair packet takes a slot of its own after its frames.
 """
@@ -23,7 +23,7 @@ from vcgym.baselines.records import COPY, MEDIA
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.slots import slot_at
+from vcgym.network.kernels.slots import packet_at
 
 FRAMES = 6  # of a block: twice the frame rate times the round trip, at most 6
 _WORST = 10  # seconds whose largest loss counts
@@ -45,9 +45,10 @@ _REPAIR = tuple((least, repair_of(least)) for least, _ in _FIRST_ROW)
 
 @rule(Control.PROTECTION)
 class WebrtcFec(NamedTuple):
-    """Parameters: smallest round trip with repair packets."""
+    """Parameters: smallest round trip with repair packets, packet interval."""
 
     from_ms: float = 200.0
+    packet_ms: float = 10.0
 
 
 class WebrtcFecState(NamedTuple):
@@ -97,8 +98,9 @@ def _protect(params, state, s, now_us, path):
     if now_us >= (row.second + 1) * SECOND_US:
         row.losses[row.second % _WORST] = reported_loss(row, 1)
         end_second(row)
-    behind = slot_at(now_us) % FRAMES + 1
+    newest = packet_at(now_us, params.packet_ms)
+    behind = newest % FRAMES + 1
     if behind == 1:
-        row.repair = _repair(row) if slot_at(now_us) >= FRAMES and requests.rtt_us >= 1000.0 * params.from_ms else 0
-    again = requested(requests, _REQUESTS, now_us)
+        row.repair = _repair(row) if newest >= FRAMES and requests.rtt_us >= 1000.0 * params.from_ms else 0
+    again = requested(requests, _REQUESTS, newest, now_us)
     return Protection(0, again, path, NONE, FRAMES if behind <= row.repair else 0, behind)

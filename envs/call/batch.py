@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
 from vcgym.baselines.protection.by_budget import at_budget
-from vcgym.baselines.rule import allocate, for_kernels, start_row
+from vcgym.baselines.rule import allocate, for_kernels, for_packets, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.loop import play
 from vcgym.envs.call.paths.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
 from vcgym.envs.call.paths.protecting import PROTECTED_CALL, Protecting, start_protection
 from vcgym.envs.call.paths.receiving import Receiving
 from vcgym.envs.call.paths.routing import Routing
-from vcgym.envs.call.paths.state import ANSWER, CALL, Calls, PathTables
+from vcgym.envs.call.paths.state import ANSWER, CALL, Calls, LongFrames, PathTables, ShortFrames
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.call.shares import Shares
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
@@ -34,6 +34,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 
 MAX_BUDGET = 100.0  # more bytes than all rules together ask for
+FRAMES_MS = (10, 20, 40)  # durations of the frame of a packet
 LOCATIONS = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # relative position between sender and receiver
 
 
@@ -47,7 +48,7 @@ class Played:
         arrived_us: int64 (S, N), first arrival, of a copy or by repair too; -1 if it never arrived.
         emitted_us: int64 (S, N), -1 if the receiver never emitted it.
         flushed: bool (S, N), emitted only by the flush at the end, excluded from the delay statistics.
-        played_us: int64 (S, N), tick at which it was played, -1 if never.
+        played_us: int64 (S, N), tick at which its first 10 ms that were heard were played, -1 if never.
         totals: see `Totals`.
         windows: int64 (S, W, 3): per 10 s of playout: ticks, concealed ticks, sum of the offset in us.
         protection: (S,) of PROTECTION_COUNTS; None in calls without protection.
@@ -142,10 +143,11 @@ class Batch(Together):
 
 
 @kernel
-def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_receiver_us):
+def _restart(calls, tables, s, seed, slots, packet_shift, feedback_us, to_sender_us, to_receiver_us):
     call = calls[s]
     call.slot = 0
-    call.packets = packets
+    call.slots = slots
+    call.packet_shift = packet_shift
     call.phase = 0
     call.block = 0
     call.waiting_node = -1
@@ -153,7 +155,8 @@ def _restart(calls, tables, s, seed, packets, feedback_us, to_sender_us, to_rece
     tables.last_used[s, :] = -(1 << 40)
     clear_in_flight(call.in_flight)
     start_receiver(call.receiver)
-    start_player(tables.player, s, 0, packets)
+    # A packet leaves when its last unit is captured.
+    start_player(tables.player, s, (1 - (1 << packet_shift)) * SLOT_US, slots)
     clear_slot_window(call.window)
     call.heard = 0
     call.probe_turn = 0
@@ -183,6 +186,7 @@ class CallBatch(Batch):
         interval: slots between decisions of an agent at the path's location.
         protection: parameters of a rule for protection, or the placeholder of a remote agent; None: packets leave unprotected.
         budget: of protection, share of the plain bytes that may go beyond them, at least 0.
+        frame_ms: duration of the frame of a packet, one of FRAMES_MS; a packet leaves when its frame is complete. 10 with an uplink.
     """
 
     def __init__(
@@ -201,6 +205,7 @@ class CallBatch(Batch):
         interval: int = 1,
         protection: Any = None,
         budget: float = MAX_BUDGET,
+        frame_ms: int = FRAMES_MS[0],
     ) -> None:
         one_of("location", location, tuple(LOCATIONS))
         super().__init__(sessions, threads)
@@ -212,6 +217,15 @@ class CallBatch(Batch):
             raise ValueError(f"budget = {budget}: allowed is 0 to {MAX_BUDGET:g}")
         if protection is not None and (uplink is not NO_UPLINK or origin_of(playout) == AGENT):
             raise ValueError(f"protection = {protection}: allowed is None in calls with an uplink, or with an agent at the receiver")
+        if frame_ms not in FRAMES_MS or (uplink is not NO_UPLINK and frame_ms != FRAMES_MS[0]):
+            raise ValueError(f"frame_ms = {frame_ms}: allowed is {', '.join(map(str, FRAMES_MS))}, with an uplink {FRAMES_MS[0]}")
+        units = frame_ms // FRAMES_MS[0]
+        self._is_asked = origin_of(path) == AGENT or REMOTE in (origin_of(playout), origin_of(protection))
+        for name, slots in (("packets", scenario.packets), ("interval", interval if self._is_asked else units)):
+            if slots % units:
+                raise ValueError(f"{name} = {slots}: allowed with frame_ms = {frame_ms} is a multiple of {units}, in slots of 10 ms")
+        self.packet_us, self._packet_shift = units * SLOT_US, FRAMES_MS.index(frame_ms)
+        path, playout, protection = (for_packets(rule, float(frame_ms)) for rule in (path, playout, protection))
         self.scenario = scenario
         self.path, self.playout, self.location = for_kernels(path), for_kernels(playout), LOCATIONS[location]
         self.world = scenario.world(sessions) if world is None else world
@@ -225,13 +239,13 @@ class CallBatch(Batch):
             allocate_player(sessions, SLOTS - 1),
             np.zeros((sessions, scenario.paths), np.int64),
             np.zeros((sessions, windows, 3), np.int64),
-            np.zeros((sessions, self.packets if log else 0), LOG),
+            np.zeros((sessions, self.packets // units if log else 0), LOG),
             np.zeros(sessions, ANSWER),
             probe_schedule(scenario.paths, probe_rate),
+            ShortFrames() if units == 1 else LongFrames(),
         )
         self.uplink = uplink
         self.budget = budget
-        self._is_asked = origin_of(path) == AGENT or REMOTE in (origin_of(playout), origin_of(protection))
         self.protecting: Protecting | None = None
         if protection is not None:
             protection = at_budget(protection, budget)
@@ -251,11 +265,12 @@ class CallBatch(Batch):
         from_receiver_us = control_us - to_sender_us
         self.uplink.start(row, self.packets, control_us, to_sender_us, float(self.calls["feedback_loss"][row]))
         seed = np.uint64(draw.seed)
-        _restart(self.calls, self.tables, row, seed, self.packets, from_receiver_us, to_sender_us, from_receiver_us)
+        shift = self._packet_shift
+        _restart(self.calls, self.tables, row, seed, self.packets, shift, from_receiver_us, to_sender_us, from_receiver_us)
         start_row(self.path, self.path_state, row, self.history[row], self.key(row, Control.PATH))
         start_row(self.playout, self.playout_state, row, self.history[row], self.key(row, Control.PLAYOUT))
         if self.protecting is not None:
-            start_protection(self.protecting.rows[row], self.budget, to_sender_us, self._is_asked)
+            start_protection(self.protecting.rows[row], self.budget, to_sender_us, self._is_asked, self.packet_us)
             start_row(self.protecting.rule, self.protecting.state, row, self.history[row], self.key(row, Control.PROTECTION))
 
     def answer(self, decided: Mapping[Control, NDArray[Any]]) -> None:
@@ -291,7 +306,7 @@ class CallBatch(Batch):
         """Return all sessions packet by packet; needs ``log=True``."""
         log = {name: self.tables.log[name].copy() for name in LOG.names or ()}
         counts = None if self.protecting is None else self.protecting.rows["counts"].copy()
-        return Played(packet_us=SLOT_US, **log, totals=self.totals(), windows=self.tables.windows.copy(), protection=counts)
+        return Played(packet_us=self.packet_us, **log, totals=self.totals(), windows=self.tables.windows.copy(), protection=counts)
 
 
 def probe_schedule(paths: int, rate: float) -> NDArray[np.int64]:

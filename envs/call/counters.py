@@ -117,7 +117,7 @@ def count_sent(counters, log, s, packet, path, arrives_us):
 
 
 @kernel
-def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us):
+def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us, packet_shift):
     """Count a tick of the player.
 
     Args:
@@ -130,12 +130,12 @@ def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us):
         unit: int64, unit of the tick, as returned by it.
         offset_us: int64, playout offset, as returned by it.
         at_us: int64, time of the tick.
+        packet_shift: int64, a packet has 2^packet_shift units.
     """
     if kind == players.PLAYED:
         counters.ticks_played += 1
         counters.running_conceal_ticks = 0
-        if unit < log.shape[1]:
-            log[s, unit].played_us = at_us
+        _log_played(log, s, unit >> packet_shift, at_us)
     elif kind == players.ENDED:
         _close_window(counters, windows, s)
         return
@@ -143,7 +143,7 @@ def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us):
         counters.ticks_silent += 1
         return
     else:
-        _count_other(counters, log, s, kind, unit, at_us)
+        _count_other(counters, log, s, kind, unit, at_us, packet_shift)
     counters.offset_us_sum += offset_us
     counters.excess_us_sum += max(0, offset_us - _KNEE_US)
     # The last window takes whatever remains, however long the call is played.
@@ -152,7 +152,7 @@ def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us):
 
 
 @kernel
-def _count_other(counters, log, s, kind, unit, at_us):
+def _count_other(counters, log, s, kind, unit, at_us, packet_shift):
     if kind == players.CONCEALED:
         counters.ticks_concealed += 1
         counters.running_conceal_ticks += 1
@@ -167,9 +167,15 @@ def _count_other(counters, log, s, kind, unit, at_us):
         counters.ticks_stretched += 1
         return
     counters.ticks_played += 1
-    if unit < log.shape[1]:
-        log[s, unit].played_us = at_us
-        log[s, unit + 1].played_us = at_us
+    _log_played(log, s, unit >> packet_shift, at_us)
+    _log_played(log, s, (unit + 1) >> packet_shift, at_us)
+
+
+@kernel
+def _log_played(log, s, packet, at_us):
+    """Note the tick at which the first unit of a packet is played."""
+    if packet < log.shape[1] and log[s, packet].played_us == NOT_LOGGED:
+        log[s, packet].played_us = at_us
 
 
 @kernel

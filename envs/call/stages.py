@@ -147,14 +147,14 @@ def pass_on(sender: Any, s: int, now_us: int) -> Any:
 
 
 @generic(abstract=True, inlined=True)
-def is_draining(sender: Any, s: int, slot: int, packets: int) -> Any:
+def is_draining(sender: Any, s: int, slot: int, slots: int) -> Any:
     """Return True while a packet may still leave or arrive after the capture of the last packet.
 
     Args:
         sender: NoSender or Uplink.
         s: int64, session.
         slot: int64, current slot.
-        packets: int64, length of the call in packets.
+        slots: int64, length of the call.
     """
 
 

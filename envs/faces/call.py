@@ -5,7 +5,7 @@ from typing import Any
 from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATHS, PROTECTED, Control, controls_of
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.batch import MAX_BUDGET
+from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET
 from vcgym.envs.call.paths.protections import Protections
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, PACING, SenderStages
 from vcgym.envs.faces.scalar import ScalarEnv
@@ -17,7 +17,7 @@ from vcgym.network.scenarios.scenario import Scenario
 
 
 class CallVectorEnv(PathsVectorEnv):
-    """Joint control of a call: path and lag, with `uplink` also rate and order, every `interval` packets, by default centrally.
+    """Joint control of a call: path and lag, with `uplink` also rate and order, every `interval` slots of 10 ms, by default centrally.
 
     Observation: float32 features (docs/envs.md: name, unit, range, age), computed from the records that have reached the location; with an
         uplink also features of the sender, delayed by the travel time of a command to it. With ``observation="records"``, a dict of the new
@@ -34,7 +34,7 @@ class CallVectorEnv(PathsVectorEnv):
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
         packet lost or late; or a reward object. With an uplink, plus 0.25 per video packet on time, given when it and all packets sent
         before it have arrived.
-    End of episode: truncation at the end of the call (6,000 packets, 600 steps); packets at the sender or in flight are counted in the last
+    End of episode: truncation at the end of the call (6,000 slots, 600 steps); packets at the sender or in flight are counted in the last
         step.
     Source: VCRoute with WMJitter (arXiv 2310.05054), one agent for both; the uplink's controls are those of GCC, and of SBPN over TFRC.
     Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(16)``, a // 8
@@ -44,7 +44,7 @@ class CallVectorEnv(PathsVectorEnv):
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
-        interval: packets between decisions, >= 1.
+        interval: slots between decisions, >= 1.
         path: rule that sets the path; None: the agent does.
         playout: rule that sets the lag or target; None: the agent does.
         uplink: scenario of a bottleneck before the paths, see docs/worlds.md; None: packets leave at once.
@@ -53,6 +53,7 @@ class CallVectorEnv(PathsVectorEnv):
         pacing: with an uplink, transmission opportunities per packet time at the target; 0: spaced by the mean packet size at the target.
         protection: rule that sets the protection; None: the agent does; False: packets leave unprotected, as they must with an uplink.
         protection_budget: bytes that protection may add, as a share of those without it; 0 to 100.
+        frame_ms: duration of the frame of a packet, 10, 20 or 40; a packet leaves when its frame is complete. 10 with an uplink.
         arguments: those of every environment over paths, docs/envs.md.
     """
 
@@ -70,12 +71,13 @@ class CallVectorEnv(PathsVectorEnv):
         pacing: float = PACING,
         protection: Any = False,
         protection_budget: float = 0.1,
+        frame_ms: int = FRAMES_MS[0],
         **arguments: Any,
     ) -> None:
         rules = {Control.PATH: path, Control.PLAYOUT: playout, Control.RATE: rate, Control.ORDER: order, Control.PROTECTION: protection}
         require_number("protection_budget", protection_budget, 0.0, MAX_BUDGET)
         _require_agent(uplink, {control: rule for control, rule in rules.items() if rule is not False})
-        self.budget = protection_budget
+        self.budget, self.frame_ms = protection_budget, frame_ms
         self._uplink, self._logs = uplink, bool(arguments.get("log"))
         self._sender = {"rate": rate, "order": order, "pacing": pacing}
         setters = {control: in_place_of(control, CENTRAL) if rules[control] is None else rules[control] for control in controls_of(PATHS)}

@@ -161,7 +161,8 @@ def markdown() -> str:
     locations = ((f"`{name}`", _part(1.0 - part), _part(part), _part(1.0 - part)) for name, part in LOCATIONS.items())
     parts = (
         "# Tables of the environments", _INTRODUCTION,
-        "## Arguments and defaults", _arguments(PathsVectorEnv, "setters", "controls", "interval", "at_arrivals", "budget"), _SCENARIOS,
+        "## Arguments and defaults",
+        _arguments(PathsVectorEnv, "setters", "controls", "interval", "at_arrivals", "budget", "frame_ms"), _SCENARIOS,
         "## Actions", _actions(), _SCALES,
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,

@@ -128,13 +128,13 @@ class Listening:
 
     def _advance(self) -> None:
         self._batch.advance(_ROW)
-        packets, phase = self._batch.calls["packets"], self._batch.calls["phase"]
+        slots, phase = self._batch.calls["slots"], self._batch.calls["phase"]
         while phase[0] == LEVEL:
-            slots, packets[0] = int(packets[0]), self._packets  # an observation has the share of the call that is over
+            whole, slots[0] = int(slots[0]), self._packets  # an observation has the share of the call that is over
             if self._stops % self._holds == 0:
                 self._act()
             self._stops += 1
-            packets[0] = slots
+            slots[0] = whole
             self._batch.advance(_ROW)
 
     def finish(self) -> Played:
@@ -144,7 +144,7 @@ class Listening:
         """
         while self.slot <= self._packets:
             self.play_slot()
-        self._batch.calls["packets"], self._batch.calls["phase"] = self._packets, ARRIVALS
+        self._batch.calls["slots"], self._batch.calls["phase"] = self._packets, ARRIVALS
         self._advance()
         played = self._batch.played()
         kept = {name: getattr(played, name)[:, : self._packets] for name in ("emitted_us", "flushed", "played_us")}

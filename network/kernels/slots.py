@@ -1,4 +1,4 @@
-"""The time grid of a call: one packet per 10-ms slot; worlds are generated in blocks of slots."""
+"""The time grid of a call: slots of 10 ms, with a packet in each unless frames are longer; worlds are generated in blocks of slots."""
 
 import numpy as np
 
@@ -11,8 +11,14 @@ LOST = -1  # stored as the one-way delay of a packet that never arrives
 
 @kernel
 def slot_at(now_us):
-    """Return the slot of an instant: the number of packets sent before it."""
+    """Return the slot of an instant."""
     return now_us // SLOT_US
+
+
+@kernel
+def packet_at(now_us, packet_ms):
+    """Return the number of the packet that leaves at an instant, if one leaves each `packet_ms`."""
+    return np.int64(now_us // microseconds(packet_ms))
 
 
 @kernel

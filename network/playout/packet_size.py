@@ -1,4 +1,4 @@
-"""Bytes of the packets of a call: G.711 in frames of 10 ms, with their headers.
+"""Bytes of the packets of a call: G.711, in frames of 10 ms unless the call has longer ones, with their headers.
 
 IPv4, UDP and RTP take 20 + 8 + 12 bytes. A packet that carries earlier frames (RED, RFC 2198) has one byte for its own frame and four for
 each earlier one. A packet that goes again later is a retransmission (RFC 4588) with two bytes more. A repair packet has the header of
@@ -7,6 +7,7 @@ is as long as the longest packet that it covers, without the RTP header. Encrypt
 """
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.slots import SLOT_US
 
 HEADERS = 40
 FRAME = 80
@@ -18,9 +19,15 @@ _FLEX = ((15, 20), (46, 24), (109, 32))
 
 
 @kernel
-def earlier_bytes(so_far):
-    """Return the bytes of one more earlier frame in a packet that carries `so_far` of them, int64."""
-    return _EARLIER + FRAME + (_RED if so_far == 0 else 0)
+def plain_bytes(packet_us):
+    """Return the bytes of a packet without protection whose frame lasts `packet_us`, int64."""
+    return HEADERS + FRAME * packet_us // SLOT_US
+
+
+@kernel
+def earlier_bytes(so_far, frame=FRAME):
+    """Return the bytes of one more earlier frame, of `frame` bytes, in a packet that carries `so_far` of them, int64."""
+    return _EARLIER + frame + (_RED if so_far == 0 else 0)
 
 
 @kernel
@@ -29,7 +36,7 @@ def repair_bytes(covered, longest):
 
     Args:
         covered: int64, packets that it covers, 1 to 109.
-        longest: int64, bytes of the longest of them, at least PLAIN.
+        longest: int64, bytes of the longest of them, at least that of a plain one.
     """
     for most, header in _FLEX:
         if covered <= most:

@@ -1,13 +1,13 @@
-"""The receiver's queue: holds packets and emits them in order. One packet per 10-ms slot; times are send times of the call.
+"""The receiver's queue: holds packets and emits them in order. Packet n was sent at n times the packet interval.
 
 Watermark (VCRoute paper, Algorithm 1): on each arrival the watermark becomes max(watermark, timestamp - lag), and all packets at or below
 it are emitted in order. A packet that arrives strictly below it is discarded. (The paper's listing emits on <, its example on <=; we use
 <=.)
 
 Count buffer (VCRoute paper, Figures 3 and 6): insert, then emit the smallest while at least N packets are held, N = ceil(target /
-10 ms) + 1, so that the steady-state wait equals the target. A packet below the last one emitted is discarded.
+interval) + 1, so that the steady-state wait equals the target. A packet below the last one emitted is discarded.
 
-Published count buffer (the code published with that paper): first emit the smallest while held * 10 ms > target, then insert. So the
+Published count buffer (the code published with that paper): first emit the smallest while held * interval > target, then insert. So the
 steady-state wait is the target plus one packet, rounded down to whole packets. Nothing is discarded on arrival. A packet emitted behind a
 newer one is stale: it occupies a position in the queue and an emission, but counts as missed.
 
@@ -20,7 +20,6 @@ passes it.
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 
 WATERMARK, COUNT, PUBLISHED = 0, 1, 2
@@ -63,16 +62,23 @@ def start_receiver(receiver):
 
 
 @kernel
-def is_late(receiver, packet, mechanism):
-    """Return True if the receiver would discard this packet if it arrived now."""
+def is_late(receiver, packet, mechanism, packet_us):
+    """Return True if the receiver would discard a packet if it arrived now.
+
+    Args:
+        receiver: record of RECEIVER; read only.
+        packet: int64, packet number.
+        mechanism: int64, WATERMARK, COUNT or PUBLISHED.
+        packet_us: int64, packet interval.
+    """
     if mechanism == WATERMARK:
-        return packet * SLOT_US < receiver.watermark_us
+        return packet * packet_us < receiver.watermark_us
     return mechanism == COUNT and packet < receiver.passed
 
 
 @kernel
 def has_arrived(receiver, packet):
-    """Return True if this packet, the same or a copy, has arrived before; it was sent at most 41 s ago."""
+    """Return True if this packet, the same or a copy, has arrived before; it is one of the last 4096."""
     return receiver.standing[packet & _MASK] >= _HELD
 
 
@@ -83,17 +89,17 @@ def packets_held(target_us, packet_us):
 
 
 @kernel
-def _emit(receiver, log, s, packet, now_us):
+def _emit(receiver, log, s, packet, now_us, packet_us):
     receiver.standing[packet & _MASK] = _OUT
     receiver.held -= 1
     receiver.emitted += 1
-    receiver.delay_us_sum += now_us - packet * SLOT_US
+    receiver.delay_us_sum += now_us - packet * packet_us
     if packet < log.shape[1]:
         log[s, packet].emitted_us = now_us
 
 
 @kernel
-def _pass_packet(receiver, log, s, now_us):
+def _pass_packet(receiver, log, s, now_us, packet_us):
     """Advance `passed` by one packet: emit it if held, count it as missed if awaited. Branch-free, since the outcome is unpredictable."""
     packet = receiver.passed
     standing = receiver.standing[packet & _MASK]
@@ -101,7 +107,7 @@ def _pass_packet(receiver, log, s, now_us):
     receiver.standing[packet & _MASK] = standing | 1
     receiver.held -= is_held
     receiver.emitted += is_held
-    receiver.delay_us_sum += (now_us - packet * SLOT_US) * is_held
+    receiver.delay_us_sum += (now_us - packet * packet_us) * is_held
     receiver.missed += 1 if standing == _AWAITED else 0
     receiver.passed += 1
     if packet < log.shape[1] and is_held == 1:
@@ -109,8 +115,8 @@ def _pass_packet(receiver, log, s, now_us):
 
 
 @kernel
-def expect(receiver, log, s, packet, now_us):
-    """Count a packet as sent. The packet SLOTS (41 s) before it is emitted if held, and counted as missed if still awaited.
+def expect(receiver, log, s, packet, now_us, packet_us):
+    """Count a packet as sent. The packet SLOTS before it is emitted if held, and counted as missed if still awaited.
 
     Args:
         receiver: record of RECEIVER, updated.
@@ -118,48 +124,50 @@ def expect(receiver, log, s, packet, now_us):
         s: int64, row of the log.
         packet: int64, packet number; every number once, in order from 0.
         now_us: int64, current time.
+        packet_us: int64, packet interval.
     """
     if packet - receiver.passed >= SLOTS:
-        _pass_packet(receiver, log, s, now_us)
+        _pass_packet(receiver, log, s, now_us, packet_us)
     receiver.standing[packet & _MASK] = _AWAITED
 
 
 @kernel
-def _emit_smallest(receiver, log, s, now_us):
+def _emit_smallest(receiver, log, s, now_us, packet_us):
     if receiver.stale > 0:
         receiver.stale -= 1
         receiver.held -= 1
         return
     before = receiver.emitted
     while receiver.emitted == before:
-        _pass_packet(receiver, log, s, now_us)
+        _pass_packet(receiver, log, s, now_us, packet_us)
 
 
 @kernel
-def accept(receiver, log, s, packet, now_us, level_us, mechanism):
+def accept(receiver, log, s, packet, now_us, level_us, mechanism, packet_us):
     """Process an arrival: insert the packet, move the watermark, emit the packets that are due.
 
     Args:
         receiver: record of RECEIVER, updated unless the arrival is a duplicate.
         log: records with a field emitted_us, (sessions, packets), or (sessions, 0) for no log; row `s` is updated.
         s: int64, row of the log.
-        packet: int64, packet number; it was sent at ``packet * SLOT_US``, at most 41 s ago.
+        packet: int64, packet number; one of the last 4096.
         now_us: int64, current time.
         level_us: int64, lag or target in force from now on, at least 0.
         mechanism: int64, WATERMARK, COUNT or PUBLISHED.
+        packet_us: int64, packet interval.
 
     Returns:
         FIRST, DUPLICATE or LATE.
     """
     if has_arrived(receiver, packet):
         return DUPLICATE
-    if is_late(receiver, packet, mechanism):
+    if is_late(receiver, packet, mechanism, packet_us):
         receiver.standing[packet & _MASK] = _OUT
         return LATE
     if mechanism == PUBLISHED:
         # The published code emits before it inserts, so the new packet does not count.
-        while receiver.held * SLOT_US > level_us:
-            _emit_smallest(receiver, log, s, now_us)
+        while receiver.held * packet_us > level_us:
+            _emit_smallest(receiver, log, s, now_us, packet_us)
         # Newer packets have been emitted, but it still takes a place in the queue and an emission.
         if packet < receiver.passed:
             receiver.standing[packet & _MASK] = _OUT
@@ -169,21 +177,21 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism):
     receiver.standing[packet & _MASK] = _HELD
     receiver.held += 1
     if mechanism == WATERMARK:
-        receiver.watermark_us = max(receiver.watermark_us, packet * SLOT_US - level_us)
-        while receiver.passed * SLOT_US < receiver.watermark_us:
-            _pass_packet(receiver, log, s, now_us)
+        receiver.watermark_us = max(receiver.watermark_us, packet * packet_us - level_us)
+        while receiver.passed * packet_us < receiver.watermark_us:
+            _pass_packet(receiver, log, s, now_us, packet_us)
         # A packet exactly at the watermark is emitted if held, and may still arrive otherwise.
-        if receiver.passed * SLOT_US == receiver.watermark_us and receiver.standing[receiver.passed & _MASK] == _HELD:
-            _emit(receiver, log, s, receiver.passed, now_us)
+        if receiver.passed * packet_us == receiver.watermark_us and receiver.standing[receiver.passed & _MASK] == _HELD:
+            _emit(receiver, log, s, receiver.passed, now_us, packet_us)
     elif mechanism == COUNT:
-        size = packets_held(level_us, SLOT_US)
+        size = packets_held(level_us, packet_us)
         while receiver.held >= size:
-            _emit_smallest(receiver, log, s, now_us)
+            _emit_smallest(receiver, log, s, now_us, packet_us)
     return FIRST
 
 
 @kernel
-def flush(receiver, log, s, packets):
+def flush(receiver, log, s, packets, packet_us):
     """End a stream: emit all held packets at the time of the last arrival, outside the delay statistics; the others count as missed.
 
     Args:
@@ -191,6 +199,7 @@ def flush(receiver, log, s, packets):
         log: records with fields emitted_us and flushed, (sessions, packets), or (sessions, 0) for no log; row `s` is updated.
         s: int64, row of the log.
         packets: int64, number of packets of the stream.
+        packet_us: int64, packet interval.
     """
     while receiver.passed < packets:
         packet = receiver.passed
@@ -200,4 +209,4 @@ def flush(receiver, log, s, packets):
             if packet < log.shape[1]:
                 log[s, packet].emitted_us = receiver.last_arrival_us
                 log[s, packet].flushed = True
-        _pass_packet(receiver, log, s, receiver.last_arrival_us)
+        _pass_packet(receiver, log, s, receiver.last_arrival_us, packet_us)

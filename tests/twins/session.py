@@ -58,15 +58,15 @@ class Commands:
 class Receiver:
     """Algorithm 1 of the VCRoute paper, or a count buffer of either kind, on a list."""
 
-    def __init__(self, mechanism):
-        self.mechanism = mechanism
+    def __init__(self, mechanism, packet_us=SLOT):
+        self.mechanism, self.packet_us = mechanism, packet_us
         self.queue, self.watermark_us, self.newest_out, self.level_us = [], None, -1, 80_000
         self.emitted, self.arrived = {}, set()
 
     def is_late(self, packet):
         if self.mechanism == COUNT:
             return packet < self.newest_out
-        return self.mechanism == WATERMARK and self.watermark_us is not None and packet * SLOT < self.watermark_us
+        return self.mechanism == WATERMARK and self.watermark_us is not None and packet * self.packet_us < self.watermark_us
 
     def accept(self, packet, now_us):
         """Take a packet or a copy of it: FIRST, DUPLICATE, which changes nothing, or LATE."""
@@ -79,18 +79,18 @@ class Receiver:
         return FIRST
 
     def _insert(self, packet, now_us):
-        while self.mechanism == PUBLISHED and len(self.queue) * SLOT > self.level_us:
+        while self.mechanism == PUBLISHED and len(self.queue) * self.packet_us > self.level_us:
             self._emit(min(self.queue), now_us)
         self.queue.append(packet)
         if self.mechanism == PUBLISHED:
             return
         if self.mechanism == COUNT:
-            while len(self.queue) >= -(-self.level_us // SLOT) + 1:
+            while len(self.queue) >= -(-self.level_us // self.packet_us) + 1:
                 self._emit(min(self.queue), now_us)
             return
-        moved_us = packet * SLOT - self.level_us
+        moved_us = packet * self.packet_us - self.level_us
         self.watermark_us = moved_us if self.watermark_us is None else max(self.watermark_us, moved_us)
-        for due in sorted(p for p in self.queue if p * SLOT <= self.watermark_us):
+        for due in sorted(p for p in self.queue if p * self.packet_us <= self.watermark_us):
             self._emit(due, now_us)
 
     def _emit(self, packet, now_us):
@@ -113,8 +113,9 @@ class Receiver:
 class Guard:
     """Protection of one call: bucket, packets as they were sent, sets of repair packets; `rule` has `learn`, `protect` and `in_band`."""
 
-    def __init__(self, rule, budget):
-        self.rule, self.income, self.bucket = rule, round(1000 * 120 * budget), 0
+    def __init__(self, rule, budget, units=1):
+        self.rule, self.frame, self.packet_us, self.bucket = rule, 80 * units, SLOT * units, 0
+        self.income = round(1000 * (40 + self.frame) * budget)
         self.carried, self.coarse, self.sizes, self.set_of, self.repairs = {}, {}, {}, {}, {}
         self.extra_bytes = self.left_out = self.lost = self.coarse_taken = 0
 
@@ -126,30 +127,30 @@ class Guard:
         self.extra_bytes += size
         return True
 
-    def send(self, slot, path):
-        """Return what goes with the packet of this slot: (kind, packet, path), in order."""
-        self.bucket = min(self.bucket + self.income, 6000 * self.income)
-        wanted = self.rule.protect(slot * SLOT, path)
-        earlier, self.sizes[slot] = [], 120
-        for packet in [slot - d for d in range(1, 63) if wanted.earlier >> d & 1 and d <= slot]:
-            more = 84 if earlier else 85
+    def send(self, newest, path):
+        """Return what goes with a packet: (kind, packet, path), in order."""
+        self.bucket = min(self.bucket + self.income, 60_000_000 // self.packet_us * self.income)
+        wanted = self.rule.protect(newest * self.packet_us, path)
+        earlier, self.sizes[newest] = [], 40 + self.frame
+        for packet in [newest - d for d in range(1, 63) if wanted.earlier >> d & 1 and d <= newest]:
+            more = self.frame + (4 if earlier else 5)
             if not self.pays(more):
                 break
             earlier.append(packet)
-            self.sizes[slot] += more
-        self.carried[slot] = earlier
-        frames, size = self.rule.in_band(slot * SLOT)
-        self.coarse[slot] = []
+            self.sizes[newest] += more
+        self.carried[newest] = earlier
+        frames, size = self.rule.in_band(newest * self.packet_us)
+        self.coarse[newest] = []
         if frames and self.pays(size):
-            self.coarse[slot] = [slot - d for d in range(1, 63) if frames >> d & 1 and d <= slot]
-            self.sizes[slot] += size
+            self.coarse[newest] = [newest - d for d in range(1, 63) if frames >> d & 1 and d <= newest]
+            self.sizes[newest] += size
         others = []
         for further in (wanted.path, wanted.second):
-            for packet in [slot - d for d in range(63) if further >= 0 and wanted.again >> d & 1 and d <= slot]:
-                if not self.pays(self.sizes[packet] + (2 if packet < slot else 0)):
+            for packet in [newest - d for d in range(63) if further >= 0 and wanted.again >> d & 1 and d <= newest]:
+                if not self.pays(self.sizes[packet] + (2 if packet < newest else 0)):
                     break
                 others.append((COPY, packet, further))
-        last = slot - wanted.behind
+        last = newest - wanted.behind
         if wanted.covers and last >= 0:
             members, _ = self.repairs.get(last, (list(range(max(last + 1 - wanted.covers, 0), last + 1)), 0))
             if self.pays((20 if len(members) <= 15 else 24 if len(members) <= 46 else 32) + max(self.sizes[p] for p in members)):
@@ -175,26 +176,28 @@ class Guard:
             yield from missing if len(missing) <= repairs else ()
 
 
-def twin(delays, packets, history, seed, probes, location, feedback_loss, route, level, guard=None):
+def twin(delays, slots, history, seed, probes, location, feedback_loss, route, level, guard=None, units=1):
     """One call, step by step.
 
     Args:
         delays: (paths, slots), delay of each path and slot.
-        packets: length of the call.
+        slots: length of the call.
         history: (paths, 3).
         seed: seed of the world.
         probes: slots between probes of a path; 0 for none.
         location: 0 (sender) to 1 (receiver).
         feedback_loss: share of media records lost on the way to the location.
-        route: a rule, or a list of (path, level or None), one per decision of 10 packets.
+        route: a rule, or a list of (path, level or None), one per decision of 10 slots.
         level: a rule, or None if `route` contains the level.
         guard: protection, a Guard, or None.
+        units: slots whose audio a packet carries; it leaves in each slot that is a multiple.
     """
+    packets, packet_us = slots // units, units * SLOT
     control_us = round(history[0, 1] * 1000.0)
     to_sender = Commands(0, round(control_us * location))
     feedback_us = control_us - to_sender.delay_us
     to_receiver = Commands(80_000, feedback_us)
-    receiver = Receiver(WATERMARK if level is None else buffer_type(level.params))
+    receiver = Receiver(WATERMARK if level is None else buffer_type(level.params), packet_us)
     learns_from_copies = level is not None and rule.learns_from_copies(level.params)
     feed, wire, sent, used, arrivals = [], [], 0, {}, {}
     log = {"path": [], "probes_sent": 0}
@@ -205,7 +208,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
         """Give an arrival to playout and queue; return its record at the receiver."""
         nonlocal last_media_us
         late = receiver.is_late(packet)
-        seen = Record(kind if learns_from_copies else MEDIA, packet, path, packet * SLOT, at_us, at_us, receiver.level_us, int(late))
+        seen = Record(kind if learns_from_copies else MEDIA, packet, path, packet * packet_us, at_us, at_us, receiver.level_us, int(late))
         if level is None:
             receiver.level_us = to_receiver.at(at_us)
         else:
@@ -225,27 +228,27 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
             if kind in (MEDIA, COPY) and not known:
                 late = take(packet, path, at_us, kind).late
             elif kind in (MEDIA, COPY) and learns_from_copies:
-                level.learn(Record(kind, packet, path, packet * SLOT, at_us, at_us, receiver.level_us, 0))
+                level.learn(Record(kind, packet, path, packet * packet_us, at_us, at_us, receiver.level_us, 0))
             if kind == PROBE or feedback_loss == 0.0 or rng.uniform(losses[kind], packet) >= feedback_loss:
                 feed.append(Record(kind, packet, path, left_us, at_us, at_us + feedback_us, told_level_us, late))
             for repaired in guard.repaired(kind, packet, receiver.arrived) if guard and kind != PROBE else ():
                 take(repaired, path, at_us)
-        if slot >= packets and not wire:
+        if slot >= slots and not wire:
             break
-        if slot < packets:
-            if isinstance(route, list):
-                if slot % 10 == 0:
-                    path, commanded_us = route[slot // 10]
-                    if commanded_us is not None:
-                        to_receiver.send(commanded_us, now_us)
-                    to_sender.send(path, now_us)
-            else:
+        if slot < slots and isinstance(route, list) and slot % 10 == 0:
+            path, commanded_us = route[slot // 10]
+            if commanded_us is not None:
+                to_receiver.send(commanded_us, now_us)
+            to_sender.send(path, now_us)
+        if slot < slots and slot % units == 0:
+            newest = slot // units
+            if not isinstance(route, list):
                 while told < len(feed) and feed[told].known_us <= now_us:
                     route.learn(feed[told])
                     told += 1
                 to_sender.send(route.decide(slot * SLOT), now_us)
             path = to_sender.at(now_us)
-            receiver.lose_patience(slot, now_us)
+            receiver.lose_patience(newest, now_us)
             used[path] = slot
             log["path"].append(path)
             guard_learns = guard and hasattr(guard.rule, "learn")
@@ -253,7 +256,7 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
                 record = feed[feed_of_guard]
                 guard.rule.learn(record._replace(known_us=record.known_us + to_sender.delay_us))
                 feed_of_guard += 1
-            for kind, packet, other in [(MEDIA, slot, path), *(guard.send(slot, path) if guard else ())]:
+            for kind, packet, other in [(MEDIA, newest, path), *(guard.send(newest, path) if guard else ())]:
                 if kind == COPY:
                     used[other] = slot
                 if delays[other, slot] != LOST:
@@ -261,13 +264,13 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
                     sent += 1
                 elif guard and kind == MEDIA:
                     guard.lost += 1
-            for idle in range(len(delays)) if probes else ():
-                if slot % probes == idle * probes // len(delays) and slot - used.get(idle, -(1 << 40)) >= probes:
-                    log["probes_sent"] += 1
-                    delay = int(delays[idle, slot])
-                    if delay != LOST:
-                        heapq.heappush(wire, (now_us + delay, sent, PROBE, slot, idle, now_us))
-                        sent += 1
+        for idle in range(len(delays)) if probes and slot < slots else ():
+            if slot % probes == idle * probes // len(delays) and slot - used.get(idle, -(1 << 40)) >= probes:
+                log["probes_sent"] += 1
+                delay = int(delays[idle, slot])
+                if delay != LOST:
+                    heapq.heappush(wire, (now_us + delay, sent, PROBE, slot // units, idle, now_us))
+                    sent += 1
         slot += 1
     left = receiver.left()
     log["arrived_us"] = [arrivals[packet][0] if packet in arrivals else -1 for packet in range(packets)]
@@ -275,17 +278,17 @@ def twin(delays, packets, history, seed, probes, location, feedback_loss, route,
     log["emitted_us"] = [receiver.emitted.get(p, last_media_us if p in left else -1) for p in range(packets)]
     log["plans_sent"] = len(to_sender.sent) - 1
     log["path_changes"] = sum(a != b for a, b in zip(log["path"], log["path"][1:], strict=False))
-    paid = [at_us - packet * SLOT for packet, at_us in receiver.emitted.items()]
+    paid = [at_us - packet * packet_us for packet, at_us in receiver.emitted.items()]
     log["return_event"] = -sum(paid) / 100_000.0 - LOSS_PRICE * (packets - len(paid) - len(left))
-    return log | heard(packets, arrivals)
+    return log | heard(packets, arrivals, units)
 
 
-def heard(packets, arrivals):
-    """Return the heard audio from the packets in order of arrival."""
-    stream = []
+def heard(packets, arrivals, units=1):
+    """Return the heard audio from the packets in order of arrival; the audio of each ends with the slot in which it leaves."""
+    stream, starts_us = [], [(packet * units - units + 1) * SLOT for packet in range(packets)]
     for packet in sorted(range(packets), key=lambda p: arrivals.get(p, (0, False, 0, packets + p))[3]):
         at_us, late, level_us, _ = arrivals.get(packet, (None, False, 0, 0))
-        stream.append(Packet(packet * SLOT, SLOT, at_us, late, level_us))
+        stream.append(Packet(starts_us[packet], units * SLOT, at_us, late, level_us))
     heard = Twin(stream, by_arrival=True, patience=SLOTS - 1).run()
     kinds = [kind for _, kind, _ in heard.ticks]
     sounding = [(kind, offset) for _, kind, offset in heard.ticks if kind != SILENT]
@@ -296,7 +299,7 @@ def heard(packets, arrivals):
         for part in (sounding[first : first + 1000] for first in range(0, len(sounding), 1000))
     ]
     return {
-        "played_us": [heard.played.get(packet * SLOT, -1) for packet in range(packets)],
+        "played_us": [_first_played_us(heard.played, start_us, units) for start_us in starts_us],
         "ticks_played": kinds.count(PLAYED) + kinds.count(FAST), "ticks_stretched": kinds.count(STRETCHED),
         "ticks_concealed": kinds.count(CONCEALED), "ticks_silent": kinds.count(SILENT),
         "offset_us_sum": sum(offset for _, offset in sounding), "impairment_sum": impairment,
@@ -304,6 +307,11 @@ def heard(packets, arrivals):
         "conceal_runs": len(runs), "conceal_longest_ticks": max(runs, default=0), "conceal_runs_long": sum(run > 6 for run in runs),
         "windows": windows,
     }  # fmt: skip
+
+
+def _first_played_us(played, start_us, units):
+    """Return the tick at which the first unit of a packet that is heard is played, -1 if none is."""
+    return min((played[unit] for unit in range(start_us, start_us + units * SLOT, SLOT) if unit in played), default=-1)
 
 
 def assert_equal(played, row, expected):

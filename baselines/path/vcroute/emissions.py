@@ -12,7 +12,6 @@ The table has one row per packet with its expectation at departure, indexed by p
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.slots import SLOT_US
 
 AWAITED = 512  # packets remembered, a power of two; older ones are ignored
 _MASK = AWAITED - 1
@@ -36,6 +35,7 @@ EMISSIONS = np.dtype(
     (
         np.record,
         [
+            ("packet_us", "i8"),  # packet interval
             ("passed", "i8"),  # the watermark has passed every packet below this one
             ("watermark_us", "i8"),
             ("last", "i8"),  # packet of the arrival to be processed, or _NOBODY
@@ -49,8 +49,9 @@ EMISSIONS = np.dtype(
 
 
 @kernel
-def start_emissions(emissions):
-    """Remove all packets."""
+def start_emissions(emissions, packet_us):
+    """Remove all packets; they are sent every `packet_us`, int64, above 0."""
+    emissions.packet_us = packet_us
     emissions.passed = 0
     emissions.watermark_us = _BEGINNING_US
     emissions.last = _NOBODY
@@ -87,17 +88,17 @@ def settle_last(emissions, lag_us):
     entry = emissions.expected[emissions.last & _MASK]
     if entry.packet == emissions.last and entry.path == emissions.last_path:
         entry.here = 1
-    emissions.watermark_us = max(emissions.watermark_us, emissions.last * SLOT_US - lag_us)
+    emissions.watermark_us = max(emissions.watermark_us, emissions.last * emissions.packet_us - lag_us)
 
 
 @kernel
 def next_emitted(emissions):
     """Return the table index of the next packet that the last arrival released, at its arrival time; -1 if there are no more."""
-    while emissions.passed * SLOT_US <= emissions.watermark_us:
+    while emissions.passed * emissions.packet_us <= emissions.watermark_us:
         index = emissions.passed & _MASK
         entry = emissions.expected[index]
         is_here = entry.packet == emissions.passed and entry.here == 1
-        if emissions.passed * SLOT_US == emissions.watermark_us and not is_here:
+        if emissions.passed * emissions.packet_us == emissions.watermark_us and not is_here:
             return -1  # exactly at the watermark it may still arrive
         emissions.passed += 1
         if is_here:

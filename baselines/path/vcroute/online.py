@@ -25,7 +25,7 @@ from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.slots import SLOT_US, slot_at
+from vcgym.network.kernels.slots import microseconds, packet_at
 from vcgym.predictors.predictor import predict_e2e
 
 PER_100_MS = 0.01
@@ -64,7 +64,7 @@ def _allocate(params, sessions, paths):
 @init.register(VCRouteOnline)
 def _init(params, state, s, start, key):
     init(params.route, state.route, s, start, key)
-    start_emissions(state.emissions[s])
+    start_emissions(state.emissions[s], microseconds(params.route.packet_ms))
     for path in range(start.mean_ms.size):
         w = state.weights[s, path]
         w.bias_ms = 0.0
@@ -84,7 +84,7 @@ def _update(params, state, s, record):
     index = next_emitted(emissions)
     while index >= 0:
         packet = emissions.expected[index]
-        e2e_ms = (emissions.last_arrived_us - packet.packet * SLOT_US) / 1000.0
+        e2e_ms = (emissions.last_arrived_us - packet.packet * emissions.packet_us) / 1000.0
         correct(state.weights[s, packet.path], packet, e2e_ms, params.step)
         index = next_emitted(emissions)
     hear_arrival(emissions, record)
@@ -98,7 +98,8 @@ def _decide(params, state, s, now_us):
         return path
     transmit_ms, jitter_ms = predictor_inputs(route, beliefs, s, path, now_us)
     forecast_ms = predict_e2e(route.predictor, transmit_ms, jitter_ms)
-    expect_emission(state.emissions[s], slot_at(now_us), path, transmit_ms, jitter_ms, forecast_ms)
+    packet = packet_at(now_us, route.packet_ms)
+    expect_emission(state.emissions[s], packet, path, transmit_ms, jitter_ms, forecast_ms)
     learn(route, beliefs, s, path, forecast_ms + correction(state.weights[s, path], transmit_ms, jitter_ms))
     return path
 

@@ -51,7 +51,7 @@ from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
-from vcgym.network.kernels.slots import slot_at
+from vcgym.network.kernels.slots import packet_at, slot_at
 from vcgym.predictors.predictor import LastValue, predict_e2e, require_predictor
 
 _RING = 512
@@ -86,6 +86,7 @@ class VCRoute(NamedTuple):
     predictor: Any = LastValue()  # or another of `vcgym.predictors`
     newest_weight: float = 1.0  # weight of the newest delay in the predictor's input; below 1 an EWMA
     jitter: WMJitter = WMJitter()
+    packet_ms: float = 10.0  # packet interval
 
 
 CALL = np.dtype(
@@ -201,7 +202,7 @@ def _decide(params, state, s, now_us):
         transmit_ms, jitter_ms = predictor_inputs(params, state, s, path, now_us)
         learn(params, state, s, path, predict_e2e(params.predictor, transmit_ms, jitter_ms))
     else:
-        state.call[s].unheard[slot_at(now_us) % _RING] = path
+        state.call[s].unheard[packet_at(now_us, params.packet_ms) % _RING] = path
     return path
 
 
@@ -261,7 +262,7 @@ def sample_path(params, state, s, now_us):
     if has_converged(params.topk, call.kept):
         return arms[s, 0].kept.nth, True
     if params.loss_reward_ms > 0.0:
-        count_lost(params, state, s, slot)
+        count_lost(params, state, s, packet_at(now_us, params.packet_ms))
     return lowest_draw(state, s, slot), False
 
 
@@ -280,16 +281,16 @@ def predictor_inputs(params, state, s, path, now_us):
 
 
 @kernel
-def count_lost(params, state, s, slot):
+def count_lost(params, state, s, packet):
     """Count the packet sent `loss_after_packets` ago as lost, if it has no feedback, in the belief about its chosen path.
 
     Args:
         params: VCRoute.
         state: VCRouteState; row `s` is updated.
         s: int64, session.
-        slot: int64, current slot.
+        packet: int64, packet that leaves now.
     """
-    call, index = state.call[s], (slot - params.loss_after_packets) % _RING
+    call, index = state.call[s], (packet - params.loss_after_packets) % _RING
     path = call.unheard[index]
     if path >= 0:
         learn(params, state, s, path, params.loss_reward_ms)

@@ -10,7 +10,6 @@ from vcgym.baselines.records import MEDIA, read_record
 from vcgym.envs.call.features.layout import Feature, ObservationPart
 from vcgym.envs.call.features.relative import compressed
 from vcgym.envs.call.paths.feed import KNOWN, RECORDS, in_force
-from vcgym.envs.call.paths.protecting import BUCKET_SLOTS
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 
@@ -94,4 +93,4 @@ def observe_losses(calls, which, seen, protected, out):
         out[s, 0] = compressed(100.0 * row.lost)
         out[s, 1] = compressed(max(row.lost / row.runs - 1.0, 0.0)) if row.runs > 0.0 else 0.0
         out[s, 2] = compressed(100.0 * row.overtaken)
-        out[s, 3] = in_force(sent.tokens, now_us) / (sent.income * BUCKET_SLOTS) if sent.income > 0 else 0.0
+        out[s, 3] = in_force(sent.tokens, now_us) / sent.most if sent.most > 0 else 0.0

@@ -89,7 +89,7 @@ def observe_feed(calls, which, state, history, added, paths, call_rows):
             record = read_next(call.feed)
             _hear(state, s, record, added)
         write_paths(state.paths, s, now_us, history, call.to_sender.latest, paths)
-        write_call(state.call[s], now_us, call.slot / call.packets, call.to_receiver.latest, call_rows[s])
+        write_call(state.call[s], now_us, call.slot / call.slots, call.to_receiver.latest, call_rows[s])
         measure_added(added, state.added, s, now_us, paths, PATH_WIDTH, call_rows, CALL_WIDTH)
 
 
@@ -110,8 +110,8 @@ def observe_arrival(calls, which, state, receiver, added, paths, call_rows):
         call = calls[s]
         now_us = call.slot * SLOT_US
         if awaits_level(call):
-            record = record_in_hand(call, receiver)
+            record = record_in_hand(call, receiver, call.packet_shift)
             now_us = record.arrived_us
             _hear(state, s, record, added)
-        write_call(state.call[s], now_us, min(call.slot / call.packets, 1.0), call.receiver.level_us, call_rows[s])
+        write_call(state.call[s], now_us, min(call.slot / call.slots, 1.0), call.receiver.level_us, call_rows[s])
         measure_added(added, state.added, s, now_us, paths, 0, call_rows, CALL_WIDTH)

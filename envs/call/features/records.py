@@ -47,5 +47,5 @@ def show_arrival(calls, which, receiver, records, count):
         call = calls[s]
         count[s] = 0
         if awaits_level(call):
-            write_record(records[s], 0, record_in_hand(call, receiver))
+            write_record(records[s], 0, record_in_hand(call, receiver, call.packet_shift))
             count[s] = 1

@@ -12,7 +12,7 @@ further repairs before the next arrival; a coarse frame that has come is not rep
 An agent that sets the protection commands one of several rules at the sender (`vcgym.envs.call.paths.protections`), which learn there. How
 much its bucket holds leaves the sender at each decision.
 
-Every byte beyond the plain packets is paid from a bucket: in each slot it gets the budget's share of a plain packet, and it holds at most
+Every byte beyond the plain packets is paid from a bucket: with each packet it gets the budget's share of a plain one, and it holds at most
 that of 60 s. What it cannot pay is left out: earlier frames from the oldest on, then all coarse ones, then the whole packet.
 """
 
@@ -27,6 +27,7 @@ from vcgym.baselines.records import COPY, PROBE, REPAIR, Record, read_record
 from vcgym.baselines.rule import learns, update
 from vcgym.envs.call.paths.feed import COMMANDS, KNOWN, RECORDS, command, in_force
 from vcgym.envs.call.paths.routing import NoSender, delay_on, send
+from vcgym.envs.call.paths.state import shift_of
 from vcgym.envs.call.stages import (
     asks_agent,
     capture,
@@ -41,7 +42,7 @@ from vcgym.envs.call.stages import (
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS, age_of, kind_of, number_of, push
-from vcgym.network.playout.packet_size import AGAIN, PLAIN, earlier_bytes, repair_bytes
+from vcgym.network.playout.packet_size import AGAIN, HEADERS, earlier_bytes, plain_bytes, repair_bytes
 from vcgym.network.playout.receiver import has_arrived
 
 _MASK = SLOTS - 1
@@ -62,7 +63,9 @@ PROTECTED_CALL = np.dtype(
         [
             ("counts", PROTECTION_COUNTS),
             ("read", "i8"),  # records of the feed that the rule has read
-            ("income", "i8"),  # of the bucket, parts of a byte per slot
+            ("frame", "i8"),  # bytes of a frame
+            ("income", "i8"),  # of the bucket, parts of a byte per packet
+            ("most", "i8"),  # that the bucket holds
             ("bucket", "i8"),
             ("protection", COMMANDS),  # options that an agent has chosen
             ("answer_protection", "i8"),  # the last one
@@ -97,7 +100,7 @@ for stage in (reveal, leave, is_draining):
     stage.register(Protecting)(stage.versions[NoSender])
 
 
-def start_protection(row: Any, budget: float, to_sender_us: int, is_shared: bool) -> None:
+def start_protection(row: Any, budget: float, to_sender_us: int, is_shared: bool, packet_us: int) -> None:
     """Clear a row for a new call.
 
     Args:
@@ -105,10 +108,13 @@ def start_protection(row: Any, budget: float, to_sender_us: int, is_shared: bool
         budget: share of the plain bytes that may go beyond them, at least 0.
         to_sender_us: travel time between an agent and the sender.
         is_shared: an agent reads the feed too.
+        packet_us: packet interval.
     """
     for name in PROTECTED_CALL.names or ():
         row[name] = np.zeros((), PROTECTED_CALL)[name]
-    row["income"] = round(_PARTS * PLAIN * budget)
+    plain = plain_bytes(packet_us)
+    row["frame"], row["income"] = plain - HEADERS, round(_PARTS * plain * budget)
+    row["most"] = row["income"] * (BUCKET_SLOTS * SLOT_US // packet_us)
     row["protection"]["delay_us"] = row["tokens"]["delay_us"] = to_sender_us
     row["is_shared"] = is_shared
 
@@ -180,10 +186,10 @@ def _pay(row, size):
 @kernel
 def _carry(row, packet, wanted, coarse):
     """Put earlier frames into a packet, from the newest to the oldest, then what the codec adds."""
-    carried, frames, size = 0, 0, PLAIN
+    carried, frames, size = 0, 0, HEADERS + row.frame
     for distance in range(1, min(DISTANCES, packet) + 1):
         if (wanted >> distance) & 1:
-            more = earlier_bytes(frames)
+            more = earlier_bytes(frames, row.frame)
             if not _pay(row, more):
                 break
             carried |= 1 << distance
@@ -201,15 +207,16 @@ def _carry(row, packet, wanted, coarse):
 def _send_again(calls, row, s, wanted, path):
     """Send a set of packets on a path, from the newest to the oldest; return False if a ring is full."""
     call = calls.rows[s]
-    newest = call.slot
+    shift = shift_of(calls.tables.frames, call)
+    newest = call.slot >> shift
     delay = delay_on(calls, s, path)
     for age in range(min(DISTANCES, newest) + 1):
         if (wanted >> age) & 1:
             size = row.size[(newest - age) & _MASK] + (AGAIN if age > 0 else 0)
             if not _pay(row, size):
                 return True
-            calls.tables.last_used[s, path] = newest
-            if delay != LOST and not push(call.in_flight, newest - age, COPY, path, delay, age):
+            calls.tables.last_used[s, path] = call.slot
+            if delay != LOST and not push(call.in_flight, (newest - age) << shift, COPY, path, delay, age << shift):
                 return False
     return True
 
@@ -218,7 +225,8 @@ def _send_again(calls, row, s, wanted, path):
 def _send_repair(calls, row, s, wanted, path):
     """Send a repair packet; return False if a ring is full. A set is named by its last packet and keeps the size that it had first."""
     call = calls.rows[s]
-    last = call.slot - wanted.behind
+    shift = shift_of(calls.tables.frames, call)
+    last = (call.slot >> shift) - wanted.behind
     covered = np.int64(row.covers[last & _MASK])
     if covered == 0:
         covered = min(wanted.covers, last + 1)
@@ -231,16 +239,16 @@ def _send_repair(calls, row, s, wanted, path):
     for packet in range(last - covered + 1, last + 1):
         row.group[packet & _MASK] = last
     delay = delay_on(calls, s, path)
-    return delay == LOST or push(call.in_flight, last, REPAIR, path, delay, wanted.behind)
+    return delay == LOST or push(call.in_flight, last << shift, REPAIR, path, delay, wanted.behind << shift)
 
 
 @capture.register(Protecting)
 def _capture(sender, calls, s, path):
     call, row = calls.rows[s], sender.rows[s]
-    packet, now_us = call.slot, call.slot * SLOT_US
+    packet, now_us = call.slot >> shift_of(calls.tables.frames, call), call.slot * SLOT_US
     if _hears(sender.rule) and not _learn(sender, call, s, now_us):
         return False
-    row.bucket = min(row.bucket + row.income, row.income * BUCKET_SLOTS)
+    row.bucket = min(row.bucket + row.income, row.most)
     if origin_of(sender.rule) == REMOTE and not _obey(sender, call, s, now_us):
         return False
     row.group[packet & _MASK] = NONE
@@ -250,7 +258,7 @@ def _capture(sender, calls, s, path):
     _carry(row, packet, wanted.earlier, in_band(sender.rule, sender.state, s, now_us))
     delay = delay_on(calls, s, path)
     row.counts.lost += 1 if delay == LOST else 0
-    fits = send(calls, s, packet, path, now_us + delay if delay != LOST else np.int64(LOST))
+    fits = send(calls, s, call.slot, path, now_us + delay if delay != LOST else np.int64(LOST))
     for further in (wanted.path, wanted.second):
         if further != NONE:
             fits = _send_again(calls, row, s, wanted.again, further) and fits
@@ -261,7 +269,7 @@ def _capture(sender, calls, s, path):
 
 @kernel
 def _is_missing(call, packet):
-    return call.slot - packet < SLOTS and not has_arrived(call.receiver, packet)
+    return (call.slot >> call.packet_shift) - packet < SLOTS and not has_arrived(call.receiver, packet)
 
 
 @kernel
@@ -288,8 +296,9 @@ def _decoded(row, call, last):
 
 @next_repaired.register(Protecting)
 def _next_repaired(sender, call, s, node, so_far):
-    row, number, kind = sender.rows[s], number_of(call.in_flight, node, call.slot), kind_of(call.in_flight, node)
-    if kind == PROBE or call.slot - number >= SLOTS:
+    row, kind = sender.rows[s], kind_of(call.in_flight, node)
+    number = number_of(call.in_flight, node, call.slot) >> call.packet_shift
+    if kind == PROBE or (call.slot >> call.packet_shift) - number >= SLOTS:
         return NONE
     if kind == REPAIR:
         row.repairs[number & _MASK] += 1 if so_far == 0 else 0

@@ -9,7 +9,7 @@ from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
 from vcgym.baselines.rule import buffer_type, decide, learns_from_copies, update
 from vcgym.envs.call.counters import count_tick
 from vcgym.envs.call.paths.feed import RECORDS, append, in_force
-from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, FINISHED, LEVEL
+from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, FINISHED, LEVEL, shift_of
 from vcgym.envs.call.stages import (
     BLOCK,
     DECIDE,
@@ -49,19 +49,25 @@ def _asks_agent(stage):
 
 
 @kernel
-def _record_of(call, node, kind, late):
-    """Return the record of a node that arrives, for the receiver's rule."""
-    number, at_us = number_of(call.in_flight, node, call.slot), call.in_flight.arrival_us[node]
-    return Record(kind, number, int(call.in_flight.path[node]), number * SLOT_US, at_us, at_us, call.receiver.level_us, late)
+def _packet_of(call, node, shift):
+    """Return the number of the packet of a node that arrives in the current slot; of a probe, of the last packet before it."""
+    return number_of(call.in_flight, node, call.slot) >> shift
 
 
 @kernel
-def record_in_hand(call, receiver):
-    """Return the record of the media packet that has just arrived at the receiver."""
+def _record_of(call, node, kind, late, shift):
+    """Return the record of a node that arrives, for the receiver's rule."""
+    slot, at_us = number_of(call.in_flight, node, call.slot), call.in_flight.arrival_us[node]
+    return Record(kind, slot >> shift, int(call.in_flight.path[node]), slot * SLOT_US, at_us, at_us, call.receiver.level_us, late)
+
+
+@kernel
+def record_in_hand(call, receiver, shift):
+    """Return the record of the media packet that has just arrived at the receiver; `shift` is the `packet_shift` of the call."""
     node = call.waiting_node
-    number = number_of(call.in_flight, node, call.slot)
     kind = kind_of(call.in_flight, node) if learns_from_copies(receiver) else np.int64(MEDIA)
-    return _record_of(call, node, kind, 1 if is_late(call.receiver, number, buffer_type(receiver)) else 0)
+    late = is_late(call.receiver, _packet_of(call, node, shift), buffer_type(receiver), SLOT_US << shift)
+    return _record_of(call, node, kind, 1 if late else 0, shift)
 
 
 @kernel
@@ -78,7 +84,7 @@ def _tell(sender, call, s, seen, kind):
             return True
         # The record contains the time at which the packet went onto its path.
         sent_us = sent_onto_path_us(sender, call, s, seen)
-    if call.slot >= call.packets and call.feed.written - call.feed.read >= RECORDS // 2:
+    if call.slot >= call.slots and call.feed.written - call.feed.read >= RECORDS // 2:
         return True
     return append(call.feed, Record(kind, seen.packet, seen.path, sent_us, seen.arrived_us, seen.known_us, seen.lag_us, seen.late))
 
@@ -88,9 +94,13 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
     """Give the current packet to receiver and player, and its record to the feed if `is_told`; return False if the feed is full."""
     call.receiver.level_us = level_us
     call.receiver.last_arrival_us = seen.arrived_us
-    if accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver)) == FIRST:
-        players.unit_there(tables.player, s, seen.packet, seen.arrived_us)
-    fastest_us = smallest_delay_us(call.window, seen.packet, seen.arrived_us - seen.sent_us)
+    shift = shift_of(tables.frames, call)
+    slot, units, packet_us = seen.packet << shift, 1 << shift, SLOT_US << shift
+    if accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver), packet_us) == FIRST:
+        for unit in range(slot, slot + units):
+            players.unit_there(tables.player, s, unit, seen.arrived_us)
+    # The first unit of a packet has waited for the last.
+    fastest_us = smallest_delay_us(call.window, slot, seen.arrived_us - seen.sent_us) + (units - 1) * SLOT_US
     players.set_target(tables.player, s, seen.arrived_us, level_us, fastest_us)
     return not is_told or _tell(sender, call, s, seen, kind_of(call.in_flight, call.waiting_node))
 
@@ -114,10 +124,10 @@ def _take_repaired(receiver, receiver_state, sender, tables, call, s, node):
         packet = next_repaired(sender, call, s, node, so_far)
         if packet < 0:
             return
-        at_us, late = call.in_flight.arrival_us[node], 1 if is_late(call.receiver, packet, buffer_type(receiver)) else 0
-        seen = Record(
-            MEDIA, packet, int(call.in_flight.path[node]), packet * SLOT_US, at_us, at_us, call.receiver.level_us, late
-        )  # fmt: skip
+        at_us, packet_us = call.in_flight.arrival_us[node], SLOT_US << shift_of(tables.frames, call)
+        late = 1 if is_late(call.receiver, packet, buffer_type(receiver), packet_us) else 0
+        path = int(call.in_flight.path[node])
+        seen = Record(MEDIA, packet, path, packet * packet_us, at_us, at_us, call.receiver.level_us, late)
         _take_in(receiver, sender, tables, call, s, seen, _level_of(receiver, receiver_state, call, s, seen), False)
         if packet < tables.log.shape[1]:
             tables.log[s, packet].arrived_us = at_us
@@ -127,7 +137,7 @@ def _take_repaired(receiver, receiver_state, sender, tables, call, s, node):
 @kernel
 def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
     """Process all arrivals up to now; return DECIDE if an agent at the receiver must decide first."""
-    node = np.int64(-1)
+    node, shift = np.int64(-1), shift_of(tables.frames, call)
     while True:
         # What the last arrival has brought besides its own packet.
         if node >= 0:
@@ -139,8 +149,8 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
         kind = kind_of(call.in_flight, node)
         is_packet = kind in (MEDIA, COPY)
         # What brings no packet of the call only gives a record, as news of its path.
-        if not is_packet or has_arrived(call.receiver, number_of(call.in_flight, node, call.slot)):
-            seen = _record_of(call, node, kind, 0)
+        if not is_packet or has_arrived(call.receiver, _packet_of(call, node, shift)):
+            seen = _record_of(call, node, kind, 0, shift)
             if learns_from_copies(receiver) and is_packet:
                 update(receiver, receiver_state, s, seen)
             if is_told and not _tell(sender, call, s, seen, kind):
@@ -148,7 +158,7 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
             continue
         if origin_of(receiver) == AGENT:
             return DECIDE
-        seen = record_in_hand(call, receiver)
+        seen = record_in_hand(call, receiver, shift)
         level_us = _level_of(receiver, receiver_state, call, s, seen)
         if not _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
             return RING_FULL
@@ -159,10 +169,11 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
 @kernel
 def _tick(tables, call, s, now_us):
     """Run the player up to `now_us`."""
+    shift = shift_of(tables.frames, call)
     while tables.player.clock[s].tick_us <= now_us:
         at_us = tables.player.clock[s].tick_us
         kind, unit, offset_us = players.tick(tables.player, s)
-        count_tick(call.counters, tables.windows, tables.log, s, kind, unit, offset_us, at_us)
+        count_tick(call.counters, tables.windows, tables.log, s, kind, unit, offset_us, at_us, shift)
 
 
 @kernel
@@ -170,7 +181,8 @@ def _drain(tables, call, s):
     """Play a slot after the last packet; return True when the call has ended."""
     # What has not arrived by now never will, so the receiver gives out what it holds, and the player plays to the end of the stream.
     if call.in_flight.count == 0:
-        flush(call.receiver, tables.log, s, call.packets)
+        shift = shift_of(tables.frames, call)
+        flush(call.receiver, tables.log, s, call.slots >> shift, SLOT_US << shift)
         return tables.player.clock[s].tick_us == players.NEVER_US
     return False
 
@@ -178,8 +190,8 @@ def _drain(tables, call, s):
 @arrive.register(Receiving)
 def _arrive(receiving, calls, sender, s, roles):
     receiver, call, tables = receiving.receiver, calls.rows[s], calls.tables
-    captures, now_us = call.slot < call.packets, call.slot * SLOT_US
-    sends = captures or is_draining(sender, s, call.slot, call.packets)
+    captures, now_us = call.slot < call.slots, call.slot * SLOT_US
+    sends = captures or is_draining(sender, s, call.slot, call.slots)
     if call.phase == FINISHED:
         return DONE
     if sends and call.slot // BLOCK_SLOTS - call.block >= calls.delay_us.shape[0]:
@@ -187,7 +199,7 @@ def _arrive(receiving, calls, sender, s, roles):
     if call.phase == ARRIVALS:
         sort_bucket(call.in_flight, call.slot)
     elif origin_of(receiver) == AGENT and call.phase == LEVEL:
-        seen = record_in_hand(call, receiver)
+        seen = record_in_hand(call, receiver, shift_of(tables.frames, call))
         level_us = level_at(receiver, receiving.state, s, seen, tables.answers[s].playout)
         if not _take_in(receiver, sender, tables, call, s, seen, level_us, roles.is_told):
             return RING_FULL

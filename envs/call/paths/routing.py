@@ -9,7 +9,7 @@ from vcgym.baselines.records import MEDIA, PROBE
 from vcgym.baselines.rule import decide, learns, reveal_delay, update
 from vcgym.envs.call.counters import count_sent
 from vcgym.envs.call.paths.feed import command, in_force, read_next, unread
-from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS
+from vcgym.envs.call.paths.state import ANSWERED, ARRIVALS, shift_of
 from vcgym.envs.call.stages import (
     RING_FULL,
     RUNNING,
@@ -95,13 +95,13 @@ def delay_on(calls, s, path):
 
 
 @kernel
-def send(calls, s, packet, path, arrives_us):
+def send(calls, s, slot, path, arrives_us):
     """Send a media packet on a path.
 
     Args:
         calls: Calls; row `s` is updated.
         s: int64, session.
-        packet: int64, packet number, which is the slot of its capture.
+        slot: int64, slot of its capture.
         path: int64, path, 0 to paths - 1.
         arrives_us: int64, arrival, after the start of the current slot; or LOST.
 
@@ -109,45 +109,46 @@ def send(calls, s, packet, path, arrives_us):
         False, and the packet is lost, if it would arrive beyond the calendar.
     """
     call = calls.rows[s]
-    fits = arrives_us == LOST or push(call.in_flight, packet, MEDIA, path, arrives_us - packet * SLOT_US)
+    fits = arrives_us == LOST or push(call.in_flight, slot, MEDIA, path, arrives_us - slot * SLOT_US)
+    packet = slot >> shift_of(calls.tables.frames, call)
     count_sent(call.counters, calls.tables.log, s, packet, path, arrives_us if fits else LOST)
     return fits
 
 
 @kernel
-def _capture(calls, sender, s, path, is_told):
-    """Capture the packet of this slot for `path`, and send the probe that is due; return False if a ring is full."""
+def _capture(calls, sender, s, path):
+    """Capture the packet of this slot for `path`; return False if a ring is full. Its audio was captured in this slot and those before."""
     call, tables = calls.rows[s], calls.tables
-    expect(call.receiver, tables.log, s, call.slot, call.slot * SLOT_US)
-    expect_slot(call.window, call.slot)
-    if not players.expect_unit(tables.player, s, call.slot):
-        return False
-    if not capture(sender, calls, s, path):
-        return False
-    return tables.probe_path.size == 0 or _probe(calls, s, path, is_told)
+    shift = shift_of(tables.frames, call)
+    expect(call.receiver, tables.log, s, call.slot >> shift, call.slot * SLOT_US, SLOT_US << shift)
+    for unit in range(call.slot, call.slot + (1 << shift)):
+        expect_slot(call.window, unit)
+        if not players.expect_unit(tables.player, s, unit):
+            return False
+    if tables.probe_path.size > 0:
+        tables.last_used[s, path] = call.slot
+    return capture(sender, calls, s, path)
 
 
 @kernel
-def _probe(calls, s, path, is_told):
+def _probe(calls, s, is_told):
     """Send the probe that is due in this slot if its path is idle; return False if it would arrive beyond the calendar."""
     call, tables = calls.rows[s], calls.tables
-    packet = call.slot
-    tables.last_used[s, path] = packet
     probed = tables.probe_path[call.probe_turn]
     call.probe_turn = call.probe_turn + 1 if call.probe_turn + 1 < tables.probe_path.size else 0
     # A path that carried media within the last period needs no probe.
-    if probed >= 0 and packet - tables.last_used[s, probed] >= tables.probe_path.size:
+    if probed >= 0 and call.slot - tables.last_used[s, probed] >= tables.probe_path.size:
         call.counters.probes_sent += 1
         delay = delay_on(calls, s, probed)
         if is_told and delay != LOST:
-            return push(call.in_flight, packet, PROBE, probed, delay)
+            return push(call.in_flight, call.slot, PROBE, probed, delay)
     return True
 
 
 @depart.register(Routing)
 def _depart(routing, calls, sender, s, roles):
     call = calls.rows[s]
-    if call.slot >= call.packets:
+    if call.slot >= call.slots:
         return RUNNING
     now_us = call.slot * SLOT_US
     if roles.is_asked and call.phase == ANSWERED:
@@ -155,11 +156,14 @@ def _depart(routing, calls, sender, s, roles):
         if not _pass_answer_on(calls.tables.answers, sender, call, s, now_us, roles.sets_level, sets_path):
             return RING_FULL
         call.phase = ARRIVALS
-    if origin_of(routing.router) == RULE and not _route(routing, call, s, now_us, roles.is_asked):
-        return RING_FULL
-    path = in_force(call.to_sender, now_us)
-    reveal(sender, calls, routing, s, path)
-    return RUNNING if _capture(calls, sender, s, path, roles.is_told) else RING_FULL
+    if call.slot & ((1 << shift_of(calls.tables.frames, call)) - 1) == 0:
+        if origin_of(routing.router) == RULE and not _route(routing, call, s, now_us, roles.is_asked):
+            return RING_FULL
+        path = in_force(call.to_sender, now_us)
+        reveal(sender, calls, routing, s, path)
+        if not _capture(calls, sender, s, path):
+            return RING_FULL
+    return RUNNING if calls.tables.probe_path.size == 0 or _probe(calls, s, roles.is_told) else RING_FULL
 
 
 class NoSender(NamedTuple):
@@ -178,8 +182,8 @@ def _reveal(sender, calls, routing, s, path):
 
 @capture.register(NoSender)
 def _capture_at_once(sender, calls, s, path):
-    packet, delay = calls.rows[s].slot, delay_on(calls, s, path)
-    return send(calls, s, packet, path, packet * SLOT_US + delay if delay != LOST else np.int64(LOST))
+    slot, delay = calls.rows[s].slot, delay_on(calls, s, path)
+    return send(calls, s, slot, path, slot * SLOT_US + delay if delay != LOST else np.int64(LOST))
 
 
 @leave.register(NoSender)
@@ -188,7 +192,7 @@ def _leave(sender, calls, routing, s):
 
 
 @is_draining.register(NoSender)
-def _is_draining(sender, s, slot, packets):
+def _is_draining(sender, s, slot, slots):
     return False
 
 

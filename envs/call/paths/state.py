@@ -1,14 +1,14 @@
-"""State of calls behind the sender, with one packet per 10-ms slot: path, receiver and player.
+"""State of calls behind the sender, in slots of 10 ms: path, receiver and player.
 
 Each slot has this order: arrivals up to now (each updates the receiver's control and queue), the player's ticks up to now, the router's
-decision, the capture of the packet (and possibly a probe). After the last packet everything in flight is drained: arrivals continue, the
+decision and the capture of a packet (and possibly a probe). After the last packet everything in flight is drained: arrivals continue, the
 receiver flushes, the player plays to the end. The first half is `receiving`, the second `routing`.
 
 Without a sender stage a packet goes onto its path in the slot of its capture (`NoSender`). With one (vcgym.envs.call.sender.onto_paths) it
 first passes the send queue, the pacer and a shared bottleneck.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from vcgym.envs.call.counters import COUNTERS
 from vcgym.envs.call.paths.feed import COMMANDS, FEED
 from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
 from vcgym.envs.call.stages import end_slot, look_ahead
+from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.in_flight import IN_FLIGHT
 from vcgym.network.playout.player import Player
@@ -30,9 +31,9 @@ CALL = np.dtype(
     (
         np.record,
         [
-            ("slot", "i8"),  # current slot = number of packets sent so far
-            ("packets", "i8"),  # length of the call
-            ("interval", "i8"),  # packets between decisions of an agent that controls the path
+            ("slot", "i8"),  # current slot
+            ("slots", "i8"),  # length of the call
+            ("interval", "i8"),  # slots between decisions of an agent that controls the path
             ("phase", "i8"),
             ("block", "i8"),  # first loaded block of the world
             ("waiting_node", "i8"),  # the arrival for which an agent at the receiver must decide
@@ -46,6 +47,7 @@ CALL = np.dtype(
             ("feed", FEED),  # to the router's location
             *((CONTROLS[control].ring, COMMANDS) for control in controls_of(PATHS)),
             ("counters", COUNTERS),
+            ("packet_shift", "i8"),  # a packet is captured every 2^packet_shift slots; its number is slot >> packet_shift
         ],
     )
 )
@@ -63,6 +65,25 @@ _BY_SLOT = tuple(
 FEED_ROWS = ring(CALL, "feed", "rows")
 
 
+class ShortFrames(NamedTuple):
+    """Frames of one slot: a constant in compiled code, which costs nothing."""
+
+
+class LongFrames(NamedTuple):
+    """Frames of several slots."""
+
+
+@generic(inlined=True)
+def shift_of(frames: Any, call: Any) -> int:
+    """Return the `packet_shift` of a call, for ShortFrames the constant 0."""
+    return 0
+
+
+@shift_of.register(LongFrames)
+def _shift_of(frames, call):
+    return call.packet_shift
+
+
 class PathTables(NamedTuple):
     """Arrays whose size depends on the batch; first axis: session, except for `probe_path`."""
 
@@ -72,6 +93,7 @@ class PathTables(NamedTuple):
     log: NDArray  # (sessions, packets) of LOG, or (sessions, 0)
     answers: NDArray  # (sessions,) of ANSWER, decisions of the agent; separate from the calls for locality
     probe_path: NDArray[np.int64]  # probe schedule: the path probed in each slot of a period, or -1
+    frames: Any  # ShortFrames or LongFrames
 
 
 class Calls(NamedTuple):

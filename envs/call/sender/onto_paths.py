@@ -76,9 +76,9 @@ def _pass_on(sender, s, now_us):
 
 
 @is_draining.register(Uplink)
-def _is_draining(sender, s, slot, packets):
+def _is_draining(sender, s, slot, slots):
     row = sender.senders[s]
-    return slot < packets + SLOTS and (row.queue.waiting > 0 or sender.tables.departures.settled[s] < row.packets)
+    return slot < slots + SLOTS and (row.queue.waiting > 0 or sender.tables.departures.settled[s] < row.packets)
 
 
 @sent_onto_path_us.register(Uplink)
@@ -94,7 +94,7 @@ def _capture(sender, calls, s, path):
 @leave.register(Uplink)
 def _leave(sender, calls, routing, s):
     call, remote, row = calls.rows[s], sender.remote[s], sender.senders[s]
-    if call.slot >= call.packets and not is_draining(sender, s, call.slot, call.packets):
+    if call.slot >= call.slots and not is_draining(sender, s, call.slot, call.slots):
         return RUNNING
     now_us = call.slot * SLOT_US
     if origin_of(sender.rate) == REMOTE:

@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import Control
-from vcgym.envs.call.batch import MAX_BUDGET, CallBatch, Played
+from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET, CallBatch, Played
 from vcgym.envs.call.features.added import fingerprint
 from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.headroom import in_headroom
@@ -24,7 +24,8 @@ from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.observer import Observer
 from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, grouped
 from vcgym.network.kernels.ranges import one_of, require_whole
-from vcgym.network.playout.packet_size import PLAIN
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.playout.packet_size import plain_bytes
 from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
@@ -37,15 +38,16 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     Attributes:
         controls: controls of the agent, with those of the uplink.
-        interval: packets between its decisions; at arrivals, arrivals for which a decision holds.
+        interval: slots between its decisions; at arrivals, arrivals for which a decision holds.
         at_arrivals: True for an agent at the receiver, which decides at each arrival.
         budget: of protection, see `CallBatch`.
+        frame_ms: see `CallBatch`.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
         setters: for each control behind the sender the parameters of a rule, or the placeholder of an agent.
         controls: those of `setters` that the agent sets.
-        interval: packets between decisions, >= 1; at arrivals, arrivals for which a decision holds.
+        interval: slots of 10 ms between decisions, >= 1; at arrivals, arrivals for which a decision holds.
         at_arrivals: True for an agent at the receiver.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar face draws.
@@ -58,6 +60,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     settings = (WorldSettings, LocationSettings, CallAgentSettings)
     batch: CallBatch
     budget: float = MAX_BUDGET
+    frame_ms: int = FRAMES_MS[0]
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         by_control = {str(control): setter for control, setter in self.setters.items()}
         self.batch = CallBatch(
             world, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval, budget=self.budget,
-            **by_control,
+            frame_ms=self.frame_ms, **by_control,
         )  # fmt: skip
         self.observer = Observer(self.batch, agent, at_arrivals)
         self.slots = self.observer.slots
@@ -95,6 +98,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
             *self.setters.values(), *world.identity, split, chosen, agent.observation, agent.action, *vars(at).values(), agent.log,
             fingerprint(self.observer.added), interval, *self.uplink.arguments, *([self.budget] if Control.PROTECTION in setters else ()),
         )  # fmt: skip
+        decisive += () if self.frame_ms == FRAMES_MS[0] else (self.frame_ms,)
         self._acted = options_of((*controls, *self.uplink.controls), world.paths)
         self.controls = tuple(self._acted)
         acted = action_space(agent.action, self._acted)
@@ -158,7 +162,10 @@ class PathsVectorEnv(EpisodeVectorEnv):
     def _spent(self) -> dict[str, NDArray[Any]]:
         """Return the bytes of protection as a share of those without it, in calls with protection."""
         protecting = self.batch.protecting
-        return {} if protecting is None else {"protection_share": protecting.rows["counts"]["extra_bytes"] / (PLAIN * self.batch.packets)}
+        if protecting is None:
+            return {}
+        plain = plain_bytes(self.batch.packet_us) * (self.batch.packets * SLOT_US // self.batch.packet_us)
+        return {"protection_share": protecting.rows["counts"]["extra_bytes"] / plain}
 
     def draw(self, axes: Any, row: int) -> None:
         """Draw the call so far, see `vcgym.envs.faces.render.draw_paths`."""

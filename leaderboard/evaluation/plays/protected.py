@@ -18,7 +18,7 @@ from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
 from vcgym.leaderboard.evaluation.rollouts.rollout import Rollout, play_rules_together
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import pair_cdfs
-from vcgym.network.playout.packet_size import PLAIN, PROBE_BYTES
+from vcgym.network.playout.packet_size import PROBE_BYTES, plain_bytes
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
@@ -47,9 +47,9 @@ def budget_of(mode: str) -> float:
 def bytes_beyond(played: Played) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the bytes of protection and those of probes in each call, as shares of the bytes of its plain packets."""
     sessions, sent = played.arrived_us.shape
-    counts = played.protection
-    extra = np.zeros(sessions) if counts is None else counts["extra_bytes"] / (PLAIN * sent)
-    return extra, played.totals.probes_sent * PROBE_BYTES / (PLAIN * sent)
+    counts, plain = played.protection, plain_bytes(played.packet_us) * sent
+    extra = np.zeros(sessions) if counts is None else counts["extra_bytes"] / plain
+    return extra, played.totals.probes_sent * PROBE_BYTES / plain
 
 
 class ProtectedPlay(Play):

@@ -70,7 +70,7 @@ def test_lag_equals_its_plain_twin(seed):
     params, history = example_lag(seed=seed), example_history(seed)
     state, twin = started(params, history), PlainLag(params, history[:, 1:])
     for packet, (path, sent_us, arrived_us) in enumerate(zip(*arrivals(seed=seed), strict=True)):
-        update(params, state, 0, Record(MEDIA, packet, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
+        update(params, state, 0, Record(MEDIA, int(sent_us) // 10_000, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
         lag_ms = twin.arrive(int(path), sent_us / 1000.0, arrived_us / 1000.0)
         assert decide(params, state, 0, int(arrived_us)) / 1000.0 == pytest.approx(lag_ms, abs=0.01), packet
 
@@ -80,7 +80,7 @@ def test_recurrent_lag_equals_its_plain_twin(seed):
     params, history = example_recurrent_lag(seed), example_history(seed)
     state, twin = started(params, history), PlainRecurrentLag(params, history[:, 1:])
     for packet, (path, sent_us, arrived_us) in enumerate(zip(*arrivals(seed=seed), strict=True)):
-        update(params, state, 0, Record(MEDIA, packet, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
+        update(params, state, 0, Record(MEDIA, int(sent_us) // 10_000, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
         lag_ms = twin.arrive(int(path), sent_us / 1000.0, arrived_us / 1000.0)
         assert decide(params, state, 0, int(arrived_us)) / 1000.0 == pytest.approx(lag_ms, abs=0.01), packet
     assert np.abs(state.x[0, -5:]).min() > 0.01
@@ -93,7 +93,7 @@ def test_hedged_lag_equals_its_plain_twin(seed):
     params, history = example_hedge(seed), example_history(seed)
     state, twin = started(params, history), PlainHedge(params, history[:, 1:])
     for packet, (path, sent_us, arrived_us) in enumerate(zip(*arrivals(seed=seed), strict=True)):
-        update(params, state, 0, Record(MEDIA, packet, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
+        update(params, state, 0, Record(MEDIA, int(sent_us) // 10_000, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
         lag_ms = twin.arrive(int(path), sent_us / 1000.0, arrived_us / 1000.0)
         assert decide(params, state, 0, int(arrived_us)) / 1000.0 == pytest.approx(lag_ms, abs=0.01), packet
     assert not np.allclose(state.expert["weight"][0], params.prior, atol=0.1)
@@ -104,8 +104,8 @@ def test_widened_networks_keep_their_outputs():
     lags, history = [example_lag(8), example_lag(4, 1)], example_history()
     alone, together = [started(lag, history) for lag in lags], hedged(lags)
     state = started(together, history)
-    for packet, (path, sent_us, arrived_us) in enumerate(zip(*arrivals(), strict=True)):
-        record = Record(MEDIA, packet, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0)
+    for path, sent_us, arrived_us in zip(*arrivals(), strict=True):
+        record = Record(MEDIA, int(sent_us) // 10_000, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0)
         for params, own in ((together, state), *zip(lags, alone, strict=True)):
             update(params, own, 0, record)
         assert [own.target_ms[0] for own in alone] == pytest.approx(state.expert["target_ms"][0, :2].tolist(), abs=1e-4)

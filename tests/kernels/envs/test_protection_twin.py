@@ -15,9 +15,14 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.path_diversity import PathDiversity
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.both import BothProtections
+from vcgym.baselines.protection.dred import Dred
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
+from vcgym.baselines.protection.hairpin import Hairpin
+from vcgym.baselines.protection.held import HeldCopies
+from vcgym.baselines.protection.nack import Nack
+from vcgym.baselines.protection.opus_fec import OpusFec
 from vcgym.baselines.protection.protect import InBand, Protection, in_band, protect
-from vcgym.baselines.rule import allocate, init, rule
+from vcgym.baselines.rule import allocate, for_packets, init, rule
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.network.kernels.slots import slot_at
 from vcgym.network.scenarios.scenario import Scenario
@@ -77,19 +82,19 @@ class InsideProtection(Inside):
         return InBand(*map(int, in_band(self.params, self.state, 0, now_us)))
 
 
-def play(mode, rules, feedback_loss, guard_rule, guard_of, budget, seed=60):
+def play(mode, rules, feedback_loss, guard_rule, guard_of, budget, seed=60, frame_ms=10):
     """Play a call by loop and by twin; assert that they are equal; return the loop's outcome and the guard."""
     recipe = Scenario("table1", mode, PACKETS)
     draw = recipe.draw("train", seed)
     batch = CallBatch(
-        recipe, 1, *rules, "central", feedback_loss, 1.0, log=True, protection=guard_rule, budget=budget
+        recipe, 1, *rules, "central", feedback_loss, 1.0, log=True, protection=guard_rule, budget=budget, frame_ms=frame_ms
     )  # fmt: skip
     batch.start(0, draw)
     batch.play(np.array([0]))
     delays, history = world_of(recipe, draw, PACKETS)
     inside = (Inside(rule, history, batch.key(0, control)) for rule, control in zip(rules, (Control.PATH, Control.PLAYOUT), strict=True))
-    guard = Guard(guard_of(history, batch), budget)
-    expected = twin(delays, PACKETS, history, draw.seed, 100, LOCATIONS["central"], feedback_loss, *inside, guard=guard)
+    guard, units = Guard(guard_of(history, batch), budget, frame_ms // 10), frame_ms // 10
+    expected = twin(delays, PACKETS, history, draw.seed, 100, LOCATIONS["central"], feedback_loss, *inside, guard=guard, units=units)
     played = batch.played()
     assert_equal(played, 0, expected)
     assert played.protection.tolist() == [(guard.lost, guard.extra_bytes, guard.left_out, guard.coarse_taken)]
@@ -105,11 +110,11 @@ decision = st.tuples(
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(decision, min_size=1, max_size=12), st.sampled_from([0.0, 0.1, 1.0, 100.0]), st.sampled_from([0.0, 0.3]),
-    st.sampled_from(["paper", "correlated"]), st.integers(0, 30),
+    st.sampled_from(["paper", "correlated"]), st.integers(0, 30), st.sampled_from([10, 10, 20, 40]),
 )  # fmt: skip
-def test_any_decisions(decisions, budget, feedback_loss, mode, seed):
+def test_any_decisions(decisions, budget, feedback_loss, mode, seed, frame_ms):
     script = np.array(decisions, np.int64)
-    play(mode, (Greedy(), WMJitter()), feedback_loss, Scripted(script), lambda *_: Script(script), budget, seed)
+    play(mode, (Greedy(), WMJitter()), feedback_loss, Scripted(script), lambda *_: Script(script), budget, seed, frame_ms)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +135,18 @@ def test_a_rule_that_learns(rules, mode, protection):
     )  # fmt: skip
     assert guard.extra_bytes > 0
     assert np.mean(played.arrived_us < 0) < guard.lost / PACKETS
+
+
+@pytest.mark.parametrize("protection", [FixedProtection(repair=1, covers=4), Nack(), Hairpin(), HeldCopies(), Dred(), OpusFec()], ids=str)
+@pytest.mark.long
+def test_rules_that_number_packets_in_frames_of_20_ms(protection):
+    rules, of_call = (Direct(), FixedLag(200.0)), for_packets(protection, 20.0)
+
+    def guard_of(history, batch):
+        return InsideProtection(of_call, history, batch.key(0, Control.PROTECTION))
+
+    played, guard = play("paper", rules, 0.0, protection, guard_of, 100.0, frame_ms=20)
+    assert np.mean(played.arrived_us < 0) < 2 * guard.lost / PACKETS
 
 
 @settings(max_examples=10, deadline=None)

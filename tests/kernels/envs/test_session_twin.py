@@ -14,13 +14,17 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.session import Inside, assert_equal, twin, world_of
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.linucb import LinUCB
 from vcgym.baselines.path.round_robin import RoundRobin
-from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.vcroute.online import VCRouteOnline
+from vcgym.baselines.path.vcroute.vcroute import RewardSource, VCRoute
 from vcgym.baselines.playout.bf_published import PublishedBuffer
 from vcgym.baselines.playout.count_buffer import CountTarget
 from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.neteq.neteq import NetEQ
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.envs.call.batch import LOCATIONS, CallBatch
+from vcgym.baselines.rule import for_packets
+from vcgym.envs.call.batch import FRAMES_MS, LOCATIONS, CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.playout.slot_window import WINDOW_SLOTS
@@ -59,14 +63,58 @@ def test_rules_inside(router, receiver, scenario, mode):
         assert_equal(batch.played(), 0, expected)
 
 
+BY_PACKET = [VCRoute(reward=RewardSource.DELAYED_ACTUAL, loss_reward_ms=500.0), VCRouteOnline(), LinUCB()]  # rules that number packets
+OF_FRAMES = [
+    *RULES,
+    *(pytest.param(router, WMJitter(), marks=pytest.mark.long) for router in BY_PACKET),
+    *(pytest.param(RoundRobin(), receiver, marks=pytest.mark.long) for receiver in (PublishedBuffer(), NetEQ())),
+]
+
+
+@pytest.mark.parametrize(("scenario", "mode"), [("wonderproxy", "correlated"), ("table1", "paper")])
+@pytest.mark.parametrize("frame_ms", FRAMES_MS[1:])
+@pytest.mark.parametrize(("router", "receiver"), OF_FRAMES, ids=lambda rule: type(rule).__name__)
+def test_longer_frames(router, receiver, frame_ms, scenario, mode):
+    """A packet carries the audio of several slots, leaves with the last, and takes the delay of that slot."""
+    packets, location, probe_rate, feedback_loss = 560, "central", 7.0, 0.1
+    recipe = Scenario(scenario, mode, packets)
+    draw = recipe.draw("train", 43)
+    batch = CallBatch(recipe, 1, router, receiver, location, feedback_loss, probe_rate, log=True, frame_ms=frame_ms)
+    batch.start(0, draw)
+    batch.play(np.array([0]))
+    delays, history = world_of(recipe, draw, packets)
+    rules = (for_packets(rule, float(frame_ms)) for rule in (router, receiver))
+    levers = [Inside(rule, history, batch.key(0, control)) for rule, control in zip(rules, (Control.PATH, Control.PLAYOUT), strict=True)]
+    probes, units = max(round(100 / probe_rate), recipe.paths), frame_ms // 10
+    expected = twin(delays, packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, *levers, units=units)
+    played = batch.played()
+    assert played.packet_us == 1000 * frame_ms and played.path.shape == (1, packets // units)
+    assert_equal(played, 0, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"frame_ms": 30}, "frame_ms = 30: allowed is 10, 20, 40, with an uplink 10"),
+        ({"frame_ms": 40, "packets": 202}, "packets = 202: allowed with frame_ms = 40 is a multiple of 4, in slots of 10 ms"),
+        ({"frame_ms": 20, "interval": 5}, "interval = 5: allowed with frame_ms = 20 is a multiple of 2, in slots of 10 ms"),
+        ({"frame_ms": 20, "uplink": "rate"}, "frame_ms = 20: allowed is 10, 20, 40, with an uplink 10"),
+    ],
+)
+def test_frames_that_do_not_fit(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        gymnasium.make("vcgym/Call-v0", **arguments)
+
+
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 @pytest.mark.parametrize(("location", "probe_rate", "feedback_loss"), SETTINGS)
-def test_commands_of_an_agent(scenario, mode, location, probe_rate, feedback_loss):
+@pytest.mark.parametrize("frame_ms", [10, pytest.param(20, marks=pytest.mark.long)])
+def test_commands_of_an_agent(scenario, mode, location, probe_rate, feedback_loss, frame_ms):
     """Both controls by delayed commands: the joint environment under random actions."""
     packets = 400
     env = gymnasium.make_vec(
         "vcgym/Call-v0", num_envs=2, scenario=scenario, mode=mode, packets=packets, location=location, probe_rate=probe_rate,
-        feedback_loss=feedback_loss, action="exact", log=True, autoreset_mode=AutoresetMode.DISABLED,
+        feedback_loss=feedback_loss, frame_ms=frame_ms, action="exact", log=True, autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     env.reset(seed=[50, 51])
     draws = np.random.default_rng(0)
@@ -78,7 +126,8 @@ def test_commands_of_an_agent(scenario, mode, location, probe_rate, feedback_los
         delays, history = world_of(env.batch.scenario, draw, packets)
         probes = max(round(100 / probe_rate), len(delays)) if probe_rate else 0
         plan = [tuple(map(int, action[row])) for action in actions]
-        assert_equal(env.played(), row, twin(delays, packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, plan, None))
+        of_call = history, draw.seed, probes, LOCATIONS[location], feedback_loss, plan, None
+        assert_equal(env.played(), row, twin(delays, packets, *of_call, units=frame_ms // 10))
 
 
 class Given(World):

@@ -37,15 +37,15 @@ def play(mechanism, events):
     outcomes, sent, last_us = [], 0, 0
     for slot, packet, level_us in events:
         for number in range(sent, min(slot, PACKETS)):
-            expect(receiver, log, 0, number, number * SLOT_US)
+            expect(receiver, log, 0, number, number * SLOT_US, SLOT_US)
         sent = max(sent, slot)
-        outcomes.append(accept(receiver, log, 0, packet, slot * SLOT_US, level_us, mechanism))
+        outcomes.append(accept(receiver, log, 0, packet, slot * SLOT_US, level_us, mechanism, SLOT_US))
         last_us = slot * SLOT_US if outcomes[-1] != DUPLICATE else last_us
     for number in range(sent, PACKETS):
-        expect(receiver, log, 0, number, number * SLOT_US)
+        expect(receiver, log, 0, number, number * SLOT_US, SLOT_US)
     counters = {name: int(receiver[name]) for name in RECEIVER.names if name != "standing"}
     receiver.last_arrival_us = last_us
-    flush(receiver, log, 0, PACKETS)
+    flush(receiver, log, 0, PACKETS, SLOT_US)
     return outcomes, counters, log["emitted_us"][0].tolist()
 
 
