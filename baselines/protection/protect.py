@@ -8,6 +8,10 @@ A rule whose codec itself repairs, as Opus does, has one more:
 
     in_band(params, state, s, now_us) -> InBand
 
+A rule for the video of a call with an uplink has in place of both:
+
+    protect_frame(params, state, s, now_us, packets) -> FrameProtection
+
 A set of packets is a number whose bit d stands for the packet d before this one: bit 0 is this packet, bits 1 and 2 the two before.
 """
 
@@ -56,6 +60,18 @@ class InBand(NamedTuple):
     size: int
 
 
+class FrameProtection(NamedTuple):
+    """Decision for one frame of video.
+
+    Attributes:
+        repairs: repair packets that follow its packets.
+        before: frames before it that these cover too, the same in all frames of a call.
+    """
+
+    repairs: int
+    before: int
+
+
 @generic()
 def in_band(params: Any, state: Any, s: int, now_us: int) -> Any:
     """Return what the codec adds to the packet that leaves now, an InBand; nothing for most rules.
@@ -67,6 +83,22 @@ def in_band(params: Any, state: Any, s: int, now_us: int) -> Any:
         now_us: int64, time at which the packet leaves.
     """
     return InBand(0, 0)
+
+
+@generic(abstract=True)
+def protect_frame(params: Any, state: Any, s: int, now_us: int, packets: int) -> Any:
+    """Decide how a video frame is protected; for rules that protect video.
+
+    Args:
+        params: parameters of the rule, whose `update` gets a `PacketFeedback` of each reported packet.
+        state: state; row `s` may be updated.
+        s: int64, row.
+        now_us: int64, time at which the frame is captured; must not decrease from call to call.
+        packets: int64, packets of the frame, 1 or more.
+
+    Returns:
+        FrameProtection, all int64.
+    """
 
 
 @generic(abstract=True)

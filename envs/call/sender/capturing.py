@@ -4,7 +4,8 @@ import numpy as np
 
 from vcgym.baselines.order.scheduler import REJECT, choose_victim
 from vcgym.baselines.rule import NEVER_US
-from vcgym.envs.call.sender.state import counted
+from vcgym.envs.call.sender.repairing import media_share, note_repair, repair_number, repair_size, repairs_of_frame
+from vcgym.envs.call.sender.state import counted, counted_item
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, item_at, put, take_out
 from vcgym.network.bottleneck.sources import frame_bytes, packets_of, part_bytes
 from vcgym.network.kernels import rng
@@ -61,10 +62,13 @@ def skip_pauses(sender):
 @kernel
 def _capture_video(sender, tables, order, s):
     audio_bps = sender.audio_bytes * 8e6 / sender.audio_every_us if sender.audio_every_us > 0 else 0.0
-    size = frame_bytes(sender.source, tables.series, sender.seed, sender.frame, sender.now_us, sender.target_bps - audio_bps)
+    media_bps = (sender.target_bps - audio_bps) * media_share(tables.repairs, s)
+    size = frame_bytes(sender.source, tables.series, sender.seed, sender.frame, sender.now_us, media_bps)
     packets = packets_of(sender.source, size)
     for i in range(packets):
         _enqueue(sender, order, part_bytes(size, packets, i), VIDEO, sender.frame)
+    for _ in range(repairs_of_frame(tables.repairs, sender, s, size, packets)):
+        _enqueue_repair(sender, tables, s, repair_size(packets, part_bytes(size, packets, 0)))
     sender.frame += 1
     sender.frame_bytes = size
 
@@ -81,6 +85,15 @@ def _enqueue(sender, order, size_bytes, kind, frame):
             counts[kind].rejected += counted(sender, sender.now_us)
             return
         item = item_at(queue, victim)
-        counts[item.kind].rejected += counted(sender, item.created_us)
+        counts[item.kind].rejected += counted_item(sender, item)
         take_out(queue, victim)
     put(queue, sender.now_us, expires_us, size_bytes, kind, frame)
+
+
+@kernel
+def _enqueue_repair(sender, tables, s, size_bytes):
+    """Put a repair packet of the newest frame into the send queue if that is not full."""
+    if sender.queue.waiting < sender.queue.limit:
+        sender.captured_bytes += size_bytes
+        put(sender.queue, sender.now_us, sender.now_us + sender.expiry_us, size_bytes, VIDEO, repair_number(sender.frame))
+        note_repair(tables.repairs, s, size_bytes)

@@ -12,6 +12,7 @@ from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import NEVER_US, report_every_us, update
 from vcgym.envs.call.features.sender.state import on_feedback, on_report
 from vcgym.envs.call.sender.in_flight import LOST, NO_QUEUE, followed_by_paths, reported_by, ring_index
+from vcgym.envs.call.sender.repairing import learn_of_report
 from vcgym.envs.call.sender.state import REPORTS, counted, of_one, on_medium
 from vcgym.network.bottleneck.queue import DROPPED, offer
 from vcgym.network.kernels import rng
@@ -86,6 +87,7 @@ def take_report(sender, tables, s, rate, rate_state):
         feedback = PacketFeedback(packet, of_one(sender, size), sent_us, int(arrived_us if arrived else NOT_ARRIVED), now_us, marked)
         if origin_of(rate) != AGENT:
             update(rate, rate_state, s, feedback)
+        learn_of_report(tables.repairs, s, feedback)
         on_feedback(sender.stats, feedback)
         sender.reported_bytes += size
         if followed_by_paths(tables.departures):

@@ -16,13 +16,17 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins import session
+from twins.video import PlainRepairs
 from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Sbpn
 from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim
+from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.protection.protect import protect_frame
+from vcgym.baselines.protection.tambur import Tambur
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.records import MEDIA, NOT_ARRIVED, PROBE, PacketFeedback, Record
@@ -93,9 +97,10 @@ class Bottleneck:
 class Sender:
     """Sources, queue, pacer and rules of one sender; packets sent are lists of what is known of each."""
 
-    def __init__(self, link, rate, order, pacing, ends_us, backward_us, report_loss):
+    def __init__(self, link, rate, order, pacing, ends_us, backward_us, report_loss, repair=None, budget=0.0):
         self.link, self.rate, self.order, self.pacing, self.ends_us = link, rate, order, pacing, ends_us
         self.backward_us, self.report_loss = backward_us, report_loss
+        self.repair, self.budget, self.bucket, self.overhead, self.parts = repair, budget, 0.0, 0.0, []
         self.target, self.minimum, self.maximum = (1000.0 * kbps for kbps in link.rates_kbps)
         self.bottleneck, self.queue, self.sent = Bottleneck(link), [], []
         self.audio = self.frame = self.reports = self.told = self.chance_us = 0
@@ -145,6 +150,8 @@ class Sender:
                 trips.append(now_us - packet["sent_us"])
             if self.rate is not None:
                 self.rate.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
+            if self.repair is not None:
+                self.repair.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
         self.told = there[-1] + 1
         self.rtt = float(min(trips)) if self.rtt == 0.0 else 0.9 * self.rtt + 0.1 * min(trips)
         if self.rate is not None:
@@ -162,13 +169,43 @@ class Sender:
                 self.enqueue(now_us, AUDIO_PER_SLOT.size_bytes, AUDIO, self.audio)
                 self.audio += 1
             else:
-                encoder_bps = self.target - AUDIO_PER_SLOT.size_bytes * 8e6 / SLOT
+                encoder_bps = (self.target - AUDIO_PER_SLOT.size_bytes * 8e6 / SLOT) * (1.0 - min(self.overhead, 0.5))
                 sizes = np.ones(1, np.int64)
                 size = int(frame_bytes(self.source[0], sizes, np.uint64(self.link.seed), self.frame, now_us, encoder_bps))
                 parts = int(packets_of(self.source[0], size))
                 for i in range(parts):
                     self.enqueue(now_us, int(part_bytes(size, parts, i)), VIDEO, self.frame)
+                if self.repair is not None:
+                    self.add_repairs(now_us, size, parts)
                 self.frame += 1
+
+    def add_repairs(self, now_us, frame_size, parts):
+        size, sent = 20 + int(part_bytes(frame_size, parts, 0)), 0
+        self.parts.append(parts)
+        self.bucket = min(self.bucket + self.budget * frame_size, self.budget * 60.0 * self.target / 8.0)
+        for _ in range(int(protect_frame(self.repair.params, self.repair.state, 0, now_us, parts).repairs)):
+            if self.bucket >= size:
+                self.bucket -= size
+                sent += 1
+        self.overhead += int(self.source[0].frame_us) * 1e-6 * (sent * size / (frame_size + sent * size) - self.overhead)
+        expires_us = now_us + round(self.link.expiry_ms * 1000)
+        for _ in range(sent):
+            if len(self.queue) < self.link.send_queue:
+                packet = {"created_us": now_us, "expires_us": expires_us, "size": size, "kind": VIDEO, "number": -1 - self.frame}
+                self.queue.append(packet)
+
+    def video_on_time(self, before):
+        """Return the packets on time, by repair too, of the frames sent."""
+        plain, begun = PlainRepairs(before), 0
+        for packet in self.sent:
+            if packet["kind"] == AUDIO:
+                continue
+            frame = max(packet["number"], -1 - packet["number"])
+            while begun <= frame:
+                plain.begin(begun, self.parts[begun], begun * int(self.source[0].frame_us) + round(self.link.expiry_ms * 1000))
+                begun += 1
+            plain.take(frame, packet["number"] < 0, packet["arrived_us"])
+        return sum(plain.on_time.values())
 
     def enqueue(self, now_us, size, kind, number):
         expires_us = now_us + round(self.link.expiry_ms * 1000)
@@ -178,7 +215,8 @@ class Sender:
             if place == REJECT:
                 self.rejected[kind] += 1
                 return
-            self.rejected[self.queue.pop(place)["kind"]] += 1
+            victim = self.queue.pop(place)
+            self.rejected[victim["kind"]] += victim["number"] >= 0
         self.queue.append({"created_us": now_us, "expires_us": expires_us, "size": size, "kind": kind, "number": number})
 
     def _as_record(self):
@@ -192,7 +230,8 @@ class Sender:
         """Return the departure time of the packet from the bottleneck, if it departs."""
         chosen = int(choose(self.order, self._as_record(), now_us, int(self.rtt)))
         if chosen < 0:
-            self.discarded[self.queue.pop(-1 - chosen)["kind"]] += 1
+            victim = self.queue.pop(-1 - chosen)
+            self.discarded[victim["kind"]] += victim["number"] >= 0
             return None
         packet = self.queue.pop(chosen)
         lost = is_lost(np.uint64(self.link.seed), 0, len(self.sent), self.link.loss)
@@ -215,7 +254,9 @@ def cross_traffic(link, until_us):
     return [(at_us, size) for at_us, _, size in sorted(packets)]
 
 
-def twin(delays, keeps_order, packets, history, seed, probes, location, feedback_loss, link, pacing, levers, plan=None, interval=10):
+def twin(
+    delays, keeps_order, packets, history, seed, probes, location, feedback_loss, link, pacing, levers, plan=None, interval=10, repair=None
+):  # fmt: skip
     """One call, event by event.
 
     Args:
@@ -232,6 +273,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, location, feedback
         levers: rules of path, level, rate and order; None for a control set by `plan`.
         plan: commands of the four controls for each decision.
         interval: slots between decisions.
+        repair: rule for the video and its budget, or None.
     """
     route, level, rate, order = levers
     control_us = round(history[0, 1] * 1000.0)
@@ -240,7 +282,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, location, feedback
     to_receiver = session.Commands(80_000, feedback_us)
     paths, rates, orders = (session.Commands(first, to_sender_us) for first in (0, int(1000.0 * link.rates_kbps[0]), 0))
     report_us = max(-(-control_us // SLOT), 1) * SLOT
-    sender = Sender(link, rate, ORDERS[0] if order is None else order, pacing, packets * SLOT, report_us, feedback_loss)
+    sender = Sender(link, rate, ORDERS[0] if order is None else order, pacing, packets * SLOT, report_us, feedback_loss, *(repair or ()))
     receiver = session.Receiver(WATERMARK if level is None else buffer_type(level.params))
     wire, feed, used, arrivals, order_sent = [], [], {}, {}, 0
     coming_out, last_us, flows = [], {}, cross_traffic(link, 2 * packets * SLOT + 10**7)
@@ -339,8 +381,9 @@ def twin(delays, keeps_order, packets, history, seed, probes, location, feedback
     return log | session.heard(packets, arrivals), sender
 
 
-def assert_same_sender(totals, row, sender):
-    of_kind = {kind: [packet for packet in sender.sent if packet["kind"] == kind] for kind in (VIDEO, AUDIO)}
+def assert_same_sender(totals, row, sender, before=None):
+    media = [packet for packet in sender.sent if packet["number"] >= 0]
+    of_kind = {kind: [packet for packet in media if packet["kind"] == kind] for kind in (VIDEO, AUDIO)}
     for kind, packets in of_kind.items():
         there = [packet for packet in packets if packet["arrived_us"] is not None]
         expected = {
@@ -349,6 +392,8 @@ def assert_same_sender(totals, row, sender):
             "on_time": sum(packet["arrived_us"] <= packet["expires_us"] for packet in there),
             "delay_us": sum(packet["arrived_us"] - packet["created_us"] for packet in there),
         }  # fmt: skip
+        if before is not None and kind == VIDEO:
+            expected["on_time"] = sender.video_on_time(before)
         assert {name: getattr(totals, name)[row, kind] for name in expected} == expected
 
 
@@ -358,6 +403,7 @@ STEPS = SharedLink(
     video=Timeline(), flows=(Udp(0.3e6, 700, starts_s=0.5), Udp(0.2e6, 300)), rates_kbps=(500.0, 60.0, 2000.0),
 )  # fmt: skip
 AUDIO_ALONE = SharedLink("audio", 7, constant(0.3e6), video=None, flows=(Udp(0.25e6, 1200),))
+LOSSY = SharedLink("lossy", 9, constant(2e6), queue_packets=50, loss=0.05, send_queue=60, rates_kbps=(900.0, 300.0, 2000.0))
 LINKS = [TIGHT, STEPS, AUDIO_ALONE]
 RULES = [
     (RoundRobin(), WMJitter(), GccWebrtc(), Sbpn()),
@@ -397,6 +443,31 @@ def test_rules_inside(rules, link):
         session.assert_equal(batch.played(), 0, expected)
         assert_same_sender(uplink.sending.totals(), 0, sender)
         assert float(uplink.sending.senders["target_bps"][0]) == sender.target
+
+
+@pytest.mark.parametrize("link", [LOSSY, STEPS._replace(loss=0.05)], ids=lambda link: link.name)
+@pytest.mark.parametrize("before", [0, 3])
+def test_video_with_repair_packets(link, before):
+    """Repair packets pass queue, pacer, bottleneck and path like others; a rule of the rate hears of them."""
+    packets, protection, budget = 700, Tambur(before=before, every_s=0.3), 0.4
+    recipe = Scenario("wonderproxy", "correlated", packets)
+    draw = recipe.draw("train", 40)
+    uplink = UplinkBatch(1, recipe.paths, OneWorld(link), GccWebrtc(), Fifo(), protection=protection, budget=budget)
+    batch = CallBatch(recipe, 1, Direct(), WMJitter(), log=True, uplink=uplink)
+    uplink.draw(0, "train", 0)
+    batch.start(0, draw)
+    batch.play(np.array([0]))
+    delays, history = slots_drawn(recipe, draw, packets)
+    levers = [inside(rule, history, batch.key(0, lever)) for rule, lever in zip((Direct(), WMJitter()), controls_of(PATHS), strict=True)]
+    levers += [inside(GccWebrtc(), uplink.sending.history[0], uplink.sending.key(0)), Fifo()]
+    arguments = (packets, history, draw.seed, 100, LOCATIONS["central"], 0.0, link, 2.5, levers)
+    repair = session.Inside(protection, history, uplink.sending.key(0)), budget
+    expected, sender = twin(delays, True, *arguments, repair=repair)
+    session.assert_equal(batch.played(), 0, expected)
+    assert_same_sender(uplink.sending.totals(), 0, sender, before)
+    row, sent = uplink.sending.tables.repairs.rows[0], [packet["size"] for packet in sender.sent if packet["number"] < 0]
+    assert row.extra_bytes == sum(sent) > 0 and row.repaired > 0
+    assert row.extra_bytes <= budget * row.plain_bytes
 
 
 HELD = {

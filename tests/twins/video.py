@@ -1,0 +1,57 @@
+"""Slow twin of the repair of video frames: linear equations with random coefficients modulo a prime, solved anew after each packet."""
+
+import numpy as np
+
+PRIME = 2**31 - 1
+
+
+class PlainRepairs:
+    """Frames of one call; `take` the packets in order of sending, with arrivals that do not decrease."""
+
+    def __init__(self, before, seed=0):
+        self.before, self.draws = before, np.random.default_rng(seed)
+        self.packets, self.sent, self.missing, self.equations = {}, {}, {}, []
+        self.expires_us, self.on_time = {}, {}
+
+    def begin(self, frame, packets, expires_us):
+        self.packets[frame], self.expires_us[frame] = packets, expires_us
+        self.sent[frame], self.on_time[frame] = 0, 0
+        self.missing[frame] = {(frame, i) for i in range(packets)}
+
+    def take(self, frame, is_repair, arrived_us):
+        """Take the outcome of the frame's next packet, or of a repair packet; `arrived_us` None if it is lost."""
+        if not is_repair:
+            packet = (frame, self.sent[frame])
+            self.sent[frame] += 1
+            if arrived_us is None:
+                return
+            if packet not in self.missing[frame]:  # repaired before
+                return
+            self.missing[frame].remove(packet)
+            self.on_time[frame] += arrived_us <= self.expires_us[frame]
+        elif arrived_us is not None:
+            covered = [(number, i) for number in range(max(frame - self.before, 0), frame + 1) for i in range(self.packets.get(number, 0))]
+            self.equations.append({packet: int(self.draws.integers(1, PRIME)) for packet in covered})
+        if arrived_us is not None:
+            for packet in self.solved():
+                self.missing[packet[0]].remove(packet)
+                self.on_time[packet[0]] += arrived_us <= self.expires_us[packet[0]]
+
+    def solved(self):
+        """Return the missing packets that the equations determine: Gauss-Jordan elimination, then rows with one unknown."""
+        unknown = sorted(packet for missing in self.missing.values() for packet in missing)
+        rows = [[equation.get(packet, 0) for packet in unknown] for equation in self.equations]
+        rank = 0
+        for column in range(len(unknown)):
+            pivot = next((i for i in range(rank, len(rows)) if rows[i][column]), None)
+            if pivot is None:
+                continue
+            rows[rank], rows[pivot] = rows[pivot], rows[rank]
+            inverse = pow(rows[rank][column], -1, PRIME)
+            rows[rank] = [value * inverse % PRIME for value in rows[rank]]
+            for i in range(len(rows)):
+                if i != rank and rows[i][column]:
+                    factor = rows[i][column]
+                    rows[i] = [(a - factor * b) % PRIME for a, b in zip(rows[i], rows[rank], strict=True)]
+            rank += 1
+        return [unknown[next(i for i, a in enumerate(row) if a)] for row in rows[:rank] if sum(map(bool, row)) == 1]
