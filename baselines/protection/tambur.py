@@ -58,4 +58,4 @@ def _protect_frame(params, state, s, now_us, packets):
     if report > row.report:
         row.lost_before = row.lost if report == row.report + 1 else 0
         row.lost, row.report = 0, report
-    return FrameProtection(np.int64(np.ceil(params.share * packets)) if row.lost_before > 0 else np.int64(0), params.before)
+    return FrameProtection(int(np.ceil(params.share * packets)) if row.lost_before > 0 else 0, params.before)
