@@ -10,7 +10,7 @@ A rule whose codec itself repairs, as Opus does, has one more:
 
 A rule for the video of a call with an uplink has in place of both:
 
-    protect_frame(params, state, s, now_us, packets) -> FrameProtection
+    protect_frame(params, state, s, now_us, packets, remaining_us) -> FrameProtection
 
 A set of packets is a number whose bit d stands for the packet d before this one: bit 0 is this packet, bits 1 and 2 the two before.
 """
@@ -86,7 +86,7 @@ def in_band(params: Any, state: Any, s: int, now_us: int) -> Any:
 
 
 @generic(abstract=True)
-def protect_frame(params: Any, state: Any, s: int, now_us: int, packets: int) -> Any:
+def protect_frame(params: Any, state: Any, s: int, now_us: int, packets: int, remaining_us: int) -> Any:
     """Decide how a video frame is protected; for rules that protect video.
 
     Args:
@@ -95,10 +95,26 @@ def protect_frame(params: Any, state: Any, s: int, now_us: int, packets: int) ->
         s: int64, row.
         now_us: int64, time at which the frame is captured; must not decrease from call to call.
         packets: int64, packets of the frame, 1 or more.
+        remaining_us: int64, time until the frame must have arrived.
 
     Returns:
         FrameProtection, all int64.
     """
+
+
+@generic()
+def protect_again(params: Any, state: Any, s: int, packets: int, lost: int, remaining_us: int) -> int:
+    """Return the packets that follow a report of losses in a frame, those that go again included; none for most rules.
+
+    Args:
+        params: parameters of a rule that protects video.
+        state: state; row `s` may be updated.
+        s: int64, row.
+        packets: int64, packets of the frame.
+        lost: int64, packets that it still lacks of those reported lost just now, 1 or more.
+        remaining_us: int64, time until the frame must have arrived, above 0.
+    """
+    return 0
 
 
 @generic(abstract=True)

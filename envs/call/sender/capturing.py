@@ -67,8 +67,9 @@ def _capture_video(sender, tables, order, s):
     packets = packets_of(sender.source, size)
     for i in range(packets):
         _enqueue(sender, order, part_bytes(size, packets, i), VIDEO, sender.frame)
-    for _ in range(repairs_of_frame(tables.repairs, sender, s, size, packets)):
-        _enqueue_repair(sender, tables, s, repair_size(packets, part_bytes(size, packets, 0)))
+    repairs, expires_us = repairs_of_frame(tables.repairs, sender, s, size, packets), sender.now_us + sender.expiry_us
+    for _ in range(repairs):
+        enqueue_repair(sender, tables, s, sender.frame, repair_size(packets, part_bytes(size, packets, 0)), expires_us)
     sender.frame += 1
     sender.frame_bytes = size
 
@@ -91,9 +92,18 @@ def _enqueue(sender, order, size_bytes, kind, frame):
 
 
 @kernel
-def _enqueue_repair(sender, tables, s, size_bytes):
-    """Put a repair packet of the newest frame into the send queue if that is not full."""
+def enqueue_repair(sender, tables, s, frame, size_bytes, expires_us):
+    """Put a repair packet into the send queue if that is not full.
+
+    Args:
+        sender: record of SENDER, updated.
+        tables: Tables; the counts of repairs are updated.
+        s: int64, row of the sender.
+        frame: int64, number of the frame.
+        size_bytes: int64, size of the packet.
+        expires_us: int64, expiry of the frame.
+    """
     if sender.queue.waiting < sender.queue.limit:
         sender.captured_bytes += size_bytes
-        put(sender.queue, sender.now_us, sender.now_us + sender.expiry_us, size_bytes, VIDEO, repair_number(sender.frame))
+        put(sender.queue, sender.now_us, expires_us, size_bytes, VIDEO, repair_number(frame))
         note_repair(tables.repairs, s, size_bytes)

@@ -11,7 +11,10 @@ counts as on time if the last packet needed came by the frame's expiry. Outcomes
 
 Every byte of a repair packet is paid from a bucket: with each frame it gets the budget's share of the frame's bytes, and it holds at most
 that of 60 s at the target. What it cannot pay is left out, and so is what finds the send queue full. The encoder gets the target less the
-share that repair packets took of the last second, at most half, as in libwebrtc (fec_controller_default.cc). Left out: retransmission.
+share that repair packets took of the last second, at most half, as in libwebrtc (fec_controller_default.cc).
+
+After a report of losses the rule may send more for a frame whose expiry is still ahead (`protect_again`). These are repair packets of the
+frame too: one that goes again fills the same gap, and nothing else.
 """
 
 from typing import Any, NamedTuple
@@ -19,9 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.protection.protect import protect_frame
+from vcgym.baselines.protection.protect import protect_again, protect_frame
+from vcgym.baselines.records import NOT_ARRIVED
 from vcgym.baselines.rule import update
 from vcgym.envs.call.sender.in_flight import LOST
+from vcgym.network.bottleneck.send_queue import VIDEO
 from vcgym.network.bottleneck.sources import part_bytes
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
@@ -31,11 +36,15 @@ _FRAMES = 512  # remembered for packets that are still under way, a power of two
 _MASK = _FRAMES - 1
 _BUCKET_S = 60.0
 _MOST_OVERHEAD = 0.5
+NONE_LOST = 1 << 62
 
 FRAME = np.dtype(
     [
         ("number", "i8"),  # -1: none
         ("packets", "i8"),
+        ("size", "i8"),  # bytes of a repair packet
+        ("told", "i8"),  # packets and repair packets reported as arrived; as lost since the last report
+        ("lost", "i8"),
         ("before", "i8"),  # frames before that its repair packets cover too
         ("there", "i8"),  # packets that have arrived
         ("on_time", "i8"),  # by the frame's expiry
@@ -57,6 +66,9 @@ REPAIRED_VIDEO = np.dtype(
             ("extra_bytes", "i8"),  # of repair packets that entered the send queue
             ("left_out", "i8"),  # repair packets that the budget did not allow
             ("repaired", "i8"),  # packets on time by repair alone
+            ("oldest_lost", "i8"),  # oldest frame with packets reported lost just now, or NONE_LOST
+            ("again", "i8"),  # packets that go again for the frame in hand
+            ("again_bytes", "i8"),  # of what went again since the last frame
             ("frames", FRAME, (_FRAMES,)),  # by number modulo _FRAMES
         ],
     )
@@ -76,6 +88,8 @@ def start_repairs(row, budget):
     """Clear a row of REPAIRED_VIDEO for a new call with this budget, a share of the bytes of frames at least 0."""
     row.budget = budget
     row.bucket = row.overhead = 0.0
+    row.oldest_lost = NONE_LOST
+    row.again = row.again_bytes = 0
     row.plain_bytes = row.extra_bytes = row.left_out = row.repaired = 0
     for index in range(_FRAMES):
         row.frames[index].number = -1
@@ -87,7 +101,7 @@ def _begin_frame(frame, number, packets, before, expires_us):
     frame.packets = packets
     frame.before = before
     frame.expires_us = expires_us
-    frame.there = frame.on_time = frame.repairs = frame.latest_us = frame.is_solved = frame.is_on_time = 0
+    frame.told = frame.lost = frame.there = frame.on_time = frame.repairs = frame.latest_us = frame.is_solved = frame.is_on_time = 0
 
 
 @kernel
@@ -110,21 +124,31 @@ def repairs_of_frame(repairs: Any, sender: Any, s: int, size_bytes: int, packets
     return 0
 
 
+@kernel
+def _pay(row, wanted, size):
+    """Pay as many of the wanted repair packets as the bucket allows; return how many."""
+    paid = 0
+    while paid < wanted and row.bucket >= size:
+        row.bucket -= size
+        paid += 1
+    row.left_out += wanted - paid
+    return paid
+
+
 @repairs_of_frame.register(VideoRepairs)
 def _repairs_of_frame(repairs, sender, s, size_bytes, packets):
     row = repairs.rows[s]
-    wanted = protect_frame(repairs.rule, repairs.state, s, sender.now_us, packets)
+    wanted = protect_frame(repairs.rule, repairs.state, s, sender.now_us, packets, sender.expiry_us)
     _begin_frame(row.frames[sender.frame & _MASK], sender.frame, packets, wanted.before, sender.now_us + sender.expiry_us)
     row.plain_bytes += size_bytes
     row.bucket = min(row.bucket + row.budget * size_bytes, row.budget * _BUCKET_S * sender.target_bps / 8.0)
     size = repair_size(packets, part_bytes(size_bytes, packets, 0))
-    paid = 0
-    while paid < wanted.repairs and row.bucket >= size:
-        row.bucket -= size
-        paid += 1
-    row.left_out += wanted.repairs - paid
+    row.frames[sender.frame & _MASK].size = size
+    paid = _pay(row, wanted.repairs, size)
     weight = min(sender.source.frame_us * 1e-6, 1.0)
-    row.overhead += weight * (paid * size / (size_bytes + paid * size) - row.overhead)
+    beyond = paid * size + row.again_bytes
+    row.overhead += weight * (beyond / (size_bytes + beyond) - row.overhead)
+    row.again_bytes = 0
     return paid
 
 
@@ -150,13 +174,65 @@ def _note_repair(repairs, s, size_bytes):
 
 
 @generic(inlined=True)
-def learn_of_report(repairs: Any, s: int, feedback: Any) -> None:
-    """Give the rule of the repairs the outcome of a reported packet, a PacketFeedback; without repairs do nothing."""
+def learn_of_report(repairs: Any, s: int, feedback: Any, kind: int, number: int) -> None:
+    """Give the rule of the repairs the outcome of a reported packet; without repairs do nothing.
+
+    Args:
+        repairs: VideoRepairs, or NoRepairs; row `s` is updated.
+        s: int64, session.
+        feedback: PacketFeedback of the packet.
+        kind: int64, VIDEO or AUDIO.
+        number: int64, number of the frame, of a repair packet `repair_number`.
+    """
 
 
 @learn_of_report.register(VideoRepairs)
-def _learn_of_report(repairs, s, feedback):
+def _learn_of_report(repairs, s, feedback, kind, number):
     update(repairs.rule, repairs.state, s, feedback)
+    row, wanted = repairs.rows[s], number if number >= 0 else repair_number(number)
+    frame = row.frames[wanted & _MASK]
+    if kind == VIDEO and frame.number == wanted:
+        has_arrived = feedback.arrived_us != NOT_ARRIVED
+        frame.told += 1 if has_arrived else 0
+        frame.lost += 0 if has_arrived else 1
+        row.oldest_lost = row.oldest_lost if has_arrived else min(row.oldest_lost, wanted)
+
+
+@generic(inlined=True)
+def next_again(repairs: Any, sender: Any, s: int) -> int:
+    """Return the oldest frame of which packets go again after a report, -1 if there is none; `again` says how many."""
+    return -1
+
+
+@next_again.register(VideoRepairs)
+def _next_again(repairs, sender, s):
+    row = repairs.rows[s]
+    while row.oldest_lost < sender.frame:
+        number = row.oldest_lost
+        frame = row.frames[number & _MASK]
+        row.oldest_lost += 1
+        lost, remaining_us = min(frame.lost, frame.packets - frame.told), frame.expires_us - sender.now_us
+        frame.lost = 0
+        if frame.number == number and lost > 0 and remaining_us > 0:
+            row.again = _pay(row, protect_again(repairs.rule, repairs.state, s, frame.packets, lost, remaining_us), frame.size)
+            row.again_bytes += row.again * frame.size
+            if row.again > 0:
+                return number
+    row.oldest_lost = NONE_LOST
+    return -1
+
+
+@generic(inlined=True)
+def again_of(repairs: Any, s: int, frame: int) -> Any:
+    """Return how many packets of a frame from `next_again` go again, the bytes of each, and the frame's expiry; all int64."""
+    return 0, 0, 0
+
+
+@again_of.register(VideoRepairs)
+def _again_of(repairs, s, frame):
+    row = repairs.rows[s]
+    found = row.frames[frame & _MASK]
+    return row.again, found.size, found.expires_us
 
 
 @generic(inlined=True)

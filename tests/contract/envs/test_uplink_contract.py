@@ -21,7 +21,7 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.tambur import Tambur
+from vcgym.baselines.protection.video import HairpinVideo, Tambur
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.envs.call.sender.effects import ORDERS
 from vcgym.network.traces.cards import DataError
@@ -140,6 +140,7 @@ FORMS = [
     {"path": Greedy(), "playout": WMJitter(), "rate": GccWebrtc(), "mode": "paper"},
     {"observation": "records", "path": Greedy(), "playout": WMJitter()},
     {"protection": Tambur(every_s=0.2), "protection_budget": 0.5, "loss_run_slots": 3.0},
+    {"protection": HairpinVideo(), "protection_budget": 0.5, "loss_run_slots": 3.0},
 ]
 
 

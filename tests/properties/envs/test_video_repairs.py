@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twins.video import PlainRepairs
-from vcgym.baselines.protection.protect import FrameProtection, protect_frame
-from vcgym.baselines.protection.tambur import Tambur
+from vcgym.baselines.protection.protect import FrameProtection, protect_again, protect_frame
+from vcgym.baselines.protection.video import HairpinVideo, Tambur, video_plans
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.envs.call.sender.in_flight import LOST
@@ -37,7 +37,7 @@ def _allocate(params, sessions, paths):
 
 
 @protect_frame.register(Asked)
-def _protect_frame(params, state, s, now_us, packets):
+def _protect_frame(params, state, s, now_us, packets, remaining_us):
     return FrameProtection(params.repairs[now_us // FRAME_US], params.before)
 
 
@@ -95,7 +95,7 @@ def test_tambur_protects_after_a_report_with_a_loss():
     init(params, state, 0, None, np.uint64(0))
 
     def wanted(now_s, packets=3):
-        return tuple(map(int, protect_frame(params, state, 0, int(now_s * 1e6), packets)))
+        return tuple(map(int, protect_frame(params, state, 0, int(now_s * 1e6), packets, 150_000)))
 
     assert wanted(0.0) == wanted(1.9) == (0, 3)
     update(params, state, 0, PacketFeedback(0, 1000, 0, NOT_ARRIVED, 1_950_000))
@@ -105,3 +105,21 @@ def test_tambur_protects_after_a_report_with_a_loss():
     assert wanted(4.0) == (0, 3)  # no loss in the last 2 s
     update(params, state, 0, PacketFeedback(2, 1000, 0, NOT_ARRIVED, 4_500_000))
     assert wanted(9.0) == (0, 3)  # the report before had none
+
+
+def test_hairpin_goes_by_the_rounds_that_are_left():
+    """Repair packets of frames of 10 packets are the table of its public code, at a price of 1e-4."""
+    expected = {1: (3, 6, 9, 20), 2: (0, 1, 2, 4), 3: (0, 0, 0, 0), 4: (0, 0, 0, 0)}
+    assert {rounds: tuple(video_plans(1e-4)[10, percent, rounds, 10] for percent in (1, 5, 10, 20)) for rounds in expected} == expected
+    params = HairpinVideo()
+    state = allocate(params, 1, 1)
+    init(params, state, 0, None, np.uint64(0))
+    state.rows[0].loss = 0.1
+    for packet in range(400):  # a round trip of 50 ms without deviation, and a loss that fades
+        update(params, state, 0, PacketFeedback(packet, 1000, packet, packet + 20_000, packet + 50_000))
+    state.rows[0].loss = 0.1
+    wanted = [int(protect_frame(params, state, 0, 0, 10, remaining_us).repairs) for remaining_us in (99_000, 110_000, 160_000)]
+    assert wanted == [9, 9, 2]
+    assert int(protect_again(params, state, 0, 10, 2, 24_000)) == 0  # it would come too late
+    assert int(protect_again(params, state, 0, 10, 2, 60_000)) == 2 + video_plans(1e-4)[10, 10, 1, 2]
+    assert int(protect_frame(params, state, 0, 0, 24, 60_000).repairs) == 2 * video_plans(1e-4)[12, 10, 1, 12]
