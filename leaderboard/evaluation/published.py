@@ -25,6 +25,7 @@ AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `kind_of`."""
 NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
     "uplink", "seconds", "send_queue", "threads", "max_episode_steps", "reward", "protection", "protection_budget",
+    "frame_ms",
 }  # fmt: skip
 """Arguments of environments that a board does not take from an agent: the suite chooses them, and a reward has no effect on play."""
 _MAX_FILE_BYTES = 1 << 28

@@ -156,4 +156,4 @@ def test_protection_is_refused_where_calls_have_none():
         gymnasium.make_vec("vcgym/Call-v1", num_envs=1, protection=3)
     with pytest.raises(ValueError, match=r"protection_budget = -1: allowed are numbers from 0 to 100"):
         gymnasium.make_vec("vcgym/Call-v1", num_envs=1, protection=None, protection_budget=-1)
-    assert {"protection", "protection_budget"} <= NOT_PLAYED  # boards of calls without protection take neither from an agent
+    assert {"protection", "protection_budget", "frame_ms"} <= NOT_PLAYED  # boards of calls without protection take none from an agent
