@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.protection.opus_fec import TOLD_AT_MOST, OpusFec, told_percent
+from vcgym.baselines.protection.opus_fec import OPUS_FEC, TOLD_AT_MOST, OpusFec, told_percent
 from vcgym.baselines.protection.protect import DISTANCES, InBand, in_band, protect
-from vcgym.baselines.protection.seen_loss import SEEN_LOSS, clear_seen_loss
+from vcgym.baselines.protection.seen_loss import clear_seen_loss
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 
@@ -71,7 +71,7 @@ class Dred(NamedTuple):
 class DredState(NamedTuple):
     """State; first axis: session."""
 
-    rows: np.recarray  # (sessions,) of SEEN_LOSS
+    rows: np.recarray  # (sessions,) of OPUS_FEC, with LBRR off
     plan: NDArray[np.int64]  # (sessions, percent of loss, 2): set of packets, and bytes
 
 
@@ -90,8 +90,7 @@ def _allocate(params, sessions, paths):
     require_within(params, rate_kbps=(6.0, 510.0))
     rate_bps, packet_ms = round(1000 * params.rate_kbps), round(params.packet_ms)
     plan = [dred_in_packet(rate_bps, percent, packet_ms) for percent in range(round(100 * TOLD_AT_MOST) + 1)]
-    rows = np.zeros(sessions, np.dtype((np.record, SEEN_LOSS))).view(np.recarray)
-    return DredState(rows, np.repeat(np.array([plan], np.int64), sessions, axis=0))
+    return DredState(np.zeros(sessions, OPUS_FEC).view(np.recarray), np.repeat(np.array([plan], np.int64), sessions, axis=0))
 
 
 @init.register(Dred)

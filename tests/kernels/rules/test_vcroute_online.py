@@ -36,7 +36,7 @@ def relay(packets=PACKETS, **arguments):
 def worked_out(env, paths, seed=3):
     """Emission of each packet as the sender works it out, while packets take `paths`."""
     mine, found = np.zeros(1, EMISSIONS).view(np.recarray)[0], {}
-    start_emissions(mine)
+    start_emissions(mine, 10_000)
     observation, _ = env.reset(seed=seed)
     for slot, path in enumerate(paths):
         for row in observation["records"][0][: observation["count"][0]]:
@@ -79,7 +79,7 @@ def test_a_lost_record_costs_its_packet_and_no_error_beyond_its_neighbours():
 
 def test_what_nobody_expected_is_not_told_of():
     mine = np.zeros(1, EMISSIONS).view(np.recarray)[0]
-    start_emissions(mine)
+    start_emissions(mine, 10_000)
     expect_emission(mine, 0, 2, 1.0, 1.0, 1.0)
     for packet, path in ((0, 3), (700, 2), (1400, 2)):  # another path; never expected; never expected
         settle_last(mine, 0)
