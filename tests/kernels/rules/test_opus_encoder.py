@@ -1,0 +1,96 @@
+"""The model of Opus' in-band FEC equals libopus itself: when its encoder has it on, at what bandwidth, and what its decoder makes of it."""
+
+import ctypes
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+from vcgym.baselines.protection.opus_fec import FULL_BAND, bandwidth_with_fec
+
+RATE = 48_000
+VOIP, VOICE, NARROW_BAND = 2048, 3001, 1101
+SET_BITRATE, SET_BANDWIDTH, SET_COMPLEXITY, SET_FEC, SET_LOSS, SET_SIGNAL = 4002, 4008, 4010, 4012, 4014, 4024
+
+
+@pytest.fixture(scope="module")
+def opus():
+    """Return the libopus that PyAV comes with."""
+    (found,) = Path(av.__file__).parents[1].glob("av.libs/libopus*")
+    library = ctypes.CDLL(str(found))
+    library.opus_encoder_create.restype = library.opus_decoder_create.restype = ctypes.c_void_p
+    return library
+
+
+def voice(seconds):
+    """Return a buzz with the pitch and the syllables of a voice, int16."""
+    at = np.arange(round(RATE * seconds)) / RATE
+    phase = 2.0 * np.pi * np.cumsum(120.0 + 15.0 * np.sin(6.0 * np.pi * at)) / RATE
+    sound = sum(np.sin(k * phase) / k for k in range(1, 30)) * (0.6 + 0.4 * np.sin(8.0 * np.pi * at))
+    return (12_000.0 * sound / np.abs(sound).max()).astype(np.int16)
+
+
+def encoded(opus, pcm, frame, rate_bps, loss_percent, bandwidth):
+    """Return the packets of a mono VBR encoder of complexity 10 with in-band FEC allowed."""
+    error, packet = ctypes.c_int(), ctypes.create_string_buffer(4000)
+    encoder = ctypes.c_void_p(opus.opus_encoder_create(RATE, 1, VOIP, ctypes.byref(error)))
+    settings = {
+        SET_BITRATE: rate_bps, SET_FEC: 1, SET_LOSS: loss_percent, SET_COMPLEXITY: 10, SET_SIGNAL: VOICE,
+        SET_BANDWIDTH: NARROW_BAND + bandwidth,
+    }  # fmt: skip
+    for request, value in settings.items():
+        assert opus.opus_encoder_ctl(encoder, ctypes.c_int(request), ctypes.c_int(value)) == 0
+    packets = []
+    for first in range(0, len(pcm) - frame + 1, frame):
+        samples = np.ascontiguousarray(pcm[first : first + frame]).ctypes.data_as(ctypes.c_void_p)
+        size = opus.opus_encode(encoder, samples, frame, packet, 4000)
+        packets.append(packet.raw[:size])
+    opus.opus_encoder_destroy(encoder)
+    return packets
+
+
+def model(rate_bps, loss_percent, bandwidth, frames_per_s):
+    """Return whether the model has FEC on after some packets, and the bandwidth then."""
+    found = None
+    for _ in range(3):
+        found = bandwidth_with_fec(rate_bps, loss_percent, found is not None, frames_per_s, bandwidth)
+    return found is not None, found
+
+
+@pytest.mark.parametrize("frames_per_s", [50, 100])
+@pytest.mark.parametrize("bandwidth", range(FULL_BAND + 1))
+def test_the_encoder_has_it_on_where_the_model_does(opus, frames_per_s, bandwidth):
+    pcm, frame = voice(0.5), RATE // frames_per_s
+    for loss_percent in (1, 5, 6, 10, 20):
+        for rate_bps in range(9_000, 46_000, 1_000):
+            packets = encoded(opus, pcm, frame, rate_bps, loss_percent, bandwidth)
+            on = any(opus.opus_packet_has_lbrr(packet, len(packet)) for packet in packets)
+            shown = opus.opus_packet_get_bandwidth(packets[-1]) - NARROW_BAND
+            expected = model(rate_bps, loss_percent, bandwidth, frames_per_s)
+            assert (on, shown if on else None) == expected, (loss_percent, rate_bps)
+
+
+def test_the_decoder_hears_a_lost_packet_in_the_next(opus):
+    """What FEC gives for a lost packet resembles its frame far more than concealment does."""
+    frame, pcm = RATE // 50, voice(2.0)
+    packets = encoded(opus, pcm, frame, 32_000, 10, FULL_BAND)
+    lost = [n for n in range(20, len(packets) - 1, 9) if opus.opus_packet_has_lbrr(packets[n + 1], len(packets[n + 1]))]
+    whole, repaired, concealed = (_decoded(opus, packets, frame, missing, fec) for missing, fec in (((), 0), (lost, 1), (lost, 0)))
+    likeness = [
+        np.mean([np.corrcoef(whole[n * frame : (n + 1) * frame], heard[n * frame : (n + 1) * frame])[0, 1] for n in lost])
+        for heard in (repaired, concealed)
+    ]
+    assert len(lost) >= 3 and 1.0 - likeness[0] < 0.5 * (1.0 - likeness[1])
+
+
+def _decoded(opus, packets, frame, lost, fec):
+    """Return what a decoder plays; a lost packet is decoded from the next one with FEC, or concealed."""
+    error, out = ctypes.c_int(), (ctypes.c_int16 * frame)()
+    decoder, heard = ctypes.c_void_p(opus.opus_decoder_create(RATE, 1, ctypes.byref(error))), []
+    for n, packet in enumerate(packets):
+        given = (packets[n + 1] if fec else None) if n in lost else packet
+        assert opus.opus_decode(decoder, given, len(given or b""), out, frame, 1 if n in lost and fec else 0) == frame
+        heard.append(np.array(out, np.float64))
+    opus.opus_decoder_destroy(decoder)
+    return np.concatenate(heard)
