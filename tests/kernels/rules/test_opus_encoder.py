@@ -17,8 +17,10 @@ SET_BITRATE, SET_BANDWIDTH, SET_COMPLEXITY, SET_FEC, SET_LOSS, SET_SIGNAL = 4002
 @pytest.fixture(scope="module")
 def opus():
     """Return the libopus that PyAV comes with."""
-    (found,) = Path(av.__file__).parents[1].glob("av.libs/libopus*")
+    site = Path(av.__file__).parents[1]
+    (found,) = (file for place in ("av.libs", "av/.dylibs") for file in (site / place).glob("libopus*"))  # of Linux, of macOS
     library = ctypes.CDLL(str(found))
+    library.opus_encoder_ctl.argtypes = [ctypes.c_void_p, ctypes.c_int]  # the value after them is a variable argument
     library.opus_encoder_create.restype = library.opus_decoder_create.restype = ctypes.c_void_p
     return library
 
