@@ -32,6 +32,7 @@ from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
 NEVER_US = 1 << 62
 PACKET_MS = "packet_ms"  # parameter of rules that need the packet interval; a call sets it
+PACKET_MS_RANGE = 1.0, 1000.0
 
 Rule = TypeVar("Rule", bound=type)
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.path.history import imputed_means
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import packet_at
@@ -58,7 +58,7 @@ class LinUCBState(NamedTuple):
 
 @allocate.register(LinUCB)
 def _allocate(params, sessions, paths):
-    require_within(params, alpha=(0.0, 1000.0), ridge=(1e-6, 1e6))
+    require_within(params, alpha=(0.0, 1000.0), ridge=(1e-6, 1e6), packet_ms=PACKET_MS_RANGE)
     return LinUCBState(
         arm=np.zeros((sessions, paths), ARM).view(np.recarray),
         decided=np.zeros((sessions, _RING), DECIDED).view(np.recarray),

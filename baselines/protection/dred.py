@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.protection.opus_fec import OPUS_FEC, TOLD_AT_MOST, OpusFec, told_percent
 from vcgym.baselines.protection.protect import DISTANCES, InBand, in_band, protect
 from vcgym.baselines.protection.seen_loss import clear_seen_loss
-from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 
 MOST_UNITS = 26
@@ -87,7 +87,7 @@ def dred_in_packet(rate_bps: int, percent: int, packet_ms: int = 10) -> InBand:
 
 @allocate.register(Dred)
 def _allocate(params, sessions, paths):
-    require_within(params, rate_kbps=(6.0, 510.0))
+    require_within(params, rate_kbps=(6.0, 510.0), packet_ms=PACKET_MS_RANGE)
     rate_bps, packet_ms = round(1000 * params.rate_kbps), round(params.packet_ms)
     plan = [dred_in_packet(rate_bps, percent, packet_ms) for percent in range(round(100 * TOLD_AT_MOST) + 1)]
     return DredState(np.zeros(sessions, OPUS_FEC).view(np.recarray), np.repeat(np.array([plan], np.int64), sessions, axis=0))

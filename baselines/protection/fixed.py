@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
 from vcgym.baselines.protection.seen_paths import SEEN_PATH, clear_seen_paths, fastest_other, see_path
-from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import packet_at
 
@@ -35,7 +35,7 @@ class FixedProtectionState(NamedTuple):
 @allocate.register(FixedProtection)
 def _allocate(params, sessions, paths):
     sets = {"earlier": (0, (1 << (DISTANCES + 1)) - 1), "covers": (params.repair, DISTANCES)}
-    require_within(params, repair=(0, DISTANCES), **sets)
+    require_within(params, repair=(0, DISTANCES), packet_ms=PACKET_MS_RANGE, **sets)
     return FixedProtectionState()
 
 

@@ -20,7 +20,7 @@ from vcgym.baselines.protection.nack import DEFAULT_RTT_US, NACK, clear_requests
 from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
 from vcgym.baselines.protection.seen_loss import SEEN_LOSS, clear_seen_loss, see_loss
 from vcgym.baselines.records import COPY, MEDIA
-from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds, packet_at
@@ -68,7 +68,7 @@ class HairpinState(NamedTuple):
 
 @allocate.register(Hairpin)
 def _allocate(params, sessions, paths):
-    require_within(params, cost=(1e-9, 1.0))
+    require_within(params, cost=(1e-9, 1.0), packet_ms=PACKET_MS_RANGE)
     plans = [repair_plan(percent / 100.0, params.cost, 1, _ROUNDS)[1:, 1] for percent in range(_PERCENT + 1)]
     copies = np.repeat(np.stack(plans, axis=1)[None], sessions, axis=0)
     return HairpinState(np.zeros(sessions, HAIRPIN).view(np.recarray), np.zeros(sessions, NACK).view(np.recarray), copies)

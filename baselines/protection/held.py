@@ -21,7 +21,7 @@ from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.protect import NONE, Protection, protect
 from vcgym.baselines.protection.seen_paths import expected_ms, fastest_other
 from vcgym.baselines.protection.triggered import TriggeredProtection, TriggeredProtectionState
-from vcgym.baselines.rule import Control, allocate, init, require_rule, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, require_rule, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import packet_at
 
@@ -52,7 +52,8 @@ class HeldCopiesState(NamedTuple):
 
 @allocate.register(HeldCopies)
 def _allocate(params, sessions, paths):
-    require_within(params, each=(1, 1_000_000), missing=(0.0, 1.0), behind_ms=(0.0, 1e9), overtaken=(0.0, 1.0))
+    shares = dict.fromkeys(("missing", "overtaken"), (0.0, 1.0))
+    require_within(params, each=(1, 1_000_000), behind_ms=(0.0, 1e9), packet_ms=PACKET_MS_RANGE, **shares)
     require_rule("instead", params.instead, Control.PROTECTION)
     instead = allocate(params.instead, sessions, paths)
     return HeldCopiesState(allocate(params.trigger, sessions, paths), np.zeros(sessions, np.int64), instead)

@@ -14,7 +14,7 @@ import numpy as np
 
 from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
 from vcgym.baselines.records import COPY, MEDIA
-from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import packet_at
@@ -52,7 +52,7 @@ class NackState(NamedTuple):
 
 @allocate.register(Nack)
 def _allocate(params, sessions, paths):
-    require_within(params, requests=(1, 100))
+    require_within(params, requests=(1, 100), packet_ms=PACKET_MS_RANGE)
     return NackState(np.zeros(sessions, NACK).view(np.recarray))
 
 

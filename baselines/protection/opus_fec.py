@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.protection.protect import UNPROTECTED, InBand, in_band, protect
 from vcgym.baselines.protection.seen_loss import SEEN_LOSS, clear_seen_loss, see_loss
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
@@ -86,7 +86,7 @@ class OpusFecState(NamedTuple):
 
 @allocate.register(OpusFec)
 def _allocate(params, sessions, paths):
-    require_within(params, rate_kbps=(6.0, 510.0))
+    require_within(params, rate_kbps=(6.0, 510.0), packet_ms=PACKET_MS_RANGE)
     percents, rate_bps = range(round(100 * TOLD_AT_MOST) + 1), round(1000 * params.rate_kbps)
     per_s = round(1000.0 / params.packet_ms)
     turns_on = [[bandwidth_with_fec(rate_bps, percent, was_on, per_s) is not None for percent in percents] for was_on in (False, True)]

@@ -20,7 +20,7 @@ from vcgym.baselines.protection.nack import NACK, clear_requests, requested, see
 from vcgym.baselines.protection.protect import NONE, Protection, protect
 from vcgym.baselines.protection.seen_loss import REPORTS, SECOND_US, clear_reports, count_arrival, end_second, reported_loss
 from vcgym.baselines.records import COPY, MEDIA
-from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import packet_at
@@ -60,7 +60,7 @@ class WebrtcFecState(NamedTuple):
 
 @allocate.register(WebrtcFec)
 def _allocate(params, sessions, paths):
-    require_within(params, from_ms=(0.0, 1e9))
+    require_within(params, from_ms=(0.0, 1e9), packet_ms=PACKET_MS_RANGE)
     return WebrtcFecState(np.zeros(sessions, WEBRTC_FEC).view(np.recarray), np.zeros(sessions, NACK).view(np.recarray))
 
 

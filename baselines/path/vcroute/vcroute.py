@@ -47,7 +47,7 @@ from vcgym.baselines.path.top_k import KEPT, KEPT_PATH, TopK, has_converged, ref
 from vcgym.baselines.path.vcroute.screening import SCREEN_LIMIT, Screening, allocate_screening, lowest_draw, start_limit
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
@@ -135,6 +135,7 @@ def _allocate(params, sessions, paths):
         loss_after_packets=(1, _RING - 1),
         discount=(0.0, 1.0),
         newest_weight=(0.0, 1.0),
+        packet_ms=PACKET_MS_RANGE,
     )
     require_top_k(params.topk)
     require_predictor(params.predictor)

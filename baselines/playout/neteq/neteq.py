@@ -13,7 +13,7 @@ import numpy as np
 from vcgym.baselines.playout.neteq.delay import DelayState, allocate_delay, packet_arrived, reset_delay
 from vcgym.baselines.playout.neteq.history import WINDOW_MS
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 from vcgym.network.playout.receiver import COUNT
@@ -50,7 +50,7 @@ def _require_parameters(params: NetEQ) -> None:
         minimum_delay_ms=(0, 10_000),
         maximum_delay_ms=(0, 10_000),
         max_packets=(1, 1_000_000),
-        packet_ms=(1.0, 1000.0),
+        packet_ms=PACKET_MS_RANGE,
     )
     for field, kind in NetEQ.__annotations__.items():
         value = getattr(params, field)

@@ -114,7 +114,8 @@ class SendingBatch(Batch):
         if not differs and not isinstance(order, FromAgent):
             require_rule("order", order, Control.ORDER)
         super().__init__(sessions, threads)
-        for name, value, low, high in (("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)):
+        bounds = ("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0), ("budget", budget, 0.0, 100.0)
+        for name, value, low, high in bounds:
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
         beside = rate if beside is None else beside

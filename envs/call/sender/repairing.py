@@ -67,7 +67,6 @@ REPAIRED_VIDEO = np.dtype(
             ("left_out", "i8"),  # repair packets that the budget did not allow
             ("repaired", "i8"),  # packets on time by repair alone
             ("oldest_lost", "i8"),  # oldest frame with packets reported lost just now, or NONE_LOST
-            ("again", "i8"),  # packets that go again for the frame in hand
             ("again_bytes", "i8"),  # of what went again since the last frame
             ("frames", FRAME, (_FRAMES,)),  # by number modulo _FRAMES
         ],
@@ -89,8 +88,7 @@ def start_repairs(row, budget):
     row.budget = budget
     row.bucket = row.overhead = 0.0
     row.oldest_lost = NONE_LOST
-    row.again = row.again_bytes = 0
-    row.plain_bytes = row.extra_bytes = row.left_out = row.repaired = 0
+    row.again_bytes = row.plain_bytes = row.extra_bytes = row.left_out = row.repaired = 0
     for index in range(_FRAMES):
         row.frames[index].number = -1
 
@@ -189,19 +187,28 @@ def learn_of_report(repairs: Any, s: int, feedback: Any, kind: int, number: int)
 @learn_of_report.register(VideoRepairs)
 def _learn_of_report(repairs, s, feedback, kind, number):
     update(repairs.rule, repairs.state, s, feedback)
-    row, wanted = repairs.rows[s], number if number >= 0 else repair_number(number)
-    frame = row.frames[wanted & _MASK]
-    if kind == VIDEO and frame.number == wanted:
+    row, named = repairs.rows[s], number if number >= 0 else repair_number(number)
+    frame = row.frames[named & _MASK]
+    if kind == VIDEO and frame.number == named:
         has_arrived = feedback.arrived_us != NOT_ARRIVED
         frame.told += 1 if has_arrived else 0
         frame.lost += 0 if has_arrived else 1
-        row.oldest_lost = row.oldest_lost if has_arrived else min(row.oldest_lost, wanted)
+        row.oldest_lost = row.oldest_lost if has_arrived else min(row.oldest_lost, named)
+
+
+class Again(NamedTuple):
+    """Packets that go again for a frame, all int64; 0 packets: no frame asks for more."""
+
+    packets: int
+    frame: int
+    size_bytes: int
+    expires_us: int
 
 
 @generic(inlined=True)
-def next_again(repairs: Any, sender: Any, s: int) -> int:
-    """Return the oldest frame of which packets go again after a report, -1 if there is none; `again` says how many."""
-    return -1
+def next_again(repairs: Any, sender: Any, s: int) -> Any:
+    """Return what goes again after a report for the oldest frame that asks for more, an Again."""
+    return Again(0, 0, 0, 0)
 
 
 @next_again.register(VideoRepairs)
@@ -214,25 +221,12 @@ def _next_again(repairs, sender, s):
         lost, remaining_us = min(frame.lost, frame.packets - frame.told), frame.expires_us - sender.now_us
         frame.lost = 0
         if frame.number == number and lost > 0 and remaining_us > 0:
-            row.again = _pay(row, protect_again(repairs.rule, repairs.state, s, frame.packets, lost, remaining_us), frame.size)
-            row.again_bytes += row.again * frame.size
-            if row.again > 0:
-                return number
+            packets = _pay(row, protect_again(repairs.rule, repairs.state, s, frame.packets, lost, remaining_us), frame.size)
+            row.again_bytes += packets * frame.size
+            if packets > 0:
+                return Again(packets, number, frame.size, frame.expires_us)
     row.oldest_lost = NONE_LOST
-    return -1
-
-
-@generic(inlined=True)
-def again_of(repairs: Any, s: int, frame: int) -> Any:
-    """Return how many packets of a frame from `next_again` go again, the bytes of each, and the frame's expiry; all int64."""
-    return 0, 0, 0
-
-
-@again_of.register(VideoRepairs)
-def _again_of(repairs, s, frame):
-    row = repairs.rows[s]
-    found = row.frames[frame & _MASK]
-    return row.again, found.size, found.expires_us
+    return Again(0, 0, 0, 0)
 
 
 @generic(inlined=True)

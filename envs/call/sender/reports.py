@@ -13,7 +13,7 @@ from vcgym.baselines.rule import NEVER_US, report_every_us, update
 from vcgym.envs.call.features.sender.state import on_feedback, on_report
 from vcgym.envs.call.sender.capturing import enqueue_repair
 from vcgym.envs.call.sender.in_flight import LOST, NO_QUEUE, followed_by_paths, reported_by, ring_index
-from vcgym.envs.call.sender.repairing import again_of, learn_of_report, next_again
+from vcgym.envs.call.sender.repairing import learn_of_report, next_again
 from vcgym.envs.call.sender.state import REPORTS, counted, of_one, on_medium
 from vcgym.network.bottleneck.queue import DROPPED, offer
 from vcgym.network.kernels import rng
@@ -108,12 +108,11 @@ def take_report(sender, tables, s, rate, rate_state):
 @kernel
 def _send_again(sender, tables, s):
     """Put what a report of losses asks for into the send queue."""
-    frame = next_again(tables.repairs, sender, s)
-    while frame >= 0:
-        packets, size, expires_us = again_of(tables.repairs, s, frame)
-        for _ in range(packets):
-            enqueue_repair(sender, tables, s, frame, size, expires_us)
-        frame = next_again(tables.repairs, sender, s)
+    again = next_again(tables.repairs, sender, s)
+    while again.packets > 0:
+        for _ in range(again.packets):
+            enqueue_repair(sender, tables, s, again.frame, again.size_bytes, again.expires_us)
+        again = next_again(tables.repairs, sender, s)
 
 
 @kernel

@@ -355,6 +355,7 @@ def test_of_two_rules_both_have_their_way():
     ("params", "words"),
     [
         (FixedProtection(repair=3, covers=2), r"FixedProtection.covers is 2; allowed range is \[3, 62\]"),
+        (FixedProtection(packet_ms=0.0), r"FixedProtection.packet_ms is 0.0; allowed range is \[1.0, 1000.0\]"),
         (FixedCopies(copies=3), r"FixedCopies.copies is 3; allowed range is \[1, 2\]"),
         (ChimeRed(one=0.2, two=0.1), r"ChimeRed.two is 0.1; allowed range is \[0.2, 1.0\]"),
         (Dred(rate_kbps=5.0), r"Dred.rate_kbps is 5.0; allowed range is \[6.0, 510.0\]"),

@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twins.video import PlainRepairs
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.protection.protect import FrameProtection, protect_again, protect_frame
 from vcgym.baselines.protection.video import HairpinVideo, Tambur, video_plans
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.in_flight import LOST
 from vcgym.envs.call.sender.repairing import REPAIRED_VIDEO, VideoRepairs, repair_number, repaired_by, repairs_of_frame, start_repairs
 from vcgym.envs.call.sender.state import SENDER
@@ -123,3 +126,8 @@ def test_hairpin_goes_by_the_rounds_that_are_left():
     assert int(protect_again(params, state, 0, 10, 2, 24_000)) == 0  # it would come too late
     assert int(protect_again(params, state, 0, 10, 2, 60_000)) == 2 + video_plans(1e-4)[10, 10, 1, 2]
     assert int(protect_frame(params, state, 0, 0, 24, 60_000).repairs) == 2 * video_plans(1e-4)[12, 10, 1, 12]
+
+
+def test_a_budget_out_of_range_is_refused():
+    with pytest.raises(ValueError, match=r"budget = -0\.1: allowed is 0 to 100"):
+        SendingBatch(1, GccWebrtc(), Fifo(), (), followed_by_paths=True, protection=Tambur(), budget=-0.1)
