@@ -10,7 +10,7 @@ A rule whose codec itself repairs, as Opus does, has one more:
 
 A rule for the video of a call with an uplink has in place of both:
 
-    protect_frame(params, state, s, now_us, packets, remaining_us) -> FrameProtection
+    protect_frame(params, state, s, now_us, frame) -> FrameProtection
 
 A set of packets is a number whose bit d stands for the packet d before this one: bit 0 is this packet, bits 1 and 2 the two before.
 """
@@ -18,6 +18,8 @@ A set of packets is a number whose bit d stands for the packet d before this one
 from typing import Any, NamedTuple
 
 from vcgym.network.kernels.generic import generic
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.playout.packet_size import MOST_COVERED, repair_bytes
 
 NONE = -1
 DISTANCES = 62  # a bit for each distance up to this one
@@ -60,16 +62,49 @@ class InBand(NamedTuple):
     size: int
 
 
+class VideoFrame(NamedTuple):
+    """A frame of video that has just been captured; all int64, the target float64.
+
+    Attributes:
+        size_bytes: its size.
+        packets: its packets, 1 or more.
+        longest_bytes: size of the longest, with its headers.
+        is_key: 1 for a key frame, else 0.
+        target_bps: target of the video, repair packets included.
+        interval_us: frame interval.
+        remaining_us: time until the frame must have arrived.
+    """
+
+    size_bytes: int
+    packets: int
+    longest_bytes: int
+    is_key: int
+    target_bps: float
+    interval_us: int
+    remaining_us: int
+
+
+MOST_BEFORE = 15
+
+
 class FrameProtection(NamedTuple):
     """Decision for one frame of video.
 
     Attributes:
         repairs: repair packets that follow its packets.
-        before: frames before it that these cover too, the same in all frames of a call.
+        before: frames before it that these cover too, 0 to MOST_BEFORE. The oldest of them must not be older than that of an earlier frame.
+        size_bytes: size of each.
     """
 
     repairs: int
     before: int
+    size_bytes: int
+
+
+@kernel
+def repair_size(packets, longest_bytes):
+    """Return the bytes of a repair packet of so many packets, int64; `longest_bytes` is the size of the longest, with its headers."""
+    return repair_bytes(min(packets, MOST_COVERED), longest_bytes)
 
 
 @generic()
@@ -86,7 +121,7 @@ def in_band(params: Any, state: Any, s: int, now_us: int) -> Any:
 
 
 @generic(abstract=True)
-def protect_frame(params: Any, state: Any, s: int, now_us: int, packets: int, remaining_us: int) -> Any:
+def protect_frame(params: Any, state: Any, s: int, now_us: int, frame: Any) -> Any:
     """Decide how a video frame is protected; for rules that protect video.
 
     Args:
@@ -94,8 +129,7 @@ def protect_frame(params: Any, state: Any, s: int, now_us: int, packets: int, re
         state: state; row `s` may be updated.
         s: int64, row.
         now_us: int64, time at which the frame is captured; must not decrease from call to call.
-        packets: int64, packets of the frame, 1 or more.
-        remaining_us: int64, time until the frame must have arrived.
+        frame: VideoFrame.
 
     Returns:
         FrameProtection, all int64.

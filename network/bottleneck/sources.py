@@ -190,8 +190,14 @@ def _encode(source, frame, now_us, target_bps):
     mean = rate_bps * source.frame_us / 8e6
     if source.key_every > 1:
         usual = source.key_every / (source.key_every - 1.0 + source.key_factor)
-        mean *= usual * (source.key_factor if frame % source.key_every == 0 else 1.0)
+        mean *= usual * (source.key_factor if is_key(source, frame) else 1.0)
     return mean
+
+
+@kernel
+def is_key(source, frame):
+    """Return True if a frame is a key frame of the encoder; the other models have none."""
+    return source.model == ENCODER and source.key_every > 1 and frame % source.key_every == 0
 
 
 @kernel

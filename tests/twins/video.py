@@ -3,24 +3,26 @@
 import numpy as np
 
 PRIME = 2**31 - 1
+PACKET, REPAIR, AGAIN = "packet", "repair", "again"
 
 
 class PlainRepairs:
     """Frames of one call; `take` the packets in order of sending, with arrivals that do not decrease."""
 
-    def __init__(self, before, seed=0):
-        self.before, self.draws = before, np.random.default_rng(seed)
-        self.packets, self.sent, self.missing, self.equations = {}, {}, {}, []
+    def __init__(self, seed=0):
+        self.draws = np.random.default_rng(seed)
+        self.before, self.packets, self.sent, self.missing, self.equations = {}, {}, {}, {}, []
         self.expires_us, self.on_time = {}, {}
 
-    def begin(self, frame, packets, expires_us):
-        self.packets[frame], self.expires_us[frame] = packets, expires_us
+    def begin(self, frame, packets, expires_us, before=0):
+        """Begin a frame whose repair packets cover so many frames before it."""
+        self.before[frame], self.packets[frame], self.expires_us[frame] = before, packets, expires_us
         self.sent[frame], self.on_time[frame] = 0, 0
         self.missing[frame] = {(frame, i) for i in range(packets)}
 
-    def take(self, frame, is_repair, arrived_us):
-        """Take the outcome of the frame's next packet, or of a repair packet; `arrived_us` None if it is lost."""
-        if not is_repair:
+    def take(self, frame, what, arrived_us):
+        """Take the outcome of the frame's next PACKET, of a REPAIR packet, or of one sent AGAIN; `arrived_us` None if it is lost."""
+        if what == PACKET:
             packet = (frame, self.sent[frame])
             self.sent[frame] += 1
             if arrived_us is None:
@@ -30,7 +32,8 @@ class PlainRepairs:
             self.missing[frame].remove(packet)
             self.on_time[frame] += arrived_us <= self.expires_us[frame]
         elif arrived_us is not None:
-            covered = [(number, i) for number in range(max(frame - self.before, 0), frame + 1) for i in range(self.packets.get(number, 0))]
+            before = self.before[frame] if what == REPAIR else 0
+            covered = [(number, i) for number in range(max(frame - before, 0), frame + 1) for i in range(self.packets.get(number, 0))]
             self.equations.append({packet: int(self.draws.integers(1, PRIME)) for packet in covered})
         if arrived_us is not None:
             for packet in self.solved():

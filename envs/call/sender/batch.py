@@ -15,7 +15,7 @@ from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import NO_QUEUE, allocate_departures, allocate_flight
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
-from vcgym.envs.call.sender.repairing import REPAIRED_VIDEO, VideoRepairs, start_repairs
+from vcgym.envs.call.sender.repairs.rows import REPAIRED_VIDEO, VideoRepairs, start_repairs
 from vcgym.envs.call.sender.state import LOGGED, SENDER, NoRepairs, SenderTables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.airtime import traffic_bytes

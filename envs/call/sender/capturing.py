@@ -3,11 +3,12 @@
 import numpy as np
 
 from vcgym.baselines.order.scheduler import REJECT, choose_victim
+from vcgym.baselines.protection.protect import VideoFrame
 from vcgym.baselines.rule import NEVER_US
-from vcgym.envs.call.sender.repairing import media_share, note_repair, repair_number, repair_size, repairs_of_frame
+from vcgym.envs.call.sender.repairs.adding import media_share, note_repair, repairs_of_frame
 from vcgym.envs.call.sender.state import counted, counted_item
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, item_at, put, take_out
-from vcgym.network.bottleneck.sources import frame_bytes, packets_of, part_bytes
+from vcgym.network.bottleneck.sources import frame_bytes, is_key, packets_of, part_bytes
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
@@ -62,14 +63,14 @@ def skip_pauses(sender):
 @kernel
 def _capture_video(sender, tables, order, s):
     audio_bps = sender.audio_bytes * 8e6 / sender.audio_every_us if sender.audio_every_us > 0 else 0.0
-    media_bps = (sender.target_bps - audio_bps) * media_share(tables.repairs, s)
-    size = frame_bytes(sender.source, tables.series, sender.seed, sender.frame, sender.now_us, media_bps)
-    packets = packets_of(sender.source, size)
+    video_bps, source = sender.target_bps - audio_bps, sender.source
+    size = frame_bytes(source, tables.series, sender.seed, sender.frame, sender.now_us, video_bps * media_share(tables.repairs, s))
+    packets = packets_of(source, size)
     for i in range(packets):
         _enqueue(sender, order, part_bytes(size, packets, i), VIDEO, sender.frame)
-    repairs, expires_us = repairs_of_frame(tables.repairs, sender, s, size, packets), sender.now_us + sender.expiry_us
-    for _ in range(repairs):
-        enqueue_repair(sender, tables, s, sender.frame, repair_size(packets, part_bytes(size, packets, 0)), expires_us)
+    longest, key = part_bytes(size, packets, 0), 1 if is_key(source, sender.frame) else 0
+    frame = VideoFrame(size, packets, longest, key, video_bps, source.frame_us, sender.expiry_us)
+    enqueue_extra(sender, tables, s, repairs_of_frame(tables.repairs, sender, s, frame))
     sender.frame += 1
     sender.frame_bytes = size
 
@@ -92,18 +93,17 @@ def _enqueue(sender, order, size_bytes, kind, frame):
 
 
 @kernel
-def enqueue_repair(sender, tables, s, frame, size_bytes, expires_us):
-    """Put a repair packet into the send queue if that is not full.
+def enqueue_extra(sender, tables, s, extra):
+    """Put packets beyond those of the frames into the send queue as far as that is not full.
 
     Args:
         sender: record of SENDER, updated.
         tables: Tables; the counts of repairs are updated.
         s: int64, row of the sender.
-        frame: int64, number of the frame.
-        size_bytes: int64, size of the packet.
-        expires_us: int64, expiry of the frame.
+        extra: Extra.
     """
-    if sender.queue.waiting < sender.queue.limit:
-        sender.captured_bytes += size_bytes
-        put(sender.queue, sender.now_us, expires_us, size_bytes, VIDEO, repair_number(frame))
-        note_repair(tables.repairs, s, size_bytes)
+    for _ in range(extra.packets):
+        if sender.queue.waiting < sender.queue.limit:
+            sender.captured_bytes += extra.size_bytes
+            put(sender.queue, sender.now_us, extra.expires_us, extra.size_bytes, VIDEO, extra.number)
+            note_repair(tables.repairs, s, extra.size_bytes)

@@ -23,7 +23,7 @@ from vcgym.envs.call.paths.feed import COMMANDS, command, in_force
 from vcgym.envs.call.paths.routing import delay_on, send
 from vcgym.envs.call.sender.events import play_sender, set_target
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
-from vcgym.envs.call.sender.repairing import repaired_by
+from vcgym.envs.call.sender.repairs.repairing import repaired_by
 from vcgym.envs.call.sender.reports import settle_packet
 from vcgym.envs.call.sender.state import SenderTables, counted
 from vcgym.envs.call.stages import RUNNING, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us

@@ -11,9 +11,9 @@ from vcgym.baselines.from_agent import AGENT, origin_of
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import NEVER_US, report_every_us, update
 from vcgym.envs.call.features.sender.state import on_feedback, on_report
-from vcgym.envs.call.sender.capturing import enqueue_repair
+from vcgym.envs.call.sender.capturing import enqueue_extra
 from vcgym.envs.call.sender.in_flight import LOST, NO_QUEUE, followed_by_paths, reported_by, ring_index
-from vcgym.envs.call.sender.repairing import learn_of_report, next_again
+from vcgym.envs.call.sender.repairs.adding import learn_of_report, next_again
 from vcgym.envs.call.sender.state import REPORTS, counted, of_one, on_medium
 from vcgym.network.bottleneck.queue import DROPPED, offer
 from vcgym.network.kernels import rng
@@ -110,8 +110,7 @@ def _send_again(sender, tables, s):
     """Put what a report of losses asks for into the send queue."""
     again = next_again(tables.repairs, sender, s)
     while again.packets > 0:
-        for _ in range(again.packets):
-            enqueue_repair(sender, tables, s, again.frame, again.size_bytes, again.expires_us)
+        enqueue_extra(sender, tables, s, again)
         again = next_again(tables.repairs, sender, s)
 
 

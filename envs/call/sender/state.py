@@ -112,7 +112,7 @@ class SenderTables(NamedTuple):
     log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
     targets: np.ndarray  # (sessions, seconds), mean target of each second of the call, bit/s
     others: Any = NoOtherCalls()  # other calls at the bottleneck
-    repairs: Any = NoRepairs()  # or VideoRepairs (vcgym.envs.call.sender.repairing)
+    repairs: Any = NoRepairs()  # or VideoRepairs (vcgym.envs.call.sender.repairs.rows)
 
 
 @kernel

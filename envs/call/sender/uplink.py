@@ -22,7 +22,7 @@ from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.onto_paths import COMMANDED, STATUSES, Uplink, prepare
-from vcgym.envs.call.sender.repairing import VideoRepairs
+from vcgym.envs.call.sender.repairs.rows import VideoRepairs
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink

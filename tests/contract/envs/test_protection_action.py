@@ -14,7 +14,7 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedProtection
-from vcgym.baselines.protection.video import Tambur
+from vcgym.baselines.protection.video.tambur import Tambur
 from vcgym.baselines.records import MEDIA
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.features.losses import LOSSES, clear_losses, see_packet

@@ -21,7 +21,9 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.video import HairpinVideo, Tambur
+from vcgym.baselines.protection.video.hairpin import HairpinVideo
+from vcgym.baselines.protection.video.tambur import Tambur
+from vcgym.baselines.protection.video.webrtc import WebrtcVideoFec
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.envs.call.sender.effects import ORDERS
 from vcgym.network.traces.cards import DataError
@@ -141,6 +143,7 @@ FORMS = [
     {"observation": "records", "path": Greedy(), "playout": WMJitter()},
     {"protection": Tambur(every_s=0.2), "protection_budget": 0.5, "loss_run_slots": 3.0},
     {"protection": HairpinVideo(), "protection_budget": 0.5, "loss_run_slots": 3.0},
+    {"protection": WebrtcVideoFec(), "protection_budget": 0.5, "loss_run_slots": 3.0},
 ]
 
 

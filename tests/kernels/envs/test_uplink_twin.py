@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins import session
-from twins.video import PlainRepairs
+from twins.video import AGAIN, PACKET, REPAIR, PlainRepairs
 from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Sbpn
@@ -25,8 +25,10 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.protect import protect_again, protect_frame
-from vcgym.baselines.protection.video import HairpinVideo, Tambur
+from vcgym.baselines.protection.protect import VideoFrame, protect_again, protect_frame
+from vcgym.baselines.protection.video.hairpin import HairpinVideo
+from vcgym.baselines.protection.video.tambur import Tambur
+from vcgym.baselines.protection.video.webrtc import WebrtcVideoFec
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.records import MEDIA, NOT_ARRIVED, PROBE, PacketFeedback, Record
@@ -37,7 +39,16 @@ from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.flow import Udp
 from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, put
 from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.bottleneck.sources import VIDEO_SOURCE, Timeline, describe_video, frame_bytes, packets_of, part_bytes, start_source
+from vcgym.network.bottleneck.sources import (
+    VIDEO_SOURCE,
+    Encoder,
+    Timeline,
+    describe_video,
+    frame_bytes,
+    packets_of,
+    part_bytes,
+    start_source,
+)
 from vcgym.network.bottleneck.wireless import is_lost
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import LOST
@@ -101,7 +112,7 @@ class Sender:
         self.link, self.rate, self.order, self.pacing, self.ends_us = link, rate, order, pacing, ends_us
         self.backward_us, self.report_loss = backward_us, report_loss
         self.repair, self.budget, self.bucket, self.overhead, self.parts = repair, budget, 0.0, 0.0, []
-        self.told, self.lost, self.repair_size, self.again_bytes = [], [], [], 0
+        self.told, self.lost, self.before, self.repair_size, self.again_bytes = [], [], [], [], 0
         self.target, self.minimum, self.maximum = (1000.0 * kbps for kbps in link.rates_kbps)
         self.bottleneck, self.queue, self.sent = Bottleneck(link), [], []
         self.audio = self.frame = self.reports = self.reported = self.chance_us = 0
@@ -153,8 +164,8 @@ class Sender:
                 self.rate.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
             if self.repair is not None:
                 self.repair.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
-                if packet["kind"] == VIDEO:
-                    (self.told if i in there else self.lost)[max(packet["number"], -1 - packet["number"])] += 1
+                if packet["kind"] == VIDEO and (packet["what"] != REPAIR or self.before[packet["frame"]] == 0):
+                    (self.told if i in there else self.lost)[packet["frame"]] += 1
         self.reported = there[-1] + 1
         if self.repair is not None:
             self.send_again(now_us)
@@ -185,25 +196,30 @@ class Sender:
                 self.frame += 1
 
     def add_repairs(self, now_us, frame_size, parts):
-        size = 20 + int(part_bytes(frame_size, parts, 0))
-        for of_frames, value in ((self.parts, parts), (self.told, 0), (self.lost, 0), (self.repair_size, size)):
-            of_frames.append(value)
+        is_key = isinstance(self.link.video, Encoder) and self.frame % self.link.video.key_every == 0
+        longest = int(part_bytes(frame_size, parts, 0))
         self.bucket = min(self.bucket + self.budget * frame_size, self.budget * 60.0 * self.target / 8.0)
         expiry_us = round(self.link.expiry_ms * 1000)
-        wanted = int(protect_frame(self.repair.params, self.repair.state, 0, now_us, parts, expiry_us).repairs)
-        beyond = self.pay(now_us, wanted, self.frame) * size + self.again_bytes
+        video_bps = self.target - AUDIO_PER_SLOT.size_bytes * 8e6 / SLOT
+        frame = VideoFrame(frame_size, parts, longest, int(is_key), video_bps, int(self.source[0].frame_us), expiry_us)
+        wanted = protect_frame(self.repair.params, self.repair.state, 0, now_us, frame)
+        lists = self.parts, self.told, self.lost, self.before, self.repair_size
+        for of_frames, value in zip(lists, (parts, 0, 0, int(wanted.before), 20 + longest), strict=True):
+            of_frames.append(value)
+        size = int(wanted.size_bytes)
+        beyond = self.pay(now_us, int(wanted.repairs), self.frame, REPAIR, size) * size + self.again_bytes
         self.overhead += int(self.source[0].frame_us) * 1e-6 * (beyond / (frame_size + beyond) - self.overhead)
         self.again_bytes = 0
 
-    def pay(self, now_us, wanted, frame):
+    def pay(self, now_us, wanted, frame, what, size):
         """Put repair packets into the queue as far as bucket and queue allow; return how many were paid."""
         paid, expires_us = 0, self.expires_us(frame)
-        while paid < wanted and self.bucket >= self.repair_size[frame]:
-            self.bucket -= self.repair_size[frame]
+        while paid < wanted and self.bucket >= size:
+            self.bucket -= size
             paid += 1
             if len(self.queue) < self.link.send_queue:
-                item = {"created_us": now_us, "expires_us": expires_us, "size": self.repair_size[frame]}
-                self.queue.append(item | {"kind": VIDEO, "number": -1 - frame})
+                item = {"created_us": now_us, "expires_us": expires_us, "size": size}
+                self.queue.append(item | {"kind": VIDEO, "number": -1, "frame": frame, "what": what})
         return paid
 
     def expires_us(self, frame):
@@ -216,19 +232,18 @@ class Sender:
             left_us = self.expires_us(frame) - now_us
             if lost > 0 and left_us > 0:
                 wanted = int(protect_again(self.repair.params, self.repair.state, 0, parts, lost, left_us))
-                self.again_bytes += self.pay(now_us, wanted, frame) * self.repair_size[frame]
+                self.again_bytes += self.pay(now_us, wanted, frame, AGAIN, self.repair_size[frame]) * self.repair_size[frame]
 
-    def video_on_time(self, before):
+    def video_on_time(self):
         """Return the packets on time, by repair too, of the frames sent."""
-        plain, begun = PlainRepairs(before), 0
+        plain, begun = PlainRepairs(), 0
         for packet in self.sent:
             if packet["kind"] == AUDIO:
                 continue
-            frame = max(packet["number"], -1 - packet["number"])
-            while begun <= frame:
-                plain.begin(begun, self.parts[begun], self.expires_us(begun))
+            while begun <= packet["frame"]:
+                plain.begin(begun, self.parts[begun], self.expires_us(begun), self.before[begun])
                 begun += 1
-            plain.take(frame, packet["number"] < 0, packet["arrived_us"])
+            plain.take(packet["frame"], packet["what"], packet["arrived_us"])
         return sum(plain.on_time.values())
 
     def enqueue(self, now_us, size, kind, number):
@@ -241,7 +256,8 @@ class Sender:
                 return
             victim = self.queue.pop(place)
             self.rejected[victim["kind"]] += victim["number"] >= 0
-        self.queue.append({"created_us": now_us, "expires_us": expires_us, "size": size, "kind": kind, "number": number})
+        item = {"created_us": now_us, "expires_us": expires_us, "size": size, "kind": kind}
+        self.queue.append(item | {"number": number, "frame": number, "what": PACKET})
 
     def _as_record(self):
         queue = np.zeros(1, SEND_QUEUE).view(np.recarray)
@@ -405,7 +421,7 @@ def twin(
     return log | session.heard(packets, arrivals), sender
 
 
-def assert_same_sender(totals, row, sender, before=None):
+def assert_same_sender(totals, row, sender):
     media = [packet for packet in sender.sent if packet["number"] >= 0]
     of_kind = {kind: [packet for packet in media if packet["kind"] == kind] for kind in (VIDEO, AUDIO)}
     for kind, packets in of_kind.items():
@@ -416,8 +432,8 @@ def assert_same_sender(totals, row, sender, before=None):
             "on_time": sum(packet["arrived_us"] <= packet["expires_us"] for packet in there),
             "delay_us": sum(packet["arrived_us"] - packet["created_us"] for packet in there),
         }  # fmt: skip
-        if before is not None and kind == VIDEO:
-            expected["on_time"] = sender.video_on_time(before)
+        if sender.repair is not None and kind == VIDEO:
+            expected["on_time"] = sender.video_on_time()
         assert {name: getattr(totals, name)[row, kind] for name in expected} == expected
 
 
@@ -469,11 +485,14 @@ def test_rules_inside(rules, link):
         assert float(uplink.sending.senders["target_bps"][0]) == sender.target
 
 
+VIDEO_RULES = [Tambur(before=0, every_s=0.3), Tambur(every_s=0.3), HairpinVideo(), WebrtcVideoFec()]
+
+
 @pytest.mark.parametrize("link", [LOSSY, STEPS._replace(loss=0.05)], ids=lambda link: link.name)
-@pytest.mark.parametrize("protection", [Tambur(before=0, every_s=0.3), Tambur(every_s=0.3), HairpinVideo()], ids=str)
+@pytest.mark.parametrize("protection", VIDEO_RULES, ids=str)
 def test_video_with_repair_packets(link, protection):
     """Repair packets pass queue, pacer, bottleneck and path like others; a rule of the rate hears of them."""
-    packets, budget, before = 700, 0.4, protection.before if isinstance(protection, Tambur) else 0
+    packets, budget = 700, 0.4
     recipe = Scenario("wonderproxy", "correlated", packets)
     draw = recipe.draw("train", 40)
     uplink = UplinkBatch(1, recipe.paths, OneWorld(link), GccWebrtc(), Fifo(), protection=protection, budget=budget)
@@ -488,11 +507,12 @@ def test_video_with_repair_packets(link, protection):
     repair = session.Inside(protection, history, uplink.sending.key(0)), budget
     expected, sender = twin(delays, True, *arguments, repair=repair)
     session.assert_equal(batch.played(), 0, expected)
-    assert_same_sender(uplink.sending.totals(), 0, sender, before)
+    assert_same_sender(uplink.sending.totals(), 0, sender)
     row, sent = uplink.sending.tables.repairs.rows[0], [packet for packet in sender.sent if packet["number"] < 0]
     assert row.extra_bytes == sum(packet["size"] for packet in sent) > 0 and (row.repaired > 0 or link is not LOSSY)
-    again = [packet for packet in sent if packet["expires_us"] - packet["created_us"] < round(link.expiry_ms * 1000)]
-    assert bool(again) == (protection == HairpinVideo() and link is LOSSY)  # elsewhere what goes again would come too late
+    again = any(packet["what"] == AGAIN for packet in sent)
+    assert again == (protection in (HairpinVideo(), WebrtcVideoFec()) and link is LOSSY)  # elsewhere it would come too late
+    assert any(sender.before) == (protection == Tambur(every_s=0.3) or (protection == WebrtcVideoFec() and link is LOSSY))
     assert row.extra_bytes <= budget * row.plain_bytes
 
 

@@ -17,7 +17,7 @@ from vcgym.baselines.protection.nack import Nack
 from vcgym.baselines.protection.opus_fec import FULL_BAND, OpusFec, bandwidth_with_fec, equivalent_bps, threshold_bps
 from vcgym.baselines.protection.protect import NONE, UNPROTECTED, in_band, protect
 from vcgym.baselines.protection.triggered import TriggeredProtection
-from vcgym.baselines.protection.webrtc_fec import FRAMES, WebrtcFec, repair_of
+from vcgym.baselines.protection.webrtc_fec import FRAMES, WebrtcFec, repairs_by_loss
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, init, update
 from vcgym.envs.call.batch import CallBatch
@@ -115,10 +115,10 @@ def test_a_packet_is_asked_for_ten_times_at_most():
     assert sum(bool(short.at(slot).again) for slot in range(12, 400)) == 2
 
 
-@pytest.mark.parametrize(("loss_255", "repair"), [(0, 0), (32, 0), (33, 1), (47, 1), (48, 1), (95, 1), (96, 2), (128, 2), (255, 2)])
+@pytest.mark.parametrize(("loss_255", "repair"), [(0, 0), (32, 0), (33, 1), (47, 1), (48, 1), (95, 1), (96, 2), (128, 2)])
 def test_repair_packets_of_libwebrtc_by_loss(loss_255, repair):
     # By hand from the first row, 0, 11, 39 and 51 of 255: of the frames 0, 11, 46 and 64 of 256, of six frames 0.26, 1.08 and 1.5.
-    assert repair_of(loss_255) == repair
+    assert repairs_by_loss()[loss_255] == repair
 
 
 def hybrid_after(lost_each, back_ms, slots=3000):
