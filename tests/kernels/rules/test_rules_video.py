@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from twins.webrtc_video import PlainWebrtcVideo, per_256, protected
 from vcgym.baselines.protection.protect import VideoFrame, protect_again, protect_frame
 from vcgym.baselines.protection.video.hairpin import HairpinVideo, video_plans
 from vcgym.baselines.protection.video.tambur import Tambur
@@ -81,6 +82,48 @@ def test_a_frame_of_few_bits_has_the_share_of_its_row():
     assert tuple(map(int, shares_of(webrtc_shares(), 26, 33, 35, 6))) == (76, 128)
     assert tuple(map(int, shares_of(webrtc_shares(), 3, 33, 35, 2))) == (51, 102)
     assert tuple(map(int, shares_of(webrtc_shares(), 1, 3, 3, 2))) == (0, 1)
+
+
+def test_shares_equal_the_slow_twin():
+    """Any loss, rate, frame rate, picture and ratio of key frames, at a round trip that forbids nothing."""
+    table, draws = webrtc_shares(), np.random.default_rng(0)
+    for _ in range(20_000):
+        loss_255, kbit, pixels = int(draws.integers(129)), int(draws.integers(200)), int(draws.integers(320 * 180, 1920 * 1080))
+        delta, key = draws.uniform(0.0, 4.0), draws.uniform(0.0, 20.0)
+        scaled, usual = int(kbit * (pixels / (704 * 576)) ** -0.3), int(0.5 + delta)
+        found = shares_of(table, loss_255, kbit, scaled, max(int(0.5 + key) // usual, 2) if usual else 2)
+        wanted = protected(table, [(loss_255 + 0.5) / 255], 250, 30.0 * kbit, 30, pixels, delta, key)[:2]
+        assert tuple(map(int, found)) == wanted, (loss_255, kbit, pixels, delta, key)
+        assert [int(factor_of(share)) for share in found] == list(map(per_256, wanted))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_decision_equals_the_slow_twin(seed):
+    draws = np.random.default_rng(seed)
+    pixels = int(draws.choice([320 * 180, 352 * 288, VGA, 1280 * 720]))
+    params, state = begun(WebrtcVideoFec(pixels))
+    twin, interval_us = PlainWebrtcVideo(webrtc_shares(), pixels), int(draws.choice([16_667, 33_333, 100_000]))
+    trips_us, packet, ended = draws.choice([15_000, 60_000, 190_000, 400_000], 20), 0, 0
+    for number in range(500):
+        now_us, loss = number * interval_us, 0.08 * (number // 100 % 2)
+        for _ in range(3):
+            known_us = now_us - 1
+            back_us = None if draws.random() < loss else int(trips_us[number // 25] * draws.uniform(0.8, 1.2))
+            if known_us >= 0:
+                arrived_us, sent_us = (NOT_ARRIVED, known_us - 1) if back_us is None else (known_us - back_us // 2, known_us - back_us)
+                update(params, state, 0, PacketFeedback(packet, 1000, sent_us, arrived_us, known_us))
+                twin.report(known_us, back_us)
+                packet += 1
+        is_key, grown = int(number % 20 == 0), 1 + number // 100
+        size = int(draws.integers(200, 1000)) * grown * (int(draws.integers(2, 9)) if is_key else 1)
+        packets = -(-size // 1200)
+        longest, target_bps = -(-size // packets), float(draws.uniform(-50e3, 1.5e6))
+        asked = protect_frame(params, state, 0, now_us, VideoFrame(size, packets, longest, is_key, target_bps, interval_us, 150_000))
+        wanted = twin.frame(now_us, size, packets, longest, is_key, target_bps, interval_us)
+        assert (asked.repairs, asked.before) == wanted[:2], number
+        assert asked.size_bytes == (20 if wanted[3] < 16 else 24) + wanted[2] or wanted[3] == 0
+        ended += wanted[0] > 0
+    assert ended >= 3
 
 
 def test_whole_repair_packets():
