@@ -35,11 +35,14 @@ def webrtc_shares() -> NDArray[np.int64]:
 
 @kernel
 def worst_255(losses):
-    """Return the largest of the losses of the last seconds, (WORST,) float64 0 to 1, in 255ths up to half; int64."""
+    """Return the largest of the losses of the last seconds, (WORST,) float64 0 to 1, in 255ths up to half; int64.
+
+    Receiver reports have it in 256ths, cut off (RFC 3550, 6.4.1), and the source takes these for 255ths.
+    """
     worst = 0.0
     for loss in losses:
         worst = max(worst, loss)
-    return min(np.int64(255.0 * worst), LOSSES - 1)
+    return min(np.int64(256.0 * worst), LOSSES - 1)
 
 
 @kernel

@@ -23,7 +23,7 @@ def protected(table, losses, rtt_ms, kbps, frames_per_s, pixels, packets_delta, 
         packets_delta: usual packets of a delta frame, a fraction.
         packets_key: of a key frame.
     """
-    loss = min(whole(255 * max(losses, default=0.0)), 128)
+    loss = min(whole(256 * max(losses, default=0.0)), 128)  # as a receiver report has it
     kbit = int(np.float32(kbps) / np.float32(frames_per_s))
     delta = key = 0
     if loss > 0:
@@ -33,7 +33,7 @@ def protected(table, losses, rtt_ms, kbps, frames_per_s, pixels, packets_delta, 
         if whole(1.5 + kbit * 1000.0 / (8.0 * 1460)) > 1:
             delta = max(delta, 51)
         delta = min(delta, 128)
-        usual, usual_key = whole(0.5 + packets_delta), whole(0.5 + packets_key)
+        usual, usual_key = whole(0.5 + packets_delta), whole(0.5 + packets_key)  # 255 at most
         boost = max(usual_key // usual if usual else 1, 2)
         key = table[min(max(1 + math.trunc((boost * effective - 5) / 5), 0), 49)][loss]
         key = min(max(loss, min(2 * delta, 128), key), 128)
@@ -74,9 +74,9 @@ class PlainWebrtcVideo:
         losses = [self.lost_in(second) for second in seconds]
         kbps, usual = max(target_bps, 0.0) / 1000.0, [self.usual(kind) for kind in (0, 1)]
         delta, key, most = protected(self.table, losses, int(self.rtt_us() / 1000), kbps, frames_per_s, self.pixels, *usual)
-        factor = per_256(key if any(kind for *_, kind in self.block) else delta)
-        packets = sum(frame[0] for frame in self.block)
-        least = (4 if factor > 80 else 1) + (packets / len(self.block) >= 2)
+        before, factor = (per_256(key if any(kind for *_, kind in block) else delta) for block in (self.block[:-1], self.block))
+        packets = min(sum(frame[0] for frame in self.block), 48)
+        least = (4 if before > 80 else 1) + (packets / len(self.block) >= 2)
         excess = (repairs_for(packets, factor) << 8) // packets - factor
         if len(self.block) < most and not (excess < 50 and packets >= least):
             return 0, 0, 0, 0

@@ -4,16 +4,20 @@
     loss    the largest of the last ten seconds, in 255ths
     rate    b whole kbit per frame, scaled to b (pixels / (704 x 576))^-0.3: the row of the table (vcgym.baselines.protection.webrtc_rates)
     delta   the share in this row, but at least 51 if frames have several packets; none while the round trip is below 20 ms
-    key     the share in the row of twice the bits or more, as packets of key and delta frames are; at least twice the share of delta
-            frames, and the loss
+    key     the share one row above that of twice the bits or more, as packets of key and delta frames are; at least twice the share of
+            delta frames, and the loss
     off     frames of few bytes get nothing while the round trip is below 200 ms: below 400, 700 above CIF, 1000 above VGA
     block   of at most as many frames as leave in two round trips, 1 to 6; shorter as soon as rounding adds less than 50 of 256 repair
-            packets, with four packets if the factor is above 80, and one more if frames have two or more
+            packets, with four packets if the factor before this frame is above 80, and one more if frames have two or more
 
-The repair packets of a block follow its last frame. With a key frame in it the block is one of key frames.
+The repair packets of a block follow its last frame, for 48 packets at most. With a key frame in it the block is one of key frames. Lost
+repair packets do not go again.
 
-Left out: packet masks, here any k of the k + r packets give all; temporal layers. Named choices: a second's loss is the share lost of what
-was reported in it; the round trip is smoothed from a packet's departure to its report; packets of a frame are its bytes over 1200.
+Left out: packet masks, here any k of the k + r packets give all; temporal layers; codecs for which retransmission turns ULPFEC off. Named
+choices: a second's loss is the share lost of what was reported in it, however little, and counts from its end on for ten seconds (the
+source takes receiver reports as they come, of 20 packets or more); the target has headers; each frame has the newest factors, where the
+source sets them with each new target; the round trip is smoothed from a packet's departure to its report, and 100 ms before the first;
+packets of a frame are its bytes over 1200.
 """
 
 from typing import NamedTuple
@@ -35,7 +39,7 @@ _SEVERAL_255 = 51  # at least, for frames of several packets
 _PAYLOAD, _PACKET = 1460, 1200  # bytes
 _NACK_ALONE_MS, _FEW_BYTES_MS = 20, 200
 _MOST_FRAMES = 6
-_EXCESS, _HIGH, _LEAST_PACKETS = 50, 80, 4  # 256ths, 256ths, packets
+_EXCESS, _HIGH, _LEAST_PACKETS, _MOST_PACKETS = 50, 80, 4, 48  # 256ths, 256ths, packets, packets
 _KEEPS_PER_MS = 0.9999  # of the packets of a frame
 _RTT_GAIN = 0.125  # RFC 6298
 
@@ -127,7 +131,7 @@ def _see_size(row, frame, now_us):
 @kernel
 def _key_ratio(row):
     """Return how many times the bits of a delta frame a key frame counts, int64, at least 2."""
-    delta, key = np.int64(0.5 + row.usual[0]), np.int64(0.5 + row.usual[1])
+    delta, key = min(np.int64(0.5 + row.usual[0]), np.int64(255)), min(np.int64(0.5 + row.usual[1]), np.int64(255))
     return max(key // delta, 2) if delta > 0 else 2
 
 
@@ -171,16 +175,17 @@ def _factors(row, pixels, shares, frame):
 
 
 @kernel
-def ends_block(frames, packets, factor, most):
+def ends_block(frames, packets, factor, factor_before, most):
     """Return True if repair packets follow the frames of a block so far.
 
     Args:
         frames: int64, frames of the block, 1 or more.
         packets: int64, their packets.
         factor: int64, repair packets for 256 packets.
+        factor_before: int64, the same without the newest frame.
         most: int64, frames of a block at most.
     """
-    least = _LEAST_PACKETS if factor > _HIGH else 1
+    least = _LEAST_PACKETS if factor_before > _HIGH else 1
     least += 1 if packets >= 2 * frames else 0
     excess = (repair_packets(packets, factor) << 8) // packets - factor
     return frames >= most or (excess < _EXCESS and packets >= least)
@@ -191,13 +196,14 @@ def _protect_frame(params, state, s, now_us, frame):
     row = state.rows[s]
     _end_seconds(row, now_us)
     _see_size(row, frame, now_us)
+    of_delta, of_key, most = _factors(row, params.pixels, state.shares[s], frame)
+    factor_before = of_key if row.has_key == 1 else of_delta
     row.frames += 1
-    row.packets += frame.packets
+    row.packets = min(row.packets + frame.packets, _MOST_PACKETS)
     row.longest = max(row.longest, frame.longest_bytes)
     row.has_key = max(row.has_key, frame.is_key)
-    of_delta, of_key, most = _factors(row, params.pixels, state.shares[s], frame)
     factor = of_key if row.has_key == 1 else of_delta
-    if not ends_block(row.frames, row.packets, factor, most):
+    if not ends_block(row.frames, row.packets, factor, factor_before, most):
         return FrameProtection(0, 0, 0)
     decided = FrameProtection(repair_packets(row.packets, factor), row.frames - 1, repair_size(row.packets, row.longest))
     _begin_block(row)

@@ -164,8 +164,10 @@ class Sender:
                 self.rate.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
             if self.repair is not None:
                 self.repair.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
-                if packet["kind"] == VIDEO and (packet["what"] != REPAIR or self.before[packet["frame"]] == 0):
+                if packet["kind"] == VIDEO and packet["what"] != REPAIR:
                     (self.told if i in there else self.lost)[packet["frame"]] += 1
+                elif packet["kind"] == VIDEO and i in there and self.before[packet["frame"]] == 0:
+                    self.told[packet["frame"]] += 1
         self.reported = there[-1] + 1
         if self.repair is not None:
             self.send_again(now_us)

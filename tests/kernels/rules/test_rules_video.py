@@ -92,7 +92,7 @@ def test_shares_equal_the_slow_twin():
         delta, key = draws.uniform(0.0, 4.0), draws.uniform(0.0, 20.0)
         scaled, usual = int(kbit * (pixels / (704 * 576)) ** -0.3), int(0.5 + delta)
         found = shares_of(table, loss_255, kbit, scaled, max(int(0.5 + key) // usual, 2) if usual else 2)
-        wanted = protected(table, [(loss_255 + 0.5) / 255], 250, 30.0 * kbit, 30, pixels, delta, key)[:2]
+        wanted = protected(table, [(loss_255 + 0.5) / 256], 250, 30.0 * kbit, 30, pixels, delta, key)[:2]
         assert tuple(map(int, found)) == wanted, (loss_255, kbit, pixels, delta, key)
         assert [int(factor_of(share)) for share in found] == list(map(per_256, wanted))
 
@@ -115,34 +115,37 @@ def test_each_decision_equals_the_slow_twin(seed):
                 twin.report(known_us, back_us)
                 packet += 1
         is_key, grown = int(number % 20 == 0), 1 + number // 100
-        size = int(draws.integers(200, 1000)) * grown * (int(draws.integers(2, 9)) if is_key else 1)
+        size = int(draws.integers(200, 1000)) * grown * (int(draws.integers(2, 20)) if is_key else 1)
         packets = -(-size // 1200)
         longest, target_bps = -(-size // packets), float(draws.uniform(-50e3, 1.5e6))
         asked = protect_frame(params, state, 0, now_us, VideoFrame(size, packets, longest, is_key, target_bps, interval_us, 150_000))
         wanted = twin.frame(now_us, size, packets, longest, is_key, target_bps, interval_us)
         assert (asked.repairs, asked.before) == wanted[:2], number
-        assert asked.size_bytes == (20 if wanted[3] < 16 else 24) + wanted[2] or wanted[3] == 0
+        header = 20 if wanted[3] < 16 else 24 if wanted[3] < 47 else 32
+        assert asked.size_bytes == header + wanted[2] or wanted[3] == 0
         ended += wanted[0] > 0
     assert ended >= 3
 
 
 def test_whole_repair_packets():
-    assert [int(repair_packets(packets, 64)) for packets in (1, 3, 6, 10)] == [1, 1, 2, 3]
+    assert [int(repair_packets(packets, 64)) for packets in (1, 3, 6, 10, 48)] == [1, 1, 2, 3, 12]
     assert repair_packets(9, 0) == 0
 
 
 @pytest.mark.parametrize(
     ("block", "ends"),
     [
-        ((1, 1, 64, 3), False),  # 256 - 64
-        ((2, 2, 64, 3), False),  # 128 - 64
-        ((3, 3, 64, 6), True),  # 85 - 64
-        ((2, 2, 64, 2), True),  # no more frames
-        ((1, 2, 108, 6), False),  # 128 - 108, but two packets for the five needed
-        ((2, 4, 108, 6), False),
-        ((2, 5, 108, 6), True),
-        ((4, 4, 108, 6), True),  # frames of one packet: four suffice
-        ((1, 3, 0, 6), True),
+        ((1, 1, 64, 64, 3), False),  # 256 - 64
+        ((2, 2, 64, 64, 3), False),  # 128 - 64
+        ((3, 3, 64, 64, 6), True),  # 85 - 64
+        ((2, 2, 64, 64, 2), True),  # no more frames
+        ((1, 2, 108, 108, 6), False),  # 128 - 108, but two packets for the five needed
+        ((2, 4, 108, 108, 6), False),
+        ((2, 5, 108, 108, 6), True),
+        ((4, 4, 108, 108, 6), True),  # frames of one packet: four suffice
+        ((1, 3, 170, 64, 3), True),  # the key frame itself does not ask for four
+        ((2, 4, 170, 170, 3), False),
+        ((1, 3, 0, 0, 6), True),
     ],
 )
 def test_a_block_ends_when_rounding_adds_little(block, ends):
@@ -166,7 +169,7 @@ class Video:
         return tuple(map(int, asked))
 
     def after_losses(self, seconds=1):
-        """Lose one packet in twenty for so many seconds: 12 of 255."""
+        """Lose one packet in twenty for so many seconds: 12 of 256."""
         for _ in range(30 * seconds + 1):
             self.frame(packets=20, lost=1)
         return self
@@ -189,6 +192,7 @@ def test_repair_packets_follow_a_block_and_cover_it():
     assert video.frame(packets=6) == (2, 0, 1020)
     assert video.frame(packets=6, is_key=1) == (4, 0, 1020)  # 170 for 256
     assert video.frame(packets=6) == (2, 0, 1020)
+    assert video.frame(packets=100)[0] == 12  # for 48 packets
 
 
 def test_round_trip_and_bytes_turn_it_off():

@@ -123,12 +123,13 @@ def _learn_of_report(repairs, s, feedback, kind, number):
     update(repairs.rule, repairs.state, s, feedback)
     row, named = repairs.rows[s], frame_of(number)
     frame = row.frames[named & MASK]
-    fills = frame.before == 0 or not is_repair(number)  # one that covers more frames may fill a gap of another
-    if kind == VIDEO and frame.number == named and fills:
-        has_arrived = feedback.arrived_us != NOT_ARRIVED
-        frame.told += 1 if has_arrived else 0
-        frame.lost += 0 if has_arrived else 1
-        row.oldest_lost = row.oldest_lost if has_arrived else min(row.oldest_lost, named)
+    if kind != VIDEO or frame.number != named:
+        return
+    if feedback.arrived_us == NOT_ARRIVED and not is_repair(number):
+        frame.lost += 1
+        row.oldest_lost = min(row.oldest_lost, named)
+    elif feedback.arrived_us != NOT_ARRIVED and (frame.before == 0 or not is_repair(number)):
+        frame.told += 1  # a repair packet for more frames may fill a gap of another
 
 
 @generic(inlined=True)

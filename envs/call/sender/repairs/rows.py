@@ -20,7 +20,7 @@ FRAME = np.dtype(
         ("number", "i8"),  # -1: none
         ("packets", "i8"),
         ("size", "i8"),  # bytes of a repair packet for this frame alone
-        ("told", "i8"),  # packets reported as arrived, with what fills their gaps; as lost since the last report
+        ("told", "i8"),  # packets reported as arrived, with what fills their gaps; packets lost since the last report
         ("lost", "i8"),
         ("before", "i8"),  # frames before that its repair packets cover too
         ("there", "i8"),  # packets that have arrived
