@@ -84,7 +84,7 @@ class VideoFrame(NamedTuple):
     remaining_us: int
 
 
-MOST_BEFORE = 15
+MOST_BEFORE = 15  # frames before, of a block or a window
 
 
 class FrameProtection(NamedTuple):

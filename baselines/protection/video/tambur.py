@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.protection.protect import FrameProtection, protect_frame, repair_size
+from vcgym.baselines.protection.protect import MOST_BEFORE, FrameProtection, protect_frame, repair_size
 from vcgym.baselines.records import NOT_ARRIVED
 from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.ranges import require_within
@@ -37,7 +37,7 @@ class TamburState(NamedTuple):
 
 @allocate.register(Tambur)
 def _allocate(params, sessions, paths):
-    require_within(params, share=(0.0, 10.0), before=(0, 15), every_s=(0.01, 1e6))
+    require_within(params, share=(0.0, 10.0), before=(0, MOST_BEFORE), every_s=(0.01, 1e6))
     return TamburState(np.zeros(sessions, TAMBUR).view(np.recarray))
 
 

@@ -6,7 +6,7 @@
     delta   the share in this row, but at least 51 if frames have several packets; none while the round trip is below 20 ms
     key     the share one row above that of twice the bits or more, as packets of key and delta frames are; at least twice the share of
             delta frames, and the loss
-    off     frames of few bytes get nothing while the round trip is below 200 ms: below 400, 700 above CIF, 1000 above VGA
+    off     frames of few bytes get nothing while the round trip is below 200 ms: below 400 bytes, 700 above CIF, 1000 above VGA
     block   of at most as many frames as leave in two round trips, 1 to 6; shorter as soon as rounding adds less than 50 of 256 repair
             packets, with four packets if the factor before this frame is above 80, and one more if frames have two or more
 
@@ -121,7 +121,7 @@ def _update(params, state, s, record):
 
 @kernel
 def _see_size(row, frame, now_us):
-    """Take in how many packets a frame has, apart for delta frames and key frames."""
+    """Average the packets of frames, of delta frames and of key frames separately."""
     kind, packets = frame.is_key, frame.size_bytes / _PACKET
     keeps = _KEEPS_PER_MS ** ((now_us - row.seen_us[kind]) / 1000.0) if row.usual[kind] > 0.0 else 0.0
     row.usual[kind] = keeps * row.usual[kind] + (1.0 - keeps) * packets
@@ -151,9 +151,8 @@ def shares_of(shares, loss_255, kbit, scaled, key_ratio):
     delta = shares[min(max((scaled - 5) // 5, 0), ROWS - 1), loss_255]
     if np.int64(1.5 + kbit * 1000 / (8.0 * _PAYLOAD)) > 1:
         delta = max(delta, _SEVERAL_255)
-    delta = min(delta, _MOST_255)
-    key_row = 1 + np.int64((key_ratio * scaled - 5) / 5.0)
-    key = shares[min(max(key_row, 0), ROWS - 1), loss_255]
+    key_row = 1 + np.int64((key_ratio * scaled - 5) / 5.0)  # towards zero
+    key = shares[min(key_row, ROWS - 1), loss_255]
     return delta, min(max(key, 2 * delta, loss_255), _MOST_255)
 
 

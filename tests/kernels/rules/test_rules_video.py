@@ -8,7 +8,7 @@ from vcgym.baselines.protection.protect import VideoFrame, protect_again, protec
 from vcgym.baselines.protection.video.hairpin import HairpinVideo, video_plans
 from vcgym.baselines.protection.video.tambur import Tambur
 from vcgym.baselines.protection.video.webrtc import WebrtcVideoFec, ends_block, shares_of
-from vcgym.baselines.protection.webrtc_rates import factor_of, repair_packets, webrtc_shares
+from vcgym.baselines.protection.webrtc_rates import WORST, factor_of, repair_packets, webrtc_shares, worst_255
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import allocate, init, update
 
@@ -68,6 +68,13 @@ def test_the_table_of_libwebrtc():
     assert shares[0, [32, 33, 48, 96, 128]].tolist() == [0, 11, 39, 51, 51]
     assert shares[49, [0, 1, 2, 27, 28]].tolist() == [0, 13, 27, 126, 127]
     assert (np.diff(shares, axis=1) < 0).sum() == 4 and shares[1, [119, 120]].tolist() == [87, 78]  # four rows fall once, late
+
+
+@pytest.mark.parametrize(("loss", "loss_255"), [(0.0, 0), (0.0039, 0), (1 / 256, 1), (0.05, 12), (0.25, 64), (0.5, 128), (1.0, 128)])
+def test_the_largest_loss_counts_up_to_half(loss, loss_255):
+    losses = np.full(WORST, loss / 2)
+    losses[3] = loss
+    assert worst_255(losses) == loss_255
 
 
 @pytest.mark.parametrize(("loss_255", "shares", "factors"), [(13, (51, 102), (64, 170)), (26, (76, 128), (108, 255)), (0, (0, 0), (0, 0))])
