@@ -44,6 +44,8 @@ class Listening:
     def __init__(self, session: Session, policy: LivePolicy) -> None:
         self._packets, self.slot, self._stops = session.packets, 0, 0
         self._carried = np.zeros(SLOTS, np.int64)
+        self._due_slot = np.full(SLOTS, -1, np.int64)  # by packet modulo SLOTS, in which its own transmission is handed out
+        self._arrivals = np.zeros(SLOTS, np.int64)  # by slot modulo SLOTS, in which they are handed out
         scenario = outside(session, session.packets + DRAIN_SLOTS)
         path = in_place_of(Control.PATH, CENTRAL)
         if agent := policy.at_receiver:  # with a placeholder for the path the loop stops once in each slot, and at each arrival
@@ -73,17 +75,24 @@ class Listening:
             earlier: set of the earlier packets whose frames it carries, as in `vcgym.baselines.protection.protect.Protection`.
 
         Returns:
-            True if it was taken; False for one beyond the call or 40 s away from the slot that is played.
+            True if it was taken; False for one beyond the call, for one that was sent or arrived 40 s away from the slot that is played, and
+            if so many arrived in its slot that the loop cannot report them; half of that is kept for packets.
         """
         if packet >= self._packets or abs(self.slot - packet) >= SLOTS - 1:
             return False
         earliest_us = max(self.slot - 1, packet + age) * SLOT_US + 1  # a slot that was played is closed
         arrived_us = max(arrived_us, earliest_us)
-        if not _push(self._batch.calls, packet, kind, path, arrived_us, age):
+        due_slot = -(-arrived_us // SLOT_US)
+        if due_slot - self.slot >= SLOTS or (kind == MEDIA and self._due_slot[packet % SLOTS] >= self.slot):
+            return False  # the calendar of packets in flight would wrap, or the packet 41 s before is still in its place
+        limit = RECORDS if kind == MEDIA else RECORDS // 2
+        if self._arrivals[due_slot % SLOTS] >= limit or not _push(self._batch.calls, packet, kind, path, arrived_us, age):
             return False
+        self._arrivals[due_slot % SLOTS] += 1
         if kind != PROBE:
             self._carried[packet % SLOTS] = earlier
         if kind == MEDIA:
+            self._due_slot[packet % SLOTS] = due_slot
             self._path[packet], self.own_us[packet] = path, arrived_us
         if kind == COPY and (self._copy_us[packet] == LOST or arrived_us < self._copy_us[packet]):
             self._copy_us[packet] = arrived_us
@@ -97,6 +106,7 @@ class Listening:
     def play_slot(self) -> list[Record]:
         """Play the next slot: arrivals up to its start, the player's ticks; return the records of what arrived."""
         self._advance()
+        self._arrivals[self.slot % SLOTS] = 0
         self.slot += 1
         feed = self._batch.calls[0]["feed"]
         rows = feed["rows"][np.arange(feed["read"], feed["written"]) % RECORDS].tolist()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import NamedTuple
 
 from vcgym.baselines.protection.protect import DISTANCES
 from vcgym.baselines.records import COPY, MEDIA, PROBE
@@ -15,15 +16,35 @@ from vcgym.live.protocol.wire import Address, DatagramKind, Header, write
 from vcgym.network.kernels.slots import SLOT_US
 
 
+MAX_NAMED = 16
+"""Starts of slot 0 that one datagram alone names; the oldest is forgotten."""
+
+
+class _Arrival(NamedTuple):
+    """A packet, a copy of one of at most DISTANCES slots before, or a probe: sent at the start of `slot`, arrived at `now_us`."""
+
+    header: Header
+    kind: int
+    packet: int
+    slot: int
+    frames: Frames
+    now_us: int
+
+    @property
+    def origin_us(self) -> int:
+        """Return the start of slot 0, as the datagram has it."""
+        return self.header.sent_us - self.slot * SLOT_US
+
+
 class Receiver:
-    """The receiver. The first media packet tells when slot 0 began.
+    """The receiver. The first two datagrams of the sender that agree tell when slot 0 began; one alone may be anybody's with the key.
 
     Args:
         session: the call.
         policy: the call's; it sets the level here, at each arrival or by its receiver's rule, or commands it from the router's location.
 
     Attributes:
-        due_us: time of the next slot; NEVER_US before the first packet and after the call.
+        due_us: time of the next slot; NEVER_US before two datagrams agree and after the call.
         inbox: filter of what arrives.
         listening: rule, player and counters.
         media: Opus packet of each slot that arrived, in a packet of its own, a copy or a later packet.
@@ -35,6 +56,7 @@ class Receiver:
         self.listening = Listening(session, policy)
         self.listening.play_slot()  # compiles
         self._origin_us, self._report, self._command = -1, -1, -1
+        self._named: dict[int, _Arrival] = {}  # before the call, by the start of slot 0
         self.media: dict[int, bytes] = {}
 
     @property
@@ -44,7 +66,7 @@ class Receiver:
 
     @property
     def has_begun(self) -> bool:
-        """Return True after the first packet."""
+        """Return True once two datagrams agree on the start of slot 0."""
         return self._origin_us >= 0
 
     @property
@@ -61,10 +83,10 @@ class Receiver:
                     self._obey(header, read_level(payload), now_us)
                 elif header.kind == DatagramKind.COPY:
                     slot, packet, frames = read_copy(payload)
-                    self._take(header, COPY, packet, slot, frames, now_us)
+                    self._take(_Arrival(header, COPY, packet, slot, frames, now_us))
                 else:
                     kind, frames = (PROBE, ()) if header.kind == DatagramKind.PROBE else (MEDIA, read_media(payload)[1])
-                    self._take(header, kind, header.number, header.number, frames, now_us)
+                    self._take(_Arrival(header, kind, header.number, header.number, frames, now_us))
         return ()
 
     def _obey(self, header: Header, level_us: int, now_us: int) -> None:
@@ -72,16 +94,29 @@ class Receiver:
             self.listening.command(level_us, max(now_us - self._origin_us, 0) if self.has_begun else 0)
             self._command = header.number
 
-    def _take(self, header: Header, kind: int, packet: int, slot: int, frames: Frames, now_us: int) -> None:
-        """Take what was sent at the start of `slot`: a packet, a copy of one of at most DISTANCES slots before, or a probe."""
-        origin_us = header.sent_us - slot * SLOT_US
-        if slot >= self._session.packets or slot - packet > DISTANCES:
+    def _take(self, arrival: "_Arrival") -> None:
+        """Play what arrived; before the call, keep it until another datagram names the same start of slot 0."""
+        if arrival.slot >= self._session.packets or arrival.slot - arrival.packet > DISTANCES:
             return
-        self._origin_us = self._origin_us if self.has_begun else origin_us
+        if self.has_begun:
+            self._play(arrival)
+            return
+        first = self._named.setdefault(arrival.origin_us, arrival)
+        if first.header[:4] != arrival.header[:4]:
+            self._origin_us = arrival.origin_us
+            self.inbox.begin(self._origin_us, first.header, arrival.header)
+            self._play(first)
+            self._play(arrival)
+            self._named.clear()
+        elif len(self._named) > MAX_NAMED:
+            del self._named[next(iter(self._named))]
+
+    def _play(self, arrival: "_Arrival") -> None:
+        header, kind, packet, slot, frames, now_us = arrival
         frames = [(distance, opus) for distance, opus in frames if distance <= packet]
         earlier = sum(1 << distance for distance in {distance for distance, _ in frames} - {0})
-        arrived_us = now_us - origin_us
-        if origin_us == self._origin_us and self.listening.arrive(kind, packet, header.path, arrived_us, slot - packet, earlier):
+        is_of_call = arrival.origin_us == self._origin_us
+        if is_of_call and self.listening.arrive(kind, packet, header.path, now_us - self._origin_us, slot - packet, earlier):
             for distance, opus in frames:
                 self.media.setdefault(packet - distance, opus)
 

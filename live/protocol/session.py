@@ -23,8 +23,14 @@ from vcgym.live.protocol.wire import (
     read,
     route,
 )
+from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults
+
+_BY_SLOT = (DatagramKind.MEDIA, DatagramKind.PROBE)
+"""Kinds whose number is the slot in which they were sent."""
+_OF_SENDER = (*_BY_SLOT, DatagramKind.COPY)
+"""Kinds that tell the receiver when slot 0 began."""
 
 Hops = Annotated[list[Hop], Field(min_length=1, max_length=MAX_HOPS)]
 
@@ -111,6 +117,9 @@ def route_of(hops: list[str]) -> bytes:
 class Inbox:
     """Filter of a party: opens fresh datagrams of its session that end here, each number once.
 
+    Once the party knows when slot 0 began, a media packet or probe must have been sent at the start of the slot that its number names; else
+    one wrong number, far ahead, would shut out all others. Before, no number of these kinds counts as seen.
+
     Attributes:
         opened: number of datagrams that were opened.
         refused: number of datagrams that were refused.
@@ -120,6 +129,13 @@ class Inbox:
     def __init__(self, session: Session, *kinds: DatagramKind) -> None:
         self._session, self._seen = session, {int(kind): ReplayWindow() for kind in kinds}
         self.opened, self.refused, self.newest_us = 0, 0, -1
+        self._origin_us: int | None = None
+
+    def begin(self, origin_us: int, *opened: Header) -> None:
+        """Take `origin_us`, in microseconds since 1970, as the start of slot 0, and the datagrams that told it as seen."""
+        self._origin_us = origin_us
+        for header in opened:
+            self._seen[header.kind].accept(header.number)
 
     def open(self, datagram: bytes, now_us: int) -> tuple[Header, bytes] | None:
         """Return header and payload; None, and count it, for one that is not authentic, not for this party, not fresh, or was seen."""
@@ -133,12 +149,19 @@ class Inbox:
             or header.kind not in self._seen
             or index != hops_of(header) - 1
             or header.path >= len(self._session.media)
-            or (header.kind in (DatagramKind.MEDIA, DatagramKind.PROBE) and header.number >= self._session.packets)
+            or (header.kind in _BY_SLOT and header.number >= self._session.packets)
             or not is_authentic(datagram, self._session.secret)
             or not is_fresh(header.sent_us, now_us)
-            or not self._seen[header.kind].accept(header.number)
+            or not self._is_first(header)
         ):
             self.refused += 1
             return None
         self.opened, self.newest_us = self.opened + 1, now_us
         return header, payload_of(datagram, header)
+
+    def _is_first(self, header: Header) -> bool:
+        if header.kind in _OF_SENDER and self._origin_us is None:
+            return True
+        if header.kind in _BY_SLOT and header.sent_us != self._origin_us + header.number * SLOT_US:
+            return False
+        return self._seen[header.kind].accept(header.number)

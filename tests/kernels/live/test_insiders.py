@@ -128,8 +128,9 @@ def test_a_first_packet_beyond_the_call_does_not_begin_it(begun, kind, number):
     (_, parties), now_us = begun, 1 << 50
     receiver, _ = given_to(parties, kind, rtp(b"x"), number, now_us, now_us)
     assert not receiver.has_begun and receiver.due_us == NEVER_US and not receiver.media
-    given_to(parties, DatagramKind.MEDIA, rtp(b"x"), 0, now_us, now_us)
-    assert receiver.has_begun and not receiver.is_done and list(receiver.media) == [0]
+    for n in range(2):
+        given_to(parties, DatagramKind.MEDIA, rtp(b"x"), n, now_us + n * SLOT_US, now_us + n * SLOT_US)
+    assert receiver.has_begun and not receiver.is_done and list(receiver.media) == [0, 1]
 
 
 def test_a_packet_that_was_not_sent_at_the_start_of_its_slot_takes_no_memory(begun):
