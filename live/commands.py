@@ -23,7 +23,7 @@ from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayCon
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Limits, Relay
 from vcgym.live.measuring.measure import measure_pairs, measure_session, write_traces
-from vcgym.live.protocol.nodes import open_socket, serve, unix_us
+from vcgym.live.protocol.nodes import Clock, open_socket, serve, steady_clock, unix_us
 from vcgym.live.protocol.session import address_of, read_session
 from vcgym.live.protocol.wire import KEY_BYTES, Address, new_key
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -66,14 +66,15 @@ def emulate(config: EmulateConfig, started: Callable[[Address], None]) -> Emulat
     """Write the session file, then run the emulator until the call must be over; `started` is told its address. Return it."""
     scenario, draw = world_of(config.world, config.seconds)
     secret, world = read_secret(config.secret), emulated(scenario, draw, LOCATIONS[config.world.location])
-    node = Emulator(secret, world, unix_us())
+    clock = steady_clock()
+    node = Emulator(secret, world, clock())
     end_s = time.monotonic() + config.seconds + (WAIT_US + GRACE_US) / 1e6
     with open_socket(config.host) as opened:
         ends = _free(config.sender, config.controller, config.receiver)
         addresses = Addresses(opened.getsockname(), [address_of(hop) for hop in config.relays], *ends)
         session_over(scenario, draw, world, secret, addresses).write(config.session)
         started(opened.getsockname())
-        serve([(opened, node)], lambda: time.monotonic() > end_s)
+        serve([(opened, node)], lambda: time.monotonic() > end_s, clock)
     return node
 
 
@@ -107,22 +108,22 @@ def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda par
     return call, draw
 
 
-def send(config: CallConfig, on_slot: OnSlot = unseen) -> LiveSender:
-    """Run the sender of a session; it ends with the call. Return it.
+def send(config: CallConfig, clock: Clock, on_slot: OnSlot = unseen) -> LiveSender:
+    """Run the sender of a session by a clock; it ends with the call. Return it.
 
     Raises:
         TimeoutError: no command has reached it.
     """
     session = read_session(config.session or Path())
     protection = None if config.protection is None else LiveProtection(session, protection_of(config.protection), config.budget)
-    node = LiveSender(session, encoded(_spoken(config)), unix_us() + LEAD_US, protection)
+    node = LiveSender(session, encoded(_spoken(config)), clock() + LEAD_US, protection)
     with open_socket(*address_of(session.commands[-1])) as opened:
-        serve([(opened, node)], _watched(lambda: len(node.paths), on_slot, lambda: len(node.paths) == session.packets))
+        serve([(opened, node)], _watched(lambda: len(node.paths), on_slot, lambda: len(node.paths) == session.packets), clock)
     return node
 
 
-def control(config: CallConfig, on_slot: OnSlot = unseen) -> Controller:
-    """Run the router's location of a session; it ends with the call. Return it.
+def control(config: CallConfig, clock: Clock, on_slot: OnSlot = unseen) -> Controller:
+    """Run the router's location of a session by a clock; it ends with the call. Return it.
 
     Raises:
         TimeoutError: no announcement has reached it within WAIT_US.
@@ -131,20 +132,20 @@ def control(config: CallConfig, on_slot: OnSlot = unseen) -> Controller:
     node = Controller(session, _policy(config))
     with open_socket(*address_of(session.feedback[-1])) as opened:
         ended = _ended(node, "announcement of the sender reached the router's location")
-        serve([(opened, node)], _watched(lambda: node.slot, on_slot, ended))
+        serve([(opened, node)], _watched(lambda: node.slot, on_slot, ended), clock)
     return node
 
 
-def receive(config: CallConfig, on_slot: OnSlot = unseen) -> Receiver:
-    """Run the receiver of a session; it ends with the call. Return it.
+def receive(config: CallConfig, clock: Clock, on_slot: OnSlot = unseen) -> Receiver:
+    """Run the receiver of a session by a clock; it ends with the call. Return it.
 
     Raises:
-        TimeoutError: no packet has reached it within WAIT_US.
+        TimeoutError: no two packets of a call have reached it within WAIT_US.
     """
     session = read_session(config.session or Path())
     node = Receiver(session, _policy(config))
     with open_socket(*address_of(session.media[0][-1])) as opened:
-        serve([(opened, node)], _watched(lambda: node.listening.slot, on_slot, _ended(node, "packet reached the receiver")))
+        serve([(opened, node)], _watched(lambda: node.listening.slot, on_slot, _ended(node, "call reached the receiver")), clock)
     return node
 
 
@@ -160,10 +161,10 @@ def _watched(slots: Callable[[], int], on_slot: OnSlot, ended: Callable[[], bool
 
 def _ended(node: Controller | Receiver, awaited: str) -> Callable[[], bool]:
     """Return a function that says whether a party has ended; it raises TimeoutError if it has not begun within WAIT_US from now on."""
-    limit_us = unix_us() + WAIT_US
+    limit_s = time.monotonic() + WAIT_US / 1e6
 
     def ended() -> bool:
-        if not node.has_begun and unix_us() > limit_us:
+        if not node.has_begun and time.monotonic() > limit_s:
             raise TimeoutError(f"no {awaited} within {WAIT_US / 1e6:g} s")
         return node.is_done
 

@@ -75,8 +75,8 @@ class Listening:
             earlier: set of the earlier packets whose frames it carries, as in `vcgym.baselines.protection.protect.Protection`.
 
         Returns:
-            True if it was taken; False for one beyond the call, for one that was sent or arrived 40 s away from the slot that is played, and
-            if so many arrived in its slot that the loop cannot report them; half of that is kept for packets.
+            True if it was taken; False for one beyond the call, for one that was sent or arrived 40 s away from the slot that is played,
+            and if so many arrived in its slot that the loop cannot report them; half of that is for packets alone.
         """
         if packet >= self._packets or abs(self.slot - packet) >= SLOTS - 1:
             return False

@@ -23,7 +23,7 @@ from vcgym.live.call.policies import LivePolicy
 from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator, emulated
 from vcgym.live.forwarding.relay import Relay
-from vcgym.live.protocol.nodes import Node, open_socket, serve, unix_us
+from vcgym.live.protocol.nodes import Clock, Node, open_socket, serve, steady_clock
 from vcgym.live.protocol.wire import new_key
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
@@ -54,7 +54,7 @@ def play_live(
     Raises:
         TimeoutError: the other process did not start, a sender got no command, or nothing reached a receiver.
     """
-    secret = new_key()
+    secret, clock = new_key(), steady_clock()
     with ExitStack() as opened:
         relays = [opened.enter_context(open_socket()) for _ in range(relays_of(scenario))]
         emulators: list[tuple[socket.socket, EmulatedWorld]] = []
@@ -68,28 +68,30 @@ def play_live(
             emulators.append((emulator, world))
             parties.append(parties_of(session, policy, world, samples, 0))
             parts.extend(zip(ends, parties[-1].nodes, strict=True))
-        with network(secret, emulators, relays):
-            start_us = unix_us() + LEAD_US
+        with network(secret, emulators, relays, clock):
+            start_us = clock() + LEAD_US
             for party in parties:
                 party.sender.started_us = start_us
 
             def done() -> bool:
                 watch(parties)
                 last_us = max(party.sender.started_us for party in parties) + scenario.packets * SLOT_US  # a sender may put slot 0 off
-                if unix_us() > last_us + GRACE_US:
+                if clock() > last_us + GRACE_US:
                     raise TimeoutError(f"nothing reached a receiver within {GRACE_US / 1e6:g} s after the last packet")
                 return all(party.receiver.is_done for party in parties)
 
-            serve(parts, done)
+            serve(parts, done, clock)
     return [finished(party) for party in parties]
 
 
 @contextmanager
-def network(secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]) -> Iterator[None]:
-    """Run emulators and relays in another process."""
+def network(
+    secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket], clock: Clock
+) -> Iterator[None]:  # fmt: skip
+    """Run emulators and relays in another process, by the same clock."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve_network, args=(theirs, secret, emulators, relays), daemon=True)
+    process = context.Process(target=_serve_network, args=(theirs, secret, emulators, relays, clock), daemon=True)
     process.start()
     try:
         if not ours.poll(READY_S):
@@ -104,11 +106,11 @@ def network(secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]],
 
 
 def _serve_network(
-    pipe: Connection, secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket]
+    pipe: Connection, secret: bytes, emulators: list[tuple[socket.socket, EmulatedWorld]], relays: list[socket.socket], clock: Clock
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
-    parts: list[Part] = [(opened, Emulator(secret, world, unix_us())) for opened, world in emulators]
-    parts += [(opened, Relay(secret, unix_us())) for opened in relays]
+    parts: list[Part] = [(opened, Emulator(secret, world, clock())) for opened, world in emulators]
+    parts += [(opened, Relay(secret, clock())) for opened in relays]
     parent = os.getppid()
     pipe.send(None)
-    serve(parts, lambda: os.getppid() != parent or pipe.poll())
+    serve(parts, lambda: os.getppid() != parent or pipe.poll(), clock)

@@ -15,7 +15,6 @@ from vcgym.live.protocol.session import Inbox, Session, address_of, route_of
 from vcgym.live.protocol.wire import Address, DatagramKind, Header, write
 from vcgym.network.kernels.slots import SLOT_US
 
-
 MAX_NAMED = 16
 """Starts of slot 0 that one datagram alone names; the oldest is forgotten."""
 

@@ -1,5 +1,6 @@
 """Live views of a call in the terminal: its seconds; or path, lag, delay, loss and R of the last 10 s, once a second."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,10 +14,9 @@ from rich.table import Table
 from vcgym.agents.tracking.progress import progress
 from vcgym.envs.call.counters import Totals, ratings_of
 from vcgym.live.call.parties import Parties
-from vcgym.live.protocol.nodes import unix_us
 from vcgym.network.kernels.slots import SLOT_US
 
-EVERY_US = 1_000_000
+EVERY_US = 1_000_000  # microseconds
 WINDOW = 10  # views, so 10 s
 
 OnSlot = Callable[[int], None]
@@ -47,7 +47,7 @@ class Stats:
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False)
-        self._next_us = 0
+        self._next_s = 0.0
         self._totals: dict[int, deque[Totals]] = {}
 
     def __enter__(self) -> "Stats":
@@ -59,9 +59,9 @@ class Stats:
 
     def __call__(self, calls: list[Parties]) -> None:
         """Update the view if a second has passed."""
-        if unix_us() < self._next_us:
+        if time.monotonic() < self._next_s:
             return
-        self._next_us = unix_us() + EVERY_US
+        self._next_s = time.monotonic() + EVERY_US / 1e6
         table = Table("second", "path", "lag, ms", "delay, ms", "lost", "R, 10 s")
         for number, parties in enumerate(calls):
             listening = parties.receiver.listening

@@ -49,7 +49,7 @@ class _Session:
         """Take one packet from the token bucket; return False if it is empty."""
         elapsed_s = max(now_us - self.seen_us, 0) / 1e6
         self.credit = min(self.credit + elapsed_s * limits.packets_per_s, limits.burst_packets)
-        self.seen_us = max(now_us, self.seen_us)
+        self.seen_us = now_us
         if self.credit < 1.0:
             return False
         self.credit -= 1.0

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.live.call.stats import OnSlot, unseen
-from vcgym.live.protocol.nodes import NEVER_US, Sent, open_socket, serve, unix_us
+from vcgym.live.protocol.nodes import NEVER_US, Sent, open_socket, serve, steady_clock
 from vcgym.live.protocol.session import Session, address_of, hop_of
 from vcgym.live.protocol.wire import Address, DatagramKind, Header, WireError, hops_of, is_authentic, read, route, session_key, write
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -143,14 +143,14 @@ def _probed(
 ) -> NDArray[np.int64]:  # fmt: skip
     """Return the delays (routes, slots) of routes over `vias` that end here; port 0 of `end` is chosen by the system."""
     with open_socket(*end) as opened:
-        own = opened.getsockname()
-        prober = Prober(secret, [[*via, own] for via in vias], first_session, slots, unix_us() + LEAD_US)
+        own, clock = opened.getsockname(), steady_clock()
+        prober = Prober(secret, [[*via, own] for via in vias], first_session, slots, clock() + LEAD_US)
 
         def done() -> bool:
             on_slot(prober.slot)
             return prober.due_us == NEVER_US
 
-        serve([(opened, prober)], done)
+        serve([(opened, prober)], done, clock)
     return prober.delay_us
 
 

@@ -12,7 +12,7 @@ from vcgym.live.call.parties import LiveCall
 from vcgym.live.call.repairing import Repaired
 from vcgym.live.call.stats import Stats, seconds_shown
 from vcgym.live.config import CallConfig
-from vcgym.live.protocol.nodes import unix_us
+from vcgym.live.protocol.nodes import Clock, steady_clock
 from vcgym.live.protocol.session import Inbox
 from vcgym.network.worlds.world import WorldDraw
 from vcgym.scripts.console.command import command
@@ -26,20 +26,20 @@ SHOWN = {
 @command("call", CallConfig)
 def main(config: CallConfig) -> None:
     """Run the call or the party; print the table of what was heard and write the WAV and the packets."""
-    console = Console() if Console().is_terminal else Console(width=120)
+    console, clock = Console() if Console().is_terminal else Console(width=120), steady_clock()
     if config.do == "send":
         with seconds_shown("sending") as on_slot:
-            sender = commands.send(config, on_slot)
+            sender = commands.send(config, clock, on_slot)
         added = f" Bytes added: {sender.protection.added:.1%}." if sender.protection else ""
-        console.print(f"{len(sender.paths):,} packets, {sender.probes:,} probes.{added} {_arrivals(sender.inbox)}")
+        console.print(f"{len(sender.paths):,} packets, {sender.probes:,} probes.{added} {_arrivals(sender.inbox, clock)}")
     elif config.do == "control":
         with seconds_shown("deciding") as on_slot:
-            controller = commands.control(config, on_slot)
-        console.print(f"{controller.learned:,} records, {controller.plans:,} changes of the path. {_arrivals(controller.inbox)}")
+            controller = commands.control(config, clock, on_slot)
+        console.print(f"{controller.learned:,} records, {controller.plans:,} changes of the path. {_arrivals(controller.inbox, clock)}")
     elif config.do == "receive":
         with seconds_shown("playing") as on_slot:
-            receiver = commands.receive(config, on_slot)
-        arrivals, played = _arrivals(receiver.inbox), receiver.listening.finish()
+            receiver = commands.receive(config, clock, on_slot)
+        arrivals, played = _arrivals(receiver.inbox, clock), receiver.listening.finish()
         commands.save(config.folder, played, receiver.media)
         console.print(_table(config.policy, played, receiver.listening.repaired(played)))
         console.print(f"{arrivals} Heard and packets: {config.folder}", soft_wrap=True)
@@ -62,8 +62,8 @@ def _play(config: CallConfig, console: Console) -> tuple[LiveCall, WorldDraw]:
         return commands.play(config, lambda parties: on_slot(parties[0].receiver.listening.slot))
 
 
-def _arrivals(inbox: Inbox) -> str:
-    silent_s = (unix_us() - inbox.newest_us) / 1e6
+def _arrivals(inbox: Inbox, clock: Clock) -> str:
+    silent_s = (clock() - inbox.newest_us) / 1e6
     return f"{inbox.opened:,} datagrams arrived, the last one {silent_s:.1f} s before the end; {inbox.refused:,} refused."
 
 

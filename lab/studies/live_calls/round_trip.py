@@ -29,7 +29,7 @@ from vcgym.live.call.policies import of_system
 from vcgym.live.call.sender import LEAD_US
 from vcgym.live.forwarding.emulator import emulated
 from vcgym.live.measuring.measure import MeasuredDelays, Prober, write_traces
-from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, unix_us
+from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, steady_clock
 from vcgym.live.protocol.wire import new_key
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
@@ -50,19 +50,19 @@ def main() -> None:
 
 def measure(folder: Path) -> None:
     """Measure the paths of the worlds and write a folder of traces for each."""
-    scenario, secret = Scenario(SCENARIO, MODE, MEASURED_SLOTS), new_key()
+    scenario, secret, clock = Scenario(SCENARIO, MODE, MEASURED_SLOTS), new_key(), steady_clock()
     worlds = [emulated(scenario, scenario.draw("train", seed), LOCATIONS["central"]) for seed in range(MEASURED_WORLDS)]
     with ExitStack() as opened:
         relays = [opened.enter_context(open_socket()) for _ in range(relays_of(scenario))]
         emulators = [(opened.enter_context(open_socket()), world) for world in worlds]
         ends = [opened.enter_context(open_socket()) for _ in worlds]
-        with network(secret, emulators, relays):
-            start_us, parts = unix_us() + LEAD_US, []
+        with network(secret, emulators, relays, clock):
+            start_us, parts = clock() + LEAD_US, []
             for number, (emulator, end) in enumerate(zip(emulators, ends, strict=True)):
                 paths = [[emulator[0], *(relays[n] for n in (0, *via)), end] for via in vias(scenario)]
                 routes = [[one.getsockname() for one in hops] for hops in paths]
                 parts.append((end, Prober(secret, routes, 1000 * (number + 1), MEASURED_SLOTS, start_us)))
-            serve(parts, lambda: all(prober.due_us == NEVER_US for _, prober in parts))
+            serve(parts, lambda: all(prober.due_us == NEVER_US for _, prober in parts), clock)
     for number, ((_, prober), world) in enumerate(zip(parts, worlds, strict=True)):
         names = [f"path-{path:03d}" for path in range(scenario.paths)]
         write_traces(MeasuredDelays(names, prober.delay_us, "one-way delay, one clock"), folder / f"world-{number}", SCENARIO)

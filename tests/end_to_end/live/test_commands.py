@@ -23,9 +23,10 @@ from vcgym.live.call.audio import RATE_HZ, encoded, read_wav, tones
 from vcgym.live.call.stats import Stats
 from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.live.measuring import measure
-from vcgym.live.protocol.nodes import open_socket, unix_us
+from vcgym.live.protocol.nodes import open_socket, steady_clock, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of, read_session
 from vcgym.live.protocol.wire import DatagramKind, Header, new_key, route, write
+from vcgym.network.kernels.slots import SLOT_US
 
 SECONDS = 1.5
 
@@ -59,9 +60,9 @@ def test_parties_meet_by_a_session_file(tmp_path, monkeypatch):
             emulated = EmulateConfig(world=world, seconds=SECONDS, secret=secret, relays=found[:3], session=session)
             emulator = pool.submit(commands.emulate, emulated, started)
             assert known.acquire(timeout=60.0)
-            receiver = pool.submit(commands.receive, CallConfig(do="receive", session=session))
-            controller = pool.submit(commands.control, CallConfig(do="control", session=session))
-            sent = pool.submit(commands.send, CallConfig(do="send", session=session))
+            receiver = pool.submit(commands.receive, CallConfig(do="receive", session=session), steady_clock())
+            controller = pool.submit(commands.control, CallConfig(do="control", session=session), steady_clock())
+            sent = pool.submit(commands.send, CallConfig(do="send", session=session), steady_clock())
             received = receiver.result()
             assert len(sent.result().paths) == 150 and controller.result().is_done
         finally:
@@ -99,7 +100,7 @@ def free(ports):
     ("do", "line"),
     [
         ("control", "vcgym-call: no announcement of the sender reached the router's location within 0.2 s"),
-        ("receive", "vcgym-call: no packet reached the receiver within 0.2 s"),
+        ("receive", "vcgym-call: no call reached the receiver within 0.2 s"),
         ("send", "vcgym-call: no command reached the sender after 2 announcements"),
     ],
 )
@@ -115,14 +116,18 @@ def test_a_receiver_whose_sender_vanishes_ends_with_its_call_and_keeps_the_recor
     session = read_session(path)
     at = address_of(session.media[0][-1])
 
-    def send_one():
+    def send_two():
+        """Send the packets of two slots, until the receiver is there."""
         with open_socket() as opened:
             while not (tmp_path / "call" / "packets.npz").exists():
-                header = Header(DatagramKind.MEDIA, 0, 1, 140, unix_us(), route(at))
-                opened.sendto(write(header, RtpPacket(payload_type=111, payload=next(encoded(tones(0.1)))).serialize(), session.secret), at)
+                now_us = unix_us()
+                for slot in (140, 141):
+                    header = Header(DatagramKind.MEDIA, 0, 1, slot, now_us + (slot - 140) * SLOT_US, route(at))
+                    packet = RtpPacket(payload_type=111, payload=next(encoded(tones(0.1)))).serialize()
+                    opened.sendto(write(header, packet, session.secret), at)
                 stop.wait(0.2)
 
-    stop, other = threading.Event(), threading.Thread(target=send_one)
+    stop, other = threading.Event(), threading.Thread(target=send_two)
     other.start()
     try:
         assert end_of(tmp_path, monkeypatch, "call", "do=receive", f"session={path}", "folder=call") is None
