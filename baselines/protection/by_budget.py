@@ -16,10 +16,12 @@ class ByBudget(NamedTuple):
 
 
 def at_budget(params: Any, budget: float) -> Any:
-    """Return the rule that protects a call with this budget, a share of the plain bytes at least 0."""
+    """Return the rule that protects a call with this budget, a share of the plain bytes at least 0, also where rules are within a rule."""
     while isinstance(params, ByBudget):
         params = params.within if budget <= params.share else params.beyond
-    return params
+    inner = {name: value for name, value in zip(params._fields, params, strict=True) if isinstance(value, tuple)}
+    chosen = {name: at_budget(value, budget) for name, value in inner.items() if hasattr(value, "_fields")}
+    return params._replace(**chosen) if any(chosen[name] is not inner[name] for name in chosen) else params
 
 
 @allocate.register(ByBudget)

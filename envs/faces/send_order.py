@@ -26,6 +26,7 @@ from vcgym.envs.call.sender.relative import MAX_MARGIN, MIN_MARGIN, choose_by_ma
 from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
+from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
@@ -108,6 +109,13 @@ class SendOrderVectorEnv(SenderVectorEnv):
         if self.asked.send_queue is not None:
             return int(self.asked.send_queue)
         return max(self.scenario.draw("train", 0, kind).send_queue for kind in self.scenario.kinds)
+
+    def _drawn(self, seed: int, **options: Any) -> SharedLink:
+        link = super()._drawn(seed, **options)
+        if self.action_form not in RELATIVE and link.send_queue > self.slots:
+            allowed = f"up to {self.slots}, the longest of seed 0, unless the argument send_queue sets it"
+            raise ValueError(f"send_queue of seed {seed} in scenario {self.scenario.name} is {link.send_queue}; allowed: {allowed}")
+        return link
 
     def _own_arguments(self) -> tuple[Any, ...]:
         return (self.empty_slot,) if self.holds == 1 else (self.empty_slot, self.holds)

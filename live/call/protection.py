@@ -14,7 +14,7 @@ import numpy as np
 
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.protection.both import BothProtections
-from vcgym.baselines.protection.by_budget import at_budget
+from vcgym.baselines.protection.by_budget import ByBudget, at_budget
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.protect import DISTANCES, NONE, in_band, protect
 from vcgym.baselines.records import MEDIA, Record
@@ -47,6 +47,8 @@ def protection_of(named: str) -> Any:
 def _is_sent_live(rule: Any) -> bool:
     if isinstance(rule, BothProtections):
         return _is_sent_live(rule.first) and _is_sent_live(rule.second)
+    if isinstance(rule, ByBudget):
+        return _is_sent_live(rule.within) and _is_sent_live(rule.beyond)
     return type(rule) not in in_band.versions and not (isinstance(rule, FixedProtection) and rule.repair)
 
 

@@ -17,6 +17,7 @@ from vcgym.envs.faces.render import draw_sender
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import BottleneckSettings, SenderAgentSettings, grouped
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.bottleneck.recipe import data_hash, rates_of
@@ -110,8 +111,11 @@ class SenderVectorEnv(EpisodeVectorEnv):
     def _refuse_options(self, **options: Any) -> None:
         self.scenario.draw(self.asked.split, 0, **options)
 
+    def _drawn(self, seed: int, **options: Any) -> SharedLink:
+        return self.asked.applied(self.scenario.draw(self.asked.split, seed, **options))
+
     def _start(self, row: int, seed: int, **options: Any) -> None:
-        link = self.asked.applied(self.scenario.draw(self.asked.split, seed, **options))
+        link = self._drawn(seed, **options)
         self.batch.start(row, link)
         self._kinds[row] = link.name
 

@@ -361,3 +361,25 @@ def test_plain_python_does_the_same(sender_id):
         done = subprocess.run([sys.executable, "-c", SCRIPT, sender_id], capture_output=True, text=True, check=True, env=environment)
         digests.add(done.stdout)
     assert len(digests) == 1
+
+
+class _Uneven(SendingScenario):
+    """A scenario whose send queue is longer for some seeds than for seed 0."""
+
+    def draw(self, split, seed, kind=None):
+        link = super().draw(split, seed, kind)
+        return link._replace(send_queue=6 if seed % 7 else 5)
+
+
+@pytest.mark.parametrize("observation", ["features", "records"])
+def test_a_queue_longer_than_the_observation_is_refused(observation):
+    envs = make(ORDER, scenario=_Uneven("order"), send_queue=None, observation=observation)
+    envs.reset(seed=[0, 7])
+    with pytest.raises(ValueError, match="send_queue of seed 1 in scenario order is 6; allowed: up to 5, the longest of seed 0"):
+        envs.reset(seed=[0, 1])
+    envs = make(ORDER, scenario=_Uneven("order"), send_queue=5, observation=observation)
+    for step in range(200):
+        shown = envs.step(envs.action_space.sample())[0] if step else envs.reset(seed=[1, 2])[0]
+        assert envs.observation_space.contains(shown)
+    short = make("vcgym/SendOrder-v1", scenario=_Uneven("order"))
+    short.reset(seed=[0, 1])

@@ -332,6 +332,11 @@ def test_the_budget_chooses_the_rule():
     scenario = Scenario("table1", "paper", 200)
     batch = CallBatch(scenario, 1, Direct(), WMJitter(), protection=params, budget=0.1)
     assert batch.protecting.rule == rules[1]
+    for within in (BothProtections(params, Nack()), BothProtections(Nack(), BothProtections(params, Nack())), HeldCopies(instead=params)):
+        batch = CallBatch(scenario, 1, Direct(), WMJitter(), protection=within, budget=0.1)
+        batch.start(0, scenario.draw("train", 0))
+        batch.play(np.arange(1))
+        assert at_budget(within, 0.1) == batch.protecting.rule and "ByBudget" not in repr(batch.protecting.rule)
     with pytest.raises(ValueError, match="beyond = None: allowed are rules that control protection"):
         allocate(ByBudget(0.1, Nack(), None), 1, 3)
 
