@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
@@ -14,6 +15,8 @@ FILES = {"CITATION.cff": "CITATION.cff", "LICENSE": "LICENSE"}  # linked files o
 NOTES, SHOWN = "lab/notes", "notes"
 """Folder of the laboratory's notes in the repository, and its name on the site; README.md there is the index."""
 PICTURES = (".png", ".svg")
+SHIM, WORKER = "https://unpkg.com/iframe-worker/shim", "worker_from_disk.js"
+"""What the theme loads from elsewhere to search a site on disk, and what takes its place, so that it needs no network."""
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
@@ -26,7 +29,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             files.append(File.generated(config, target, content=path.read_bytes()))
         elif path.is_file() and (path.suffix == ".md" or source in FILES):
             files.append(File.generated(config, target, content=path.read_text(encoding="utf-8")))
+    files.append(File.generated(config, WORKER, content=(HOME / "docs" / "site" / WORKER).read_text(encoding="utf-8")))
     return files
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Return a page that loads the worker of its search from the site."""
+    if SHIM not in output:
+        raise PluginError(f"{page.file.src_uri}: the theme does not load {SHIM}; allowed: the theme that constraints.txt names")
+    return output.replace(SHIM, posixpath.relpath(WORKER, posixpath.dirname(page.file.dest_uri) or "."))
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -160,8 +160,9 @@ class Inbox:
         return header, payload_of(datagram, header)
 
     def _is_first(self, header: Header) -> bool:
-        if header.kind in _OF_SENDER and self._origin_us is None:
-            return True
-        if header.kind in _BY_SLOT and header.sent_us != self._origin_us + header.number * SLOT_US:
-            return False
+        if header.kind in _OF_SENDER:
+            if self._origin_us is None:
+                return True
+            if header.kind in _BY_SLOT and header.sent_us != self._origin_us + header.number * SLOT_US:
+                return False
         return self._seen[header.kind].accept(header.number)
