@@ -1,16 +1,15 @@
 """The sections "step by step" of the users' pages: every block runs in order, with fewer steps, and prints what the page states; and the
 examples of CONTRIBUTING.md, in one environment."""
 
-import os
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+from lab.shipped import printed
+
 PAGES = Path(__file__).parents[3] / "docs"
-SECTION = re.compile(r"^## ([^\n]*step by step[^\n]*)\n(.+?)(?=^## )", re.MULTILINE | re.DOTALL | re.IGNORECASE)
-SECTIONS = {page.stem: SECTION.findall(page.read_text(encoding="utf-8")) for page in sorted(PAGES.glob("*.md"))}
 BLOCK = re.compile(r'^```(python|sh|toml)(?: title="([\w.]+)")?\n(.+?)^```', re.MULTILINE | re.DOTALL)
 SMALLER = {
     "steps=131072": "steps=512",
@@ -26,32 +25,23 @@ SMALLER = {
 }
 
 
+def smaller(command):
+    return re.sub("|".join(map(re.escape, SMALLER)), lambda given: SMALLER[given[0]], command)
+
+
 def follow(page, home):
-    """Write each file and run each command of the section of a page in `home`; return what was printed."""
-    ((_, section),) = SECTIONS[page]
-    (home / ".venv").symlink_to(sys.prefix)
-    known = {name: value for name, value in os.environ.items() if name not in ("VCGYM_DATA", "MLFLOW_TRACKING_URI")}
-    printed = ""
-    for kind, name, content in BLOCK.findall(section):
-        if kind != "sh":
-            (home / name).write_text(content)
-            continue
-        command = re.sub("|".join(map(re.escape, SMALLER)), lambda given: SMALLER[given[0]], content)
-        done = subprocess.run(["bash", "-e", "-c", command], cwd=home, env=known, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        printed += done.stdout
-    (home / ".venv").unlink()
-    return printed
+    """Follow the section of a page in `home`, with fewer steps, and check that each line shown is printed; return the output."""
+    return printed.follow(printed.sections()[page], home, smaller)[1]
 
 
 def test_every_section_is_followed():
-    assert {page for page, sections in SECTIONS.items() if sections} == {"envs", "train", "rank", "rules", "worlds", "scale", "live"}
+    assert set(printed.sections()) == {"envs", "train", "rank", "rules", "worlds", "scale", "live"}
 
 
 def test_own_rule(tmp_path):
-    printed = " ".join(follow("rules", tmp_path).split())
+    output = " ".join(follow("rules", tmp_path).split())
     said = r"Your agent PATIENT, rank .*: R \d\d\.\d \[.*\], MOS \d\.\d\d\. Against .* \(DRT-WM\), the best published .*: [+-]\d+\.\d \["
-    assert re.search(said, printed)
+    assert re.search(said, output)
 
 
 def test_what_a_rule_may_do_holds_for_its_example(tmp_path):
@@ -63,11 +53,11 @@ def test_what_a_rule_may_do_holds_for_its_example(tmp_path):
 
 
 def test_protect_a_call(tmp_path):
-    printed = follow("live", tmp_path)
-    bare, protected = (call.partition("Error of arrival times")[0] for call in printed.split("quantity")[1:3])
+    output = follow("live", tmp_path)
+    bare, protected = (call.partition("Error of arrival times")[0] for call in output.split("quantity")[1:3])
     share = r"\D+(\d\S*) %"
     assert float(re.search(f"bytes added{share}", bare)[1]) == 0.0 < float(re.search(f"bytes added{share}", protected)[1]) <= 100.0
-    simulated = re.findall(r"^(\S+) within (\d+)%: (\S+)% added, \S+% never arrive, R [+-]\d+\.\d\d \+- \S+$", printed, re.MULTILINE)
+    simulated = re.findall(r"^(\S+) within (\d+)%: (\S+)% added, \S+% never arrive, R [+-]\d+\.\d\d \+- \S+$", output, re.MULTILINE)
     assert [name for name, *_ in simulated] == ["RED1"] * 4 + ["COPY-HELD"] * 4
     assert all(float(added) <= float(budget) for _, budget, added in simulated)
 
@@ -83,8 +73,7 @@ def installed(home, pyproject):
 
 
 def test_own_package(tmp_path):
-    ((_, section),) = SECTIONS["envs"]
-    (pyproject,) = (content for kind, _, content in BLOCK.findall(section) if kind == "toml")
+    (pyproject,) = (content for kind, _, content in BLOCK.findall(printed.sections()["envs"]) if kind == "toml")
     installed(tmp_path, pyproject)
     shape, total, *_, trained = follow("envs", tmp_path).splitlines()
     assert "after 512 transitions" in trained
@@ -123,12 +112,12 @@ def test_own_traces(tmp_path):
 
 def test_train_and_rank_and_then_read_the_result(tmp_path):
     assert "Your agent MINE" in follow("train", tmp_path)
-    printed = follow("rank", tmp_path)
-    assert re.search(r"difference [+-]\d+\.\d \+- \d+\.\d over \d\d+ worlds", printed)
-    assert "152 of 152 agent results reproduced from logged actions." in printed
+    output = follow("rank", tmp_path)
+    assert re.search(r"difference [+-]\d+\.\d \+- \d+\.\d over \d\d+ worlds", output)
+    assert "152 of 152 agent results reproduced from logged actions." in output
 
 
 def test_sweep_and_rank_one_of_its_agents(tmp_path):
-    printed = follow("scale", tmp_path)
-    assert re.search(r"trial-0000[01]/seed-0/agent: learning_rate=\S+ ent_coef=\S+: validation return", printed)
-    assert "Your agent SWEPT" in printed
+    output = follow("scale", tmp_path)
+    assert re.search(r"trial-0000[01]/seed-0/agent: learning_rate=\S+ ent_coef=\S+: validation return", output)
+    assert "Your agent SWEPT" in output
