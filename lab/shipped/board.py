@@ -28,7 +28,7 @@ COLUMNS = CALL._replace(
     metrics=tuple(CALL.metric[name] for name in STEPS), headline=(), details=(), groups=(), fronts=(), curves=(), bands=None
 )
 RESULTS = "lab/notes/results.md"
-BEGIN, END = "<!-- lab/shipped/board.py writes from here -->\n", "<!-- to here -->\n"
+END = "<!-- to here -->\n"
 
 
 def keep(run: Path) -> None:
@@ -67,14 +67,25 @@ def short_table(boards: Sequence[Board]) -> str:
     return markdown_table(["system", *headings, "rank"], ([name, *cells] for name, _, *cells in rows))
 
 
+def marked(writer: str, block: str) -> str:
+    """Return a block of a page between the comments that name the module of `lab.shipped` which writes it."""
+    return f"<!-- lab/shipped/{writer}.py writes from here -->\n\n{block}\n{END}"
+
+
+def write_block(page: Path, writer: str, block: str) -> None:
+    """Write the block of a module of `lab.shipped` into a page."""
+    text = page.read_text(encoding="utf-8")
+    begin = text.index(marked(writer, "").partition("\n")[0])
+    end = text.index(END, begin) + len(END)
+    page.write_text(f"{text[:begin]}{marked(writer, block)}{text[end:]}", encoding="utf-8")
+
+
 def main() -> None:
     """Keep rows if a run is named, then write the pages."""
     if sys.argv[1:]:
         keep(Path(sys.argv[1]))
     for name, block in blocks(kept_boards()).items():
-        page = (HOME / name).read_text(encoding="utf-8")
-        begin, end = page.index(BEGIN), page.index(END)
-        (HOME / name).write_text(f"{page[:begin]}{BEGIN}\n{block}\n{page[end:]}", encoding="utf-8")
+        write_block(HOME / name, "board", block)
 
 
 if __name__ == "__main__":

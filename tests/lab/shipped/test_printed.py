@@ -1,6 +1,7 @@
 """The numbers that the users' pages show are those that their commands print."""
 
 import pytest
+
 from lab.shipped.printed import as_printed, follow, sections
 
 PRINTED = """reading
