@@ -1,9 +1,14 @@
 """Tables of measured files: CSV read in blocks of rows, with the numbers of all blocks concatenated.
 
+The separator is the first of tab, semicolon, comma and spaces in the first row; where it is no comma, a number may have a decimal comma.
+Blank lines, lines that begin with # and the line `sep=` of a spreadsheet are left out, and so are spaces around a cell and a separator at
+the end of a row.
+
 A text cell takes ten times the memory of its number, so only one block of cells is in memory at a time.
 """
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Iterator, Set
 from itertools import chain
 from pathlib import Path
@@ -12,10 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.traces.reading import TraceError, is_number, lines, numbers
+from vcgym.network.traces.reading import TraceError, is_number, iso_us, lines, numbers
 
 Arrays = tuple[NDArray[Any], ...]
 
+_SEPARATORS = "\t;, "
+_SEP_LINE = re.compile(r"sep=([\t;,])\s*")  # of a spreadsheet, above the header
+_QUOTED = re.compile(r'"[^"]*"')
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+(?:[eE][-+]?[0-9]+)?")
 _BLOCK_CELLS = 2**14
 _TABLE_CELLS = 2**20  # maximum of a table kept as text
 
@@ -54,6 +63,21 @@ class Table(NamedTuple):
         values[filled] = self.pick(filled).numbers(column, low, high)
         return values
 
+    def times(self, column: str, scale_us: float | None, low: float, high: float) -> NDArray[np.float64]:
+        """Return the times in column `column`, float64 (rows,), in units of `scale_us` microseconds (None: of a second).
+
+        ISO 8601 times are since 1970 in UTC. Numbers must be in [low, high] and need a unit.
+        """
+        cells = self.cells(column)
+        if scale_us is not None and (not cells or iso_us(cells[0]) is None):
+            return self.numbers(column, low, high)
+        times_us = [iso_us(cell) for cell in cells]
+        if None in times_us:
+            at = times_us.index(None)
+            allowed = "an ISO 8601 time such as 2024-05-01T12:00:00.010Z" + "; numbers need time_unit" * (scale_us is None)
+            raise TraceError(self.path, f"line {self.lines[at]}, {column}", cells[at], allowed)
+        return np.array(times_us, np.float64) / (scale_us or 1e6)
+
     def whole_numbers(self, column: str, low: int, high: int) -> NDArray[np.int64]:
         """Return column `column`, int64 (rows,)."""
         values = self.numbers(column, low, high)
@@ -88,28 +112,19 @@ def read_header(path: Path, content: bytes) -> list[str]:
     return _header_and_rows(path, content)[0]
 
 
-def separator_of(path: Path, content: bytes) -> str:
-    """Return the separator of a CSV file: the first of tab, semicolon, comma and space that its first line has; a comma if it has none."""
-    first = next(lines(path, content), "").rstrip("\r\n")
-    return next((separator for separator in "\t;, " if separator in first), ",")
-
-
-def read_columns(
-    path: Path, content: bytes, numbers_of: Callable[[Table], Arrays], *, header: bool = True, separator: str = ","
-) -> list[Any]:
+def read_columns(path: Path, content: bytes, numbers_of: Callable[[Table], Arrays], *, header: bool = True) -> list[Any]:
     """Read a CSV file of any length in the format of `read_table`.
 
     Args:
         path: file name for errors.
         content: content of the file.
         numbers_of: converts a block of rows to the wanted arrays, one entry per row.
-        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
-        separator: character between cells; of spaces any number.
+        header: True if the first row names the columns; otherwise their names are 1, 2, 3 and so on.
 
     Returns:
         The arrays over all rows.
     """
-    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content, header, separator))), content)
+    return joined(map(numbers_of, blocks_of(path, *_header_and_rows(path, content, header))), content)
 
 
 def blocks_of(path: Path, header: list[str], rows: Iterable[tuple[int, list[str]]]) -> Iterator[Table]:
@@ -145,39 +160,73 @@ def joined(blocks: Iterable[Arrays], content: bytes) -> list[Any]:
     return [array[:end] for array, end in zip(whole, ends, strict=True)]
 
 
-def _header_and_rows(
-    path: Path, content: bytes, named: bool = True, separator: str = ","
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+def _header_and_rows(path: Path, content: bytes, named: bool = True) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    separator = _separator_of(path, content)
     if content and not content.endswith((b"\n", b"\r")):
         last = content.count(b"\n") + 1
         raise TraceError(path, f"line {last}", content[-80:], "a line break at its end; the file may have been cut off")
-    reader = csv.reader(lines(path, content), strict=True, delimiter=separator, skipinitialspace=separator == " ")
-    rows = _checked(path, reader)
-    first = next(rows, [])
+    rows = _cells(path, content, separator)
+    line, first = next(rows, (1, []))
     if not named:
-        return [str(n) for n in range(1, len(first) + 1)], _rows(path, reader, chain([first], rows), len(first))
-    if first and all(is_number(cell) for cell in first):
-        raise TraceError(path, "line 1, header", first, "names of columns; for a file without them format=csv has format.header=false")
+        return [str(n) for n in range(1, len(first) + 1)], _rows(path, chain([(line, first)], rows), len(first), line, separator)
+    if first and all(is_number(cell) or iso_us(cell) is not None for cell in first):
+        allowed = "names of columns; for a file without them format=csv has format.header=false"
+        raise TraceError(path, f"line {line}, header", first, allowed)
+    while first and not first[-1]:
+        first.pop()
     if len(set(first)) != len(first):
-        raise TraceError(path, "line 1, header", first, "each name once")
-    return first, _rows(path, reader, rows, len(first))
+        raise TraceError(path, f"line {line}, header", first, "each name once")
+    return first, _rows(path, rows, len(first), line, separator)
 
 
-def _rows(path: Path, reader: Any, rows: Iterable[list[str]], fields: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows of numbers with their lines, skipping empty lines; reject a table without rows."""
-    none = True
-    for row in rows:
-        if row and len(row) != fields:
-            raise TraceError(path, f"line {reader.line_num}, number of fields", len(row), f"{fields}, as in line 1")
+def _separator_of(path: Path, content: bytes) -> str:
+    for line in lines(path, content):
+        if said := _SEP_LINE.fullmatch(line):
+            return said[1]
+        if not line.isspace() and line[0] != "#":
+            bare = _QUOTED.sub("", line.strip(" \r\n"))
+            return next((separator for separator in _SEPARATORS if separator in bare), ",")
+    return ","
+
+
+def _cells(path: Path, content: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the last line and the cells of each row."""
+    left_out = ("#", "sep=")
+    if separator == " ":
+        rows = ((at, line.split()) for at, line in enumerate(lines(path, content), 1) if not line.startswith(left_out))
+    else:
+        rows = _quoted_cells(path, ("\n" if line.startswith(left_out) else line for line in lines(path, content)), separator)
+    spaces, commas = b" " in content, separator != "," and b"," in content
+    for at, row in rows:
+        if spaces:
+            row[:] = map(str.strip, row)
+        if commas:
+            row[:] = (cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell for cell in row)
         if row:
-            none = False
+            yield at, row
+
+
+def _quoted_cells(path: Path, text: Iterable[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(text, strict=True, delimiter=separator, skipinitialspace=True)
+    try:
+        for row in reader:
             yield reader.line_num, row
+    except csv.Error as error:
+        raise TraceError(path, f"line {reader.line_num}", str(error), "separated values") from error
+
+
+def _rows(
+    path: Path, rows: Iterable[tuple[int, list[str]]], fields: int, header_line: int, separator: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows of `fields` cells; reject a table without rows."""
+    none = True
+    for line, row in rows:
+        if len(row) == fields + 1 and not row[-1]:
+            row.pop()
+        if len(row) != fields:
+            hint = "; a decimal comma needs another separator" if separator == "," and len(row) > fields else ""
+            raise TraceError(path, f"line {line}, number of fields", len(row), f"{fields}, as in line {header_line}{hint}")
+        none = False
+        yield line, row
     if none:
         raise TraceError(path, "number of rows below the header", 0, "at least 1")
-
-
-def _checked(path: Path, reader: Any) -> Iterator[list[str]]:
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise TraceError(path, f"line {reader.line_num}", str(error), "comma-separated values") from error

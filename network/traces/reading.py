@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,18 @@ UNIT_US = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _CHARACTERS_OF_NUMBERS = re.compile(r"[-+.0-9eE\n]*")
+_ISO_TIME = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?|[0-9]{8}T[0-9]{6}(?:[.,][0-9]+)?)"
+    r" ?(?:(Z|UTC|GMT)|([-+][0-9]{2}(?::?[0-9]{2})?)(?: [A-Z]{3,5})?)?",
+    re.IGNORECASE,
+)
+_1970 = datetime(1970, 1, 1, tzinfo=UTC)
+_MARKS = {  # byte-order marks; that of UTF-16 begins that of UTF-32
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
 _BYTES_AT_ONCE = 2**16
 
 
@@ -58,8 +71,9 @@ def lines(path: Path, content: bytes) -> Iterator[str]:
     """Yield the lines of UTF-8 text, each with its line break, without a byte-order mark.
 
     Raises:
-        TraceError: invalid UTF-8, more than `MAX_LINES` lines, or a line of more than `MAX_LINE_CHARACTERS`.
+        TraceError: another encoding, more than `MAX_LINES` lines, or a line of more than `MAX_LINE_CHARACTERS`.
     """
+    _refuse_wide(path, content)
     text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
     count = 0
     try:
@@ -75,6 +89,17 @@ def lines(path: Path, content: bytes) -> Iterator[str]:
         raise _no_text(path, content) from error
 
 
+def _refuse_wide(path: Path, content: bytes) -> None:
+    """Reject text of two or four bytes per character, which Windows writes, by its byte-order mark or by zeros in every other byte."""
+    head = content[:64]
+    name = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    if name is None and len(head) > 1:
+        halves = head[::2], head[1 : len(head) // 2 * 2 : 2]
+        name = "UTF-16" if any(not any(zeros) and 0 not in others for zeros, others in (halves, halves[::-1])) else None
+    if name is not None:
+        raise TraceError(path, "encoding", name, f"UTF-8 text; iconv -f {name} -t UTF-8 FILE converts it")
+
+
 def _no_text(path: Path, content: bytes) -> TraceError:
     """Return the error for the first bytes that are not UTF-8 text."""
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -86,13 +111,29 @@ def _no_text(path: Path, content: bytes) -> TraceError:
         except UnicodeDecodeError as error:
             at = before + error.start
             line = content.count(b"\n", 0, at) + 1
-            return TraceError(path, f"line {line}", content[at : before + error.end], "UTF-8 text")
+            allowed = "UTF-8 text; iconv -f ENCODING -t UTF-8 FILE converts another, such as LATIN1"
+            return TraceError(path, f"line {line}", content[at : before + error.end], allowed)
     raise AssertionError("bytes that are no text in one piece only")
 
 
 def is_number(text: str) -> bool:
     """Return True for a number in decimal or exponent notation with a decimal point."""
     return _NUMBER.fullmatch(text) is not None
+
+
+def iso_us(text: str) -> int | None:
+    """Return the microseconds since 1970 of an ISO 8601 date and time, in UTC unless it has an offset; None if the text is none.
+
+    Digits beyond the microsecond are dropped. Besides T a space may part date and time, and stand before an offset, UTC or GMT.
+    """
+    if not (found := _ISO_TIME.fullmatch(text)):
+        return None
+    time, _, offset = found.groups()
+    try:
+        at = datetime.fromisoformat(f"{time.upper()}{offset or '+00:00'}")
+    except ValueError:  # such as 31 February
+        return None
+    return (at - _1970) // timedelta(microseconds=1)
 
 
 def number(path: Path, where: str, text: str, low: float, high: float) -> float:

@@ -45,7 +45,7 @@ class Csv(Format):
     """CSV of time and delay; without a header the columns are numbered; `lost` marks a lost packet, `floor_ms` as in `Rtp`."""
 
     time_column: Text
-    time_unit: Unit
+    time_unit: Unit | None = None
     delay_column: Text
     delay_unit: Unit
     round_trip: bool
@@ -88,7 +88,7 @@ class Throughput(Format):
     """CSV of time and throughput, used as capacity; rates below 50 kbit/s are raised to that. `any_rate`: of any median."""
 
     time_column: str
-    time_unit: Unit
+    time_unit: Unit | None = None
     rate_column: str
     rate_unit: RateUnit
     any_rate: bool = False

@@ -129,7 +129,7 @@ def read_mahimahi(path: Path) -> CapacityTrace:
 
 
 def import_throughput(
-    path: Path, *, time_column: str, time_unit: str, rate_column: str, rate_unit: RateUnit, any_rate: bool = False
+    path: Path, *, time_column: str, time_unit: str | None = None, rate_column: str, rate_unit: RateUnit, any_rate: bool = False
 ) -> CapacityTrace:  # fmt: skip
     """Read a trace from a CSV of time and throughput, plain or .gz.
 
@@ -139,7 +139,7 @@ def import_throughput(
     Args:
         path: the file.
         time_column: start of each rate on any clock, increasing; the first becomes 0.
-        time_unit: s, ms or us.
+        time_unit: s, ms or us; None: the times are in ISO 8601, which needs none.
         rate_column: throughput, 0 to 100 Gbit/s.
         rate_unit: bps, kbps or Mbps.
         any_rate: True: the median may be any, as over a dying wireless link or a very fast one; the unit is then not checked.
@@ -150,10 +150,10 @@ def import_throughput(
     """
     if rate_unit not in BITS:
         raise TraceError(path, "rate_unit", rate_unit, ", ".join(BITS))
-    scale_us, bps = unit_us(path, "time_unit", time_unit), BITS[rate_unit]
+    scale_us, bps = unit_us(path, "time_unit", time_unit or "s"), BITS[rate_unit]
 
     def numbers_of(block: Table) -> Arrays:
-        times_s = block.numbers(time_column, 0.0, MAX_TIME_US / scale_us) * (scale_us / 1e6)
+        times_s = block.times(time_column, scale_us if time_unit else None, 0.0, MAX_TIME_US / scale_us) * (scale_us / 1e6)
         return block.line_numbers(), times_s, block.numbers(rate_column, 0.0, MAX_RATE_BPS / bps) * bps
 
     at_line, times_s, rates_bps = read_columns(path, read_content(path), numbers_of)

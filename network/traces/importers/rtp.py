@@ -93,8 +93,8 @@ def import_rtp(
         sample_rate_hz: RTP clock rate, in `RATE_HZ`: the payload's rate (48,000 for Opus, 90,000 for video).
         timestamp_column: RTP timestamp, 0 to 2^32 - 1 ticks; or media time in milliseconds, not wrapped, a whole number of ticks.
         timestamp_unit: unit of the timestamps.
-        arrival_column: arrival time on any clock, never decreasing.
-        arrival_unit: unit of the arrival times.
+        arrival_column: arrival time on any clock, or in ISO 8601, never decreasing.
+        arrival_unit: unit of the arrival times, unless they are in ISO 8601.
         sequence_column: 0 to 65,535; None: the log has none and shows no loss.
         limit_bytes: maximum uncompressed size.
 
@@ -109,7 +109,7 @@ def import_rtp(
     content = read_content(path, limit_bytes)
 
     def numbers_of(block: Table) -> Arrays:
-        arrival = block.numbers(arrival_column, -MAX_TIME_US / scale, MAX_TIME_US / scale)
+        arrival = block.times(arrival_column, scale, -MAX_TIME_US / scale, MAX_TIME_US / scale)
         timestamp = _ticks(block, timestamp_column, timestamp_unit, sample_rate_hz)
         sequence = [] if sequence_column is None else [block.whole_numbers(sequence_column, 0, 2**SEQUENCE_BITS - 1).astype(np.int32)]
         return block.line_numbers(), arrival, timestamp, *sequence

@@ -1,4 +1,4 @@
-"""CSV files of time and delay from any program. The separator is read from the first line: tab, semicolon, comma or spaces."""
+"""CSV files of time and delay from any program."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
-from vcgym.network.traces.columns import Arrays, Table, read_columns, separator_of
+from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.units import DELAY_US, FLOOR_MS, SPACING_US, Unit, refuse_unit, since_1970, since_first_us, unit_us
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, is_number, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
@@ -23,7 +23,7 @@ def import_csv(
     path: str | Path,
     *,
     time_column: str,
-    time_unit: Unit,
+    time_unit: Unit | None = None,
     delay_column: str,
     delay_unit: Unit,
     round_trip: bool,
@@ -43,7 +43,7 @@ def import_csv(
     Args:
         path: the file.
         time_column: time on any clock.
-        time_unit: unit of the times.
+        time_unit: unit of the times; None: they are in ISO 8601, which needs none.
         delay_column: delay, 0 to 60 s; an empty cell is a lost probe.
         delay_unit: unit of the delays.
         round_trip: True for round trips, False for one-way delays.
@@ -60,7 +60,7 @@ def import_csv(
             answered probe, values that the unit cannot have.
     """
     path = Path(path)
-    time_scale, delay_scale = (unit_us(path, field, unit) for field, unit in (("time_unit", time_unit), ("delay_unit", delay_unit)))
+    time_scale, delay_scale = unit_us(path, "time_unit", time_unit or "s"), unit_us(path, "delay_unit", delay_unit)
     _refuse_floor(path, floor_ms, round_trip)
     content = read_content(path, limit_bytes)
     delays = (0.0, MAX_DELAY_US / delay_scale) if floor_ms is None else (-_MAX_NUMBER, _MAX_NUMBER)
@@ -74,9 +74,9 @@ def import_csv(
             file, where, value, allowed = error.args
             raise TraceError(file, where, value, allowed + _BELOW * str(value).startswith("-")) from error
         timed = block if time_of == "send" else block.pick(~np.isnan(delay))
-        return block.line_numbers(), timed.numbers(time_column, -_MAX_NUMBER, _MAX_NUMBER), delay
+        return block.line_numbers(), timed.times(time_column, time_scale if time_unit else None, -_MAX_NUMBER, _MAX_NUMBER), delay
 
-    lines, time, delay = read_columns(path, content, numbers_of, header=header, separator=separator_of(path, content))
+    lines, time, delay = read_columns(path, content, numbers_of, header=header)
     name, card = path.name.split(".")[0], card_beside(path, content)
     del content
     answered = ~np.isnan(delay)
@@ -103,7 +103,7 @@ def import_csv(
         del time
     if probes > 1:
         spacing_us = float(sent_us.max() - sent_us.min()) / (probes - 1)
-        refuse_unit(path, f"{time_column}, mean spacing in {time_unit}", spacing_us, SPACING_US, time_scale, hint)
+        refuse_unit(path, f"{time_column}, mean spacing in {time_unit or 's'}", spacing_us, SPACING_US, time_scale, hint)
     median_us = float(np.median(delay_us[answered], overwrite_input=True))
     refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale)
     if time_of == "reply":

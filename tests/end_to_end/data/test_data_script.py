@@ -80,7 +80,7 @@ REFUSED = {
     "unknown format": ([*PING[:1], "format=pcap"], "format is 'pcap'; allowed: csv, mahimahi, ping"),
     "a field left out": (
         ["do=import", "format=csv", "format.round_trip=true", "format.delay_unit=ms", *PING[2:], "output=a.csv.gz"],
-        "format.delay_column, format.time_column, format.time_unit are not given; type format.delay_column=... format.time_column=... form",
+        "format.delay_column, format.time_column are not given; type format.delay_column=... format.time_column=...",
     ),
     "a file that is not there": (
         [*PING[:2], "file=gone.txt", "output=a.csv.gz"],

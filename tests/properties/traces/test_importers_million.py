@@ -124,9 +124,9 @@ WHOLE = {
     "chatter": lambda content: content.replace(b"\n", CHATTER, 3),
 }
 NOT_TEXT = {
-    "UTF-16": (lambda content: content.decode().encode("utf-16"), "line 1 is .*allowed: UTF-8 text"),
-    "UTF-16 without a mark": (lambda content: content.decode().encode("utf-16-le"), "line 1 is 'P"),
-    "UTF-32": (lambda content: content.decode().encode("utf-32"), "line 1 is .*allowed: UTF-8 text"),
+    "UTF-16": (lambda content: content.decode().encode("utf-16"), "encoding is 'UTF-16'; allowed: UTF-8 text"),
+    "UTF-16 without a mark": (lambda content: content.decode().encode("utf-16-le"), "encoding is 'UTF-16'"),
+    "UTF-32": (lambda content: content.decode().encode("utf-32"), "encoding is 'UTF-32'"),
     "a byte that is not text": (lambda content: content + b"\xff", "allowed: UTF-8 text"),
 }
 

@@ -77,7 +77,7 @@ def test_two_hundred_thousand_random_rows(tmp_path):
             "no time": f",x,{value}",
             "a clock running back": f"{float(time) - 100_000},x,{value}",
             "NUL": f"{time},x,2\0",
-            "space": f"{time},x, 20",
+            "a space within a number": f"{time},x,2 0",
             "a word": f"{time},x,lost",
             "a second header": "t,other,d",
         }
@@ -138,8 +138,10 @@ def test_other_clothes(tmp_path):
     with pytest.raises(TraceError, match=r"s\.csv\.xz: file is 'EOFError"):
         read(tmp_path, lzma.compress(content)[:-40], name="s.csv.xz")
     for encoding in ("utf-16", "utf-16-le", "utf-32"):
-        with pytest.raises(TraceError, match=r"s\.csv: line 1"):
+        with pytest.raises(TraceError, match=rf"s\.csv: encoding is '{encoding[:6].upper()}'; allowed: UTF-8 text; iconv -f"):
             read(tmp_path, content.decode().encode(encoding))
+    with pytest.raises(TraceError, match=r"s\.csv: line 1 is b'\\xe9'; allowed: UTF-8 text; iconv -f ENCODING .* such as LATIN1"):
+        read(tmp_path, content.replace(b"other", "d\xe9lai".encode("latin-1")))
 
 
 def test_a_file_cut_off_within_a_row_is_refused_and_at_the_end_of_a_row_is_what_it_holds(tmp_path):
@@ -187,7 +189,7 @@ def rows_of(*cells, separator=","):
     return "".join(f"{separator.join(row)}\n" for row in cells)
 
 
-@pytest.mark.parametrize("separator", ["\t", ";", ",", " ", "   "])
+@pytest.mark.parametrize("separator", ["\t", ";", ",", " ", "   ", ", ", " ; ", " \t"])
 @pytest.mark.parametrize("header", [True, False])
 def test_the_separator_is_read_from_the_first_line(tmp_path, separator, header):
     path, cells = tmp_path / "s.csv", [("0", "20.5"), ("10", "21"), ("20", "22")]
