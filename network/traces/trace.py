@@ -34,6 +34,7 @@ class Trace:
         round_trip: False if the delay was measured one way.
         start_us: time of the first probe on the clock of the log, such as since 1970; 0 if the log names none. Traces of one clock are of
             one moment (`offsets="common"` of scenario replay).
+        notes: what an importer left out or changed, for its user; not kept in files.
 
     Raises:
         TraceError: wrong type or shape, empty, unsorted, negative or too long.
@@ -45,6 +46,7 @@ class Trace:
     card: Card
     round_trip: bool = True
     start_us: int = 0
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         sent, delay = self.sent_us, self.one_way_delay_us

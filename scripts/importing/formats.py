@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from vcgym.agents.config.base import Config
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps
 from vcgym.network.bottleneck.capacity.files import MIN_BPS, RateUnit, import_throughput, read_mahimahi, write_capacity
+from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.coverage import coverage
@@ -21,6 +22,13 @@ from vcgym.network.traces.trace_file import write_trace
 
 Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
 """Text that may look like a number, which a command line reads as one: column 1, mark -1."""
+
+
+def _listed(marks: object) -> object:
+    """Return marks as a list: one alone, or the text of a list, is one too."""
+    if isinstance(marks, str) and marks.startswith("[") and marks.endswith("]"):
+        return [mark.strip() for mark in marks[1:-1].split(",")]
+    return marks if isinstance(marks, list) else [marks]
 
 
 class Format(Config, ABC):
@@ -42,7 +50,7 @@ class Ping(Format):
 
 
 class Csv(Format):
-    """CSV of time and delay; without a header the columns are numbered; `lost` marks a lost packet, `floor_ms` as in `Rtp`."""
+    """CSV of time and delay; without a header the columns are numbered; `lost`: marks of a lost packet; `floor_ms` as in `Rtp`."""
 
     time_column: Text
     time_unit: Unit | None = None
@@ -51,8 +59,10 @@ class Csv(Format):
     round_trip: bool
     time_of: table.TimeOf = "send"
     header: bool = True
-    lost: Text = ""
+    lost: Annotated[list[Text], BeforeValidator(_listed)] = Field(default_factory=list)
     floor_ms: float | None = None
+    any_spacing: bool = False
+    any_delay: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
@@ -119,10 +129,18 @@ class WonderProxyGrouped(Format):
 
 
 def _series(trace: Trace, output: Path) -> tuple[Card, str]:
-    lost = int((trace.one_way_delay_us < 0).sum())
+    return write_trace(trace, output), summary(trace)
+
+
+def summary(trace: Trace) -> str:
+    """Return what a trace holds, in one line: probes, losses, quantiles of the delays, coverage, and what the importer left out."""
+    answered_ms = trace.one_way_delay_us[trace.one_way_delay_us != LOST] / 1e3
+    probes, lost = len(trace.sent_us), len(trace.sent_us) - len(answered_ms)
+    p50, p95, p99 = np.percentile(answered_ms, [50.0, 95.0, 99.0])
     kind = "round trips" if trace.round_trip else "one-way delays"
-    found = f"{len(trace.sent_us):,} probes over {trace.sent_us[-1] / 1e6:.1f} s, {lost:,} lost, {kind}, {coverage(trace.sent_us)}"
-    return write_trace(trace, output), found
+    delays = f"{kind} p50 {p50:.4g}, p95 {p95:.4g}, p99 {p99:.4g}, largest {answered_ms.max():.4g} ms"
+    over = f"{probes:,} probes over {trace.sent_us[-1] / 1e6:.1f} s, {lost:,} lost ({100.0 * lost / probes:.3g} %)"
+    return ", ".join([over, delays, str(coverage(trace.sent_us)), *trace.notes])
 
 
 def _capacity(trace: CapacityTrace, file: Path, output: Path) -> tuple[Card, str]:

@@ -1,5 +1,6 @@
 """CSV files of time and delay from any program."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -9,14 +10,25 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, read_columns
-from vcgym.network.traces.importers.units import DELAY_US, FLOOR_MS, SPACING_US, Unit, refuse_unit, since_1970, since_first_us, unit_us
+from vcgym.network.traces.importers.units import (
+    DELAY_US,
+    FLOOR_MS,
+    Unit,
+    refuse_spacing,
+    refuse_unit,
+    since_1970,
+    since_first_us,
+    unit_us,
+)
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, is_number, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
 
 TimeOf = Literal["send", "reply"]
 
 _MAX_NUMBER = 2.0**63  # of a time or delay before its unit is checked
-_BELOW = "; a negative delay: format.lost=-1 if -1 marks a lost packet, format.floor_ms=MS if the two ends have two clocks"
+_MARK_SHARE = 0.1  # of the median: a smaller delay is usually the mark of a lost probe
+_MAX_MARK = 12  # characters of a cell that a hint repeats
+_TWO_CLOCKS = "; format.floor_ms=MS if the two ends have two clocks"
 
 
 def import_csv(
@@ -29,16 +41,19 @@ def import_csv(
     round_trip: bool,
     time_of: TimeOf = "send",
     header: bool = True,
-    lost: str = "",
+    lost: str | Sequence[str] = (),
     floor_ms: float | None = None,
+    any_spacing: bool = False,
+    any_delay: bool = False,
     limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Trace:
     """Read a trace from a CSV file, plain, .gz or .xz, whose last line ends in a line break.
 
     Rows are in order of sending or of reply; overtaken probes are sorted into order of sending.
 
-    The caller gives the units, so they are checked against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`.
-    As a drawback, shorter delays (a local network) and sparser probes are rejected too.
+    The caller gives the units, so they are checked against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`, both
+    of `vcgym.network.traces.importers.units`. Programs write a lost probe as 0 or -1, so a delay of 0, or below a tenth of the median, is
+    rejected unless it is told.
 
     Args:
         path: the file.
@@ -49,10 +64,12 @@ def import_csv(
         round_trip: True for round trips, False for one-way delays.
         time_of: meaning of the times: sending; or reply (one way: arrival), from which the row's delay is subtracted. A lost probe has no
             reply: it is spaced evenly between its answered neighbours, and losses before the first or after the last one are left out.
-        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
-        lost: number or text in place of a delay that marks a lost probe, such as -1, next to the empty cell.
+        header: True if the first row names the columns; otherwise their names are 1, 2, 3 and so on.
+        lost: numbers or texts, upper or lower case, in place of a delay that mark a lost probe, such as -1, next to the empty cell.
         floor_ms: the smallest one-way delay, 0 to 1000 ms, if the two ends have two clocks, which determine delays only up to a constant;
             then the delays in the file may be negative. None: one clock.
+        any_spacing: True: the spacing may be any, and the unit of the times is not checked.
+        any_delay: True: the delays may be any, such as of a local network, 0, or far below the median; their unit is not checked.
         limit_bytes: maximum uncompressed size.
 
     Raises:
@@ -63,16 +80,16 @@ def import_csv(
     time_scale, delay_scale = unit_us(path, "time_unit", time_unit or "s"), unit_us(path, "delay_unit", delay_unit)
     _refuse_floor(path, floor_ms, round_trip)
     content = read_content(path, limit_bytes)
+    marks = [lost] if isinstance(lost, str) else list(lost)
     delays = (0.0, MAX_DELAY_US / delay_scale) if floor_ms is None else (-_MAX_NUMBER, _MAX_NUMBER)
 
     def numbers_of(block: Table) -> Arrays:
-        cells = block.cells(delay_column)
-        same = {cell for cell in cells if is_number(lost) and is_number(cell) and float(cell) == float(lost)}  # -1 also as -1.000
         try:
-            delay = block.numbers(delay_column, *delays, missing={"", lost, *same})
+            delay = block.numbers(delay_column, *delays, missing={"", *_marking(marks, block.cells(delay_column))})
         except TraceError as error:
             file, where, value, allowed = error.args
-            raise TraceError(file, where, value, allowed + _BELOW * str(value).startswith("-")) from error
+            below = _TWO_CLOCKS * (str(value).startswith("-") and not round_trip)
+            raise TraceError(file, where, value, allowed + _lost_hint(marks, value) + below) from error
         timed = block if time_of == "send" else block.pick(~np.isnan(delay))
         return block.line_numbers(), timed.times(time_column, time_scale if time_unit else None, -_MAX_NUMBER, _MAX_NUMBER), delay
 
@@ -87,6 +104,8 @@ def import_csv(
     _refuse_outside(path, time_column, time, lines if time_of == "send" else lines[answered], -highest, highest, hint)
     if floor_ms is not None:
         delay += floor_ms * 1e3 / delay_scale - np.nanmin(delay)
+    elif not any_delay:
+        _refuse_marks(path, delay_column, delay[answered], lines[answered], marks)
     _refuse_outside(path, delay_column, delay, lines, 0.0, MAX_DELAY_US / delay_scale, "")
     start_us = round(float(time[0]) * time_scale)
     delay *= delay_scale
@@ -101,11 +120,12 @@ def import_csv(
         _refuse_other_order(path, time_column, time, time_scale, lines, answered, delay_us)
         sent_us, probes = since_first_us(time, time_scale), len(time)
         del time
-    if probes > 1:
-        spacing_us = float(sent_us.max() - sent_us.min()) / (probes - 1)
-        refuse_unit(path, f"{time_column}, mean spacing in {time_unit or 's'}", spacing_us, SPACING_US, time_scale, hint)
-    median_us = float(np.median(delay_us[answered], overwrite_input=True))
-    refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale)
+    if not any_spacing:
+        refuse_spacing(path, f"{time_column}, mean spacing in {time_unit or 's'}", sent_us, probes, time_scale, hint)
+    if not any_delay:
+        median_us = float(np.median(delay_us[answered], overwrite_input=True))
+        override = " format.any_delay=true takes any"
+        refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale, override)
     if time_of == "reply":
         return from_replies(name, path, card, lines[answered], number, sent_us, delay_us[answered].astype(np.int64), round_trip, start_us)
     delay_us[~answered] = LOST
@@ -118,6 +138,35 @@ def import_csv(
         lines = lines[order]
     refuse_long(path, time_column, sent_us, lines)
     return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip, start_us)
+
+
+def _marking(marks: Sequence[str], cells: Sequence[str]) -> set[str]:
+    """Return the texts in `cells` that mark a lost probe: -1 also as -1.000, nan also as NaN."""
+    if not marks:
+        return set()
+    texts, numbers = {mark.casefold() for mark in marks}, {float(mark) for mark in marks if is_number(mark)}
+    return {cell for cell in set(cells) if cell.casefold() in texts or (is_number(cell) and float(cell) in numbers)}
+
+
+def _lost_hint(marks: Sequence[str], value: object) -> str:
+    """Return the hint that `value`, as it stands in the file, may mark a lost probe."""
+    mark = str(value)
+    if len(mark) > _MAX_MARK or not mark or set(mark) & set(",[]{}()\"'"):
+        return ""
+    told = ",".join([*marks, mark])
+    return f"; format.lost={f'[{told}]' if marks else told} if {mark} marks a lost packet"
+
+
+def _refuse_marks(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
+    """Reject a delay of 0 or below `_MARK_SHARE` of the median of the others; `lines` (n,) are their lines in the file."""
+    above = delay[delay > 0.0]
+    low = _MARK_SHARE * float(np.median(above)) if len(above) else 0.0
+    small = (delay <= 0.0) | (delay < low)
+    if small.any():
+        at = int(np.argmax(small))
+        mark = f"{delay[at]:.15g}"
+        allowed = f"at least {low:.3g}, a tenth of the median{_lost_hint(marks, mark)}, format.any_delay=true if it is a delay"
+        raise TraceError(path, f"line {lines[at]}, {column}", float(delay[at]), allowed)
 
 
 def _refuse_floor(path: Path, floor_ms: float | None, round_trip: bool) -> None:

@@ -42,6 +42,13 @@ def since_1970(time: float) -> str:
     return next((f"; as a time since 1970 it is in {unit}" for unit, us in UNIT_US.items() if 1e15 <= time * us < 4e15), "")
 
 
+def refuse_spacing(path: Path, where: str, sent_us: NDArray[np.int64], probes: int, scale: float, hint: str = "") -> None:
+    """Check that the mean spacing of `probes` probes, of which those sent at `sent_us` (n,) are answered, is within `SPACING_US`."""
+    if probes > 1:
+        spacing_us = float(sent_us.max() - sent_us.min()) / (probes - 1)
+        refuse_unit(path, where, spacing_us, SPACING_US, scale, f" format.any_spacing=true takes any{hint}")
+
+
 def refuse_unit(path: Path, where: str, value_us: float, allowed_us: tuple[float, float], scale: float, hint: str = "") -> None:
     """Check that a typical value is in [low, high); errors use the unit of `scale` microseconds and end in `hint`.
 
