@@ -43,10 +43,11 @@ class Ping(Format):
     """Text log of `ping`; `interval_ms` is needed if it has no time stamps."""
 
     interval_ms: float | None = None
+    any_spacing: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
-        return _series(ping.import_ping_text(file, interval_ms=self.interval_ms), output)
+        return _series(ping.import_ping_text(file, **dict(self)), output)
 
 
 class Csv(Format):

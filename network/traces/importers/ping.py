@@ -1,12 +1,11 @@
-"""Text logs of `ping`: Linux (iputils), with or without `-D` and `-O`; macOS and the BSDs; BusyBox.
+"""Text logs of `ping`: Linux (iputils), with or without `-D` and `-O`, in any language; macOS and the BSDs; BusyBox.
 
 Left out: Windows, whose replies have no number, whole milliseconds and localised text, so neither order nor loss is known; and the clock
 times of macOS `--apple-time`, which have no date.
 """
 
-import re
 from array import array
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,127 +14,137 @@ from numpy.typing import NDArray
 
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined
+from vcgym.network.traces.importers.ping_lines import CORRUPT, FIELDS, PingLines, addresses
 from vcgym.network.traces.importers.units import SPACING_US
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, lines, numbers, read_content, refuse_falling
-from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, is_number, read_content, refuse_falling
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, MAX_TIME_US, Trace, from_replies
 
 _SEQ_MODULUS = 65_536  # RFC 792, echo message: the sequence number has 16 bits
 _MAX_BEHIND = 1_024  # a reply at most this far behind the newest is late; beyond that, the number has wrapped
 _MIN_SPACING_US = 100  # minimum spacing assumed for runs of thousands of lost pings
 _STAMP_ERROR_US = 1_000_000  # `ping` may be scheduled late and write a late stamp
 
-_FIELDS = ["time stamp", "icmp_seq", "time", "again"]
-_REPLY = re.compile(
-    r"(?:\[([^]]+)\] )?[0-9]+ bytes from [^ ]+(?: \([^ ]*\))?[:,] (?:icmp_)?(?:seq|req)=([0-9]+)(?: (?:ttl|hlim)=[0-9]+)?"
-    r" time=([^ ]+) ms( \(DUP!\))?\s*"
-)
-_START = re.compile(r"PING6?.*")
-_SUMMARY = re.compile(r"([0-9]+) packets transmitted, ([0-9]+) (?:packets )?received.*")
-_WITHOUT_REPLY = re.compile(
-    r"(?:\[[^]]*\] )?(?:no answer yet for icmp_seq=[0-9]+|From .+ icmp_seq=[0-9]+ .+|Request timeout for icmp_seq [0-9]+)"
-    r"|(?:\^C)?--- .* ping6? statistics ---|(?:rtt|round-trip) min/avg/max.*|ping6?: .*|"
-)
-
 
 class _Replies(NamedTuple):
-    """Replies in a log, without duplicates; one entry per reply, in order of the log."""
+    """Replies in a log; one entry per reply, in order of the log."""
 
     line: NDArray[np.int32]
     stamp_s: NDArray[np.float64]  # NaN if the log has none
     number: NDArray[np.int32]  # of 16 bits
-    rtt_us: NDArray[np.int64]
+    rtt_ms: NDArray[np.float64]
+    marked: NDArray[np.bool_]  # as a duplicate
+    corrupt: NDArray[np.bool_]
+    host: NDArray[np.int32]
+
+    def pick(self, mask: NDArray[np.bool_]) -> "_Replies":
+        """Return the replies with a true `mask`."""
+        return _Replies(*(column[mask] for column in self))
 
 
-class _Header(NamedTuple):
-    """Counts in the last line of `ping`."""
-
-    line: int
-    sent: int
-    answered: int
-
-
-def import_ping_text(path: str | Path, *, interval_ms: float | None = None, limit_bytes: int = MAX_CONTENT_BYTES) -> Trace:
+def import_ping_text(
+    path: str | Path, *, interval_ms: float | None = None, any_spacing: bool = False, limit_bytes: int = MAX_CONTENT_BYTES
+) -> Trace:
     """Read a trace from the log of one run of `ping`, plain, .gz or .xz.
 
-    Send times are the stamps of `ping -D` (seconds, at the reply) minus the round-trip time. A log without stamps has no times: then the
-    spacing of its pings must be given, and ping n counts as sent at n * interval_ms.
+    Send times are the stamps of `ping -D` (seconds since 1970, or ISO 8601 with a fraction; at the reply) minus the round-trip time. A log
+    without stamps has no times: then the spacing of its pings must be given, and ping n counts as sent at n * interval_ms.
 
     A number without a reply is a lost ping, even if the log does not mention it, and is spaced evenly between its answered neighbours.
-    Pings lost before the first or after the last answered one are left out, and so are replies marked as duplicates. Numbers wrap at
-    65,536: an outage of more than about 64,500 pings cannot be distinguished from a shorter one. The log must be consistent: its final
-    counts, if present, with its replies, and its stamps with its numbers.
+    Pings lost before the first or after the last answered one are left out. So are replies of another host, which macOS prints (the host
+    is that of the header, or of the first reply), duplicates, replies marked as corrupt, and replies after 0 ms, which iputils prints when
+    the clock was set. `notes` of the trace counts them, and the lines that are not from `ping`. Numbers wrap at 65,536: an outage of more
+    than about 64,500 pings cannot be distinguished from a shorter one. The log must be consistent: its final counts, if present, with its
+    replies, and its stamps with its numbers.
 
     Args:
         path: the log.
         interval_ms: spacing of the pings, in `SPACING_US`; only for a log without stamps.
+        any_spacing: True: `interval_ms` may be any.
         limit_bytes: maximum uncompressed size.
 
     Returns:
         The trace; its delays are round trips.
 
     Raises:
-        TraceError: an unreadable or truncated file, a line that is not from `ping`, a value out of range, no times, times that decrease,
+        TraceError: an unreadable or truncated file, a reply that is not complete, a value out of range, no times, times that decrease,
             no reply, a second run, counts or stamps that contradict the replies.
     """
     path = Path(path)
     content = read_content(path, limit_bytes)
-    replies, stated = _read(path, content)
-    seq = _unwrapped(replies.number)
-    if stated is not None:
-        _refuse_other_counts(path, stated, len(seq), int(seq.max() - seq.min()) + 1)
-    if interval_ms is None:
-        sent_us = _stamps_us(path, replies) - replies.rtt_us
-        _refuse_contradicting_stamps(path, replies.line, seq, sent_us)
-    else:
-        sent_us = np.rint(seq * _spacing_us(path, replies, interval_ms)).astype(np.int64)
-    return from_replies(path.name.split(".")[0], path, card_beside(path, content), replies.line, seq, sent_us, replies.rtt_us)
-
-
-def _read(path: Path, content: bytes) -> tuple[_Replies, _Header | None]:
-    others = _Others(path)
-    columns = joined(map(_numbers, blocks_of(path, _FIELDS, _reply_rows(path, content, others))), content)
+    log = PingLines(path, content)
+    columns = joined(map(_numbers, blocks_of(path, FIELDS, log.replies())), content)
     if not columns or not len(columns[0]):
         raise TraceError(path, "number of replies", 0, "at least 1")
-    return _Replies(*columns), others.said
-
-
-def _reply_rows(path: Path, content: bytes, others: "_Others") -> Iterator[tuple[int, list[str]]]:
-    for line, text in enumerate(lines(path, content), 1):
-        words = text.rstrip("\r\n")
-        if reply := _REPLY.fullmatch(words):
-            yield line, list(reply.groups(""))
-        elif words:
-            others.check(line, words.rstrip())
+    every = _Replies(*columns)
+    own = _of_target(log, every)
+    replies, seq = _once_each(path, every.pick(own & ~every.corrupt))
+    rtt_us = np.rint(replies.rtt_ms * 1e3).astype(np.int64)
+    _refuse_other_counts(path, log, len(every.line), len(seq), int(seq.max() - seq.min()) + 1)
+    if interval_ms is None:
+        sent_us = _stamps_us(path, replies) - rtt_us
+        _refuse_contradicting_stamps(path, replies.line, seq, sent_us)
+    else:
+        sent_us = np.rint(seq * _spacing_us(path, replies, interval_ms, any_spacing)).astype(np.int64)
+    trace = from_replies(path.name.split(".")[0], path, card_beside(path, content), replies.line, seq, sent_us, rtt_us)
+    again = int(np.count_nonzero(own & ~every.corrupt)) - len(seq)
+    return replace(trace, notes=_notes(int(np.count_nonzero(~own)), int(np.count_nonzero(own & every.corrupt)), again, log.passed))
 
 
 def _numbers(block: Table) -> Arrays:
-    """Return the fields of `_Replies`; duplicates are validated, then left out."""
+    """Return the fields of `_Replies`."""
     number = block.numbers("icmp_seq", 0, _SEQ_MODULUS - 1).astype(np.int32)
-    rtt_us = np.rint(block.numbers("time", 0.0, MAX_DELAY_US / 1e3) * 1e3).astype(np.int64)
+    times = block.cells("time")
+    long = {time for time in times if is_number(time) and float(time) > MAX_DELAY_US / 1e3}  # allowed of another process
+    rtt_ms = block.numbers("time", 0.0, MAX_DELAY_US / 1e3, missing=long)
+    if long:
+        rtt_ms[np.isnan(rtt_ms)] = [float(time) for time in times if time in long]
     stamp_s = block.numbers("time stamp", 0.0, MAX_TIME_US / 1e6, missing={""})
-    first = np.array([not mark for mark in block.cells("again")])
-    return block.line_numbers()[first], stamp_s[first], number[first], rtt_us[first]
+    marks = block.cells("mark")
+    marked, corrupt = np.array([mark != "" for mark in marks]), np.array([mark == CORRUPT for mark in marks])
+    return block.line_numbers(), stamp_s, number, rtt_ms, marked, corrupt, np.array(block.cells("host"), np.int32)
 
 
-class _Others:
-    """Checker of lines without a reply; `stated` contains the counts that `ping` reports in them."""
+def _of_target(log: PingLines, replies: _Replies) -> NDArray[np.bool_]:
+    """Return True for each reply of the host that was pinged: that of the header if it replied, else that of the first reply.
 
-    def __init__(self, path: Path):
-        self.path = path
-        self.started = 0
-        self.said: _Header | None = None
+    A name cannot be compared with an address: such a reply counts as one of the host.
+    """
+    hosts = list(log.hosts)
+    target = log.target if log.target in log.hosts else hosts[replies.host[0]]
+    own = [host == target or bool(addresses(host)) != bool(addresses(target)) for host in hosts]
+    return np.array(own)[replies.host]
 
-    def check(self, line: int, words: str) -> None:
-        """Reject a line that is not from `ping`, and a second run."""
-        if _START.fullmatch(words):
-            if self.started:
-                raise TraceError(self.path, f"line {line}", words, f"a single run of ping; line {self.started} starts another")
-            self.started = line
-        elif summary := _SUMMARY.fullmatch(words):
-            counts = numbers(self.path, "counts", summary.groups(), [line, line], 0, MAX_TIME_US)
-            self.said = _Header(line, int(counts[0]), int(counts[1]))
-        elif not _WITHOUT_REPLY.fullmatch(words):
-            raise TraceError(self.path, f"line {line}", words, "a complete line of the output of ping")
+
+def _once_each(path: Path, replies: _Replies) -> tuple[_Replies, NDArray[np.int64]]:
+    """Return the replies with a time, each number once, and their unwrapped numbers.
+
+    A reply marked as a duplicate is left out if its number has another one: after a reply of another host, macOS marks the own one.
+    """
+    if not len(replies.line):
+        raise TraceError(path, "number of replies", 0, "at least 1")
+    seq = _unwrapped(replies.number)
+    first = ~replies.marked
+    if not first.all():
+        order = np.lexsort((np.arange(len(seq)), replies.marked, seq))
+        first[order] |= np.append(True, np.diff(seq[order]) > 0)
+    wrong = first & ~replies.marked & (replies.rtt_ms > MAX_DELAY_US / 1e3)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise TraceError(path, f"line {replies.line[at]}, time", replies.rtt_ms[at].item(), f"a number from 0 to {MAX_DELAY_US / 1e3:g}")
+    kept = first & (replies.rtt_ms > 0.0) & (replies.rtt_ms <= MAX_DELAY_US / 1e3)
+    if not kept.any():
+        raise TraceError(path, "number of replies after more than 0 ms", 0, "at least 1")
+    return replies.pick(kept), seq[kept]
+
+
+def _notes(foreign: int, corrupt: int, again: int, passed: int) -> tuple[str, ...]:
+    counts = {
+        "left out of other hosts": foreign,
+        "left out as corrupt": corrupt,
+        "left out as repeated or of 0 ms": again,
+        "lines without a reply": passed,
+    }
+    return tuple(f"{what}: {count:,}" for what, count in counts.items() if count)
 
 
 def _unwrapped(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -150,9 +159,15 @@ def _unwrapped(numbers: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.frombuffer(whole, np.int64)
 
 
-def _refuse_other_counts(path: Path, stated: _Header, replies: int, span: int) -> None:
-    if stated.answered != replies:
-        raise TraceError(path, f"line {stated.line}, packets received", stated.answered, f"{replies}, the number of replies in the file")
+def _refuse_other_counts(path: Path, log: PingLines, shown: int, answered: int, span: int) -> None:
+    """Reject final counts that contradict the replies; programs count repeated, corrupt, foreign and late replies in different ways."""
+    if (stated := log.counts) is None:
+        return
+    others = shown - answered + stated.hidden
+    if abs(stated.answered - answered) > others:
+        least = f"{answered - others} to " if others else ""
+        allowed = f"{least}{answered + others}, the number of replies in the file"
+        raise TraceError(path, f"line {stated.line}, packets received", stated.answered, allowed)
     if stated.sent < span:
         raise TraceError(path, f"line {stated.line}, packets transmitted", stated.sent, f"at least {span}, according to the reply numbers")
 
@@ -178,10 +193,11 @@ def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int32], seq: NDArr
         raise TraceError(path, f"line {line[at]}, icmp_seq", int(seq[at] % _SEQ_MODULUS), allowed)
 
 
-def _spacing_us(path: Path, replies: _Replies, interval_ms: float) -> float:
-    low, high = (spacing_us / 1e3 for spacing_us in SPACING_US)
-    if not low <= interval_ms <= high:
-        raise TraceError(path, "interval_ms", interval_ms, f"{low} to {high} (milliseconds)")
+def _spacing_us(path: Path, replies: _Replies, interval_ms: float, any_spacing: bool) -> float:
+    low, high = (_MIN_SPACING_US, MAX_SPAN_US) if any_spacing else SPACING_US
+    if not low <= interval_ms * 1e3 <= high:
+        hint = "" if any_spacing else "; format.any_spacing=true takes any"
+        raise TraceError(path, "interval_ms", interval_ms, f"{low / 1e3:g} to {high / 1e3:g} (milliseconds){hint}")
     stamped = np.flatnonzero(~np.isnan(replies.stamp_s))
     if len(stamped):
         at = int(stamped[0])

@@ -99,12 +99,9 @@ ONE_LINE = {
     "NUL in the line": (lambda line: line.replace("bytes", "bytes\0"), ""),
     "number of 17 bits": (lambda line: line.replace("icmp_seq=", "icmp_seq=9999"), ", icmp_seq"),
     "negative number": (lambda line: line.replace("icmp_seq=", "icmp_seq=-"), ""),
-    "bad checksum": (lambda line: line + " (BAD CHECKSUM!)", ""),
     "Windows": (lambda _: "Reply from 192.0.2.1: bytes=32 time=12ms TTL=57", ""),
-    "garbage": (lambda line: line[::-1], ""),
     "half a line": (lambda line: line[: len(line) // 2], ""),
     "another run": (lambda _: "PING 192.0.2.2 (192.0.2.2) 56(84) bytes of data.", ""),
-    "a clock time": (lambda line: f"12:00:00.123456 {line}", ""),
 }
 ONE_STAMP = {
     "clock running back": lambda stamp: f"{float(stamp) - 40:.6f}",
