@@ -7,9 +7,9 @@ from vcgym.scripts.importing.command import DataCommand, run
 
 
 @command("data", DataCommand)
-def main(config: DataCommand) -> None:
-    """Run the command and print the result."""
-    run(config, Console() if Console().is_terminal else Console(width=160))
+def main(config: DataCommand) -> int:
+    """Run the command, print the result, and return the status."""
+    return run(config, Console() if Console().is_terminal else Console(width=160))
 
 
 if __name__ == "__main__":

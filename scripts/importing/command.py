@@ -1,5 +1,6 @@
 """Commands of `vcgym-data`: list, verify, import, download, fit. Typed counterpart of conf/data.yaml."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, Self
@@ -14,7 +15,6 @@ from vcgym.network.traces.cards import CARD_ENDING, DataError
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
 from vcgym.network.traces.trace_file import ENDING as TRACE_ENDING
-from vcgym.network.traces.trace_file import refuse_existing
 from vcgym.scripts.importing.formats import Format
 
 _NEEDED = {
@@ -66,8 +66,8 @@ class DataCommand(Config):
         return self
 
 
-def run(command: DataCommand, console: Console) -> None:
-    """Run the command and print the result.
+def run(command: DataCommand, console: Console) -> int:
+    """Run the command, print the result, and return the status: 1 if a file of a folder was refused, else 0.
 
     Raises:
         DataError: data are invalid; see the importers, `verify` and `download`.
@@ -83,31 +83,60 @@ def run(command: DataCommand, console: Console) -> None:
             as_said, without = verify(entries(folder))
             console.print(f"{folder}: {as_said} files as their cards say, {without} without a card", soft_wrap=True)
     elif command.do == "import" and command.format and command.file and command.output:
-        for file, output in _to_import(command.file, command.output):
-            refuse_existing(output)
-            card, found = command.format.convert(file, output)
-            console.print(f"{output}: {found}; sha256 {card.sha256}", soft_wrap=True)
+        if command.file.is_dir():
+            return _import_folder(command.format, command.file, command.output, console)
+        _import(command.format, command.file, command.output, console)
     elif command.do == "fit" and command.file:
         from vcgym.scripts.importing.fit import fit  # imported here: only a fit plays calls
 
         fit(command.file, command.output, console)
     elif command.set and root is not None:
         _download(command.set, root, console)
+    return 0
 
 
-def _to_import(file: Path, output: Path) -> list[tuple[Path, Path]]:
-    """Return each file to import and its output; the files of a folder, at any depth, keep their place and name.
+def _import(form: Format, file: Path, output: Path, console: Console) -> None:
+    for one in form.imported(file, output):
+        console.print(f"{one.output}: {one.found}; sha256 {one.card.sha256}", soft_wrap=True)
+
+
+def _import_folder(form: Format, folder: Path, output: Path, console: Console) -> int:
+    """Import each file of a folder, at any depth, to its place below `output`; go on past those that are there and those refused.
 
     Raises:
-        DataError: a folder without files.
+        DataError: a folder without files, or two files with one output.
     """
-    if not file.is_dir():
-        return [(file, output)]
-    found = [path for path in sorted(file.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+    there, refused, outputs = 0, 0, _outputs(form, folder, output)
+    for file, to in outputs.items():
+        if to.exists():
+            there += 1
+            continue
+        try:
+            _import(form, file, to, console)
+        except DataError as error:
+            refused += 1
+            console.print(f"refused: {error}", soft_wrap=True, markup=False)
+    written = len(outputs) - there - refused
+    console.print(f"{len(outputs)} files: {written} imported, {there} left as they were, {refused} refused")
+    return int(refused > 0)
+
+
+def _outputs(form: Format, folder: Path, output: Path) -> dict[Path, Path]:
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     files = [path for path in found if not path.name.endswith(CARD_ENDING)]
     if not files:
-        raise DataError(file, "files", 0, "at least 1")
-    return [(path, (output / path.relative_to(file)).with_name(f"{path.name.split('.')[0]}{TRACE_ENDING}")) for path in files]
+        raise DataError(folder, "files", 0, "at least 1")
+    outputs: dict[Path, Path] = {}
+    for file in files:
+        name = re.sub(r"\.(gz|xz)$", "", file.name)
+        to = (output / file.relative_to(folder)).with_name(
+            (Path(name).stem if "." in name else name) + TRACE_ENDING * (not form.is_of_many)
+        )
+        if to in outputs.values():
+            other = next(path for path, place in outputs.items() if place == to)
+            raise DataError(file, "name", file.name, f"one that differs from {other.name} by more than its ending")
+        outputs[file] = to
+    return outputs
 
 
 def _download(name: str, root: Path, console: Console) -> None:

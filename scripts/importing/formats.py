@@ -1,8 +1,9 @@
 """The formats that `vcgym-data do=import` reads: typed counterparts of conf/format, one class per importer."""
 
+import re
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -12,13 +13,13 @@ from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps
 from vcgym.network.bottleneck.capacity.files import MIN_BPS, RateUnit, import_throughput, read_mahimahi, write_capacity
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
-from vcgym.network.traces.cards import Card
+from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.coverage import coverage
-from vcgym.network.traces.importers import ping, rtp, table, wonderproxy
+from vcgym.network.traces.importers import fping, irtt, ping, rtp, table, wonderproxy
 from vcgym.network.traces.importers.units import Unit
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import Trace
-from vcgym.network.traces.trace_file import write_trace
+from vcgym.network.traces.trace_file import ENDING, refuse_existing, write_trace
 
 Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
 """Text that may look like a number, which a command line reads as one: column 1, mark -1."""
@@ -31,8 +32,27 @@ def _listed(marks: object) -> object:
     return marks if isinstance(marks, list) else [marks]
 
 
+class Imported(NamedTuple):
+    """File that an import wrote, its card, and a short summary."""
+
+    output: Path
+    card: Card
+    found: str
+
+
 class Format(Config, ABC):
-    """Format of a file; every field is an argument of the importer."""
+    """Format of a file; every field is an argument of the importer.
+
+    Attributes:
+        is_of_many: True if a file may hold several series: its output is a folder.
+    """
+
+    is_of_many: ClassVar[bool] = False
+
+    def imported(self, file: Path, output: Path) -> list[Imported]:
+        """Import `file`, and return each file that was written; `output` is the file, or the folder of several."""
+        refuse_existing(output)
+        return [Imported(output, *self.convert(file, output))]
 
     @abstractmethod
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
@@ -48,6 +68,42 @@ class Ping(Format):
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
         return _series(ping.import_ping_text(file, **dict(self)), output)
+
+
+class Fping(Format):
+    """Text log of `fping -D`, a series of each host; `interval_ms` is needed if it has no time stamps."""
+
+    is_of_many: ClassVar[bool] = True
+    interval_ms: float | None = None
+    any_spacing: bool = False
+
+    def imported(self, file: Path, output: Path) -> list[Imported]:
+        """See `Format`."""
+        traces = fping.import_fping(file, **dict(self))
+        if output.name.endswith(ENDING):
+            if len(traces) > 1:
+                raise DataError(output, "output", output.name, f"a folder for the {len(traces)} hosts of the log, without {ENDING}")
+            return [Imported(output, *_series(*traces.values(), output))]
+        outputs = {host: output / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', host)}{ENDING}" for host in traces}
+        for path in outputs.values():
+            refuse_existing(path)
+        return [Imported(outputs[host], *_series(trace, outputs[host])) for host, trace in traces.items()]
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        one = self.imported(file, output)[0]
+        return one.card, one.found
+
+
+class Irtt(Format):
+    """JSON of `irtt client -o`; `delay`: rtt, or one way: send, receive; `offset` of the two clocks: remove or keep."""
+
+    delay: irtt.Delay = "rtt"
+    offset: irtt.Offset = "remove"
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _series(irtt.import_irtt(file, **dict(self)), output)
 
 
 class Csv(Format):

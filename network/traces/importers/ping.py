@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined
 from vcgym.network.traces.importers.ping_lines import CORRUPT, FIELDS, PingLines, addresses
-from vcgym.network.traces.importers.units import SPACING_US
+from vcgym.network.traces.importers.units import spacing_of
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, is_number, read_content, refuse_falling
-from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, MAX_TIME_US, Trace, from_replies
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 _SEQ_MODULUS = 65_536  # RFC 792, echo message: the sequence number has 16 bits
 _MAX_BEHIND = 1_024  # a reply at most this far behind the newest is late; beyond that, the number has wrapped
@@ -58,7 +58,7 @@ def import_ping_text(
 
     Args:
         path: the log.
-        interval_ms: spacing of the pings, in `SPACING_US`; only for a log without stamps.
+        interval_ms: spacing of the pings, in `vcgym.network.traces.importers.units.SPACING_US`; only for a log without stamps.
         any_spacing: True: `interval_ms` may be any.
         limit_bytes: maximum uncompressed size.
 
@@ -84,7 +84,9 @@ def import_ping_text(
         sent_us = _stamps_us(path, replies) - rtt_us
         _refuse_contradicting_stamps(path, replies.line, seq, sent_us)
     else:
-        sent_us = np.rint(seq * _spacing_us(path, replies, interval_ms, any_spacing)).astype(np.int64)
+        spacing_us = spacing_of(path, interval_ms, any_spacing)
+        _refuse_stamps(path, replies)
+        sent_us = np.rint(seq * spacing_us).astype(np.int64)
     trace = from_replies(path.name.split(".")[0], path, card_beside(path, content), replies.line, seq, sent_us, rtt_us)
     again = int(np.count_nonzero(own & ~every.corrupt)) - len(seq)
     return replace(trace, notes=_notes(int(np.count_nonzero(~own)), int(np.count_nonzero(own & every.corrupt)), again, log.passed))
@@ -193,13 +195,8 @@ def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int32], seq: NDArr
         raise TraceError(path, f"line {line[at]}, icmp_seq", int(seq[at] % _SEQ_MODULUS), allowed)
 
 
-def _spacing_us(path: Path, replies: _Replies, interval_ms: float, any_spacing: bool) -> float:
-    low, high = (_MIN_SPACING_US, MAX_SPAN_US) if any_spacing else SPACING_US
-    if not low <= interval_ms * 1e3 <= high:
-        hint = "" if any_spacing else "; format.any_spacing=true takes any"
-        raise TraceError(path, "interval_ms", interval_ms, f"{low / 1e3:g} to {high / 1e3:g} (milliseconds){hint}")
+def _refuse_stamps(path: Path, replies: _Replies) -> None:
     stamped = np.flatnonzero(~np.isnan(replies.stamp_s))
     if len(stamped):
         at = int(stamped[0])
         raise TraceError(path, f"line {replies.line[at]}, time stamp", replies.stamp_s[at].item(), "no stamps when interval_ms is given")
-    return interval_ms * 1e3

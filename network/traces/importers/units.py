@@ -15,6 +15,7 @@ from vcgym.network.traces.reading import UNIT_US, TraceError
 Unit = Literal["s", "ms", "us", "ns"]
 
 SPACING_US = (1_200.0, 1_200_000.0)  # mean spacing: from 833 packets per second to a ping every 1.2 s
+ANY_SPACING_US = (100.0, 86_400e6)  # where the caller takes any: up to a day
 DELAY_US = (1_500.0, 1_500_000.0)  # median delay
 FLOOR_MS = (0.0, 1_000.0)  # smallest one-way delay between two clocks
 
@@ -35,6 +36,15 @@ def since_first_us(times: NDArray[np.float64], scale: float) -> NDArray[np.int64
     times -= times[0]
     times *= scale
     return np.rint(times, out=times).astype(np.int64)
+
+
+def spacing_of(path: Path, interval_ms: float, any_spacing: bool) -> float:
+    """Return the spacing in microseconds that a caller gives for probes without times, checked to be in `SPACING_US`."""
+    low, high = ANY_SPACING_US if any_spacing else SPACING_US
+    if not low <= interval_ms * 1e3 <= high:
+        hint = "" if any_spacing else "; format.any_spacing=true takes any"
+        raise TraceError(path, "interval_ms", interval_ms, f"{low / 1e3:g} to {high / 1e3:g} (milliseconds){hint}")
+    return interval_ms * 1e3
 
 
 def since_1970(time: float) -> str:
