@@ -69,12 +69,12 @@ class Table(NamedTuple):
         ISO 8601 times are since 1970 in UTC. Numbers must be in [low, high] and need a unit.
         """
         cells = self.cells(column)
-        if scale_us is not None and (not cells or iso_us(cells[0]) is None):
+        if scale_us is not None and (not cells or is_number(cells[0])):
             return self.numbers(column, low, high)
         times_us = [iso_us(cell) for cell in cells]
         if None in times_us:
             at = times_us.index(None)
-            allowed = "an ISO 8601 time such as 2024-05-01T12:00:00.010Z" + "; numbers need time_unit" * (scale_us is None)
+            allowed = "a number, or an ISO 8601 time such as 2024-05-01T12:00:00.010Z" + "; a number needs its unit" * (scale_us is None)
             raise TraceError(self.path, f"line {self.lines[at]}, {column}", cells[at], allowed)
         return np.array(times_us, np.float64) / (scale_us or 1e6)
 

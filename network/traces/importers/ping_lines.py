@@ -19,11 +19,12 @@ FIELDS = ["time stamp", "icmp_seq", "time", "mark", "host"]
 CORRUPT = "corrupt"  # in place of a mark
 
 _REPLY = re.compile(
-    r"(?:\[([^]]*)\] ?)?([^\x00-\x1f=\[\]]*)[ :,\uff1a](?:icmp_)?(?:seq|req)=([0-9]+)\.?(?:[ ,]+[^ =]+=[0-9]+)*"
-    r"[ ,]+[^ =]+=([^ ]+?) ?(?:ms|msec|[^\x00-\x7f]+(?: [^\x00-\x7f]+)*)((?: ?\([^)]*\))*)\s*"
+    r"(?:\[([^]]*)\] ?)?([^\x00-\x1f=\[\]]*)[\s:,\uff1a](?:icmp_)?(?:seq|req)=([0-9]+)\.?(?:[\s,]+[^\s=]+=[0-9]+)*"
+    r"[\s,]+[^\s=]+=([^\s]+?)\s?(?:ms|msec|[^\x00-\x7f\s]+(?: [^\x00-\x7f\s]+)*)((?:\s?\([^)]*\))*)\s*"
 )
 _LEADING_STAMP = re.compile(r"([0-9]{9,10}\.[0-9]+|[0-9]{4}-?[0-9]{2}-?[0-9]{2}[T ][^ ]*[.,][0-9]+(?:Z|[-+][0-9:]+)?) ")
 _ENGLISH = re.compile(r"(?:.*[0-9]:[0-9]{2}:[0-9]{2}.* )?[0-9]+ bytes from [^ ]+(?: \([^ ]*\))?[:,]?")  # a date and time may lead
+_ADDRESS = re.compile(r"(?<![\w.:-])[0-9A-Fa-f]*[:.][0-9A-Fa-f:.]*[0-9A-Fa-f:](?![.-]?[0-9A-Za-z])")
 _BAD = re.compile(r"CHECKSUM|DIFFERENT", re.IGNORECASE)
 _SPOILED = re.compile(
     r".*(?:seq|req)=[^ ]*[ ,]+[^ =(]+=.*"  # the number is followed by another field, as in a reply
@@ -32,7 +33,7 @@ _SPOILED = re.compile(
 _WINDOWS = re.compile(r".*[=<][0-9]+ ?ms TTL=[0-9]+\s*")
 _EXPECTED = re.compile(
     r"(?:\[[^]]*\] )?(?:no answer yet for icmp_seq=[0-9]+|From .+ icmp_seq=[0-9]+ .+|Request timeout for icmp_seq [0-9]+)"
-    r"|(?:rtt|round-trip) min/avg/max.*|ping6?: .*|"
+    r"|.*\(truncated\)|(?:rtt|round-trip) min/avg/max.*|ping6?: .*|"
 )
 _STATISTICS = re.compile(r"--- .* ---")
 _COUNTS = re.compile(r"([0-9]+) packets transmitted, ([0-9]+) (?:packets )?received.*")
@@ -54,7 +55,7 @@ class PingLines:
     """Reader of the lines of one run.
 
     Attributes:
-        target: address in the header, or None.
+        target: address in the header, else in the line above the final counts, or None.
         hosts: number of each address that replied, or name without one, in order of its first reply.
         counts: the final counts, or None.
         passed: number of lines that are no part of the output of `ping`.
@@ -98,7 +99,7 @@ class PingLines:
                 raise TraceError(self.path, f"line {line}", words, f"a single run of ping; line {self._started} starts another")
             self._started, self.target = line, _target(words)
         elif _STATISTICS.fullmatch(words):
-            self._ending = True
+            self._ending, self.target = True, self.target or _target(words)
         elif counts := _COUNTS.fullmatch(words) or (self._ending and _COUNTS_BY_POSITION.fullmatch(words)):
             sent, answered = (int(number(self.path, f"line {line}, counts", count, 0, MAX_TIME_US)) for count in counts.groups())
             hidden = _OUT_OF_WAIT.search(words)
@@ -126,9 +127,9 @@ def _target(header: str) -> str | None:
 
 
 def addresses(words: str) -> list[str]:
-    """Return the addresses of IP among `words`, in one spelling each, without a zone."""
+    """Return the addresses of IP in `words`, in one spelling each, without a zone."""
     found = []
-    for word in re.split(r"[\s(),\uff1a]+", words):
+    for word in _ADDRESS.findall(words):
         with suppress(ValueError):
-            found.append(str(ip_address((word if word.endswith("::") else word.rstrip(":")).partition("%")[0])))
+            found.append(str(ip_address(word if word.endswith("::") else word.rstrip(":"))))
     return found

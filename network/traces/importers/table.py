@@ -103,6 +103,7 @@ def import_csv(
     highest = MAX_TIME_US / time_scale
     _refuse_outside(path, time_column, time, lines if time_of == "send" else lines[answered], -highest, highest, hint)
     if floor_ms is not None:
+        _refuse_mark_below(path, delay_column, delay[answered], lines[answered], marks)
         delay += floor_ms * 1e3 / delay_scale - np.nanmin(delay)
     elif not any_delay:
         _refuse_marks(path, delay_column, delay[answered], lines[answered], marks)
@@ -167,6 +168,15 @@ def _refuse_marks(path: Path, column: str, delay: NDArray[np.float64], lines: ND
         mark = f"{delay[at]:.15g}"
         allowed = f"at least {low:.3g}, a tenth of the median{_lost_hint(marks, mark)}, format.any_delay=true if it is a delay"
         raise TraceError(path, f"line {lines[at]}, {column}", float(delay[at]), allowed)
+
+
+def _refuse_mark_below(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
+    """Reject a smallest delay of two clocks, 0 or -1, that is further below the others than half of these are apart."""
+    lowest = float(delay.min())
+    others = delay[delay > lowest]
+    if lowest in (0.0, -1.0) and len(others) and others.min() - lowest > np.median(others) - others.min():
+        allowed = f"near the others, from {others.min():.6g} on{_lost_hint(marks, f'{lowest:g}')}"
+        raise TraceError(path, f"line {lines[int(np.argmin(delay))]}, {column}", lowest, allowed)
 
 
 def _refuse_floor(path: Path, floor_ms: float | None, round_trip: bool) -> None:

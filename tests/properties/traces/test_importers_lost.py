@@ -69,6 +69,18 @@ def test_every_mark_is_named_by_its_hint(tmp_path, mark):
         assert np.flatnonzero(read(tmp_path, rows, lost=told).one_way_delay_us == LOST).tolist() == [3, 7]
 
 
+@pytest.mark.parametrize("mark", ["0", "-1"])
+@pytest.mark.parametrize("apart_ms", [200.0, 3_000.0])
+def test_a_mark_is_not_the_smallest_delay_of_two_clocks(tmp_path, mark, apart_ms):
+    rows = [f"{10 * n},{mark if n in (3, 7) else apart_ms + n % 9}" for n in range(50)]
+    with pytest.raises(TraceError, match=rf"line 5, d is {mark}\.0; allowed: near the others, .*; format\.lost={mark} if"):
+        read(tmp_path, rows, floor_ms=5.0)
+    made = read(tmp_path, rows, floor_ms=5.0, lost=mark)
+    assert np.flatnonzero(made.one_way_delay_us == LOST).tolist() == [3, 7] and made.one_way_delay_us.max() == 13_000
+    least = [f"{10 * n},{n % 9}" for n in range(50)]  # whose author took the smallest off
+    assert read(tmp_path, least, floor_ms=5.0).one_way_delay_us.max() == 13_000
+
+
 def test_marks_typed_on_a_command_line():
     told = {"time_column": "t", "time_unit": "ms", "delay_column": "d", "delay_unit": "ms", "round_trip": True}
     for typed, marks in (

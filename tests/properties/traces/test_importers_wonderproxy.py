@@ -82,7 +82,7 @@ def test_the_grouped_file_holds_the_medians(tmp_path):
         ('"0","1","19/07/2020","20","25","30","1"', "line 300, timestamp is '19/07/2020'"),
         ('"0","1","NaT","20","25","30","1"', "line 300, timestamp is 'NaT'"),
         ('"0","1","2020-07-19 00:00:17.000","20,5","25","30","1"', "line 300, min is '20,5'"),
-        ('"0","1","2020-07-19 00:00:17.000","20","25","30","1', "line 301 is .*; allowed: comma-separated values"),
+        ('"0","1","2020-07-19 00:00:17.000","20","25","30","1', "line 301 is .*; allowed: separated values"),
     ],
 )
 def test_a_bad_burst_is_named(tmp_path, row, message):

@@ -5,6 +5,7 @@ import pytest
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.importers.ping import import_ping_text
+from vcgym.network.traces.importers.ping_lines import addresses
 from vcgym.network.traces.trace import TraceError
 
 START_S = 1_700_000_000
@@ -32,6 +33,7 @@ REPLIES = {
     "German": "64 Bytes von 192.0.2.1: icmp_seq={n} ttl=57 Zeit={ms} ms",
     "German, name": "64 Bytes von host.example (192.0.2.1): icmp_seq={n} ttl=57 Zeit={ms} ms",
     "French": "64 octets de 192.0.2.1 : icmp_seq={n} ttl=57 temps={ms} ms",
+    "French, spaces that do not break": "64 octets de 192.0.2.1\u00a0: icmp_seq={n} ttl=57 temps={ms}\u202fms",
     "Spanish": "64 bytes desde 192.0.2.1: icmp_seq={n} ttl=57 tiempo={ms} ms",
     "Italian": "64 byte da 192.0.2.1: icmp_seq={n} ttl=57 tempo={ms} ms",
     "Portuguese": "64 bytes de 192.0.2.1: icmp_seq={n} ttl=57 tempo={ms} ms",
@@ -45,6 +47,7 @@ REPLIES = {
     "Japanese, newer": "64 バイト応答 送信元 192.0.2.1: icmp_seq={n} ttl=57 時間={ms}ミリ秒",
     "Chinese": "64 字节\uff0c来自 192.0.2.1: icmp_seq={n} ttl=57 时间={ms} 毫秒",
     "Chinese, wide colon": "64 字节\uff0c来自 192.0.2.1\uff1a icmp_seq={n} ttl=57 时间={ms} 毫秒",
+    "Korean, newer": "64 바이트 (192.0.2.1에서): icmp_seq={n} ttl=57 시간={ms} ms",
     "Korean": "192.0.2.1 에서 64 바이트: icmp_seq={n} ttl=57 시간={ms} 밀리초",
     "Arabic": "64 بايت من 192.0.2.1: icmp_seq={n} ttl=57 الزمن={ms} مللي ثانية",
 }  # fmt: skip
@@ -110,9 +113,10 @@ OTHERS = {
     "translated timeout": "icmp_seq=9 が未応答です",
     "translated gateway": "De 198.51.100.1 icmp_seq=9 Délai dépassé (mtu = 1400)",
     "interrupt": "^C",
+    "truncated": "76 bytes from 192.0.2.1: icmp_seq=9 ttl=57 (truncated)",
     "garbage": "sm 5.02=emit 75=ltt 9=qes_pmci :1.2.0.291 morf setyb 46",
 }
-EXPECTED = {"device", "interrupt"}  # by ping itself
+EXPECTED = {"device", "interrupt", "truncated"}  # by ping itself
 
 
 @pytest.mark.parametrize("where", [0, 1, 9, 20])
@@ -131,6 +135,8 @@ FOREIGN = [
     "56 bytes from other.example (198.51.100.9): icmp_seq=8 ttl=64 time=0.000 ms",
     "16 bytes from 2001:db8::9, icmp_seq=8 hlim=64 time=5 ms",
     "64 Bytes von 198.51.100.9: icmp_seq=8 ttl=64 Zeit=5 ms",
+    "64 바이트 (198.51.100.9에서): icmp_seq=8 ttl=64 시간=5 ms",
+    "198.51.100.9 から 64 バイト: icmp_seq=8 ttl=64 時間=5ミリ秒",
 ]
 
 
@@ -148,11 +154,37 @@ def test_a_reply_of_another_host_hides_no_loss(tmp_path, foreign, header, where)
     assert made.notes == ("left out of other hosts: 1",)
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("64 bytes from host.example (192.0.2.1):", ["192.0.2.1"]),
+        ("64 바이트 (192.0.2.1에서):", ["192.0.2.1"]),
+        ("64 bytes from 4.3.2.1.in-addr.arpa (192.0.2.1)", ["192.0.2.1"]),
+        ("64 bytes from 192-0-2-1.example:", []),
+        ("PING6(56=40+8+8 bytes) 2001:db8::2 --> 2001:DB8:0::1", ["2001:db8::2", "2001:db8::1"]),
+        ("PING host.example(host.example (2001:db8::)) 56 data bytes", ["2001:db8::"]),
+        ("64 bytes from fe80::1%eth0:", ["fe80::1"]),
+        ("12:00:00.123456 64 bytes from ::1:", ["::1"]),
+        ("Wed May  1 12:00:00 UTC 2024: 64 bytes from host.example", []),
+        ("64 bytes from 300.1.2.3:", []),
+    ],
+)
+def test_addresses_in_words(words, found):
+    assert addresses(words) == found
+
+
 def test_without_a_header_the_first_reply_names_the_host(tmp_path):
     lines = lines_of(REPLIES["iputils, IPv6"], lost=(7,))
     made = read(tmp_path, [*lines[:9], FOREIGN[0], FOREIGN[4], *lines[9:]])
     assert_pings(made, lost=(7,))
     assert made.notes == ("left out of other hosts: 2",)
+
+
+def test_without_a_header_the_final_counts_name_the_host(tmp_path):
+    lines = lines_of(lost=(7,))
+    ending = ["--- 192.0.2.1 ping statistics ---", "20 packets transmitted, 20 packets received, 0.0% packet loss"]
+    made = read(tmp_path, [FOREIGN[0].replace("=8", "=1"), *lines, *ending])
+    assert_pings(made, lost=(7,))
 
 
 def test_an_own_reply_that_macos_marks_after_a_foreign_one_is_the_reply(tmp_path):

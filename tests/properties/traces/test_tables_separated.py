@@ -88,7 +88,10 @@ def test_iso_times_need_no_unit(tmp_path, first, second, unit, separator):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2024-02-31T12:00:00Z", "line 3, t is '2024-02-31T12:00:00Z'; allowed: an ISO 8601 time such as 2024-05-01T12:00:00.010Z"),
+        (
+            "2024-02-31T12:00:00Z",
+            "line 3, t is '2024-02-31T12:00:00Z'; allowed: a number, or an ISO 8601 time such as 2024-05-01T12:00:00.010Z",
+        ),
         ("12:00:01", "line 3, t is '12:00:01'"),
         ("2024-05-01T12:00:01+99:00", "line 3, t"),
         ("1714564801", "line 3, t is '1714564801'"),
@@ -100,8 +103,14 @@ def test_another_time_among_iso_times_is_refused(tmp_path, text, message):
         delays(tmp_path, f"t,d\n2024-05-01T12:00:00Z,20\n{text},21\n")
 
 
+@pytest.mark.parametrize("text", ["01/05/2024 12:00:00", "12:00:00.010", "May  1 2024 12:00:00", "2024-05-01", "2024-05-01 12:00:00.5 PM"])
+def test_another_form_of_time_is_refused_with_the_form(tmp_path, text):
+    with pytest.raises(TraceError, match=r"line 2, t is .*; allowed: a number, or an ISO 8601 time such as 2024-05-01T12:00:00\.010Z"):
+        delays(tmp_path, f"t,d\n{text},20\n{text},21\n")
+
+
 def test_a_number_without_a_unit_is_refused(tmp_path):
-    with pytest.raises(TraceError, match=r"line 2, t is '0'; allowed: an ISO 8601 time .*; numbers need time_unit"):
+    with pytest.raises(TraceError, match=r"line 2, t is '0'; allowed: a number, or an ISO 8601 time .*; a number needs its unit"):
         delays(tmp_path, "t,d\n0,20\n10,21\n", time_unit=None)
 
 
