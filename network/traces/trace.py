@@ -158,12 +158,15 @@ def from_replies(
             at = int(np.argmax(twice))
             first, again = lines[by_number[at : at + 2]]
             raise TraceError(file, f"line {again}, seq", int(seq[at]), f"each number answered once; line {first} has it too")
-        sent_us, delay_us = sent_us[by_number], delay_us[by_number]
+        sent_us, delay_us, lines = sent_us[by_number], delay_us[by_number], lines[by_number]
         del by_number
     if seq[-1] - seq[0] >= MAX_PROBES:
         raise TraceError(file, "seq first and last", (int(seq[0]), int(seq[-1])), f"fewer than {MAX_PROBES} apart")
     first_us = int(sent_us.min())
     sent_us -= first_us
+    if sent_us.max() > MAX_SPAN_US:
+        at = int(np.argmax(sent_us > MAX_SPAN_US))
+        raise TraceError(file, f"line {lines[at]}, us after the first", int(sent_us[at]), f"at most {MAX_SPAN_US}")
     span = int(seq[-1] - seq[0]) + 1
     if span > len(seq):
         sent_us = np.rint(np.interp(np.arange(seq[0], seq[-1] + 1), seq, sent_us)).astype(np.int64)

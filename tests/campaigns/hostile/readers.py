@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vcgym.network.bottleneck.capacity.files import import_throughput, read_capacity, read_mahimahi
+from vcgym.network.traces.importers.fping import import_fping
 from vcgym.network.traces.importers.ping import import_ping_text
 from vcgym.network.traces.importers.rtp import import_rtp
 from vcgym.network.traces.importers.table import import_csv
@@ -41,6 +42,11 @@ READERS = {
         import_ping_text, "PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.", lambda i: f"[{STARTED_S + i / 50:.6f}] {_reply(i)}"
     ),
     "ping without stamps": Reader(partial(import_ping_text, interval_ms=20.0), "PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.", _reply),
+    "fping": Reader(
+        import_fping,
+        "nohup: ignoring input",
+        lambda i: f"[{STARTED_S + i / 50:.5f}] 192.0.2.1 : [{i}], 64 bytes, {20 + i % 7}.5 ms (21.0 avg, 0% loss)",
+    ),
     "csv": Reader(partial(import_csv, **MS), "t,d", lambda i: f"{i * 10},{20 + i % 9}"),
     "rtp": Reader(
         _rtp,

@@ -49,7 +49,7 @@ def test_list_then_verify_then_a_change(tmp_path):
 
 def test_every_format_is_imported(tmp_path):
     (tmp_path / "plain.txt").write_text("".join(f"64 bytes from 192.0.2.1: seq={n} ttl=57 time={20 + n}.5 ms\n" for n in (0, 1, 3)))
-    assert "4 probes over 0.0 s, 1 lost, round trips" in call(
+    assert "4 probes over 0.0 s, 1 lost (25 %), round trips p50 21.5, p95 " in call(
         tmp_path, "do=import", "format=ping", "format.interval_ms=10", "file=plain.txt", "output=ping.csv.gz"
     )
     columns = ["format.time_column=sent_ms", "format.time_unit=ms", "format.delay_column=one_way_delay_ms", "format.delay_unit=ms"]
@@ -77,7 +77,7 @@ def test_every_format_is_imported(tmp_path):
 PING = ["do=import", "format=ping", f"file={shipped()}/sample_ping.txt"]
 REFUSED = {
     "nothing to import": (["do=import"], "do=import needs format and file and output"),
-    "unknown format": ([*PING[:1], "format=pcap"], "format is 'pcap'; allowed: csv, mahimahi, ping"),
+    "unknown format": ([*PING[:1], "format=pcap"], "format is 'pcap'; allowed: csv, fping"),
     "a field left out": (
         ["do=import", "format=csv", "format.round_trip=true", "format.delay_unit=ms", *PING[2:], "output=a.csv.gz"],
         "format.delay_column, format.time_column are not given; type format.delay_column=... format.time_column=...",

@@ -101,6 +101,10 @@ def test_lists_of_count_mode(tmp_path):
             "[1700000000.1] 192.0.2.1 : [9], 64 bytes, 20.3 ms (20.3 avg, 0% loss)\n" * 2,
             "line 2, seq is 9; allowed: each number answered once",
         ),
+        (
+            "[1] a : [1], 64 bytes, 20 ms (20 avg, 0% loss)\n[1700000000.1] a : [2], 64 bytes, 20 ms (20 avg, 0% loss)",
+            r"log\.txt: line 2, us after the first is 1699999999100000; allowed: at most 86400000000",
+        ),
         ("192.0.2.1 is alive", "number of replies is 0; allowed: at least 1, such as"),
     ],
 )
