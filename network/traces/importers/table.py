@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, read_columns
+from vcgym.network.traces.importers.marks import lost_hint, marking, refuse_mark_below, refuse_marks
 from vcgym.network.traces.importers.units import (
     DELAY_US,
     FLOOR_MS,
@@ -20,14 +21,12 @@ from vcgym.network.traces.importers.units import (
     since_first_us,
     unit_us,
 )
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, is_number, read_content, refuse_falling
+from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
 
 TimeOf = Literal["send", "reply"]
 
 _MAX_NUMBER = 2.0**63  # of a time or delay before its unit is checked
-_MARK_SHARE = 0.1  # of the median: a smaller delay is usually the mark of a lost probe
-_MAX_MARK = 12  # characters of a cell that a hint repeats
 _TWO_CLOCKS = "; format.floor_ms=MS if the two ends have two clocks"
 
 
@@ -85,16 +84,16 @@ def import_csv(
 
     def numbers_of(block: Table) -> Arrays:
         try:
-            delay = block.numbers(delay_column, *delays, missing={"", *_marking(marks, block.cells(delay_column))})
+            delay = block.numbers(delay_column, *delays, missing={"", *marking(marks, block.cells(delay_column))})
         except TraceError as error:
             file, where, value, allowed = error.args
             below = _TWO_CLOCKS * (str(value).startswith("-") and not round_trip)
-            raise TraceError(file, where, value, allowed + _lost_hint(marks, value) + below) from error
+            raise TraceError(file, where, value, allowed + lost_hint(marks, value) + below) from error
         timed = block if time_of == "send" else block.pick(~np.isnan(delay))
         return block.line_numbers(), timed.times(time_column, time_scale if time_unit else None, -_MAX_NUMBER, _MAX_NUMBER), delay
 
     lines, time, delay = read_columns(path, content, numbers_of, header=header)
-    name, card = path.name.split(".")[0], card_beside(path, content)
+    card = card_beside(path, content)
     del content
     answered = ~np.isnan(delay)
     if not answered.any():
@@ -103,10 +102,10 @@ def import_csv(
     highest = MAX_TIME_US / time_scale
     _refuse_outside(path, time_column, time, lines if time_of == "send" else lines[answered], -highest, highest, hint)
     if floor_ms is not None:
-        _refuse_mark_below(path, delay_column, delay[answered], lines[answered], marks)
+        refuse_mark_below(path, delay_column, delay[answered], lines[answered], marks)
         delay += floor_ms * 1e3 / delay_scale - np.nanmin(delay)
     elif not any_delay:
-        _refuse_marks(path, delay_column, delay[answered], lines[answered], marks)
+        refuse_marks(path, delay_column, delay[answered], lines[answered], marks)
     _refuse_outside(path, delay_column, delay, lines, 0.0, MAX_DELAY_US / delay_scale, "")
     start_us = round(float(time[0]) * time_scale)
     delay *= delay_scale
@@ -115,68 +114,35 @@ def import_csv(
         refuse_falling(path, time_column, time, lines[answered])
         number = np.flatnonzero(answered)
         sent_us, probes = since_first_us(time, time_scale), int(number[-1] - number[0]) + 1
-        del time
         sent_us -= delay_us[answered].astype(np.int64)
     else:
         _refuse_other_order(path, time_column, time, time_scale, lines, answered, delay_us)
         sent_us, probes = since_first_us(time, time_scale), len(time)
-        del time
+    del time
     if not any_spacing:
         refuse_spacing(path, f"{time_column}, mean spacing in {time_unit or 's'}", sent_us, probes, time_scale, hint)
     if not any_delay:
         median_us = float(np.median(delay_us[answered], overwrite_input=True))
         override = " format.any_delay=true takes any"
         refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale, override)
+    name = path.name.split(".")[0]
     if time_of == "reply":
         return from_replies(name, path, card, lines[answered], number, sent_us, delay_us[answered].astype(np.int64), round_trip, start_us)
     delay_us[~answered] = LOST
-    if (sent_us[1:] < sent_us[:-1]).any():
-        order = np.argsort(sent_us, kind="stable")
-        sent_us = sent_us[order]
-        start_us += int(sent_us[0])
-        sent_us -= sent_us[0]
-        delay_us = delay_us[order]
-        lines = lines[order]
+    first_us, sent_us, delay_us, lines = _in_order(sent_us, delay_us, lines)
     refuse_long(path, time_column, sent_us, lines)
-    return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip, start_us)
+    return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip, start_us + first_us)
 
 
-def _marking(marks: Sequence[str], cells: Sequence[str]) -> set[str]:
-    """Return the texts in `cells` that mark a lost probe: -1 also as -1.000, nan also as NaN."""
-    if not marks:
-        return set()
-    texts, numbers = {mark.casefold() for mark in marks}, {float(mark) for mark in marks if is_number(mark)}
-    return {cell for cell in set(cells) if cell.casefold() in texts or (is_number(cell) and float(cell) in numbers)}
-
-
-def _lost_hint(marks: Sequence[str], value: object) -> str:
-    """Return the hint that `value`, as it stands in the file, may mark a lost probe."""
-    mark = str(value)
-    if len(mark) > _MAX_MARK or not mark or set(mark) & set(",[]{}()\"'"):
-        return ""
-    told = ",".join([*marks, mark])
-    return f"; format.lost={f'[{told}]' if marks else told} if {mark} marks a lost packet"
-
-
-def _refuse_marks(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
-    """Reject a delay of 0 or below `_MARK_SHARE` of the median of the others; `lines` (n,) are their lines in the file."""
-    above = delay[delay > 0.0]
-    low = _MARK_SHARE * float(np.median(above)) if len(above) else 0.0
-    small = (delay <= 0.0) | (delay < low)
-    if small.any():
-        at = int(np.argmax(small))
-        mark = f"{delay[at]:.15g}"
-        allowed = f"at least {low:.3g}, a tenth of the median{_lost_hint(marks, mark)}, format.any_delay=true if it is a delay"
-        raise TraceError(path, f"line {lines[at]}, {column}", float(delay[at]), allowed)
-
-
-def _refuse_mark_below(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
-    """Reject a smallest delay of two clocks, 0 or -1, that is further below the others than half of these are apart."""
-    lowest = float(delay.min())
-    others = delay[delay > lowest]
-    if lowest in (0.0, -1.0) and len(others) and others.min() - lowest > np.median(others) - others.min():
-        allowed = f"near the others, from {others.min():.6g} on{_lost_hint(marks, f'{lowest:g}')}"
-        raise TraceError(path, f"line {lines[int(np.argmin(delay))]}, {column}", lowest, allowed)
+def _in_order(
+    sent_us: NDArray[np.int64], delay_us: NDArray[np.float64], lines: NDArray[np.int32]
+) -> tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
+    """Return the first time of sending, and the arrays (n,) in order of sending, from the first on."""
+    if not (sent_us[1:] < sent_us[:-1]).any():
+        return 0, sent_us, delay_us, lines
+    order = np.argsort(sent_us, kind="stable")
+    first_us = int(sent_us[order[0]])
+    return first_us, sent_us[order] - first_us, delay_us[order], lines[order]
 
 
 def _refuse_floor(path: Path, floor_ms: float | None, round_trip: bool) -> None:

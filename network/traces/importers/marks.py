@@ -1,0 +1,53 @@
+"""Marks of lost probes: what programs write in place of a delay, such as -1, 0 or nan.
+
+A mark that nobody told would be played as a delay. So a delay of 0, or far below the others, is rejected with the argument that tells it.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.network.traces.reading import TraceError, is_number
+
+_SHARE = 0.1  # of the median: a smaller delay is usually a mark
+_MAX_CHARACTERS = 12  # of a cell that a hint repeats
+
+
+def marking(marks: Sequence[str], cells: Sequence[str]) -> set[str]:
+    """Return the texts in `cells` that mark a lost probe: -1 also as -1.000, nan also as NaN."""
+    if not marks:
+        return set()
+    texts, numbers = {mark.casefold() for mark in marks}, {float(mark) for mark in marks if is_number(mark)}
+    return {cell for cell in set(cells) if cell.casefold() in texts or (is_number(cell) and float(cell) in numbers)}
+
+
+def lost_hint(marks: Sequence[str], value: object) -> str:
+    """Return the hint that `value`, as it stands in the file, may mark a lost probe."""
+    mark = str(value)
+    if len(mark) > _MAX_CHARACTERS or not mark or set(mark) & set(",[]{}()\"'"):
+        return ""
+    told = ",".join([*marks, mark])
+    return f"; format.lost={f'[{told}]' if marks else told} if {mark} marks a lost packet"
+
+
+def refuse_marks(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
+    """Reject a delay of 0 or below `_SHARE` of the median of the others; `lines` (n,) are their lines in the file."""
+    above = delay[delay > 0.0]
+    low = _SHARE * float(np.median(above)) if len(above) else 0.0
+    small = (delay <= 0.0) | (delay < low)
+    if small.any():
+        at = int(np.argmax(small))
+        mark = f"{delay[at]:.15g}"
+        allowed = f"at least {low:.3g}, a tenth of the median{lost_hint(marks, mark)}, format.any_delay=true if it is a delay"
+        raise TraceError(path, f"line {lines[at]}, {column}", float(delay[at]), allowed)
+
+
+def refuse_mark_below(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
+    """Reject a smallest delay of two clocks, 0 or -1, that is further below the others than half of these are apart."""
+    lowest = float(delay.min())
+    others = delay[delay > lowest]
+    if lowest in (0.0, -1.0) and len(others) and others.min() - lowest > np.median(others) - others.min():
+        allowed = f"near the others, from {others.min():.6g} on{lost_hint(marks, f'{lowest:g}')}"
+        raise TraceError(path, f"line {lines[int(np.argmin(delay))]}, {column}", lowest, allowed)
