@@ -26,21 +26,33 @@ def marking(marks: Sequence[str], cells: Sequence[str]) -> set[str]:
 def lost_hint(marks: Sequence[str], value: object) -> str:
     """Return the hint that `value`, as it stands in the file, may mark a lost probe."""
     mark = str(value)
-    if len(mark) > _MAX_CHARACTERS or not mark or set(mark) & set(",[]{}()\"'"):
+    if len(mark) > _MAX_CHARACTERS or not mark or set(mark) & set(" ,[]{}()\"'"):
         return ""
     told = ",".join([*marks, mark])
     return f"; format.lost={f'[{told}]' if marks else told} if {mark} marks a lost packet"
 
 
 def refuse_marks(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
-    """Reject a delay of 0 or below `_SHARE` of the median of the others; `lines` (n,) are their lines in the file."""
+    """Reject delays that are usually marks; `lines` (n,) are their lines in the file.
+
+    These are 0, what is below `_SHARE` of the median of the others, and a largest delay that stands several times and alone: above ten
+    times the median, and above twice the next.
+    """
     above = delay[delay > 0.0]
-    low = _SHARE * float(np.median(above)) if len(above) else 0.0
-    small = (delay <= 0.0) | (delay < low)
-    if small.any():
-        at = int(np.argmax(small))
-        mark = f"{delay[at]:.15g}"
-        allowed = f"at least {low:.3g}, a tenth of the median{lost_hint(marks, mark)}, format.any_delay=true if it is a delay"
+    median = float(np.median(above)) if len(above) else 0.0
+    small = (delay <= 0.0) | (delay < _SHARE * median)
+    largest = delay.max()
+    large = delay == largest
+    alone = np.count_nonzero(large) > 1 and largest > max(median / _SHARE, 2.0 * delay[~large].max(initial=0.0))
+    if small.any() or alone:
+        at = int(np.argmax(small if small.any() else large))
+        bound = (
+            f"at least {_SHARE * median:.3g}, a tenth of the median"
+            if small.any()
+            else f"at most {median / _SHARE:.3g}, ten times the median"
+        )
+        hint = lost_hint(marks, f"{delay[at]:.15g}")
+        allowed = f"{bound}{hint}, format.any_delay=true if it is a delay"
         raise TraceError(path, f"line {lines[at]}, {column}", float(delay[at]), allowed)
 
 

@@ -54,6 +54,19 @@ def test_a_delay_of_zero_or_far_below_the_others_is_refused_with_the_hint(tmp_pa
     assert (read(tmp_path, rows, any_delay=True).one_way_delay_us == LOST).sum() == 0
 
 
+@pytest.mark.parametrize("mark", ["1000", "9999", "10000.0"])
+def test_a_timeout_in_place_of_a_delay_is_refused_with_the_hint(tmp_path, mark):
+    rows = [f"{10 * n},{mark if n % 50 == 3 else 20 + n % 7}" for n in range(200)]
+    with pytest.raises(
+        TraceError, match=rf"line 5, d is {float(mark)}; allowed: at most 230, ten times the median; format\.lost=.* marks a lost packet"
+    ):
+        read(tmp_path, rows)
+    assert (read(tmp_path, rows, lost=mark).one_way_delay_us == LOST).sum() == 4
+    assert read(tmp_path, rows, any_delay=True).one_way_delay_us.max() == float(mark) * 1e3
+    once = [f"{10 * n},{1000 if n == 3 else 20 + n % 7}" for n in range(200)]  # a single one may be an outage that ended
+    assert read(tmp_path, once).one_way_delay_us.max() == 1_000_000
+
+
 def test_many_marks_do_not_hide_themselves_in_the_median(tmp_path):
     with pytest.raises(TraceError, match=r"line 2, d is 0\.0; .*format\.lost=0"):
         read(tmp_path, [f"{10 * n},{0 if n % 3 else 20}" for n in range(1, 200)])
