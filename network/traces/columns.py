@@ -192,6 +192,7 @@ def _separator_of(path: Path, content: bytes) -> str:
 def _cells(path: Path, content: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the last line and the cells of each row."""
     left_out = ("#", "sep=")
+    rows: Iterator[tuple[int, list[str]]]
     if separator == " ":
         rows = ((at, line.split()) for at, line in enumerate(lines(path, content), 1) if not line.startswith(left_out))
     else:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content
-from vcgym.network.traces.trace import MAX_DELAY_US, MAX_PROBES, MAX_TIME_US, Trace, refuse_long
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_PROBES, MAX_SPAN_US, MAX_TIME_US, Trace
 
 Delay = Literal["rtt", "send", "receive"]
 Offset = Literal["remove", "keep"]
@@ -76,8 +76,9 @@ def import_irtt(path: str | Path, *, delay: Delay = "rtt", offset: Offset = "rem
         notes.append(f"left out without a {delay} delay: {absent:,}")
     delay_us = np.where(is_lost, LOST, np.rint(np.nan_to_num(delay_ns) / 1e3)).astype(np.int64)[known]
     sent_us = np.rint((trips.sent_ns[known] - trips.sent_ns[known][0]) / 1e3).astype(np.int64)
-    _refuse_outside(path, delay, delay_us, np.flatnonzero(known))
-    refuse_long(path, "client send", sent_us, np.flatnonzero(known))
+    hint = "" if delay == "rtt" else "; clocks that are apart need format.offset=remove"
+    _refuse_outside(path, f"{delay} delay in us", delay_us, np.flatnonzero(known), f"0 to {MAX_DELAY_US}{hint}", MAX_DELAY_US)
+    _refuse_outside(path, "us after the first", sent_us, np.flatnonzero(known), f"at most {MAX_SPAN_US}", MAX_SPAN_US)
     start_us += round(float(trips.sent_ns[known][0] - trips.sent_ns[0]) / 1e3)
     return replace(Trace(name, sent_us, delay_us, card, delay == "rtt", start_us), notes=tuple(notes))
 
@@ -155,9 +156,8 @@ def _counts(lost: NDArray[np.str_]) -> dict[str, int]:
     return {where: count for where in ("up", "down", "somewhere") if (count := int(np.count_nonzero(lost == where)))}
 
 
-def _refuse_outside(path: Path, delay: Delay, delay_us: NDArray[np.int64], at: NDArray[np.int64]) -> None:
-    wrong = (delay_us != LOST) & ((delay_us < 0) | (delay_us > MAX_DELAY_US))
+def _refuse_outside(path: Path, where: str, values_us: NDArray[np.int64], at: NDArray[np.int64], allowed: str, high_us: int) -> None:
+    wrong = (values_us != LOST) & ((values_us < 0) | (values_us > high_us))
     if wrong.any():
         first = int(np.argmax(wrong))
-        hint = "" if delay == "rtt" else "; clocks that are apart need format.offset=remove"
-        raise TraceError(path, f"round trip {at[first]}, {delay} in us", int(delay_us[first]), f"0 to {MAX_DELAY_US}{hint}")
+        raise TraceError(path, f"round trip {at[first]}, {where}", int(values_us[first]), allowed)

@@ -69,7 +69,7 @@ def test_clocks_that_show_one_time_are_kept(tmp_path):
     for delay, least_ns in (("send", UP_NS), ("receive", DOWN_NS)):
         made = read(tmp_path, trips(), delay=delay, offset="keep")
         assert made.one_way_delay_us[made.one_way_delay_us != LOST].min() == least_ns // 1000
-    with pytest.raises(TraceError, match=r"round trip 0, receive in us is -2978000; .*format\.offset=remove"):
+    with pytest.raises(TraceError, match=r"round trip 0, receive delay in us is -2978000; .*format\.offset=remove"):
         read(tmp_path, trips(apart_ns=3_000_000_000), delay="receive", offset="keep")
 
 
@@ -101,7 +101,8 @@ BAD = {
     ),
     "no object": (lambda one: one.insert(0, 7), "rtt", "entry 0, lost is 'None'"),
     "none": (lambda one: one.clear(), "rtt", "number of round trips is 0"),
-    "too long": (lambda one: one[0]["delay"].update(rtt=61 * 10**9), "rtt", "round trip 0, rtt in us is 61000000"),
+    "two days": (lambda one: one.append(trip(2 * 8_640_000)), "rtt", "round trip 1, us after the first is 172800000000; allowed: at most"),
+    "too long": (lambda one: one[0]["delay"].update(rtt=61 * 10**9), "rtt", "round trip 0, rtt delay in us is 61000000"),
 }
 
 
