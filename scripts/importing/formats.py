@@ -83,7 +83,7 @@ class Fping(Format):
         if output.name.endswith(ENDING):
             if len(traces) > 1:
                 raise DataError(output, "output", output.name, f"a folder for the {len(traces)} hosts of the log, without {ENDING}")
-            return [Imported(output, *_series(*traces.values(), output))]
+            return [Imported(output, *_series(next(iter(traces.values())), output))]
         outputs = {host: output / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', host)}{ENDING}" for host in traces}
         for path in outputs.values():
             refuse_existing(path)

@@ -38,7 +38,7 @@ class _Replies(NamedTuple):
 
     def pick(self, mask: NDArray[np.bool_]) -> "_Replies":
         """Return the replies with a true `mask`."""
-        return _Replies(*(column[mask] for column in self))
+        return _Replies._make(column[mask] for column in self)
 
 
 def import_ping_text(

@@ -19,16 +19,16 @@ FIELDS = ["time stamp", "icmp_seq", "time", "mark", "host"]
 CORRUPT = "corrupt"  # in place of a mark
 
 _REPLY = re.compile(
-    r"(?:\[([^]]*)\] ?)?([^\x00-\x1f=\[\]]*)[\s:,\uff1a](?:icmp_)?(?:seq|req)=([0-9]+)\.?(?:[\s,]+[^\s=]+=[0-9]+)*"
-    r"[\s,]+[^\s=]+=([^\s]+?)\s?(?:ms|msec|[^\x00-\x7f\s]+(?: [^\x00-\x7f\s]+)*)((?:\s?\([^)]*\))*)\s*"
+    r"(?:\[([^]]*)\] ?)?([^\x00-\x1f=\[\]]*)[\s:,\uff1a](?:icmp_)?(?:seq|req)=([0-9]+)\.?(?:[\s,]+[^\s=,][^\s=]*=[0-9]+)*"
+    r"[\s,]+[^\s=,][^\s=]*=([!-~]+?)\s?(?:ms|msec|[^\x00-\x7f\s]+(?: [^\x00-\x7f\s]+)*)((?:\s?\([^)]*\))*)\s*"
 )
 _LEADING_STAMP = re.compile(r"([0-9]{9,10}\.[0-9]+|[0-9]{4}-?[0-9]{2}-?[0-9]{2}[T ][^ ]*[.,][0-9]+(?:Z|[-+][0-9:]+)?) ")
-_ENGLISH = re.compile(r"(?:.*[0-9]:[0-9]{2}:[0-9]{2}.* )?[0-9]+ bytes from [^ ]+(?: \([^ ]*\))?[:,]?")  # a date and time may lead
+_ENGLISH = re.compile(r"(?:.{0,40}[0-9]:[0-9]{2}:[0-9]{2}.{0,40} )?[0-9]+ bytes from [^ ]+(?: \([^ ]*\))?[:,]?")  # a date and time may lead
 _ADDRESS = re.compile(r"(?<![\w.:-])[0-9A-Fa-f]*[:.][0-9A-Fa-f:.]*[0-9A-Fa-f:](?![.-]?[0-9A-Za-z])")
 _BAD = re.compile(r"CHECKSUM|DIFFERENT", re.IGNORECASE)
 _SPOILED = re.compile(
-    r".*(?:seq|req)=[^ ]*[ ,]+[^ =(]+=.*"  # the number is followed by another field, as in a reply
-    r"|(?:\[[^]]*\] ?)?[0-9]+ bytes from (?!\S+(?: \([^)]*\))?: [A-Z]).*"  # and not by words such as Time to live exceeded
+    r"(?:seq|req)=[^\s,]{0,20}[\s,]+[^\s=(,][^\s=(]*="  # the number is followed by another field, as in a reply
+    r"|^(?:\[[^]]*\] ?)?[0-9]+ bytes from (?!\S+(?: \([^)]*\))?: [A-Z])"  # and not by words such as Time to live exceeded
 )
 _WINDOWS = re.compile(r".*[=<][0-9]+ ?ms TTL=[0-9]+\s*")
 _EXPECTED = re.compile(
@@ -108,7 +108,7 @@ class PingLines:
             pass
         elif _WINDOWS.fullmatch(words):
             raise TraceError(self.path, f"line {line}", words, "ping of Linux, macOS, BSD or BusyBox; that of Windows numbers no reply")
-        elif _SPOILED.fullmatch(words) or not ended:
+        elif _SPOILED.search(words) or not ended:
             raise TraceError(self.path, f"line {line}", words, _ALLOWED)
         else:
             self.passed += 1

@@ -1,5 +1,7 @@
 """Logs of `ping` as programs, shells and translations write them: the same pings, whatever stands between the replies."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -251,6 +253,22 @@ def test_counts_of_every_program_fit_a_right_log_and_no_other(tmp_path, name):
 def test_what_is_spoiled_or_of_another_program_is_refused(tmp_path, lines, message):
     with pytest.raises(TraceError, match=message):
         read(tmp_path, [HEADER, *lines, *lines_of()])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "64 bytes from 192.0.2.1: icmp_seq=3" + " ,,,,,,,,x=1" * 4_000 + "!",
+        "64 bytes from 192.0.2.1: icmp_seq=3 ttl=57 time=" + "\u6f22" * 60_000 + "!",
+        "seq=" * 16_000,
+        "1:11:11 " * 8_000 + "icmp_seq=3 ttl=57 time=20 ms",
+        "seq=3 ttl=1" + " (x)" * 15_000 + "!",
+        "64 bytes from " + "1." * 30_000 + ": icmp_seq=3 ttl=57 time=20 ms",
+    ],
+)
+def test_a_long_line_is_read_in_one_pass(tmp_path, line):
+    with suppress(TraceError):
+        read(tmp_path, [HEADER, *[line] * 5, *lines_of()])
 
 
 def test_a_log_in_another_encoding_is_named(tmp_path):
