@@ -5,6 +5,7 @@ times of macOS `--apple-time`, which have no date.
 """
 
 from array import array
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -50,11 +51,11 @@ def import_ping_text(
     without stamps has no times: then the spacing of its pings must be given, and ping n counts as sent at n * interval_ms.
 
     A number without a reply is a lost ping, even if the log does not mention it, and is spaced evenly between its answered neighbours.
-    Pings lost before the first or after the last answered one are left out. So are replies of another host, which macOS prints (the host
-    is that of the header, or of the first reply), duplicates, replies marked as corrupt, and replies after 0 ms, which iputils prints when
-    the clock was set. `notes` of the trace counts them, and the lines that are not from `ping`. Numbers wrap at 65,536: an outage of more
-    than about 64,500 pings cannot be distinguished from a shorter one. The log must be consistent: its final counts, if present, with its
-    replies, and its stamps with its numbers.
+    Pings lost before the first or after the last answered one are left out. So are replies of another host or process, which macOS prints
+    (the host is that of the header, or of the first reply), duplicates, replies marked as corrupt, and replies after 0 ms, which iputils
+    prints when the clock was set. `notes` of the trace counts them, and the lines that are not from `ping`. Numbers wrap at 65,536: an
+    outage of more than about 64,500 pings cannot be distinguished from a shorter one. The log must be consistent: its final counts, if
+    present, with its replies, and its stamps with its numbers.
 
     Args:
         path: the log.
@@ -107,14 +108,22 @@ def _numbers(block: Table) -> Arrays:
 
 
 def _of_target(log: PingLines, replies: _Replies) -> NDArray[np.bool_]:
-    """Return True for each reply of the host that was pinged: that of the header if it replied, else that of the first reply.
+    """Return True for each reply of the host that was pinged, to this process.
 
-    A name cannot be compared with an address: such a reply counts as one of the host.
+    The host is that of the header if it replied, else that of the first reply; a name cannot be compared with an address, and counts as
+    one of the host. A reply is another process's if most replies of the host have one other size.
     """
-    hosts = list(log.hosts)
-    target = log.target if log.target in log.hosts else hosts[replies.host[0]]
-    own = [host == target or bool(addresses(host)) != bool(addresses(target)) for host in hosts]
-    return np.array(own)[replies.host]
+    senders = list(log.hosts)
+    hosts = [sender.host for sender in senders]
+    target = log.target if log.target in hosts else hosts[replies.host[0]]
+    own = np.array([host == target or bool(addresses(host)) != bool(addresses(target)) for host in hosts])
+    sizes = Counter({sender.size: 0 for sender in senders})
+    for sender, count in zip(senders, np.bincount(replies.host, minlength=len(senders)) * own, strict=True):
+        sizes[sender.size] += int(count)
+    size, count = sizes.most_common(1)[0]
+    if 2 * count > sizes.total():
+        own &= np.array([sender.size == size for sender in senders])
+    return own[replies.host]
 
 
 def _once_each(path: Path, replies: _Replies) -> tuple[_Replies, NDArray[np.int64]]:
@@ -141,7 +150,7 @@ def _once_each(path: Path, replies: _Replies) -> tuple[_Replies, NDArray[np.int6
 
 def _notes(foreign: int, corrupt: int, again: int, passed: int) -> tuple[str, ...]:
     counts = {
-        "left out of other hosts": foreign,
+        "left out of other hosts or processes": foreign,
         "left out as corrupt": corrupt,
         "left out as repeated or of 0 ms": again,
         "lines without a reply": passed,

@@ -51,12 +51,19 @@ class Counts(NamedTuple):
     hidden: int
 
 
+class Sender(NamedTuple):
+    """Sender of a reply: its address, or its name if it has none, and the size of the reply, which another process may choose."""
+
+    host: str
+    size: str
+
+
 class PingLines:
     """Reader of the lines of one run.
 
     Attributes:
         target: address in the header, else in the line above the final counts, or None.
-        hosts: number of each address that replied, or name without one, in order of its first reply.
+        hosts: number of each sender of replies, in order of its first one.
         counts: the final counts, or None.
         passed: number of lines that are no part of the output of `ping`.
     """
@@ -64,7 +71,7 @@ class PingLines:
     def __init__(self, path: Path, content: bytes):
         self.path, self.content = path, content
         self.target: str | None = None
-        self.hosts: dict[str, int] = {}
+        self.hosts: dict[Sender, int] = {}
         self.counts: Counts | None = None
         self.passed = 0
         self._started = 0
@@ -88,9 +95,9 @@ class PingLines:
             stamp, who = leading[1], who[leading.end() :]
         if ("T" in stamp or "-" in stamp) and (since_1970 := iso_us(stamp)) is not None:
             stamp = f"{since_1970 / 1e6:.6f}"
-        if (name := _host(who)) is None:
+        if (sender := _sender(who)) is None:
             raise TraceError(self.path, f"line {line}", who, _ALLOWED)
-        host = self.hosts.setdefault(name, len(self.hosts))
+        host = self.hosts.setdefault(sender, len(self.hosts))
         return [stamp, seq, time, CORRUPT if _BAD.search(marks) else marks, str(host)]
 
     def _other(self, line: int, words: str, *, ended: bool) -> None:
@@ -115,10 +122,12 @@ class PingLines:
 
 
 @lru_cache(maxsize=1024)
-def _host(who: str) -> str | None:
-    """Return the last address in the words before the number of a reply, or the last of these words; None for two joined lines."""
-    joined = not _ENGLISH.fullmatch(who) if "bytes from" in who else sum(map(str.isdecimal, who.split())) > 1
-    return None if joined else next(reversed(addresses(who)), who.rpartition(" ")[2].strip(":,\uff1a"))
+def _sender(who: str) -> Sender | None:
+    """Return the sender that the words before the number of a reply name; None for two joined lines."""
+    sizes = [word for word in who.split() if word.isdecimal()]
+    if not _ENGLISH.fullmatch(who) if "bytes from" in who else len(sizes) > 1:
+        return None
+    return Sender(next(reversed(addresses(who)), who.rpartition(" ")[2].strip(":,\uff1a")), sizes[-1] if sizes else "")
 
 
 def _target(header: str) -> str | None:

@@ -131,6 +131,8 @@ def test_a_line_without_a_reply_is_passed_over_and_counted(tmp_path, name, where
 
 
 FOREIGN = [
+    "56 bytes from 192.0.2.1: icmp_seq=8 ttl=64 time=2.256 ms",
+    "1008 bytes from 192.0.2.1: icmp_seq=500 ttl=57 time=20.5 ms",
     "56 bytes from 198.51.100.9: icmp_seq=8 ttl=64 time=2.256 ms",
     "56 bytes from 198.51.100.9: icmp_seq=8 ttl=64 time=1654220132216.256 ms (DUP!)",
     "56 bytes from 198.51.100.9: icmp_seq=40000 ttl=64 time=1654220132216.256 ms",
@@ -153,7 +155,7 @@ def test_a_reply_of_another_host_hides_no_loss(tmp_path, foreign, header, where)
     lines = [header, *lines_of(lost=(7,))]
     made = read(tmp_path, [*lines[:where], foreign, *lines[where:]])
     assert_pings(made, lost=(7,))
-    assert made.notes == ("left out of other hosts: 1",)
+    assert made.notes == ("left out of other hosts or processes: 1",)
 
 
 @pytest.mark.parametrize(
@@ -177,23 +179,29 @@ def test_addresses_in_words(words, found):
 
 def test_without_a_header_the_first_reply_names_the_host(tmp_path):
     lines = lines_of(REPLIES["iputils, IPv6"], lost=(7,))
-    made = read(tmp_path, [*lines[:9], FOREIGN[0], FOREIGN[4], *lines[9:]])
+    made = read(tmp_path, [*lines[:9], FOREIGN[2], FOREIGN[6], *lines[9:]])
     assert_pings(made, lost=(7,))
-    assert made.notes == ("left out of other hosts: 2",)
+    assert made.notes == ("left out of other hosts or processes: 2",)
 
 
 def test_without_a_header_the_final_counts_name_the_host(tmp_path):
     lines = lines_of(lost=(7,))
     ending = ["--- 192.0.2.1 ping statistics ---", "20 packets transmitted, 20 packets received, 0.0% packet loss"]
-    made = read(tmp_path, [FOREIGN[0].replace("=8", "=1"), *lines, *ending])
+    made = read(tmp_path, [FOREIGN[2].replace("=8", "=1"), *lines, *ending])
     assert_pings(made, lost=(7,))
 
 
 def test_an_own_reply_that_macos_marks_after_a_foreign_one_is_the_reply(tmp_path):
     lines = [HEADER, *lines_of()]
-    made = read(tmp_path, [*lines[:8], FOREIGN[0], lines[8] + " (DUP!)", *lines[9:], lines[3] + " (DUP!)"])
+    made = read(tmp_path, [*lines[:8], FOREIGN[2], lines[8] + " (DUP!)", *lines[9:], lines[3] + " (DUP!)"])
     assert_pings(made)
-    assert made.notes == ("left out of other hosts: 1", "left out as repeated or of 0 ms: 1")
+    assert made.notes == ("left out of other hosts or processes: 1", "left out as repeated or of 0 ms: 1")
+
+
+def test_replies_of_many_sizes_are_one_process(tmp_path):
+    """As of a sweep of sizes, `ping -g 64 -G 83`."""
+    lines = [line.replace("64 bytes", f"{64 + n} bytes") for n, line in enumerate(lines_of())]
+    assert_pings(read(tmp_path, [HEADER, *lines]))
 
 
 def test_corrupt_and_different_replies_and_those_of_0_ms_are_left_out(tmp_path):
