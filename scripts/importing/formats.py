@@ -127,7 +127,7 @@ class Csv(Format):
 
 
 class Rtp(Format):
-    """CSV of the arrivals of one RTP stream; `floor_ms` is the minimum one-way delay, which the log does not determine."""
+    """CSV of the arrivals of RTP streams; `floor_ms` is the minimum one-way delay, which the log does not determine."""
 
     sample_rate_hz: int
     floor_ms: float
@@ -136,11 +136,16 @@ class Rtp(Format):
     arrival_column: str = "frame.time_epoch"
     arrival_unit: Unit = "s"
     sequence_column: str | None = "rtp.seq"
+    ssrc_column: str = rtp.SSRC_COLUMN
+    ssrc: Text | None = None
+    drift: rtp.KeptDrift = "remove"
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
-        arguments = {name: value for name, value in self if name != "floor_ms"}
-        return _series(rtp.import_rtp(file, **arguments).to_trace(self.floor_ms), output)
+        arguments = {name: value for name, value in self if name not in ("floor_ms", "drift")}
+        arrivals = rtp.import_rtp(file, **arguments)
+        card, found = _series(arrivals.to_trace(self.floor_ms, self.drift), output)
+        return card, f"{found}, {arrivals.describe_drift(self.drift)}"
 
 
 class Mahimahi(Format):

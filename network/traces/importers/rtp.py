@@ -1,11 +1,13 @@
-"""Arrival logs of one RTP stream: CSV of RTP timestamp, arrival time and optionally sequence number.
+"""Arrival logs of RTP streams: a table of RTP timestamp, arrival time and, if the log has them, sequence number and SSRC.
 
-The default columns are those of tshark:
+The default columns are those of tshark, whose separator is the tab:
 
-    tshark -r FILE -Y rtp -T fields -E header=y -E separator=, -e frame.time_epoch -e rtp.seq -e rtp.timestamp
+    tshark -r FILE -Y rtp -T fields -E header=y -e frame.time_epoch -e rtp.ssrc -e rtp.seq -e rtp.timestamp
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -14,17 +16,23 @@ from numpy.typing import NDArray
 
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
-from vcgym.network.traces.columns import Arrays, Table, read_columns
+from vcgym.network.traces.columns import Arrays, Table, read_columns, read_header
+from vcgym.network.traces.importers.drift import CLOCKS_PPM, Drift, drift_of
+from vcgym.network.traces.importers.restarts import refuse_new_numbers, refuse_new_timestamps, unwrapped_sequence, unwrapped_timestamps
 from vcgym.network.traces.importers.units import FLOOR_MS, Unit, since_first_us, unit_us
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
-from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
+from vcgym.network.traces.trace import MAX_TIME_US, Trace, from_replies
 
-TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
+TIMESTAMP_BITS, SEQUENCE_BITS, SSRC_BITS = 32, 16, 32  # RFC 3550, section 5.1
 RATE_HZ = (1_000, 1_000_000)  # covers RTP clocks: 8,000 to 192,000 for audio, 90,000 for video
+SSRC_COLUMN = "rtp.ssrc"
+
+KeptDrift = Literal["remove", "keep"]
 
 _DRIFT = 0.01  # share of the span: a hundred times the drift of two quartz clocks
 _DRIFT_US = 2_000_000  # allowed change of the delay between start and end of a log
 _TICK_ERROR = 0.05  # media times in ms have three decimals
+_SSRC = re.compile(r"(0[xX][0-9a-fA-F]{1,8})|[0-9]{1,10}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +42,12 @@ class Arrivals:
     Attributes:
         file: source file, for errors.
         timestamp: int64 (n,), unwrapped RTP timestamps in ticks of `sample_rate_hz`; the lowest is 0.
-        arrived_us: int64 (n,), time since the first arrival, never decreasing.
+        arrived_us: int64 (n,), time since the first arrival of the log, never decreasing.
         sequence: int64 (n,), unwrapped sequence numbers, the lowest 0, each once; the order of arrival if the log has none.
         sample_rate_hz: ticks per second of media time.
         lines: int32 (n,), line of each packet in the file.
         card: source, licence, hash.
+        ssrc: SSRC of the stream; None: the log has none.
     """
 
     file: Path
@@ -48,27 +57,52 @@ class Arrivals:
     sample_rate_hz: int
     lines: NDArray[np.int32]
     card: Card
+    ssrc: int | None = None
 
     @property
     def sent_us(self) -> NDArray[np.int64]:
         """Return the media time of each packet, int64 (n,); its zero differs from that of `arrived_us`."""
         return np.rint(self.timestamp * (1e6 / self.sample_rate_hz)).astype(np.int64)
 
-    def to_trace(self, floor_ms: float) -> Trace:
+    @cached_property
+    def drift(self) -> Drift:
+        """Return the drift of the sender's clock against the receiver's."""
+        sent_us = self.sent_us
+        return drift_of(sent_us, self.arrived_us - sent_us)
+
+    @property
+    def drifts(self) -> bool:
+        """Return True if the drift is one of clocks, not more than `CLOCKS_PPM`."""
+        return self.drift.is_found and abs(self.drift.ppm) <= CLOCKS_PPM
+
+    def describe_drift(self, drift: KeptDrift) -> str:
+        """Return what `to_trace` does with the drift, in words."""
+        if self.drift.is_found and not self.drifts:
+            rate_hz = self.sample_rate_hz * (1.0 - 1e-6 * self.drift.ppm)
+            return f"{self.drift} kept, more than two clocks differ; if one does, format.sample_rate_hz={rate_hz:.0f}"
+        return str(self.drift) + (("", " removed" if drift == "remove" else " kept")[self.drifts])
+
+    def to_trace(self, floor_ms: float, drift: KeptDrift = "remove") -> Trace:
         """Return a trace for replay, with send times and one-way delays.
 
         The log determines delays only up to a constant, so the minimum must be given. Missing sequence numbers are lost packets; a log
-        without numbers shows no loss. Clock drift stays in the delays.
+        without numbers shows no loss. Packets of one timestamp, as those of a video frame, have the delay of the first of them: when the
+        sender sent the others is not in the log. A drift of clocks is removed, and send times are then on the receiver's clock.
 
         Args:
             floor_ms: the minimum one-way delay, in `FLOOR_MS`.
+            drift: remove it, if one is found, or keep it in the delays.
         """
         if not FLOOR_MS[0] <= floor_ms <= FLOOR_MS[1]:
             raise TraceError(self.file, "floor_ms", floor_ms, f"{FLOOR_MS[0]} to {FLOOR_MS[1]} (milliseconds)")
-        delay_us = self.arrived_us - self.sent_us
+        sent_us = self.sent_us
+        if drift == "remove" and self.drifts:
+            sent_us += np.rint(sent_us * (1e-6 * self.drift.ppm)).astype(np.int64)
+        delay_us = self.arrived_us - sent_us
         delay_us += round(floor_ms * 1e3) - delay_us.min()
+        _first_of_frames(self.timestamp, delay_us)
         name = self.file.name.split(".")[0]
-        return from_replies(name, self.file, self.card, self.lines, self.sequence, self.sent_us, delay_us, round_trip=False)
+        return from_replies(name, self.file, self.card, self.lines, self.sequence, sent_us, delay_us, round_trip=False)
 
 
 def import_rtp(
@@ -80,13 +114,15 @@ def import_rtp(
     arrival_column: str = "frame.time_epoch",
     arrival_unit: Unit = "s",
     sequence_column: str | None = "rtp.seq",
+    ssrc_column: str = SSRC_COLUMN,
+    ssrc: str | None = None,
     limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Arrivals:
     """Read arrivals from a CSV file, plain, .gz or .xz, in order of arrival.
 
-    Timestamps and sequence numbers are unwrapped from packet to packet, assuming steps of less than half their range (RFC
-    3550, appendix A.1). A repeated sequence number is a network duplicate and is left out. The file must contain a single stream;
-    streams are not separated.
+    Numbers that wrap are unwrapped from packet to packet: timestamps by the time between the arrivals, sequence numbers by steps of less
+    than half their range (RFC 3550, appendix A.1), or forward over a pause. A repeated sequence number is a network duplicate and is left
+    out.
 
     Args:
         path: the file.
@@ -96,11 +132,13 @@ def import_rtp(
         arrival_column: arrival time on any clock, or in ISO 8601, never decreasing.
         arrival_unit: unit of the arrival times, unless they are in ISO 8601.
         sequence_column: 0 to 65,535; None: the log has none and shows no loss.
+        ssrc_column: SSRC, decimal or hexadecimal (0x...); a log without this column holds one stream.
+        ssrc: the stream to read; None: the only one.
         limit_bytes: maximum uncompressed size.
 
     Raises:
-        TraceError: an unreadable or truncated file, a missing column, a value out of range, arrivals that decrease, or arrival and media
-            times of different rates (a wrong unit, a wrong sample rate, two streams).
+        TraceError: an unreadable or truncated file, a missing column, a value out of range, arrivals that decrease, several streams, a
+            stream that begins anew (the line), or arrival and media times of different rates (a wrong unit, a wrong sample rate).
     """
     path = Path(path)
     if not RATE_HZ[0] <= sample_rate_hz <= RATE_HZ[1]:
@@ -112,22 +150,66 @@ def import_rtp(
         arrival = block.times(arrival_column, scale, -MAX_TIME_US / scale, MAX_TIME_US / scale)
         timestamp = _ticks(block, timestamp_column, timestamp_unit, sample_rate_hz)
         sequence = [] if sequence_column is None else [block.whole_numbers(sequence_column, 0, 2**SEQUENCE_BITS - 1).astype(np.int32)]
-        return block.line_numbers(), arrival, timestamp, *sequence
+        of_stream = [_ssrcs(block, ssrc_column)] if ssrc is not None or ssrc_column in block.header else []
+        return block.line_numbers(), arrival, timestamp, *sequence, *of_stream
 
-    lines, arrival, timestamp, *numbered = read_columns(path, content, numbers_of)
+    lines, arrival, timestamp, *others = read_columns(path, content, numbers_of)
+    card = card_beside(path, content)
+    del content
     refuse_falling(path, arrival_column, arrival, lines)
     arrived_us = since_first_us(arrival, scale)
     del arrival
+    which = None
+    if len(others) > (sequence_column is not None):
+        which, mine = _one_stream(path, ssrc_column, others.pop(), ssrc)
+        lines, arrived_us, timestamp, *others = (array[mine] for array in (lines, arrived_us, timestamp, *others))
     if timestamp_unit == "ticks":
-        timestamp = _unwrapped(timestamp, TIMESTAMP_BITS)
-    sequence = _unwrapped(numbered.pop(), SEQUENCE_BITS) if numbered else np.arange(len(arrived_us))
-    first = _first_of_each(sequence)
-    timestamp, sequence = timestamp[first], sequence[first]
+        timestamp = unwrapped_timestamps(timestamp, arrived_us, sample_rate_hz, TIMESTAMP_BITS)
     timestamp -= timestamp.min()
+    read = Arrivals(path, timestamp, arrived_us, np.arange(len(lines)), sample_rate_hz, lines, card, which)
+    _refuse_other_rate(read)
+    if sequence_column is None:
+        return read
+    sent_us = read.sent_us
+    sequence = unwrapped_sequence(others.pop(), sent_us, SEQUENCE_BITS)
+    refuse_new_numbers(path, sequence_column, lines, sequence, sent_us)
+    first = _first_of_each(sequence)
+    sequence = sequence[first]
     sequence -= sequence.min()
-    made = Arrivals(path, timestamp, arrived_us[first], sequence, sample_rate_hz, lines[first], card_beside(path, content))
-    _refuse_other_rate(made)
-    return made
+    return replace(read, timestamp=timestamp[first], arrived_us=arrived_us[first], sequence=sequence, lines=lines[first])
+
+
+def streams_of(path: str | Path, ssrc_column: str = SSRC_COLUMN) -> list[str]:
+    """Return the SSRC of each stream of a log, hexadecimal, in order of first arrival; none if the log has no such column."""
+    path = Path(path)
+    content = read_content(path)
+    if ssrc_column not in read_header(path, content):
+        return []
+    [ssrcs] = read_columns(path, content, lambda block: (_ssrcs(block, ssrc_column),))
+    found, first = np.unique(ssrcs, return_index=True)
+    return [f"0x{one:08x}" for one in found[np.argsort(first)].tolist()]
+
+
+def _ssrcs(block: Table, column: str) -> NDArray[np.int64]:
+    cells = block.cells(column)
+    values = {cell: int(cell, 16 if match[1] else 10) for cell in set(cells) if (match := _SSRC.fullmatch(cell))}
+    if any(values.get(cell, -1) not in range(2**SSRC_BITS) for cell in set(cells)):
+        at = next(at for at, cell in enumerate(cells) if values.get(cell, -1) not in range(2**SSRC_BITS))
+        raise TraceError(block.path, f"line {block.lines[at]}, {column}", cells[at], f"0 to {2**SSRC_BITS - 1}, decimal or 0x...")
+    return np.array([values[cell] for cell in cells], np.int64)
+
+
+def _one_stream(path: Path, column: str, ssrcs: NDArray[np.int64], wanted: str | None) -> tuple[int, NDArray[np.bool_]]:
+    """Return the SSRC of the wanted stream, and a mask (n,) of its packets."""
+    found, packets = np.unique(ssrcs, return_counts=True)
+    shown = ", ".join(f"0x{one:08x} ({count} packets)" for one, count in zip(found.tolist(), packets.tolist(), strict=True))
+    if wanted is None and len(found) > 1:
+        raise TraceError(path, f"streams by {column}", len(found), f"one of {shown}, chosen by ssrc=")
+    match = None if wanted is None else _SSRC.fullmatch(wanted)
+    which = int(found[0]) if wanted is None else int(wanted, 16 if match[1] else 10) if match else -1
+    if which not in found:
+        raise TraceError(path, "ssrc", wanted, shown)
+    return which, ssrcs == which
 
 
 def _ticks(block: Table, column: str, unit: str, sample_rate_hz: int) -> NDArray[np.int64]:
@@ -144,18 +226,6 @@ def _ticks(block: Table, column: str, unit: str, sample_rate_hz: int) -> NDArray
     return np.rint(ticks).astype(np.int64)
 
 
-def _unwrapped(values: NDArray[np.integer], bits: int) -> NDArray[np.int64]:
-    half = 2 ** (bits - 1)
-    whole = np.zeros(len(values), np.int64)
-    np.subtract(values[1:], values[:-1], out=whole[1:])
-    whole += half
-    whole %= 2 * half
-    whole -= half
-    np.cumsum(whole, out=whole)
-    whole += values[0]
-    return whole
-
-
 def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return a mask (n,) of the first occurrences of values."""
     order = np.argsort(values, kind="stable")
@@ -167,17 +237,33 @@ def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     return mask
 
 
+def _first_of_frames(timestamp: NDArray[np.int64], delay_us: NDArray[np.int64]) -> None:
+    """Set the delay of packets of one timestamp to the smallest of them; both arrays (n,)."""
+    order = np.argsort(timestamp, kind="stable")
+    ranked = timestamp[order]
+    begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
+    if len(begins) < len(order):
+        lowest_us = np.minimum.reduceat(delay_us[order], begins)
+        delay_us[order] = np.repeat(lowest_us, np.diff(np.append(begins, len(order))))
+
+
 def _refuse_other_rate(made: Arrivals) -> None:
-    transit_us = made.arrived_us - made.sent_us
+    """Reject arrivals and media times that advance at different rates, and time stamps that begin anew."""
+    arrived_us, sent_us = made.arrived_us, made.sent_us
+    transit_us = arrived_us - sent_us
     end = max(1, len(transit_us) // 10)
-    drift_us = abs(float(np.median(transit_us[-end:]) - np.median(transit_us[:end])))
-    span_us = float(max(made.arrived_us[-1], made.sent_us.max()))
-    allowed_us = _DRIFT_US + _DRIFT * span_us
-    if drift_us > allowed_us:
+    drift_us = float(np.median(transit_us[-end:]) - np.median(transit_us[:end]))
+    allowed_us = _DRIFT_US + _DRIFT * float(max(arrived_us[-1], sent_us.max()))
+    # What the tenths of the log have in common is a rate; what they have not is a jump.
+    common_us = float(np.median(transit_us[end:] - transit_us[:-end])) * len(transit_us) / end if len(transit_us) > end else 0.0
+    if abs(common_us) < abs(drift_us) / 2.0 or abs(drift_us) <= allowed_us:
+        refuse_new_timestamps(made.file, made.lines, sent_us, arrived_us)
+    if abs(drift_us) > allowed_us:
         where = "arrival time less media time, end against start, in ms"
-        raise TraceError(made.file, where, drift_us / 1e3, f"at most {allowed_us / 1e3:.0f}; is the sample rate right, and the unit?")
-    late = np.flatnonzero(np.abs(transit_us - np.median(transit_us)) > MAX_DELAY_US)
-    if len(late):
-        at = int(late[0])
-        allowed = f"within {MAX_DELAY_US / 1e3:.0f} of the median; is this one stream?"
-        raise TraceError(made.file, f"line {made.lines[at]}, arrival time less media time in ms", float(transit_us[at]) / 1e3, allowed)
+        allowed = f"at most {allowed_us / 1e3:.0f}; is the sample rate right, and the unit?{_rate_hint(made, end)}"
+        raise TraceError(made.file, where, drift_us / 1e3, allowed)
+
+
+def _rate_hint(made: Arrivals, apart: int) -> str:
+    ticks, lasted_us = (float(np.median(values[apart:] - values[:-apart])) for values in (made.timestamp, made.arrived_us))
+    return f" Time stamps advance by {ticks / lasted_us * 1e6:.0f} in a second of arrivals" if lasted_us else ""

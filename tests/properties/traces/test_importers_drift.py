@@ -1,0 +1,94 @@
+"""Clock drift in RTP logs: found, removed, kept, and not found where the delays are the network's."""
+
+import numpy as np
+import pytest
+
+from vcgym.network.traces.importers.drift import drift_of
+from vcgym.network.traces.importers.rtp import import_rtp
+
+RATE_HZ = 48_000
+
+
+def log(tmp_path, ppm, packets, spacing_ms=20.0, noise=lambda draws, n: draws.gamma(2.0, 3.0, n)):
+    """Write a log of packets with a network delay; the sender's clock is slow by `ppm`. Return it and the delays, in ms."""
+    number = np.arange(packets)
+    delay_ms = noise(np.random.default_rng(packets), packets)
+    arrived_s = 1_700_000_000 + np.maximum.accumulate(number * spacing_ms * (1.0 + 1e-6 * ppm) + delay_ms) / 1e3
+    ticks = (4_000_000_000 + number * round(spacing_ms * RATE_HZ / 1e3)) % 2**32
+    rows = [f"{at:.6f},{(65_000 + n) % 65_536},{tick}" for at, n, tick in zip(arrived_s, number.tolist(), ticks.tolist(), strict=True)]
+    path = tmp_path / "call.csv"
+    path.write_text("\n".join(["frame.time_epoch,rtp.seq,rtp.timestamp", *rows, ""]))
+    return path, np.maximum.accumulate(number * spacing_ms + delay_ms) - number * spacing_ms
+
+
+@pytest.mark.parametrize(
+    ("ppm", "packets", "spacing_ms"),
+    [(100.0, 500, 1_000.0), (-100.0, 30_000, 20.0), (35.0, 30_000, 20.0), (400.0, 3_000, 20.0), (900.0, 15_000, 20.0)],
+)
+def test_a_drift_is_found_and_removed_unless_it_is_to_be_kept(tmp_path, ppm, packets, spacing_ms):
+    path, delay_ms = log(tmp_path, ppm, packets, spacing_ms)
+    made = import_rtp(path, sample_rate_hz=RATE_HZ)
+    assert made.drift.is_found and made.drift.ppm == pytest.approx(ppm, abs=5.0)
+    assert "removed" in made.describe_drift("remove") and f"{made.drift.ppm:.1f} ppm" in made.describe_drift("remove")
+    trace = made.to_trace(floor_ms=20.0)
+    np.testing.assert_allclose(trace.one_way_delay_us / 1e3 - 20.0, delay_ms - delay_ms.min(), atol=1.5)
+    assert trace.sent_us[-1] / 1e3 == pytest.approx((packets - 1) * spacing_ms * (1.0 + 1e-6 * ppm), abs=2.0)  # on the receiver's clock
+    rise_ms = ppm * 1e-6 * packets * spacing_ms
+    kept_ms = made.to_trace(20.0, drift="keep").one_way_delay_us / 1e3
+    tenth = packets // 10
+    assert kept_ms[-tenth:].min() - kept_ms[:tenth].min() == pytest.approx(0.9 * rise_ms, abs=0.05 * abs(rise_ms) + 1.0)
+
+
+def _bloated(draws, n):
+    """A queue that grows for half of the log, and is then drained."""
+    return draws.gamma(2.0, 3.0, n) + np.interp(np.arange(n), [0, n // 2, n], [0.0, 60.0, 0.0])
+
+
+def _stepped(draws, n):
+    """A change of route adds 20 ms."""
+    return draws.gamma(2.0, 3.0, n) + 20.0 * (np.arange(n) > 0.45 * n)
+
+
+@pytest.mark.parametrize("packets", [30, 200, 2_000, 30_000])
+@pytest.mark.parametrize("noise", [lambda draws, n: draws.gamma(2.0, 3.0, n), _bloated, _stepped])
+def test_noise_queues_and_routes_are_no_drift(tmp_path, packets, noise):
+    path, delay_ms = log(tmp_path, 0.0, packets, noise=noise)
+    made = import_rtp(path, sample_rate_hz=RATE_HZ)
+    assert not made.drift.is_found and made.describe_drift("remove").startswith("no clock drift found")
+    np.testing.assert_allclose(made.to_trace(5.0).one_way_delay_us / 1e3 - 5.0, delay_ms - delay_ms.min(), atol=0.01)
+
+
+def test_more_than_two_clocks_differ_is_kept_and_said(tmp_path):
+    path, _ = log(tmp_path, 3_000.0, 3_000)
+    made = import_rtp(path, sample_rate_hz=RATE_HZ)
+    assert made.drift.is_found and not made.drifts
+    assert "kept, more than two clocks differ; if one does, format.sample_rate_hz=47856" in made.describe_drift("remove")
+    trace = made.to_trace(5.0)
+    assert trace.one_way_delay_us[-300:].min() > 150_000
+    assert not import_rtp(path, sample_rate_hz=47_856).drift.is_found
+
+
+def slow_line(at, delay):
+    """The line through two points that lies below all, with the smallest mean distance."""
+    best = (np.inf, 0.0)
+    for i in range(len(at)):
+        for j in range(i + 1, len(at)):
+            if at[i] != at[j]:
+                slope = (delay[j] - delay[i]) / (at[j] - at[i])
+                above = delay - delay[i] - slope * (at - at[i])
+                if above.min() >= -1e-9:
+                    best = min(best, (above.mean(), slope))
+    return best[1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_line_is_that_of_the_slow_twin(seed):
+    draws = np.random.default_rng(seed)
+    sent_us = np.sort(draws.integers(0, 10**7, 40))
+    delay_us = (draws.gamma(1.0, 5e3, 40) + sent_us * draws.uniform(-1e-3, 1e-3)).astype(np.int64)
+    found = drift_of(sent_us, delay_us)
+    assert found.ppm == pytest.approx(1e6 * slow_line(sent_us / 1.0, delay_us / 1.0), rel=1e-6, abs=1e-6)
+
+
+def test_packets_of_one_instant_have_no_drift():
+    assert not drift_of(np.zeros(5, np.int64), np.arange(5)).is_found
