@@ -48,9 +48,9 @@ def fit(traces: Path, output: Path | None, console: Console) -> None:
     disagreeing = [(path, one) for path, statistics in found.items() for one in statistics if not one.agrees]
     if disagreeing and output is not None:
         path, one = disagreeing[0]
-        lowest, highest = one.agreeing
-        allowed = f"{lowest:.3g} to {highest:.3g}, since {one.drawn:.3g} is drawn; without output= a fit is only compared"
-        raise DataError(f"fit of {path}", f"{one.name} measured", float(f"{one.measured:.3g}"), allowed)
+        drawn, measured, lowest, highest = shown_values(one)
+        allowed = f"{lowest} to {highest}, since {drawn} is drawn; without output= a fit is only compared"
+        raise DataError(f"fit of {path}", f"{one.name} measured", float(measured), allowed)
     if output is not None:
         fitted = scenario_of(laws, tuple(name for name, _ in next(iter(read.values()))), f"{traces.name}, cards {cards}")
         write_new(output, (fitted.model_dump_json(exclude_defaults=True) + "\n").encode())
@@ -83,9 +83,19 @@ def _print(pairs: dict[str, list[Observed]], found: dict[str, list[Agreement]], 
     table = Table("path", "statistic", "drawn", "measured", "agrees from", "to", "agrees", title="Measured and drawn", title_justify="left")
     for name, statistics in found.items():
         for one in statistics:
-            values = one.drawn, one.measured, *one.agreeing
-            table.add_row(name, one.name, *(f"{value:.3g}" for value in values), "yes" if one.agrees else "no")
+            table.add_row(name, one.name, *shown_values(one), "yes" if one.agrees else "no")
     console.print(table)
+
+
+def shown_values(one: Agreement) -> list[str]:
+    """Return the drawn, the measured, the lowest and the highest agreeing value, with as many digits as show whether they agree."""
+    values = one.drawn, one.measured, *one.agreeing
+    for digits in range(3, 17):
+        shown = [f"{value:.{digits}g}" for value in values]
+        _, measured, lowest, highest = map(float, shown)
+        if (lowest <= measured <= highest) == one.agrees:
+            break
+    return shown
 
 
 class _Series(Recipe):

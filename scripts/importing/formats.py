@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from vcgym.agents.config.base import Config
-from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps
-from vcgym.network.bottleneck.capacity.files import MIN_BPS, RateUnit, import_throughput, read_mahimahi, write_capacity
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
+from vcgym.network.bottleneck.capacity.described import describe_capacity
+from vcgym.network.bottleneck.capacity.files import RateUnit, import_throughput, read_mahimahi, write_capacity
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, DataError
@@ -157,12 +158,13 @@ class Mahimahi(Format):
 
 
 class Throughput(Format):
-    """CSV of time and throughput, used as capacity; rates below 50 kbit/s are raised to that. `any_rate`: of any median."""
+    """Table of time and throughput, used as capacity; rates below 50 kbit/s are raised to that. `any_rate`: of any median."""
 
-    time_column: str
+    time_column: Text
     time_unit: Unit | None = None
-    rate_column: str
+    rate_column: Text
     rate_unit: RateUnit
+    header: bool = True
     any_rate: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
@@ -207,10 +209,7 @@ def summary(trace: Trace) -> str:
 
 def _capacity(trace: CapacityTrace, file: Path, output: Path) -> tuple[Card, str]:
     origin = card_beside(file, read_content(file))
-    found = f"{len(trace.times_us):,} entries over {trace.length_us / 1e6:.1f} s, mean {mean_bps(trace) / 1e6:.2f} Mbit/s"
-    if raised := int(np.count_nonzero(trace.rates_bps == MIN_BPS)):
-        found += f", {raised:,} of them {MIN_BPS / 1e3:g} kbit/s, the minimum, or raised to it"
-    return write_capacity(trace, origin, output), found
+    return write_capacity(trace, origin, output), describe_capacity(trace)
 
 
 def _pairs(pairs: wonderproxy.Pairs, output: Path) -> tuple[Card, str]:

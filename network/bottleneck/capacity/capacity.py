@@ -107,7 +107,7 @@ def opportunity_trace(name: str, times_ms: ArrayLike, source: str | Path = "capa
         raise TraceError(source, f"last time of {name}, ms", 0, "above 0: the trace repeats after it")
     times_us = times.astype(np.int64)
     times_us *= 1000
-    return CapacityTrace(name, times_us, np.zeros(len(times_us), np.int64), int(times_us[-1]))
+    return CapacityTrace(name, times_us, _no_rates(times_us), int(times_us[-1]))
 
 
 def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
@@ -126,7 +126,7 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
     times_us = trace.times_us[(trace.times_us > from_us) & (trace.times_us <= to_us)] - from_us
     if not times_us.size:
         raise TraceError(trace.name, f"opportunities to send between {low:.0%} and {high:.0%} of the trace", 0, "at least 1")
-    return CapacityTrace(trace.name, times_us, np.zeros(len(times_us), np.int64), to_us - from_us)
+    return CapacityTrace(trace.name, times_us, _no_rates(times_us), to_us - from_us)
 
 
 def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
@@ -204,6 +204,10 @@ def mean_bps(trace: CapacityTrace, from_us: int = 0, to_us: int | None = None) -
     """Return the mean rate of a trace between two instants, by default over its whole length; beyond its end it repeats."""
     bps: float = capacity_between_bps(pool([trace], 1), 0, from_us, trace.length_us if to_us is None else to_us)
     return bps
+
+
+def _no_rates(times_us: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.broadcast_to(np.int64(0), times_us.shape)  # takes no memory
 
 
 def _rising_us(source: Path, name: str, times_s: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ it, so that a packet sent in such a second arrives late but arrives. A trace sta
 lasts as long as the median row.
 """
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -113,25 +114,39 @@ def repeating(name: str, times_s: NDArray[np.float64], rates_bps: NDArray[np.flo
 def read_mahimahi(path: Path) -> CapacityTrace:
     """Read a file in mahimahi's own format: a line per opportunity to deliver 1500 bytes, its time in whole milliseconds. Plain or .gz.
 
+    Empty lines are passed over. The last line need not end in a line break: a time that was cut off is below the one before, and refused.
+
     Raises:
-        TraceError: an unreadable, empty or truncated file, an invalid line, or times that decrease.
+        TraceError: an unreadable or empty file, a truncated archive, an invalid line, or times that decrease.
     """
     content = read_content(path)
-    if not content.endswith(b"\n"):
-        raise TraceError(path, "end of file", content[-20:], "lines, the last one ended")
-    rows = ((line, [text.strip()]) for line, text in enumerate(lines(path, content), 1))
-    blocks = blocks_of(path, [_OPPORTUNITY], rows)
-    numbers = ((block.line_numbers(), block.whole_numbers(_OPPORTUNITY, 0, MAX_LENGTH_US // 1000).astype(np.int32)) for block in blocks)
-    at_line, times_ms = joined(numbers, content)
-    refuse_falling(path, _OPPORTUNITY, times_ms, at_line)
-    del at_line
+    rows = ((line, [text.strip()]) for line, text in enumerate(lines(path, content), 1) if not text.isspace())
+    [times_ms] = joined(_rising_ms(blocks_of(path, [_OPPORTUNITY], rows)), content) or [np.empty(0, np.int32)]
+    del content
     return opportunity_trace(path.name.removesuffix(".gz"), times_ms, path)
 
 
+def _rising_ms(blocks: Iterable[Table]) -> Iterator[Arrays]:
+    """Yield the times of each block, and reject those that decrease; no line number is kept, since a line has few bytes."""
+    last = np.empty(0, np.int32)
+    for block in blocks:
+        times_ms, at_line = block.whole_numbers(_OPPORTUNITY, 0, MAX_LENGTH_US // 1000).astype(np.int32), block.line_numbers()
+        refuse_falling(block.path, _OPPORTUNITY, np.append(last, times_ms), np.append(at_line[: len(last)], at_line))
+        last = times_ms[-1:]
+        yield (times_ms,)
+
+
 def import_throughput(
-    path: Path, *, time_column: str, time_unit: str | None = None, rate_column: str, rate_unit: RateUnit, any_rate: bool = False
-) -> CapacityTrace:  # fmt: skip
-    """Read a trace from a CSV of time and throughput, plain or .gz.
+    path: Path,
+    *,
+    time_column: str,
+    time_unit: str | None = None,
+    rate_column: str,
+    rate_unit: RateUnit,
+    header: bool = True,
+    any_rate: bool = False,
+) -> CapacityTrace:
+    """Read a trace from a table of time and throughput, plain or .gz.
 
     The caller gives the units, so they are checked against the data: the median rate must be within `RATE_BPS`, the mean spacing within
     `SPACING_S`.
@@ -142,6 +157,7 @@ def import_throughput(
         time_unit: s, ms or us; None: the times are in ISO 8601, which needs none.
         rate_column: throughput, 0 to 100 Gbit/s.
         rate_unit: bps, kbps or Mbps.
+        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
         any_rate: True: the median may be any, as over a dying wireless link or a very fast one; the unit is then not checked.
 
     Raises:
@@ -156,7 +172,7 @@ def import_throughput(
         times_s = block.times(time_column, scale_us if time_unit else None, 0.0, MAX_TIME_US / scale_us) * (scale_us / 1e6)
         return block.line_numbers(), times_s, block.numbers(rate_column, 0.0, MAX_RATE_BPS / bps) * bps
 
-    at_line, times_s, rates_bps = read_columns(path, read_content(path), numbers_of)
+    at_line, times_s, rates_bps = read_columns(path, read_content(path), numbers_of, header=header)
     spacing_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else SPACING_S[0]
     _refuse_outside(path, f"{time_column}, mean spacing in s", spacing_s, SPACING_S)
     if not any_rate:
@@ -185,6 +201,7 @@ def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
         entries = zip(trace.times_us.data, trace.rates_bps.data, strict=True)
         rows = (f"{at // 10**6}.{at % 10**6:06d},{bps / 1e6:.6f}" for at, bps in entries)
         return write_with_card(path, csv_content(("t_s", "mbps"), rows), origin, "seconds, Mbit/s")
-    times_ms, packets = np.unique(trace.times_us // 1000, return_counts=True)
+    first = np.flatnonzero(np.append(True, trace.times_us[1:] != trace.times_us[:-1]))
+    times_ms, packets = trace.times_us[first] // 1000, np.diff(first, append=len(trace.times_us))
     rows = (f"{at},{count}" for at, count in zip(times_ms.data, packets.data, strict=True))
     return write_with_card(path, csv_content(("ms", "packets"), rows), origin, "milliseconds, opportunities to send 1500 bytes")

@@ -84,7 +84,7 @@ def test_from_a_log_of_throughput_to_a_row_of_the_leaderboard(tmp_path):
     names = ["file=drive.csv", "output=capacity/drive.csv.gz"]
     done = call(tmp_path, "vcgym.scripts.data", "do=import", "format=throughput", *columns, *names)
     assert done.returncode == 0, done.stderr
-    assert "300 entries over 300.0 s, mean 1.30 Mbit/s" in done.stdout
+    assert "300 rates over 300 s, Mbit/s p5 0.9, p50 1.3, p95 1.7, smallest 0.9, largest 1.7, 0 % of the time without capacity;" in done.stdout
     board = [BOARD[0], "suite=rate-replay", "traces=capacity", "train=null", "systems=[GCC-WEBRTC,FIXED]"]
     done = call(tmp_path, *board)
     assert done.returncode == 0, done.stderr
@@ -102,7 +102,7 @@ def test_a_dying_link_is_imported_on_request_and_says_what_was_raised(tmp_path):
     assert "is the unit right? A rate so low or high is read with any_rate=true" in refused.stderr
     done = call(tmp_path, *command, "format.any_rate=true")
     assert done.returncode == 0, done.stderr
-    assert "100 of them 50 kbit/s, the minimum, or raised to it" in done.stdout
+    assert "33.3 % of the time without capacity (50 kbit/s or raised to it)" in done.stdout
 
 
 def test_a_fit_of_own_traces_is_ranked_by_a_command(tmp_path):

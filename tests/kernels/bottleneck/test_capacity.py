@@ -1,6 +1,7 @@
 """Capacity traces: formats and rejected input."""
 
 import gzip
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,8 +14,12 @@ from vcgym.network.bottleneck.capacity.capacity import (
     rate_trace,
     steps,
 )
-from vcgym.network.bottleneck.capacity.files import read_capacity, read_mahimahi
+from vcgym.network.bottleneck.capacity.described import describe_capacity
+from vcgym.network.bottleneck.capacity.files import read_capacity, read_mahimahi, write_capacity
+from vcgym.network.traces.cards import Card
 from vcgym.network.traces.reading import TraceError
+
+CARD = Card(name="made", description="arithmetic", source="test", licence="MIT", sha256="0" * 64, kind="synthesised", units="ms")
 
 
 def test_mahimahi_and_its_counted_form_are_one_trace(tmp_path):
@@ -71,8 +76,8 @@ def test_refuses_bad_rates(times, rates, says):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "end of file"),
-        ("1\n2", "end of file"),
+        ("", "number of opportunities"),
+        ("120\n121\n12", "line 3, time in ms is 12; allowed: at least 121"),
         ("1\n-2\n", "line 2"),
         ("1\nx\n", "line 2"),
         ("1\nnan\n", "line 2"),
@@ -86,6 +91,44 @@ def test_refuses_bad_files(tmp_path, content, says):
     path.write_text(content)
     with pytest.raises(TraceError, match=says):
         read_mahimahi(path)
+
+
+def test_the_last_line_needs_no_break_and_empty_lines_do_not_count(tmp_path):
+    path = tmp_path / "trace"
+    for content in (b"1\n2\n3", b"1\r\n2\r\n3", b"1\n\n2\n3\n\n", b"\xef\xbb\xbf1\n 2\n3 \n"):
+        path.write_bytes(content)
+        assert read_mahimahi(path).times_us.tolist() == [1_000, 2_000, 3_000]
+    path.write_bytes(b"1\n\n3\n2\n")
+    with pytest.raises(TraceError, match="line 4, time in ms is 2; allowed: at least 3"):
+        read_mahimahi(path)
+
+
+def test_times_that_fall_are_named_across_blocks_of_rows(tmp_path):
+    path = tmp_path / "trace"
+    path.write_text("".join(f"{n}\n" for n in range(2**14)) + "7\n")
+    with pytest.raises(TraceError, match="line 16385, time in ms is 7; allowed: at least 16383"):
+        read_mahimahi(path)
+
+
+@pytest.mark.parametrize("line", ["1", "123456"])
+def test_four_megabytes_take_at_most_forty(tmp_path, line):
+    path = tmp_path / "big.trace"
+    path.write_text(f"{line}\n" * (4_000_000 // (len(line) + 1)))
+    tracemalloc.start()
+    try:
+        write_capacity(read_mahimahi(path), CARD, tmp_path / "big.csv.gz")
+        assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_came_out_is_said_in_a_line():
+    assert describe_capacity(rate_trace("t", [0, 1, 3], [1e6, 4e6, 5e4], 4)) == (
+        "3 rates over 4 s, Mbit/s p5 0.05, p50 1, p95 4, smallest 0.05, largest 4, 25 % of the time without capacity (50 kbit/s or raised to it)"
+    )
+    assert describe_capacity(opportunity_trace("t", [0, 50, 100, 101, 400])) == (
+        "5 opportunities over 0.4 s, Mbit/s p5 0, p50 0.12, p95 0.36, smallest 0, largest 0.36, 25 % of the time without capacity"
+    )
 
 
 def test_refuses_a_truncated_archive(tmp_path):

@@ -109,6 +109,17 @@ def test_throughput_and_mahimahi_are_imported(tmp_path):
     assert gzip.decompress((tmp_path / "lte.csv.gz").read_bytes()) == b"ms,packets\n1,2\n5,1\n"
 
 
+@pytest.mark.parametrize("separator", ["\t", " ", "  ", ",", ";", ", "])
+def test_two_columns_without_a_header_are_read(tmp_path, separator):
+    (tmp_path / "cooked.txt").write_text("".join(f"{0.25 + 0.5 * n}{separator}{1.5 + n % 2:.6f}\n" for n in range(40)))
+    columns = {"time_column": "1", "time_unit": "s", "rate_column": "2", "rate_unit": "Mbps"}
+    trace = import_throughput(tmp_path / "cooked.txt", **columns, header=False)
+    assert trace.times_us[:2].tolist() == [0, 500_000] and trace.rates_bps[:2].tolist() == [1_500_000, 2_500_000]
+    assert trace.length_us == 20_000_000 and len(trace.times_us) == 40
+    with pytest.raises(TraceError, match=r"header=false"):
+        import_throughput(tmp_path / "cooked.txt", **columns)
+
+
 def test_what_cannot_be_played_is_refused(tmp_path, folder):
     (tmp_path / "empty").mkdir()
     (tmp_path / "other.csv.gz").write_bytes(gzip.compress(b"time,rate\n0,1\n"))

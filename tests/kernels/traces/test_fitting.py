@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lab.shipped.sets.tables import fit_ten_places
+from vcgym.network.fitting.agreement import Agreement
 from vcgym.network.fitting.links import bad_hour, bad_hours, beta_by_moments, burst_moments, queueing_excess
 from vcgym.network.fitting.world import fit_world
 from vcgym.network.traces.cards import DataError, data_root, load_links
 from vcgym.network.worlds.correlated import CorrelatedWorld
 from vcgym.network.worlds.world import WorldDraw
+from vcgym.scripts.importing.fit import shown_values
 
 
 def moments(law):
@@ -175,3 +177,11 @@ def test_a_share_out_of_bounds_is_held_and_the_spread_still_met(mean_ms, sd_ms, 
 
 def test_a_link_as_calm_in_two_days_as_in_its_median_hour_has_no_level():
     assert bad_hours(100.0, 2.0, 100.0, 1.5).level_ms == 0.0
+
+
+def test_values_are_shown_with_the_digits_that_tell_them_apart():
+    lowest = 1.050009  # among the worlds, below what the tolerance allows
+    near = Agreement("run of losses, slots", 1.049991, [lowest, 1.9, 1.9])
+    assert not near.agrees and shown_values(near) == ["1.9", "1.04999", "1.05001", "3.42857"]
+    inside = Agreement("run of losses, slots", lowest, [lowest, 1.9, 1.9])
+    assert inside.agrees and shown_values(inside) == ["1.9", "1.05", "1.05", "3.43"]
