@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.bottleneck.capacity.capacity import Capacity
+from vcgym.network.bottleneck.conditions import delay_at, pass_conditions, with_loss_at
 from vcgym.network.bottleneck.fair_queue import NOTHING, dequeue, enqueue, link_is_busy
 from vcgym.network.bottleneck.flow import CALL, FLOW, POISSON, TCP, UDP
 from vcgym.network.bottleneck.queue import DROPPED, Queue, offer, serve
@@ -141,7 +142,7 @@ def carry(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, ca
 
 @kernel
 def _carry_known(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, capable, by_events):
-    if is_lost(dumbbell.flows.seed[s], flow_number, packet, loss):
+    if is_lost(dumbbell.flows.seed[s], flow_number, packet, with_loss_at(dumbbell.capacity, s, now_us, loss)):
         return np.int64(LOST_AT_RANDOM)
     if by_events:
         link = dumbbell.queue.link[s]
@@ -150,7 +151,14 @@ def _carry_known(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, num
     departs_us = offer(dumbbell.queue, dumbbell.capacity, s, now_us, size_bytes)
     if departs_us == DROPPED:
         return departs_us
-    return pass_outages(dumbbell.outages[s], departs_us)
+    return _behind(dumbbell, s, departs_us)
+
+
+@kernel
+def _behind(dumbbell, s, departs_us):
+    """Return when a packet that leaves the queue has the link and the last hop behind it, without the constant delay."""
+    passed_us = pass_conditions(dumbbell.queue.link[s], dumbbell.capacity, s, dumbbell.flows.seed[s], departs_us)
+    return pass_outages(dumbbell.outages[s], passed_us)
 
 
 @kernel
@@ -173,7 +181,7 @@ def _let_out(dumbbell, s, now_us):
     packet, schedule = fair.packets[s, index], fair.schedule[s]
     departs_us = serve(dumbbell.queue.link[s], dumbbell.capacity, s, packet.entered_us, np.int64(packet.size_bytes))
     link_is_busy(fair, s, departs_us)
-    schedule.out_index, schedule.out_us = index, pass_outages(dumbbell.outages[s], departs_us)
+    schedule.out_index, schedule.out_us = index, _behind(dumbbell, s, departs_us)
     f = np.int64(packet.flow) - 1
     if f < 0 or dumbbell.flows.flow[s, f].kind == CALL:
         return True
@@ -242,7 +250,8 @@ def _segment(dumbbell, s, f, flow, pipe, segment, now_us, by_events):
 def _acked_us(dumbbell, s, f, flow, number, out_us):
     """Return the arrival of the acknowledgement of a segment that leaves the bottleneck at `out_us`."""
     jitter_us = flow.jitter_us * rng.uniform(rng.stream_key(dumbbell.flows.seed[s], f, rng.CROSS), number)
-    flow.acked_us = max(out_us + flow.forward_us + flow.backward_us + np.int64(jitter_us), flow.acked_us)
+    back_us = flow.backward_us + delay_at(dumbbell.capacity, s, out_us)
+    flow.acked_us = max(out_us + flow.forward_us + back_us + np.int64(jitter_us), flow.acked_us)
     return flow.acked_us
 
 

@@ -43,6 +43,8 @@ LINK = np.dtype(
             ("dropped", "i8"),
             ("mark_us", "i8"),  # an ECN-capable packet that would wait longer is marked; or NO_MARKS
             ("by_events", "i8"),  # 1: departures are events of the fair queue
+            ("passed", "i8"),  # packets that took a delay that changes ...
+            ("last_us", "i8"),  # ... and when the last of them had it behind it
         ],
     )
 )
@@ -93,7 +95,7 @@ def start_link(queue, capacity, s, limit_packets, limit_bytes):
     link.cycle_us = -capacity.start_us[s]
     link.free_us, link.mark_us, link.by_events = -1, NO_MARKS, 0
     queue.fair.schedule[s].next_us = NEVER_US
-    link.used = link.place = link.entered = link.left = link.queued_bytes = link.dropped = 0
+    link.used = link.place = link.entered = link.left = link.queued_bytes = link.dropped = link.passed = link.last_us = 0
 
 
 @kernel

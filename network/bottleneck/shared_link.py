@@ -118,6 +118,10 @@ def require_link(link: SharedLink) -> None:
             raise ValueError(f"second = {link.second} of {link.name}: allowed without outages, discipline, `reverse` and `air`")
     if link.air is not None and link.reverse is not None:
         raise ValueError(f"air = {link.air} of {link.name} with a bottleneck `reverse`: allowed is one of them")
+    beside = [which.trace for which in (link.reverse, link.second) if which is not None]
+    if any(trace.conditions is not None for trace in (link.trace, *beside)) and (beside or link.air is not None):
+        allowed = "delay and loss that change are allowed without `reverse`, `second` and `air`"
+        raise ValueError(f"trace = {link.trace.name} of {link.name}: {allowed}")
     for station_mbps in (link.station_mbps, *(call.station_mbps for call in calls)):
         require_air(link.air, station_mbps, link.name)
     if link.reverse is not None and isinstance(link.discipline, Codel | FqCodel):

@@ -32,6 +32,7 @@ PACKET_LOSS = 11
 SOURCE = 12
 OTHER_CALL = 13
 HOLD = 14
+JITTER = 15
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from vcgym.agents.config.base import Config
+from vcgym.network.bottleneck.capacity import alphartc
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.capacity.described import describe_capacity
 from vcgym.network.bottleneck.capacity.files import RateUnit, import_throughput, read_mahimahi, write_capacity
@@ -170,6 +171,16 @@ class Throughput(Format):
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
         return _capacity(import_throughput(file, **dict(self)), file, output)
+
+
+class AlphaRtc(Format):
+    """JSON of AlphaRTC and OpenNetLab's gym: capacity, delay and loss that change together."""
+
+    direction: alphartc.Direction = "uplink"
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        return _capacity(alphartc.import_alphartc(file, self.direction), file, output)
 
 
 class WonderProxyRaw(Format):

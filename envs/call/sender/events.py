@@ -135,7 +135,7 @@ def next_us(sender, tables, rate, rate_state, s):
         rate_state: its state; read only.
         s: int64, row of the sender.
     """
-    at_us = min(next_report_us(sender), sender.until_us, wake_us(rate, rate_state, s), onward_us(sender, tables.flight, s))
+    at_us = min(next_report_us(sender, tables), sender.until_us, wake_us(rate, rate_state, s), onward_us(sender, tables.flight, s))
     at_us = min(at_us, audio_us(sender), video_us(sender))
     if sender.queue.waiting > 0 and _in_flight(sender, tables.departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
         at_us = min(at_us, sender.chance_us)
@@ -179,7 +179,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
         at_us: int64, time of the event in time of the call, that of `next_us`.
     """
     sender.now_us = at_us
-    is_back = next_report_us(sender) <= at_us
+    is_back = next_report_us(sender, tables) <= at_us
     if at_us >= sender.until_us and not followed_by_paths(tables.departures):
         return _finish(sender, tables, s)
     if at_us >= sender.until_us and not is_back:  # a decision at that instant uses the report that arrives at it

@@ -15,6 +15,7 @@ from vcgym.envs.call.sender.capturing import enqueue_extra
 from vcgym.envs.call.sender.in_flight import LOST, NO_QUEUE, followed_by_paths, reported_by, ring_index
 from vcgym.envs.call.sender.repairs.adding import learn_of_report, next_again
 from vcgym.envs.call.sender.state import REPORTS, counted, of_one, on_medium
+from vcgym.network.bottleneck.conditions import delay_at, with_loss_at
 from vcgym.network.bottleneck.queue import DROPPED, offer
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
@@ -25,10 +26,13 @@ _RTT_KEEPS = 0.9  # weight of the previous round trip, RFC 5348 4.3
 
 
 @kernel
-def next_report_us(sender):
+def next_report_us(sender, tables):
     """Return the time at which the next report arrives, or enters a reverse queue."""
-    if sender.reverse == NO_QUEUE:
+    if sender.reverse == NO_QUEUE and followed_by_paths(tables.departures):
         return sender.report_us + sender.backward_us
+    if sender.reverse == NO_QUEUE:
+        made_us = sender.begins_us + sender.report_us
+        return sender.report_us + sender.backward_us + delay_at(tables.dumbbell.capacity, sender.bottleneck, made_us)
     if sender.reports == sender.made:
         return sender.report_us
     return min(sender.report_us, sender.back_us[sender.reports & _REPORTS_MASK])
@@ -72,7 +76,10 @@ def take_report(sender, tables, s, rate, rate_state):
         sender.report_us = report_us + report_every_us(rate, rate_state, s, sender.default_report_every_us)
     else:
         report_us = sender.made_us[number & _REPORTS_MASK]
-    if sender.report_loss > 0.0 and rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < sender.report_loss:
+    loss = sender.report_loss
+    if sender.reverse == NO_QUEUE and not followed_by_paths(tables.departures):
+        loss = with_loss_at(tables.dumbbell.capacity, sender.bottleneck, sender.begins_us + report_us, loss)
+    if loss > 0.0 and rng.uniform(rng.stream_key(sender.seed, 0, rng.FEEDBACK), number) < loss:
         return False
     past = reported_by(flight, s, sender.reported, sender.packets, report_us)
     if past == sender.reported:

@@ -91,6 +91,7 @@ def links_hash(drawn: Iterable[SharedLink]) -> str:
         digest.update(_text(link._replace(trace=_HASHED_APART, **apart)).encode())
         for trace in (link.trace, *(which.trace for which in beside.values())):
             digest.update(trace.name.encode() + trace.times_us.tobytes() + trace.rates_bps.tobytes())
+            digest.update(b"".join(values.tobytes() for values in trace.conditions or ()))
     return digest.hexdigest()[:16]
 
 

@@ -23,6 +23,25 @@ _FOREVER_US = 10**15
 _MIN_RATE_BPS = 1000
 
 
+class Conditions(NamedTuple):
+    """Delay and loss of a link that change with its rates; arrays (n,), each in force as long as the rate.
+
+    Attributes:
+        delay_us: int64, one-way delay behind the queue, 0 to 60 s.
+        jitter_us: int64, the delay of a packet is uniform in this range around `delay_us`, but not below 0.
+        loss: float64, probability of random loss, 0 to 1.
+    """
+
+    delay_us: NDArray[np.int64]
+    jitter_us: NDArray[np.int64]
+    loss: NDArray[np.float64]
+
+    @property
+    def floor_us(self) -> int:
+        """The smallest delay."""
+        return int(np.maximum(self.delay_us - self.jitter_us, 0).min())
+
+
 class CapacityTrace(NamedTuple):
     """Capacity trace. `rates_bps` (n,) apply from `times_us` (n,) to the next time; all 0: 1500 bytes may leave at each of `times_us`."""
 
@@ -30,20 +49,24 @@ class CapacityTrace(NamedTuple):
     times_us: NDArray[np.int64]
     rates_bps: NDArray[np.int64]
     length_us: int
+    conditions: Conditions | None = None  # only with rates; None: delay and loss are the world's
 
 
 class Capacity(NamedTuple):
-    """The traces of a batch of bottlenecks in one pool; first axis of the first four: bottleneck, of the last three: trace."""
+    """The traces of a batch of bottlenecks in one pool; first axis of the first five: bottleneck, of the last four: trace."""
 
     first: NDArray[np.int64]  # (bottlenecks,), offset of its trace in the pool
     entries: NDArray[np.int64]
     length_us: NDArray[np.int64]
     start_us: NDArray[np.int64]  # position in the trace at the start of a call
+    changes: NDArray[np.int64]  # 1: its trace has conditions
     times_us: NDArray[np.int64]  # (pool,)
     rates_bps: NDArray[np.int64]
+    conditions: Conditions  # (pool,), delays above the trace's smallest; (0,) if no trace has them
     all_first: NDArray[np.int64]  # (traces,)
     all_entries: NDArray[np.int64]
     all_length_us: NDArray[np.int64]
+    all_changes: NDArray[np.int64]
 
 
 def constant(rate_bps: float) -> CapacityTrace:
@@ -122,7 +145,8 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
     if trace.rates_bps[0]:
         first, end = int(np.searchsorted(trace.times_us, from_us, "right")) - 1, int(np.searchsorted(trace.times_us, to_us))
         times_us = np.maximum(trace.times_us[first:end] - from_us, 0)
-        return CapacityTrace(trace.name, times_us, trace.rates_bps[first:end], to_us - from_us)
+        then = None if trace.conditions is None else Conditions(*(values[first:end] for values in trace.conditions))
+        return CapacityTrace(trace.name, times_us, trace.rates_bps[first:end], to_us - from_us, then)
     times_us = trace.times_us[(trace.times_us > from_us) & (trace.times_us <= to_us)] - from_us
     if not times_us.size:
         raise TraceError(trace.name, f"opportunities to send between {low:.0%} and {high:.0%} of the trace", 0, "at least 1")
@@ -132,21 +156,30 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
 def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
     """Return a pool of traces for `bottlenecks` bottlenecks; each has the first trace until `choose_trace`."""
     starts = np.cumsum([0, *(len(trace.times_us) for trace in traces)])
-    first, entries, length_us, start_us = (np.zeros(bottlenecks, np.int64) for _ in range(4))
     capacity = Capacity(
-        first,
-        entries,
-        length_us,
-        start_us,
+        *(np.zeros(bottlenecks, np.int64) for _ in range(5)),
         np.concatenate([trace.times_us for trace in traces]),
         np.concatenate([trace.rates_bps for trace in traces]),
+        _pooled([trace.conditions for trace in traces], np.diff(starts)),
         starts[:-1].astype(np.int64),
         np.diff(starts).astype(np.int64),
         np.array([trace.length_us for trace in traces], np.int64),
+        np.array([trace.conditions is not None for trace in traces], np.int64),
     )
     for s in range(bottlenecks):
         choose_trace(capacity, s, 0, 0)
     return capacity
+
+
+def _pooled(every: Sequence[Conditions | None], entries: NDArray[np.int64]) -> Conditions:
+    if all(one is None for one in every):
+        return Conditions(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    pooled = Conditions(np.zeros(entries.sum(), np.int64), np.zeros(entries.sum(), np.int64), np.zeros(entries.sum()))
+    for one, end, n in zip(every, np.cumsum(entries), entries, strict=True):
+        if one is not None:
+            pooled.delay_us[end - n : end] = one.delay_us - one.floor_us
+            pooled.jitter_us[end - n : end], pooled.loss[end - n : end] = one.jitter_us, one.loss
+    return pooled
 
 
 def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
@@ -154,6 +187,7 @@ def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
     capacity.first[s] = capacity.all_first[trace]
     capacity.entries[s] = capacity.all_entries[trace]
     capacity.length_us[s] = capacity.all_length_us[trace]
+    capacity.changes[s] = capacity.all_changes[trace]
     capacity.start_us[s] = start_us % capacity.length_us[s]
 
 

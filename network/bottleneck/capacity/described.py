@@ -23,7 +23,18 @@ def describe_capacity(trace: CapacityTrace) -> str:
     return (
         f"{len(bps) if trace.rates_bps[0] else len(trace.times_us):,} {'rates' if trace.rates_bps[0] else 'opportunities'} over "
         f"{trace.length_us / 1e6:.4g} s, Mbit/s p5 {low:.3g}, p50 {median:.3g}, p95 {high:.3g}, smallest {bps.min() / 1e6:.3g}, "
-        f"largest {bps.max() / 1e6:.3g}, {without:.3g} % of the time without capacity{raised}"
+        f"largest {bps.max() / 1e6:.3g}, {without:.3g} % of the time without capacity{raised}{_conditions(trace, weights)}"
+    )
+
+
+def _conditions(trace: CapacityTrace, weights: NDArray[np.float64]) -> str:
+    if trace.conditions is None:
+        return ""
+    delay_us, jitter_us, loss = trace.conditions
+    jitter = f" with jitter of up to {jitter_us.max() / 1e3:.4g} ms" if jitter_us.any() else ""
+    return (
+        f", one-way delay {delay_us.min() / 1e3:.4g} to {delay_us.max() / 1e3:.4g} ms{jitter}, "
+        f"loss {100.0 * loss.min():.3g} to {100.0 * loss.max():.3g} %, mean {100.0 * np.average(loss, weights=weights):.3g} %"
     )
 
 

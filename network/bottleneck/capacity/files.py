@@ -5,10 +5,12 @@ A file is CSV, plain or gzip, in one of two forms:
     ms, packets            opportunities to deliver 1500 bytes in that millisecond (the counted form of a mahimahi trace): one trace
     t_s (or t_start_s), mbps, optionally trace
                            rates, each up to the next row: one trace, or one for each name in column trace
+      and delay_ms, jitter_ms, loss
+                           all three or none: one-way delay, its jitter and the share of random loss, in force as long as the rate
 
 Measured throughput is a lower bound on capacity. It falls to 0 if the link fails or without demand. Rates below `MIN_BPS` are raised to
 it, so that a packet sent in such a second arrives late but arrives. A trace starts at its first row and repeats after its last one, which
-lasts as long as the median row.
+lasts as long as the median row; or it ends at a last row that has a time alone.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,6 +26,7 @@ from vcgym.network.bottleneck.capacity.capacity import (
     MAX_RATE_BPS,
     OPPORTUNITY_BYTES,
     CapacityTrace,
+    Conditions,
     opportunity_trace,
     rate_trace,
 )
@@ -32,7 +35,7 @@ from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined, read_columns, read_header
 from vcgym.network.traces.importers.units import unit_us
 from vcgym.network.traces.reading import TraceError, lines, read_content, refuse_falling
-from vcgym.network.traces.trace import MAX_TIME_US
+from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US
 from vcgym.network.traces.trace_file import ENDING, csv_content, write_with_card
 
 RateUnit = Literal["bps", "kbps", "Mbps"]
@@ -43,10 +46,12 @@ SPACING_S = (0.02, 20.0)
 MIN_BPS = 50_000.0  # the lowest rate of a call
 MAX_MBPS = 1e5
 MAX_S = 1e6
+MAX_JITTER_MS = 1e3
 MAX_TRACES = 10_000  # per file
 MAX_PACKETS = int(MAX_RATE_BPS / 8 / OPPORTUNITY_BYTES / 1000)  # in a millisecond
 _OPPORTUNITY = "time in ms"
 _TIMES = ("t_s", "t_start_s")
+_CONDITIONS = {"delay_ms": MAX_DELAY_US / 1e3, "jitter_ms": MAX_JITTER_MS, "loss": 1.0}  # columns, and the largest of each
 
 
 def read_capacity(path: Path) -> tuple[CapacityTrace, ...]:
@@ -62,7 +67,7 @@ def read_capacity(path: Path) -> tuple[CapacityTrace, ...]:
         return (_counted(path, content, name),)
     time = next((column for column in _TIMES if column in header), None)
     if time is None or "mbps" not in header:
-        raise TraceError(path, "line 1, header", header, f"ms and packets; or {' or '.join(_TIMES)}, mbps and perhaps trace")
+        raise TraceError(path, "line 1, header", header, f"ms and packets; or {' or '.join(_TIMES)}, mbps and perhaps trace, delay_ms")
     return _rates(path, content, name if "trace" not in header else None, time)
 
 
@@ -83,15 +88,18 @@ def _counted(path: Path, content: bytes, name: str) -> CapacityTrace:
 def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[CapacityTrace, ...]:
     """Read the trace `only`, or those named in column trace."""
     places: dict[str, int] = {}
+    end = frozenset({""})
 
     def numbers_of(block: Table) -> Arrays:
         names = [only] if only is not None else block.cells("trace")
         trace_index = np.array([places.setdefault(name, len(places)) for name in names], np.int32)
         if len(places) > MAX_TRACES:
             raise TraceError(path, "number of traces", f"more than {MAX_TRACES}", f"at most {MAX_TRACES}")
-        return block.line_numbers(), trace_index, block.numbers(time, 0.0, MAX_S), block.numbers("mbps", 0.0, MAX_MBPS)
+        changing = [block.numbers(name, 0.0, high, missing=end) for name, high in _CONDITIONS.items()] if _changes(block.header) else []
+        rates = block.numbers("mbps", 0.0, MAX_MBPS, missing=end)
+        return block.line_numbers(), trace_index, block.numbers(time, 0.0, MAX_S), rates, *changing
 
-    lines, trace_index, times_s, mbps = read_columns(path, content, numbers_of)
+    lines, trace_index, *numbers = read_columns(path, content, numbers_of)
     ends = np.cumsum(np.bincount(trace_index))
     order = np.argsort(trace_index, kind="stable") if len(places) > 1 else slice(None)
     del trace_index
@@ -99,16 +107,45 @@ def _rates(path: Path, content: bytes, only: str | None, time: str) -> tuple[Cap
     for name in sorted(places):
         number = places[name]
         rows = order if isinstance(order, slice) else order[ends[number - 1] if number else 0 : ends[number]]
-        refuse_falling(path, time, times_s[rows], lines[rows], may_stand=False)
-        made.append(repeating(name, times_s[rows], mbps[rows] * 1e6, path))
+        times_s, mbps, *changing = (column[rows] for column in numbers)
+        refuse_falling(path, time, times_s, lines[rows], may_stand=False)
+        ended = len(mbps) > 1 and bool(np.isnan([mbps[-1], *(values[-1] for values in changing)]).all())
+        filled = slice(len(mbps) - ended)
+        for column, values in zip(("mbps", *_CONDITIONS), (mbps, *changing), strict=False):
+            _refuse_missing(path, column, values[filled], lines[rows])
+        conditions = conditions_of(*(values[filled] for values in changing)) if changing else None
+        end_s = float(times_s[-1]) if ended else None
+        made.append(repeating(name, times_s[filled], mbps[filled] * 1e6, path, conditions, end_s))
     return tuple(made)
 
 
-def repeating(name: str, times_s: NDArray[np.float64], rates_bps: NDArray[np.float64], source: Path) -> CapacityTrace:
+def _changes(header: list[str]) -> bool:
+    return not _CONDITIONS.keys().isdisjoint(header)
+
+
+def _refuse_missing(path: Path, column: str, values: NDArray[np.float64], lines: NDArray[np.int32]) -> None:
+    if (missing := np.isnan(values)).any():
+        raise TraceError(path, f"line {lines[np.argmax(missing)]}, {column}", "", "a number; the last row of a trace may have a time alone")
+
+
+def conditions_of(delay_ms: NDArray[np.float64], jitter_ms: NDArray[np.float64], loss: NDArray[np.float64]) -> Conditions:
+    """Return conditions (n,) of delays and jitters in milliseconds and shares of loss."""
+    return Conditions(*(np.rint(1e3 * values).astype(np.int64) for values in (delay_ms, jitter_ms)), np.asarray(loss, np.float64))
+
+
+def repeating(
+    name: str,
+    times_s: NDArray[np.float64],
+    rates_bps: NDArray[np.float64],
+    source: Path,
+    conditions: Conditions | None = None,
+    end_s: float | None = None,
+) -> CapacityTrace:
     """Make a trace of measured rates (n,) at times (n,); it starts at 0 and repeats after its last rate, see the module docstring."""
     at_s = times_s - times_s[0]
     step_s = float(np.median(np.diff(at_s), overwrite_input=True)) if len(at_s) > 1 else 1.0
-    return rate_trace(name, at_s, rates_bps, at_s[-1] + step_s, MIN_BPS, source)
+    made = rate_trace(name, at_s, rates_bps, at_s[-1] + step_s if end_s is None else end_s - times_s[0], MIN_BPS, source)
+    return made._replace(conditions=conditions)
 
 
 def read_mahimahi(path: Path) -> CapacityTrace:
@@ -197,11 +234,19 @@ def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
     """
     if not path.name.endswith(ENDING):
         raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")
+    if trace.conditions is not None:
+        entries = zip(trace.times_us.data, trace.rates_bps.data, *(values.data for values in trace.conditions), strict=True)
+        rows = [f"{_s(at)},{bps / 1e6:.6f},{delay / 1e3:.9g},{jitter / 1e3:.9g},{loss!r}" for at, bps, delay, jitter, loss in entries]
+        content = csv_content(("t_s", "mbps", *_CONDITIONS), [*rows, f"{_s(trace.length_us)},,,,"])
+        return write_with_card(path, content, origin, "seconds, Mbit/s, milliseconds, milliseconds, share")
     if trace.rates_bps[0]:
-        entries = zip(trace.times_us.data, trace.rates_bps.data, strict=True)
-        rows = (f"{at // 10**6}.{at % 10**6:06d},{bps / 1e6:.6f}" for at, bps in entries)
-        return write_with_card(path, csv_content(("t_s", "mbps"), rows), origin, "seconds, Mbit/s")
+        lines = (f"{_s(at)},{bps / 1e6:.6f}" for at, bps in zip(trace.times_us.data, trace.rates_bps.data, strict=True))
+        return write_with_card(path, csv_content(("t_s", "mbps"), lines), origin, "seconds, Mbit/s")
     first = np.flatnonzero(np.append(True, trace.times_us[1:] != trace.times_us[:-1]))
     times_ms, packets = trace.times_us[first] // 1000, np.diff(first, append=len(trace.times_us))
     rows = (f"{at},{count}" for at, count in zip(times_ms.data, packets.data, strict=True))
     return write_with_card(path, csv_content(("ms", "packets"), rows), origin, "milliseconds, opportunities to send 1500 bytes")
+
+
+def _s(us: int) -> str:
+    return f"{us // 10**6}.{us % 10**6:06d}"

@@ -128,6 +128,8 @@ def _sample_steps(split: str, number: int) -> CapacityTrace:
 
 def _link(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
     forward_ms = round(float(draws.uniform(*_FORWARD_MS)), 3)
+    if trace.conditions is not None:
+        forward_ms = trace.conditions.floor_us / 1000.0
     queue_bytes = int(max(_QUEUE_S * min(mean_bps(trace), 1000.0 * _RATE_KBPS[2]) / 8.0, _MIN_QUEUE_BYTES))
     return SharedLink(
         name, seed, trace, queue_packets=8192, queue_bytes=queue_bytes, forward_ms=forward_ms, backward_ms=forward_ms,

@@ -55,6 +55,8 @@ def data_hash(scenario: BottleneckRecipe) -> str:
         digest.update(f"{trace.name} {trace.length_us}".encode())
         digest.update(trace.times_us.tobytes())
         digest.update(trace.rates_bps.tobytes())
+        for values in trace.conditions or ():
+            digest.update(values.tobytes())
     for series in scenario.series:
         digest.update(series.sizes_bytes.tobytes())
     for rate in rates_of(scenario):

@@ -124,7 +124,8 @@ def test_four_megabytes_take_at_most_forty(tmp_path, line):
 
 def test_what_came_out_is_said_in_a_line():
     assert describe_capacity(rate_trace("t", [0, 1, 3], [1e6, 4e6, 5e4], 4)) == (
-        "3 rates over 4 s, Mbit/s p5 0.05, p50 1, p95 4, smallest 0.05, largest 4, 25 % of the time without capacity (50 kbit/s or raised to it)"
+        "3 rates over 4 s, Mbit/s p5 0.05, p50 1, p95 4, smallest 0.05, largest 4, "
+        "25 % of the time without capacity (50 kbit/s or raised to it)"
     )
     assert describe_capacity(opportunity_trace("t", [0, 50, 100, 101, 400])) == (
         "5 opportunities over 0.4 s, Mbit/s p5 0, p50 0.12, p95 0.36, smallest 0, largest 0.36, 25 % of the time without capacity"
