@@ -12,12 +12,12 @@ from vcgym.agents.config.base import Config
 from vcgym.network.bottleneck.capacity import alphartc
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.capacity.described import describe_capacity
-from vcgym.network.bottleneck.capacity.files import RateUnit, import_throughput, read_mahimahi, write_capacity
+from vcgym.network.bottleneck.capacity.files import RateUnit, import_throughput, read_mahimahi, repeating, write_capacity
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.coverage import coverage
-from vcgym.network.traces.importers import fping, irtt, ping, rtp, table, wonderproxy
+from vcgym.network.traces.importers import fping, irtt, ping, rtp, table, webrtc_stats, wonderproxy
 from vcgym.network.traces.importers.units import Unit
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import Trace
@@ -145,9 +145,23 @@ class Rtp(Format):
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
         arguments = {name: value for name, value in self if name not in ("floor_ms", "drift")}
-        arrivals = rtp.import_rtp(file, **arguments)
-        card, found = _series(arrivals.to_trace(self.floor_ms, self.drift), output)
-        return card, f"{found}, {arrivals.describe_drift(self.drift)}"
+        return _series(rtp.import_rtp(file, **arguments).to_trace(self.floor_ms, self.drift), output)
+
+
+class GetStats(Format):
+    """Dump of chrome://webrtc-internals or reports of `getStats` over time; `stat` is the id of one candidate pair or stream of several."""
+
+    measure: Literal["stun", "rtcp", "capacity"] = "stun"
+    stat: Text | None = None
+    any_spacing: bool = False
+
+    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
+        """See `Format`."""
+        if self.measure == "capacity":
+            rates = repeating(file.name.split(".")[0], *webrtc_stats.import_available_bitrate(file, self.stat), file)
+            card, found = _capacity(rates, file, output)
+            return card, f"{found}, what the browser estimated that it may send"
+        return _series(webrtc_stats.import_round_trips(file, self.measure, self.stat, self.any_spacing), output)
 
 
 class Mahimahi(Format):

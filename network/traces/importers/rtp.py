@@ -100,9 +100,11 @@ class Arrivals:
             sent_us += np.rint(sent_us * (1e-6 * self.drift.ppm)).astype(np.int64)
         delay_us = self.arrived_us - sent_us
         delay_us += round(floor_ms * 1e3) - delay_us.min()
-        _first_of_frames(self.timestamp, delay_us)
+        later = _first_of_frames(self.timestamp, delay_us)
         name = self.file.name.split(".")[0]
-        return from_replies(name, self.file, self.card, self.lines, self.sequence, sent_us, delay_us, round_trip=False)
+        made = from_replies(name, self.file, self.card, self.lines, self.sequence, sent_us, delay_us, round_trip=False)
+        frames = f"{later:,} packets have the time stamp of one before and its delay"
+        return replace(made, notes=(self.describe_drift(drift), *[frames] * (later > 0)))
 
 
 def import_rtp(
@@ -237,14 +239,15 @@ def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     return mask
 
 
-def _first_of_frames(timestamp: NDArray[np.int64], delay_us: NDArray[np.int64]) -> None:
-    """Set the delay of packets of one timestamp to the smallest of them; both arrays (n,)."""
+def _first_of_frames(timestamp: NDArray[np.int64], delay_us: NDArray[np.int64]) -> int:
+    """Set the delay of packets of one timestamp to the smallest of them, both (n,); return how many are not the first of theirs."""
     order = np.argsort(timestamp, kind="stable")
     ranked = timestamp[order]
     begins = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
     if len(begins) < len(order):
         lowest_us = np.minimum.reduceat(delay_us[order], begins)
         delay_us[order] = np.repeat(lowest_us, np.diff(np.append(begins, len(order))))
+    return len(order) - len(begins)
 
 
 def _refuse_other_rate(made: Arrivals) -> None:
