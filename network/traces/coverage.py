@@ -21,7 +21,7 @@ class SlotCoverage(NamedTuple):
 
     Attributes:
         share: share of slots in which a probe was sent, answered or not, above 0 and at most 1.
-        spacing_ms: median time between neighbouring probes, without gaps; 0 for a single probe.
+        spacing_ms: median time between neighbouring probes, of one instant counted once, without gaps; 0 for a single probe.
         spacing_95_ms: its 95th percentile, without gaps.
         largest_gap_s: longest time between neighbouring probes.
         gaps: number of gaps, each at least `GAP_S`.
@@ -50,6 +50,7 @@ def coverage(sent_us: NDArray[np.int64]) -> SlotCoverage:
     """Return the coverage of probes sent at `sent_us` (n,), sorted, in microseconds from the first."""
     slots = sent_us // SLOT_US
     spacing_us, usual = np.diff(sent_us), usual_us(sent_us)
+    usual = usual[usual > 0] if usual.any() else usual  # packets of one frame are one probe
     median_us, high_us = np.percentile(usual, [50.0, 95.0]).tolist() if len(usual) else (0.0, 0.0)
     held = 1 + np.count_nonzero(np.diff(slots))
     largest_us = int(spacing_us.max(initial=0))

@@ -133,13 +133,14 @@ class Rtp(Format):
 
     sample_rate_hz: int
     floor_ms: float
-    timestamp_column: str = "rtp.timestamp"
+    timestamp_column: Text = "rtp.timestamp"
     timestamp_unit: Literal["ticks", "ms"] = "ticks"
-    arrival_column: str = "frame.time_epoch"
+    arrival_column: Text = "frame.time_epoch"
     arrival_unit: Unit = "s"
-    sequence_column: str | None = "rtp.seq"
-    ssrc_column: str = rtp.SSRC_COLUMN
+    sequence_column: Text | None = "rtp.seq"
+    ssrc_column: Text = rtp.SSRC_COLUMN
     ssrc: Text | None = None
+    header: bool = True
     drift: rtp.KeptDrift = "remove"
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:

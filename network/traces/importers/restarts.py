@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vcgym.network.traces.reading import TraceError
 from vcgym.network.traces.trace import MAX_DELAY_US
 
-JUMP_US = 500_000  # more than a change of route adds or saves: twice the way over a geostationary satellite
+JUMP_US = 250_000  # the way over a geostationary satellite; no series of pings over satellites and cars on 4G and 5G jumps by it and stays
 MAX_DROPOUT, MAX_MISORDER = 3_000, 100  # packets, RFC 3550, appendix A.1
 
 _STEADY_PACKETS, _STEADY_US = 20, 1_000_000  # of a new level, so that a queue that drains is none

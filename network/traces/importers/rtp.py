@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
-from vcgym.network.traces.columns import Arrays, Table, read_columns, read_header
+from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.drift import CLOCKS_PPM, Drift, drift_of
 from vcgym.network.traces.importers.restarts import refuse_new_numbers, refuse_new_timestamps, unwrapped_sequence, unwrapped_timestamps
 from vcgym.network.traces.importers.units import FLOOR_MS, Unit, since_first_us, unit_us
@@ -31,6 +31,8 @@ KeptDrift = Literal["remove", "keep"]
 
 _DRIFT = 0.01  # share of the span: a hundred times the drift of two quartz clocks
 _DRIFT_US = 2_000_000  # allowed change of the delay between start and end of a log
+_FEW = 20  # arrival times
+_SHARED_PERCENT = 90.0  # of arrival times
 _TICK_ERROR = 0.05  # media times in ms have three decimals
 _SSRC = re.compile(r"(0[xX][0-9a-fA-F]{1,8})|[0-9]{1,10}")
 
@@ -75,11 +77,14 @@ class Arrivals:
         """Return True if the drift is one of clocks, not more than `CLOCKS_PPM`."""
         return self.drift.is_found and abs(self.drift.ppm) <= CLOCKS_PPM
 
+    @property
+    def _found_rate_hz(self) -> float:
+        return self.sample_rate_hz / (1.0 + 1e-6 * self.drift.ppm)
+
     def describe_drift(self, drift: KeptDrift) -> str:
         """Return what `to_trace` does with the drift, in words."""
         if self.drift.is_found and not self.drifts:
-            rate_hz = self.sample_rate_hz * (1.0 - 1e-6 * self.drift.ppm)
-            return f"{self.drift} kept, more than two clocks differ; if one does, format.sample_rate_hz={rate_hz:.0f}"
+            return f"{self.drift} kept, more than two clocks differ; if one does, format.sample_rate_hz={self._found_rate_hz:.0f}"
         return str(self.drift) + (("", " removed" if drift == "remove" else " kept")[self.drifts])
 
     def to_trace(self, floor_ms: float, drift: KeptDrift = "remove") -> Trace:
@@ -92,9 +97,16 @@ class Arrivals:
         Args:
             floor_ms: the minimum one-way delay, in `FLOOR_MS`.
             drift: remove it, if one is found, or keep it in the delays.
+
+        Raises:
+            TraceError: a minimum out of range; with `remove`, a drift of more than 1 %, which a wrong sample rate makes.
         """
         if not FLOOR_MS[0] <= floor_ms <= FLOOR_MS[1]:
             raise TraceError(self.file, "floor_ms", floor_ms, f"{FLOOR_MS[0]} to {FLOOR_MS[1]} (milliseconds)")
+        if drift == "remove" and self.drift.is_found and abs(self.drift.ppm) > 1e6 * _DRIFT:
+            hint = f"Its time stamps advance by {self._found_rate_hz:.0f} in a second of arrivals; format.drift=keep leaves it"
+            allowed = f"-{1e6 * _DRIFT:.0f} to {1e6 * _DRIFT:.0f}; is the sample rate right? {hint}"
+            raise TraceError(self.file, "drift in ppm", round(self.drift.ppm), allowed)
         sent_us = self.sent_us
         if drift == "remove" and self.drifts:
             sent_us += np.rint(sent_us * (1e-6 * self.drift.ppm)).astype(np.int64)
@@ -118,6 +130,7 @@ def import_rtp(
     sequence_column: str | None = "rtp.seq",
     ssrc_column: str = SSRC_COLUMN,
     ssrc: str | None = None,
+    header: bool = True,
     limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Arrivals:
     """Read arrivals from a CSV file, plain, .gz or .xz, in order of arrival.
@@ -136,6 +149,7 @@ def import_rtp(
         sequence_column: 0 to 65,535; None: the log has none and shows no loss.
         ssrc_column: SSRC, decimal or hexadecimal (0x...); a log without this column holds one stream.
         ssrc: the stream to read; None: the only one.
+        header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
         limit_bytes: maximum uncompressed size.
 
     Raises:
@@ -155,7 +169,7 @@ def import_rtp(
         of_stream = [_ssrcs(block, ssrc_column)] if ssrc is not None or ssrc_column in block.header else []
         return block.line_numbers(), arrival, timestamp, *sequence, *of_stream
 
-    lines, arrival, timestamp, *others = read_columns(path, content, numbers_of)
+    lines, arrival, timestamp, *others = read_columns(path, content, numbers_of, header=header)
     card = card_beside(path, content)
     del content
     refuse_falling(path, arrival_column, arrival, lines)
@@ -181,13 +195,15 @@ def import_rtp(
     return replace(read, timestamp=timestamp[first], arrived_us=arrived_us[first], sequence=sequence, lines=lines[first])
 
 
-def streams_of(path: str | Path, ssrc_column: str = SSRC_COLUMN) -> list[str]:
+def streams_of(path: str | Path, ssrc_column: str = SSRC_COLUMN, header: bool = True) -> list[str]:
     """Return the SSRC of each stream of a log, hexadecimal, in order of first arrival; none if the log has no such column."""
     path = Path(path)
     content = read_content(path)
-    if ssrc_column not in read_header(path, content):
-        return []
-    [ssrcs] = read_columns(path, content, lambda block: (_ssrcs(block, ssrc_column),))
+
+    def ssrcs_of(block: Table) -> Arrays:
+        return (_ssrcs(block, ssrc_column) if ssrc_column in block.header else np.empty(0, np.int64),)
+
+    [ssrcs] = read_columns(path, content, ssrcs_of, header=header)
     found, first = np.unique(ssrcs, return_index=True)
     return [f"0x{one:08x}" for one in found[np.argsort(first)].tolist()]
 
@@ -265,6 +281,12 @@ def _refuse_other_rate(made: Arrivals) -> None:
         where = "arrival time less media time, end against start, in ms"
         allowed = f"at most {allowed_us / 1e3:.0f}; is the sample rate right, and the unit?{_rate_hint(made, end)}"
         raise TraceError(made.file, where, drift_us / 1e3, allowed)
+    begins = np.flatnonzero(np.diff(arrived_us, prepend=-1))
+    ends = np.append(begins[1:], len(arrived_us)) - 1
+    shared = 100.0 * float(np.mean(sent_us[begins] != sent_us[ends]))
+    if len(begins) >= _FEW and shared > _SHARED_PERCENT:
+        where = "per cent of arrival times that packets of several time stamps share"
+        raise TraceError(made.file, where, round(shared), f"at most {_SHARED_PERCENT:g}; a resolution of some milliseconds is needed")
 
 
 def _rate_hint(made: Arrivals, apart: int) -> str:

@@ -62,7 +62,8 @@ def import_round_trips(path: str | Path, measure: Measure = "stun", stat: str | 
         any_spacing: take a mean spacing outside `vcgym.network.traces.importers.units.SPACING_US`.
 
     Raises:
-        TraceError: an unreadable file, no reports, none or several objects with round trips, probes too far apart, a round trip out of range.
+        TraceError: an unreadable file, no reports, none or several objects with round trips, probes too far apart, a round trip out of
+            range.
     """
     path = Path(path)
     content = read_content(path)

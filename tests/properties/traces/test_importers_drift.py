@@ -5,6 +5,7 @@ import pytest
 
 from vcgym.network.traces.importers.drift import drift_of
 from vcgym.network.traces.importers.rtp import import_rtp
+from vcgym.network.traces.trace import TraceError
 
 RATE_HZ = 48_000
 
@@ -62,10 +63,30 @@ def test_more_than_two_clocks_differ_is_kept_and_said(tmp_path):
     path, _ = log(tmp_path, 3_000.0, 3_000)
     made = import_rtp(path, sample_rate_hz=RATE_HZ)
     assert made.drift.is_found and not made.drifts
-    assert "kept, more than two clocks differ; if one does, format.sample_rate_hz=47856" in made.describe_drift("remove")
+    assert "kept, more than two clocks differ; if one does, format.sample_rate_hz=4785" in made.describe_drift("remove")
     trace = made.to_trace(5.0)
     assert trace.one_way_delay_us[-300:].min() > 150_000
     assert not import_rtp(path, sample_rate_hz=47_856).drift.is_found
+
+
+@pytest.mark.parametrize("said_hz", [16_000, 44_100, 90_000])
+def test_a_wrong_rate_of_a_short_log_is_no_drift(tmp_path, said_hz):
+    path, _ = log(tmp_path, 0.0, 60)  # 1.2 s, within the tolerance of a log as a whole
+    with pytest.raises(TraceError, match=r"is the sample rate right.* stamps advance by 4[78]\d\d\d in a second of arrivals"):
+        import_rtp(path, sample_rate_hz=said_hz).to_trace(5.0)
+
+
+def test_a_drift_of_more_than_a_per_cent_is_kept_on_request(tmp_path):
+    path, _ = log(tmp_path, 50_000.0, 1_000)
+    assert import_rtp(path, sample_rate_hz=RATE_HZ).to_trace(5.0, drift="keep").one_way_delay_us.max() > 900_000
+
+
+def test_arrivals_in_whole_seconds_are_refused(tmp_path):
+    path, _ = log(tmp_path, 0.0, 3_000)
+    head, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([head, *(f"{row[:10]}{row[17:]}" for row in rows), ""]))
+    with pytest.raises(TraceError, match=r"several time stamps share is 100; allowed: at most 90; a resolution of some milliseconds"):
+        import_rtp(path, sample_rate_hz=RATE_HZ)
 
 
 def slow_line(at, delay):

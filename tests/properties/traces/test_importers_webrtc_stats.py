@@ -33,7 +33,7 @@ def remote(second, name="RI1"):
 
 
 def inbound(second):
-    return {"id": "IT1", "type": "inbound-rtp", "timestamp": BEGIN_MS + 1_000.0 * second, "jitter": 0.004, "jitterBufferDelay": 1.0 * second}
+    return {"id": "IT1", "type": "inbound-rtp", "timestamp": BEGIN_MS + 1e3 * second, "jitter": 0.004, "jitterBufferDelay": 1.0 * second}
 
 
 REPORTS = [[pair(n), remote(n), inbound(n)] for n in range(SECONDS)]
@@ -102,7 +102,7 @@ def test_several_round_trips_between_two_reports_are_one_probe_of_their_mean(tmp
 def test_without_counts_a_new_value_is_a_new_round_trip(tmp_path):
     kept = ("id", "type", "timestamp", "currentRoundTripTime")
     reports = [[{key: value for key, value in pair(n).items() if key in kept}] for n in range(9)]
-    assert import_round_trips(written(tmp_path, reports), any_spacing=True).sent_us.tolist() == [0, 2_000_000, 4_000_000, 6_000_000, 8_000_000]
+    assert import_round_trips(written(tmp_path, reports), any_spacing=True).sent_us.tolist() == [2_000_000 * n for n in range(5)]
 
 
 def test_of_several_pairs_the_nominated_one_is_taken_or_one_is_to_be_chosen(tmp_path):
