@@ -81,15 +81,7 @@ class Fping(Format):
 
     def imported(self, file: Path, output: Path) -> list[Imported]:
         """See `Format`."""
-        traces = fping.import_fping(file, **dict(self))
-        if output.name.endswith(ENDING):
-            if len(traces) > 1:
-                raise DataError(output, "output", output.name, f"a folder for the {len(traces)} hosts of the log, without {ENDING}")
-            return [Imported(output, *_series(next(iter(traces.values())), output))]
-        outputs = {host: output / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', host)}{ENDING}" for host in traces}
-        for path in outputs.values():
-            refuse_existing(path)
-        return [Imported(outputs[host], *_series(trace, outputs[host])) for host, trace in traces.items()]
+        return _several(fping.import_fping(file, **dict(self)), "hosts", output)
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
@@ -129,7 +121,7 @@ class Csv(Format):
 
 
 class Rtp(Format):
-    """CSV of the arrivals of RTP streams; `floor_ms` is the minimum one-way delay, which the log does not determine."""
+    """Table of the arrivals of RTP streams, a series of each SSRC; `floor_ms` is the minimum one-way delay, which no log determines."""
 
     sample_rate_hz: int
     floor_ms: float
@@ -143,10 +135,23 @@ class Rtp(Format):
     header: bool = True
     drift: rtp.KeptDrift = "remove"
 
+    def imported(self, file: Path, output: Path) -> list[Imported]:
+        """See `Format`."""
+        streams = rtp.streams_of(file, self.ssrc_column, self.header) if self.ssrc is None else [self.ssrc]
+        if len(streams) < 2 and output.name.endswith(ENDING) or not streams:
+            return super().imported(file, output)
+        if output.name.endswith(ENDING):
+            allowed = f"a folder for the {len(streams)} streams of the log, without {ENDING}; or format.ssrc={streams[0]}, which takes one"
+            raise DataError(output, "output", output.name, allowed)
+        return _several({ssrc: self._trace(file, ssrc) for ssrc in streams}, "streams", output)
+
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
-        arguments = {name: value for name, value in self if name not in ("floor_ms", "drift")}
-        return _series(rtp.import_rtp(file, **arguments).to_trace(self.floor_ms, self.drift), output)
+        return _series(self._trace(file, self.ssrc), output)
+
+    def _trace(self, file: Path, ssrc: str | None) -> Trace:
+        arguments = {name: value for name, value in self if name not in ("floor_ms", "drift", "ssrc")}
+        return rtp.import_rtp(file, ssrc=ssrc, **arguments).to_trace(self.floor_ms, self.drift)
 
 
 class GetStats(Format):
@@ -216,6 +221,19 @@ class WonderProxyGrouped(Format):
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
         return _pairs(wonderproxy.import_grouped(file), output)
+
+
+def _several(traces: dict[str, Trace], what: str, output: Path) -> list[Imported]:
+    """Write the only one of some traces to a file, or each to a file of its name in a folder."""
+    if output.name.endswith(ENDING):
+        if len(traces) > 1:
+            raise DataError(output, "output", output.name, f"a folder for the {len(traces)} {what} of the log, without {ENDING}")
+        refuse_existing(output)
+        return [Imported(output, *_series(*traces.values(), output))]
+    outputs = {name: output / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}{ENDING}" for name in traces}
+    for path in outputs.values():
+        refuse_existing(path)
+    return [Imported(outputs[name], *_series(trace, outputs[name])) for name, trace in traces.items()]
 
 
 def _series(trace: Trace, output: Path) -> tuple[Card, str]:

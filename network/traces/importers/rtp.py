@@ -50,6 +50,7 @@ class Arrivals:
         lines: int32 (n,), line of each packet in the file.
         card: source, licence, hash.
         ssrc: SSRC of the stream; None: the log has none.
+        start_us: the first arrival of the log on its clock, such as since 1970.
     """
 
     file: Path
@@ -60,6 +61,7 @@ class Arrivals:
     lines: NDArray[np.int32]
     card: Card
     ssrc: int | None = None
+    start_us: int = 0
 
     @property
     def sent_us(self) -> NDArray[np.int64]:
@@ -111,10 +113,11 @@ class Arrivals:
         if drift == "remove" and self.drifts:
             sent_us += np.rint(sent_us * (1e-6 * self.drift.ppm)).astype(np.int64)
         delay_us = self.arrived_us - sent_us
-        delay_us += round(floor_ms * 1e3) - delay_us.min()
+        shift_us = round(floor_ms * 1e3) - int(delay_us.min())
+        delay_us += shift_us
         later = _first_of_frames(self.timestamp, delay_us)
-        name = self.file.name.split(".")[0]
-        made = from_replies(name, self.file, self.card, self.lines, self.sequence, sent_us, delay_us, round_trip=False)
+        name, start_us = self.file.name.split(".")[0], self.start_us - shift_us
+        made = from_replies(name, self.file, self.card, self.lines, self.sequence, sent_us, delay_us, round_trip=False, start_us=start_us)
         frames = f"{later:,} packets have the time stamp of one before and its delay"
         return replace(made, notes=(self.describe_drift(drift), *[frames] * (later > 0)))
 
@@ -173,7 +176,7 @@ def import_rtp(
     card = card_beside(path, content)
     del content
     refuse_falling(path, arrival_column, arrival, lines)
-    arrived_us = since_first_us(arrival, scale)
+    start_us, arrived_us = round(float(arrival[0]) * scale), since_first_us(arrival, scale)
     del arrival
     which = None
     if len(others) > (sequence_column is not None):
@@ -182,7 +185,7 @@ def import_rtp(
     if timestamp_unit == "ticks":
         timestamp = unwrapped_timestamps(timestamp, arrived_us, sample_rate_hz, TIMESTAMP_BITS)
     timestamp -= timestamp.min()
-    read = Arrivals(path, timestamp, arrived_us, np.arange(len(lines)), sample_rate_hz, lines, card, which)
+    read = Arrivals(path, timestamp, arrived_us, np.arange(len(lines)), sample_rate_hz, lines, card, which, start_us)
     _refuse_other_rate(read)
     if sequence_column is None:
         return read
@@ -278,7 +281,8 @@ def _refuse_other_rate(made: Arrivals) -> None:
     if abs(common_us) < abs(drift_us) / 2.0 or abs(drift_us) <= allowed_us:
         refuse_new_timestamps(made.file, made.lines, sent_us, arrived_us)
     if abs(drift_us) > allowed_us:
-        where = "arrival time less media time, end against start, in ms"
+        of_stream = "" if made.ssrc is None else f"SSRC 0x{made.ssrc:08x}, "
+        where = f"{of_stream}arrival time less media time, end against start, in ms"
         allowed = f"at most {allowed_us / 1e3:.0f}; is the sample rate right, and the unit?{_rate_hint(made, end)}"
         raise TraceError(made.file, where, drift_us / 1e3, allowed)
     begins = np.flatnonzero(np.diff(arrived_us, prepend=-1))

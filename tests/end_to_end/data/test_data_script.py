@@ -1,6 +1,7 @@
 """The command line of vcgym-data: list, verify, import of every format, download without a network."""
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -61,6 +62,11 @@ def test_every_format_is_imported(tmp_path):
     rtp = ["format=rtp", "format.sample_rate_hz=48000", "format.floor_ms=25"]
     call(tmp_path, "do=import", *rtp, "file=call.csv", "output=rtp.csv.gz")
     assert np.unique(read_trace(tmp_path / "rtp.csv.gz").one_way_delay_us).tolist() == [25_000]
+    (tmp_path / "link.json").write_text('{"uplink": {"trace_pattern": [{"duration": 9000, "capacity": 900, "loss": 0.01, "rtt": 80}]}}')
+    assert "one-way delay 40 to 40 ms, loss 1 to 1 %" in call(tmp_path, "do=import", "format=alphartc", "file=link.json", "output=link.csv.gz")
+    pairs = [{"id": "CP1", "type": "candidate-pair", "timestamp": 1e3 * n, "currentRoundTripTime": 0.05 + n / 1e3} for n in range(9)]
+    (tmp_path / "stats.json").write_text(json.dumps([[pair] for pair in pairs]))
+    assert "9 probes over 8.0 s" in call(tmp_path, "do=import", "format=getstats", "file=stats.json", "output=stats.csv.gz")
     bursts = "".join(f"0,1,2020-07-19 0{n}:00:00,{90 + n},{95 + n},{99 + n},1\n" for n in range(3))
     (tmp_path / "raw.csv").write_text(f"source,destination,timestamp,min,avg,max,mdev\n{bursts}")
     call(tmp_path, "do=import", "format=wonderproxy_raw", "file=raw.csv", "output=medians.csv")

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.importers.rtp import import_rtp, streams_of
 from vcgym.network.traces.trace import TraceError
+from vcgym.network.traces.trace_file import read_trace
+from vcgym.scripts.importing.formats import Rtp
 
 RATE_HZ, TICKS = 48_000, 960
 AT_S = 1_700_000_000.0
@@ -109,3 +112,19 @@ def test_order_and_copies_at_both_wraps(tmp_path):
     made = import_rtp(written(tmp_path, rows), sample_rate_hz=RATE_HZ)
     assert sorted(made.sequence.tolist()) == list(range(40)) and made.sequence[15:18].tolist() == [17, 16, 15]
     assert np.ptp(made.to_trace(10.0).one_way_delay_us) < 90_000 and (made.timestamp == made.sequence * TICKS).all()
+
+
+def test_each_stream_is_a_file_of_its_own_on_one_clock(tmp_path):
+    one, other = stream(200), stream(150, begins_ms=300.0, seq=7, timestamp=10**9, delay_ms=60.0)
+    rows = sorted([(*row, "0xabc") for row in one] + [(*row, "0xdef") for row in other])
+    path = written(tmp_path, [row[:3] for row in rows], [row[3] for row in rows])
+    form = Rtp(sample_rate_hz=RATE_HZ, floor_ms=10.0)
+    with pytest.raises(DataError, match=r"output is 'x\.csv\.gz'; allowed: a folder for the 2 streams .* or format\.ssrc=0x00000abc"):
+        form.imported(path, tmp_path / "x.csv.gz")
+    made = form.imported(path, tmp_path / "streams")
+    assert [file.output.name for file in made] == ["0x00000abc.csv.gz", "0x00000def.csv.gz"]
+    first, second = (read_trace(file.output) for file in made)
+    # The one that begins 300 ms later has 30 ms more of unknown delay.
+    assert (second.start_us - first.start_us) / 1e3 == pytest.approx(330.0, abs=4.0)
+    [alone] = Rtp(sample_rate_hz=RATE_HZ, floor_ms=10.0, ssrc="0xDEF").imported(path, tmp_path / "alone.csv.gz")
+    assert alone.card.sha256 == made[1].card.sha256
