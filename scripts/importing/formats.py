@@ -138,7 +138,7 @@ class Rtp(Format):
     def imported(self, file: Path, output: Path) -> list[Imported]:
         """See `Format`."""
         streams = rtp.streams_of(file, self.ssrc_column, self.header) if self.ssrc is None else [self.ssrc]
-        if len(streams) < 2 and output.name.endswith(ENDING) or not streams:
+        if (len(streams) < 2 and output.name.endswith(ENDING)) or not streams:
             return super().imported(file, output)
         if output.name.endswith(ENDING):
             allowed = f"a folder for the {len(streams)} streams of the log, without {ENDING}; or format.ssrc={streams[0]}, which takes one"
@@ -197,10 +197,11 @@ class AlphaRtc(Format):
     """JSON of AlphaRTC and OpenNetLab's gym: capacity, delay and loss that change together."""
 
     direction: alphartc.Direction = "uplink"
+    any_rate: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
-        return _capacity(alphartc.import_alphartc(file, self.direction), file, output)
+        return _capacity(alphartc.import_alphartc(file, **dict(self)), file, output)
 
 
 class WonderProxyRaw(Format):

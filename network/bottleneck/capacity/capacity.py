@@ -256,4 +256,4 @@ def _rising_us(source: Path, name: str, times_s: NDArray[np.float64]) -> NDArray
 def _refuse_first(source: Path, what: str, values: NDArray[np.float64], fine: NDArray[np.bool_], allowed: str) -> None:
     if not fine.all():
         index = int(np.argmin(fine))
-        raise TraceError(source, f"{what}, entry {index}", values[index], allowed)
+        raise TraceError(source, f"{what}, entry {index}", values[index].item(), allowed)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.traces.card_file import card_beside
-from vcgym.network.traces.importers.units import refuse_spacing
+from vcgym.network.traces.importers.units import DELAY_US, refuse_spacing, refuse_unit
 from vcgym.network.traces.reading import TraceError, read_content
 from vcgym.network.traces.trace import MAX_DELAY_US, Trace, refuse_long
 
@@ -75,6 +75,7 @@ def import_round_trips(path: str | Path, measure: Measure = "stun", stat: str | 
     wrong = (round_trip_s < 0.0) | (round_trip_s * 1e6 > MAX_DELAY_US)
     if wrong.any():
         raise TraceError(path, f"{field} of {name}", round_trip_s[np.argmax(wrong)].item(), f"0 to {MAX_DELAY_US / 1e6:g} s")
+    refuse_unit(path, f"{field} of {name}, median in s", 1e6 * float(np.median(round_trip_s)), (0.0, DELAY_US[1]), 1e6)
     start_us = round(at_ms[0] * 1e3)
     sent_us = np.rint((at_ms - at_ms[0]) * 1e3).astype(np.int64)
     refuse_long(path, f"times of {name}", sent_us, np.ones(len(sent_us), np.int32))
@@ -103,20 +104,20 @@ def import_available_bitrate(path: str | Path, stat: str | None = None) -> tuple
 def _probes(one: Stat, field: str, count: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return times in ms and round trips in s of the reports with a new round trip."""
     at_ms, latest_s = one.numbers(field)
+    at_ms, latest_s = at_ms[latest_s != 0.0], latest_s[latest_s != 0.0]  # 0 until the first
     counted_ms, counts = one.numbers(count)
     summed_ms, totals_s = one.numbers(_TOTAL)
     if not len(at_ms):
         return at_ms, latest_s
-    if not np.array_equal(counted_ms, at_ms):  # without a count a new value is a new round trip
+    if not np.isin(at_ms, counted_ms).all():  # without a count a new value is a new round trip
         new = np.append(True, np.diff(latest_s) != 0.0)
         return at_ms[new], latest_s[new]
-    grown = np.diff(counts, prepend=0.0)
+    grown = np.diff(counts[np.isin(counted_ms, at_ms)], prepend=0.0)
     grown[0] = min(grown[0], 1.0)
-    new = grown > 0.0
-    if np.array_equal(summed_ms, at_ms):
+    if np.isin(at_ms, summed_ms).all():
         several = grown > 1.0
-        latest_s[several] = np.diff(totals_s, prepend=0.0)[several] / grown[several]
-    return at_ms[new], latest_s[new]
+        latest_s[several] = np.diff(totals_s[np.isin(summed_ms, at_ms)], prepend=0.0)[several] / grown[several]
+    return at_ms[grown > 0.0], latest_s[grown > 0.0]
 
 
 def _unanswered(one: Stat) -> str:

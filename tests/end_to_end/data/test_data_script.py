@@ -63,7 +63,8 @@ def test_every_format_is_imported(tmp_path):
     call(tmp_path, "do=import", *rtp, "file=call.csv", "output=rtp.csv.gz")
     assert np.unique(read_trace(tmp_path / "rtp.csv.gz").one_way_delay_us).tolist() == [25_000]
     (tmp_path / "link.json").write_text('{"uplink": {"trace_pattern": [{"duration": 9000, "capacity": 900, "loss": 0.01, "rtt": 80}]}}')
-    assert "one-way delay 40 to 40 ms, loss 1 to 1 %" in call(tmp_path, "do=import", "format=alphartc", "file=link.json", "output=link.csv.gz")
+    done = call(tmp_path, "do=import", "format=alphartc", "file=link.json", "output=link.csv.gz")
+    assert "one-way delay 40 to 40 ms, loss 1 to 1 %" in done
     pairs = [{"id": "CP1", "type": "candidate-pair", "timestamp": 1e3 * n, "currentRoundTripTime": 0.05 + n / 1e3} for n in range(9)]
     (tmp_path / "stats.json").write_text(json.dumps([[pair] for pair in pairs]))
     assert "9 probes over 8.0 s" in call(tmp_path, "do=import", "format=getstats", "file=stats.json", "output=stats.csv.gz")
@@ -83,7 +84,7 @@ def test_every_format_is_imported(tmp_path):
 PING = ["do=import", "format=ping", f"file={shipped()}/sample_ping.txt"]
 REFUSED = {
     "nothing to import": (["do=import"], "do=import needs format and file and output"),
-    "unknown format": ([*PING[:1], "format=pcap"], "format is 'pcap'; allowed: csv, fping"),
+    "unknown format": ([*PING[:1], "format=pcap"], "format is 'pcap'; allowed: alphartc, csv, fping, getstats,"),
     "a field left out": (
         ["do=import", "format=csv", "format.round_trip=true", "format.delay_unit=ms", *PING[2:], "output=a.csv.gz"],
         "format.delay_column, format.time_column are not given; type format.delay_column=... format.time_column=...",

@@ -192,7 +192,9 @@ def test_alphartc_is_imported_as_its_player_plays_it(tmp_path):
         ({"duration": 0, "capacity": 1}, r"entry 2 of trace_pattern, duration is 0; allowed: above 0"),
         ({"duration": "1", "capacity": 1}, r"entry 2 of trace_pattern, duration is '1'"),
         ({"duration": 1, "capacity": True}, r"entry 2 of trace_pattern, capacity is True"),
-        (7, r"entry 2 of trace_pattern, .* is 7"),
+        (7, r"entry 2 of trace_pattern is 7; allowed: an object with fields of capacity, duration, jitter, loss, rtt, time"),
+        ({"duration": 1, "capacity": 1, "delay": 50}, r"entry 2 of trace_pattern is \['delay'\]; allowed: an object with fields"),
+        ({"duration": 9_000, "capacity": 700_000}, r"capacity, median in kbit/s is 350250\.0; .*format\.any_rate=true"),
     ],
 )
 def test_a_bad_entry_is_named(tmp_path, entry, message):

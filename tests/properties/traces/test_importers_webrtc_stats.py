@@ -130,6 +130,8 @@ def test_of_several_pairs_the_nominated_one_is_taken_or_one_is_to_be_chosen(tmp_
         ([[inbound(n)] for n in range(9)], "candidate-pair with currentRoundTripTime is 'none with two .*this file has inbound-rtp"),
         ([[pair(0)]], "none with two values"),
         ([[{**pair(n), "currentRoundTripTime": 61.0, "totalRoundTripTime": None}] for n in range(9)], r"currentRoundTripTime of CP1 is 61"),
+        ([[{**pair(n, rtt_s=40.0)}] for n in range(9)], r"median in s is 40\.0\d*; allowed: 0 to 1\.5"),
+        ([[{**pair(n), "currentRoundTripTime": 0}] for n in range(9)], "none with two values"),
         ([[{**pair(n), "currentRoundTripTime": "x"}] for n in range(9)], "none with two values"),
         ([[{**pair(n), "timestamp": 1e3 * n * 86_400}] for n in range(9)], "at most 86400000000"),
     ],
