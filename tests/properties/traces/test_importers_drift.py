@@ -1,11 +1,17 @@
 """Clock drift in RTP logs: found, removed, kept, and not found where the delays are the network's."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from vcgym.network.traces.importers.drift import drift_of
+from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces.importers.drift import CLOCKS_PPM, drift_of
+from vcgym.network.traces.importers.restarts import refuse_new_timestamps
 from vcgym.network.traces.importers.rtp import import_rtp
 from vcgym.network.traces.trace import TraceError
+from vcgym.network.traces.trace_file import read_trace
 
 RATE_HZ = 48_000
 
@@ -113,3 +119,39 @@ def test_the_line_is_that_of_the_slow_twin(seed):
 
 def test_packets_of_one_instant_have_no_drift():
     assert not drift_of(np.zeros(5, np.int64), np.arange(5)).is_found
+
+
+def measured():
+    """Yield name, send times and delays in us of measured series: round trips, which one clock measures."""
+    root = Path(os.environ["VCGYM_DATA"])
+    for folder in ("leo_ping_10ms", "cicv5g_rtt", "operators_rtt"):
+        for path in sorted((root / folder).glob("*.csv.gz")):
+            trace = read_trace(path)
+            answered = trace.one_way_delay_us != LOST
+            yield path, trace.sent_us[answered], trace.one_way_delay_us[answered]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("window_s", [30, 120, 600])
+def test_round_trips_of_one_clock_have_no_drift_and_begin_once(window_s):
+    windows = 0
+    for path, sent_us, delay_us in measured():
+        order = np.argsort(sent_us + delay_us, kind="stable")
+        refuse_new_timestamps(path, np.arange(len(order)), sent_us[order], (sent_us + delay_us)[order])
+        for begin_us in range(0, int(sent_us[-1]) - window_s * 10**6, window_s * 10**6):
+            inside = (sent_us >= begin_us) & (sent_us < begin_us + window_s * 10**6)
+            if inside.sum() >= 20:
+                found, windows = drift_of(sent_us[inside], delay_us[inside]), windows + 1
+                assert not found.is_found or abs(found.ppm) > CLOCKS_PPM, (path, begin_us, found)
+    assert windows > 20
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["wifi2_no_load", "ethernet_spikes", "wifi_bad_no_load", "internet_vpn_100ms"])
+def test_a_drift_added_to_a_measured_log_is_found(name):
+    table = np.loadtxt(Path(os.environ["VCGYM_DATA"]) / "rtp_arrivals" / f"{name}.csv.gz", delimiter=",", skiprows=1)
+    sent_us, delay_us = (1e3 * table[:, 1]).astype(np.int64), 1e3 * table[:, 2]
+    assert not drift_of(sent_us, delay_us.astype(np.int64)).is_found
+    for ppm in (-100.0, 100.0):
+        found = drift_of(sent_us, (delay_us + 1e-6 * ppm * sent_us).astype(np.int64))
+        assert found.is_found and found.ppm == pytest.approx(ppm, abs=5.0)
