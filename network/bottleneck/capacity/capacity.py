@@ -41,6 +41,10 @@ class Conditions(NamedTuple):
         """The smallest delay."""
         return int(np.maximum(self.delay_us - self.jitter_us, 0).min())
 
+    def part(self, first: int, end: int) -> "Conditions":
+        """Return those from `first` to before `end`."""
+        return Conditions(self.delay_us[first:end], self.jitter_us[first:end], self.loss[first:end])
+
 
 class CapacityTrace(NamedTuple):
     """Capacity trace. `rates_bps` (n,) apply from `times_us` (n,) to the next time; all 0: 1500 bytes may leave at each of `times_us`."""
@@ -145,7 +149,7 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
     if trace.rates_bps[0]:
         first, end = int(np.searchsorted(trace.times_us, from_us, "right")) - 1, int(np.searchsorted(trace.times_us, to_us))
         times_us = np.maximum(trace.times_us[first:end] - from_us, 0)
-        then = None if trace.conditions is None else Conditions(*(values[first:end] for values in trace.conditions))
+        then = None if trace.conditions is None else trace.conditions.part(first, end)
         return CapacityTrace(trace.name, times_us, trace.rates_bps[first:end], to_us - from_us, then)
     times_us = trace.times_us[(trace.times_us > from_us) & (trace.times_us <= to_us)] - from_us
     if not times_us.size:
@@ -156,8 +160,13 @@ def cut(trace: CapacityTrace, low: float, high: float) -> CapacityTrace:
 def pool(traces: Sequence[CapacityTrace], bottlenecks: int) -> Capacity:
     """Return a pool of traces for `bottlenecks` bottlenecks; each has the first trace until `choose_trace`."""
     starts = np.cumsum([0, *(len(trace.times_us) for trace in traces)])
+    first, entries, length_us, start_us, changes = (np.zeros(bottlenecks, np.int64) for _ in range(5))
     capacity = Capacity(
-        *(np.zeros(bottlenecks, np.int64) for _ in range(5)),
+        first,
+        entries,
+        length_us,
+        start_us,
+        changes,
         np.concatenate([trace.times_us for trace in traces]),
         np.concatenate([trace.rates_bps for trace in traces]),
         _pooled([trace.conditions for trace in traces], np.diff(starts)),

@@ -197,7 +197,7 @@ def _reports(document: Any) -> Iterator[dict[str, Any]]:
 def _series(path: Path, body: Any) -> Iterator[tuple[str, str, str, list[float], list[Any]]]:
     """Yield id, kind, field, times in ms and values of each series of a connection in a dump of chrome://webrtc-internals."""
     stats = body.get("stats") if isinstance(body, dict) else None
-    read = {}
+    read: dict[str, tuple[str, list[float], list[Any]]] = {}
     for key, series in (stats if isinstance(stats, dict) else {}).items():
         try:
             values = series["values"]
@@ -210,7 +210,7 @@ def _series(path: Path, body: Any) -> Iterator[tuple[str, str, str, list[float],
         name, _, field = key.rpartition("-")
         _, _, times = read.get(f"{name}-timestamp", ("", [], []))
         timed = len(times) == len(values) and all(map(_is_time, times))
-        yield name, kind, field, times if timed else np.linspace(*ends_ms, len(values)).tolist(), values
+        yield name, kind, field, times if timed else np.linspace(ends_ms[0], ends_ms[1], len(values)).tolist(), values
 
 
 def _is_number(value: Any) -> bool:
