@@ -29,7 +29,14 @@ def _entry(capacity, s, at_us):
 
 @kernel
 def with_loss_at(capacity, s, at_us, loss):
-    """Return the probability of a loss at bottleneck `s` at an instant, next to that of other causes, `loss`."""
+    """Return the probability of a loss at an instant, that of other causes included.
+
+    Args:
+        capacity: Capacity; read only.
+        s: int64, bottleneck.
+        at_us: int64, instant, in time of the call.
+        loss: float64, probability of a loss by other causes.
+    """
     if capacity.changes[s] == 0:
         return loss
     return 1.0 - (1.0 - loss) * (1.0 - capacity.conditions.loss[_entry(capacity, s, at_us)])

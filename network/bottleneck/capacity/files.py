@@ -130,7 +130,8 @@ def _refuse_missing(path: Path, column: str, values: NDArray[np.float64], lines:
 
 def conditions_of(delay_ms: NDArray[np.float64], jitter_ms: NDArray[np.float64], loss: NDArray[np.float64]) -> Conditions:
     """Return conditions (n,) of delays and jitters in milliseconds and shares of loss."""
-    return Conditions(*(np.rint(1e3 * values).astype(np.int64) for values in (delay_ms, jitter_ms)), np.asarray(loss, np.float64))
+    delay_us, jitter_us = (np.rint(1e3 * values).astype(np.int64) for values in (delay_ms, jitter_ms))
+    return Conditions(delay_us, jitter_us, np.asarray(loss, np.float64))
 
 
 def repeating(
@@ -236,12 +237,12 @@ def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:
         raise DataError(path, "name of the file", path.name, f"a name ending in {ENDING}")
     if trace.conditions is not None:
         entries = zip(trace.times_us.data, trace.rates_bps.data, *(values.data for values in trace.conditions), strict=True)
-        rows = [f"{_s(at)},{bps / 1e6:.6f},{delay / 1e3:.9g},{jitter / 1e3:.9g},{loss!r}" for at, bps, delay, jitter, loss in entries]
-        content = csv_content(("t_s", "mbps", *_CONDITIONS), [*rows, f"{_s(trace.length_us)},,,,"])
+        changing = [f"{_s(at)},{bps / 1e6:.6f},{delay / 1e3:.9g},{jitter / 1e3:.9g},{loss!r}" for at, bps, delay, jitter, loss in entries]
+        content = csv_content(("t_s", "mbps", *_CONDITIONS), [*changing, f"{_s(trace.length_us)},,,,"])
         return write_with_card(path, content, origin, "seconds, Mbit/s, milliseconds, milliseconds, share")
     if trace.rates_bps[0]:
-        lines = (f"{_s(at)},{bps / 1e6:.6f}" for at, bps in zip(trace.times_us.data, trace.rates_bps.data, strict=True))
-        return write_with_card(path, csv_content(("t_s", "mbps"), lines), origin, "seconds, Mbit/s")
+        rates = (f"{_s(at)},{bps / 1e6:.6f}" for at, bps in zip(trace.times_us.data, trace.rates_bps.data, strict=True))
+        return write_with_card(path, csv_content(("t_s", "mbps"), rates), origin, "seconds, Mbit/s")
     first = np.flatnonzero(np.append(True, trace.times_us[1:] != trace.times_us[:-1]))
     times_ms, packets = trace.times_us[first] // 1000, np.diff(first, append=len(trace.times_us))
     rows = (f"{at},{count}" for at, count in zip(times_ms.data, packets.data, strict=True))

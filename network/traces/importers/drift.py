@@ -25,7 +25,7 @@ _RATIO = 8.0  # of the change to what the parts leave; no window of pings, which
 _LEAST_MS = 1.0  # less changes nothing in slots of 10 ms
 
 
-class Drift(NamedTuple):
+class ClockDrift(NamedTuple):
     """Line below the delays of a log.
 
     Attributes:
@@ -46,12 +46,12 @@ class Drift(NamedTuple):
         return f"no clock drift found (the line below rises by {self.change_ms:.1f} ms and leaves {self.left_ms:.1f} ms)"
 
 
-def drift_of(sent_us: NDArray[np.int64], delay_us: NDArray[np.int64]) -> Drift:
+def drift_of(sent_us: NDArray[np.int64], delay_us: NDArray[np.int64]) -> ClockDrift:
     """Fit the line below delays (n,) of packets sent at `sent_us` (n,), in any order and up to a constant each."""
     at_s, delay_ms = (sent_us - sent_us.min()) / 1e6, (delay_us - delay_us.min()) / 1e3
     span_s = float(at_s.max())
     if span_s == 0.0:
-        return Drift(0.0, 0.0, 0.0, False)
+        return ClockDrift(0.0, 0.0, 0.0, False)
     slope, level_ms = _line_below(at_s, delay_ms)
     part = np.minimum((at_s * (PARTS / span_s)).astype(np.int64), PARTS - 1)
     lowest_ms = np.full(PARTS, np.inf)
@@ -59,7 +59,7 @@ def drift_of(sent_us: NDArray[np.int64], delay_us: NDArray[np.int64]) -> Drift:
     known_ms = lowest_ms[np.isfinite(lowest_ms)]
     left_ms, change_ms = float(np.percentile(known_ms, _QUANTILE)), slope * span_s
     is_found = len(known_ms) > PARTS // 2 and abs(change_ms) > max(_RATIO * left_ms, _LEAST_MS)
-    return Drift(1e3 * slope, change_ms, left_ms, is_found)
+    return ClockDrift(1e3 * slope, change_ms, left_ms, is_found)
 
 
 def _line_below(at_s: NDArray[np.float64], delay_ms: NDArray[np.float64]) -> tuple[float, float]:

@@ -5,7 +5,6 @@ The default columns are those of tshark, whose separator is the tab:
     tshark -r FILE -Y rtp -T fields -E header=y -e frame.time_epoch -e rtp.ssrc -e rtp.seq -e rtp.timestamp
 """
 
-import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,15 +16,15 @@ from numpy.typing import NDArray
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.columns import Arrays, Table, read_columns
-from vcgym.network.traces.importers.drift import CLOCKS_PPM, Drift, drift_of
+from vcgym.network.traces.importers.drift import CLOCKS_PPM, ClockDrift, drift_of
 from vcgym.network.traces.importers.restarts import refuse_new_numbers, refuse_new_timestamps, unwrapped_sequence, unwrapped_timestamps
+from vcgym.network.traces.importers.ssrc import SSRC_COLUMN, one_stream, ssrcs
 from vcgym.network.traces.importers.units import FLOOR_MS, Unit, since_first_us, unit_us
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_TIME_US, Trace, from_replies
 
-TIMESTAMP_BITS, SEQUENCE_BITS, SSRC_BITS = 32, 16, 32  # RFC 3550, section 5.1
+TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
 RATE_HZ = (1_000, 1_000_000)  # covers RTP clocks: 8,000 to 192,000 for audio, 90,000 for video
-SSRC_COLUMN = "rtp.ssrc"
 
 KeptDrift = Literal["remove", "keep"]
 
@@ -34,7 +33,6 @@ _DRIFT_US = 2_000_000  # allowed change of the delay between start and end of a 
 _FEW = 20  # arrival times
 _SHARED_PERCENT = 90.0  # of arrival times
 _TICK_ERROR = 0.05  # media times in ms have three decimals
-_SSRC = re.compile(r"(0[xX][0-9a-fA-F]{1,8})|[0-9]{1,10}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,7 @@ class Arrivals:
         return np.rint(self.timestamp * (1e6 / self.sample_rate_hz)).astype(np.int64)
 
     @cached_property
-    def drift(self) -> Drift:
+    def drift(self) -> ClockDrift:
         """Return the drift of the sender's clock against the receiver's."""
         sent_us = self.sent_us
         return drift_of(sent_us, self.arrived_us - sent_us)
@@ -169,7 +167,7 @@ def import_rtp(
         arrival = block.times(arrival_column, scale, -MAX_TIME_US / scale, MAX_TIME_US / scale)
         timestamp = _ticks(block, timestamp_column, timestamp_unit, sample_rate_hz)
         sequence = [] if sequence_column is None else [block.whole_numbers(sequence_column, 0, 2**SEQUENCE_BITS - 1).astype(np.int32)]
-        of_stream = [_ssrcs(block, ssrc_column)] if ssrc is not None or ssrc_column in block.header else []
+        of_stream = [ssrcs(block, ssrc_column)] if ssrc is not None or ssrc_column in block.header else []
         return block.line_numbers(), arrival, timestamp, *sequence, *of_stream
 
     lines, arrival, timestamp, *others = read_columns(path, content, numbers_of, header=header)
@@ -180,7 +178,7 @@ def import_rtp(
     del arrival
     which = None
     if len(others) > (sequence_column is not None):
-        which, mine = _one_stream(path, ssrc_column, others.pop(), ssrc)
+        which, mine = one_stream(path, ssrc_column, others.pop(), ssrc)
         lines, arrived_us, timestamp, *others = (array[mine] for array in (lines, arrived_us, timestamp, *others))
     if timestamp_unit == "ticks":
         timestamp = unwrapped_timestamps(timestamp, arrived_us, sample_rate_hz, TIMESTAMP_BITS)
@@ -196,41 +194,6 @@ def import_rtp(
     sequence = sequence[first]
     sequence -= sequence.min()
     return replace(read, timestamp=timestamp[first], arrived_us=arrived_us[first], sequence=sequence, lines=lines[first])
-
-
-def streams_of(path: str | Path, ssrc_column: str = SSRC_COLUMN, header: bool = True) -> list[str]:
-    """Return the SSRC of each stream of a log, hexadecimal, in order of first arrival; none if the log has no such column."""
-    path = Path(path)
-    content = read_content(path)
-
-    def ssrcs_of(block: Table) -> Arrays:
-        return (_ssrcs(block, ssrc_column) if ssrc_column in block.header else np.empty(0, np.int64),)
-
-    [ssrcs] = read_columns(path, content, ssrcs_of, header=header)
-    found, first = np.unique(ssrcs, return_index=True)
-    return [f"0x{one:08x}" for one in found[np.argsort(first)].tolist()]
-
-
-def _ssrcs(block: Table, column: str) -> NDArray[np.int64]:
-    cells = block.cells(column)
-    values = {cell: int(cell, 16 if match[1] else 10) for cell in set(cells) if (match := _SSRC.fullmatch(cell))}
-    if any(values.get(cell, -1) not in range(2**SSRC_BITS) for cell in set(cells)):
-        at = next(at for at, cell in enumerate(cells) if values.get(cell, -1) not in range(2**SSRC_BITS))
-        raise TraceError(block.path, f"line {block.lines[at]}, {column}", cells[at], f"0 to {2**SSRC_BITS - 1}, decimal or 0x...")
-    return np.array([values[cell] for cell in cells], np.int64)
-
-
-def _one_stream(path: Path, column: str, ssrcs: NDArray[np.int64], wanted: str | None) -> tuple[int, NDArray[np.bool_]]:
-    """Return the SSRC of the wanted stream, and a mask (n,) of its packets."""
-    found, packets = np.unique(ssrcs, return_counts=True)
-    shown = ", ".join(f"0x{one:08x} ({count} packets)" for one, count in zip(found.tolist(), packets.tolist(), strict=True))
-    if wanted is None and len(found) > 1:
-        raise TraceError(path, f"streams by {column}", len(found), f"one of {shown}, chosen by ssrc=")
-    match = None if wanted is None else _SSRC.fullmatch(wanted)
-    which = int(found[0]) if wanted is None else int(wanted, 16 if match[1] else 10) if match else -1
-    if which not in found:
-        raise TraceError(path, "ssrc", wanted, shown)
-    return which, ssrcs == which
 
 
 def _ticks(block: Table, column: str, unit: str, sample_rate_hz: int) -> NDArray[np.int64]:

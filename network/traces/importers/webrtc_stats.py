@@ -39,7 +39,7 @@ _MAX_MS = 4.1e12  # of a time since 1970, the year 2099
 
 
 class Stat(NamedTuple):
-    """One object of the reports over time: its kind, and times in ms and values of each field."""
+    """Object of the reports over time: its kind, and times in ms and values of each field."""
 
     kind: str
     fields: dict[str, tuple[list[float], list[Any]]]
