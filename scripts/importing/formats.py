@@ -231,7 +231,8 @@ def _several(traces: dict[str, Trace], what: str, output: Path) -> list[Imported
         if len(traces) > 1:
             raise DataError(output, "output", output.name, f"a folder for the {len(traces)} {what} of the log, without {ENDING}")
         refuse_existing(output)
-        return [Imported(output, *_series(*traces.values(), output))]
+        [trace] = traces.values()
+        return [Imported(output, *_series(trace, output))]
     outputs = {name: output / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}{ENDING}" for name in traces}
     for path in outputs.values():
         refuse_existing(path)
