@@ -19,6 +19,7 @@ from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, P
 from vcgym.baselines.rule import facts_of, is_learned, is_oracle, require_rule
 from vcgym.baselines.system_files import published, read_tuned, system_names, tuned_names, zoo
 from vcgym.baselines.zoo import CARD, LEARNED, read_learned
+from vcgym.network.traces.refusal import shown
 
 TUNED = "-tuned"
 """Suffix of the names of tuned systems."""
@@ -138,8 +139,7 @@ def learned_system(folder: Path, name: str) -> System:
         ValueError: a file is missing or malformed, or names a control, rule or parameter that does not exist.
     """
     found = read_learned(folder, name)
-    system = build_system(str(folder / f"{name}.json"), found.rules)
-    return system.replace(trained_packets=int(found.file.study["budget"]["packets"]))
+    return build_system(str(folder / f"{name}.json"), found.rules).replace(trained_packets=found.file.trained_packets)
 
 
 def load_systems(names: list[str]) -> dict[str, System]:
@@ -195,20 +195,26 @@ def _check(system: System) -> None:
         require_rule(name, params, Control(name))
 
 
-def rule_of(written: Any, name: str) -> Any:
+def rule_of(written: Any, name: str, typed: bool = False) -> Any:
     """Return the rule of control `name`: as a mapping describes it, or that of a system by its name or by the folder of its training.
+
+    Args:
+        written: what describes the rule.
+        name: the control.
+        typed: the user typed it and may name a folder; a file, which may be somebody else's, names no folder, so none leads to another.
 
     Raises:
         ValueError: there is no such rule, or the system has none of this control.
     """
     if not isinstance(written, str):
         return rule_from(written, name)
-    trained = (Path(written) / f"{LEARNED}{CARD}").is_file()
+    trained = typed and (Path(written) / f"{LEARNED}{CARD}").is_file()
     if not trained and written not in system_names():
-        raise ValueError(f"{name} = {written!r}: allowed are the name of a system and the folder of a learned one, with {LEARNED}{CARD}")
+        folder = f" and the folder of a learned one, with {LEARNED}{CARD}" if typed else "; a file cannot name a folder"
+        raise ValueError(f"{name} = {shown(written)}: allowed are the name of a system{folder}")
     system = learned_system(Path(written), LEARNED) if trained else load_system(written)
     if name not in system.rules:
-        raise ValueError(f"{name} = {written!r}: that system has {', '.join(system.rules)}")
+        raise ValueError(f"{name} = {shown(written)}: that system has {', '.join(system.rules)}")
     return system.rules[name]
 
 

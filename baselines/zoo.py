@@ -13,24 +13,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from pydantic import field_validator
+from safetensors.numpy import save
 
 from vcgym.baselines.configured import mapping_of
 from vcgym.network.traces.cards import Carded, DataError, canonical_sha256, parse_carded
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
+from vcgym.network.traces.refusal import shown
+from vcgym.predictors.tensors import tensors_of
 
 CARD, WEIGHTS = ".json", ".safetensors"
 LEARNED = "learned"
 """Name of the pair of files in the folder of a seed."""
 MAX_BYTES = 1 << 20  # limit on the weights
+MAX_PACKETS = 10**15  # of a training: 300,000 years of a call
 
 
 class LearnedFile(Carded):
     """Content of NAME.json.
 
     Attributes:
-        study: learner, worlds, budget and seed, and the scores on training and validation worlds.
+        study: learner, worlds, budget (with its packets) and seed, and the scores on training and validation worlds.
         system: the rules and the pacing, as in conf/system, without arrays.
         weights_sha256: SHA-256 of NAME.safetensors.
     """
@@ -38,6 +41,20 @@ class LearnedFile(Carded):
     study: dict[str, Any]
     system: dict[str, Any]
     weights_sha256: str
+
+    @field_validator("study")
+    @classmethod
+    def _has_budget(cls, study: dict[str, Any]) -> dict[str, Any]:
+        budget = study.get("budget")
+        packets = budget.get("packets") if isinstance(budget, dict) else None
+        if type(packets) is not int or not 0 <= packets <= MAX_PACKETS:
+            raise ValueError(f"study.budget.packets is {shown(packets)}; allowed: 0 to {MAX_PACKETS}")
+        return study
+
+    @property
+    def trained_packets(self) -> int:
+        """Packets played in training."""
+        return int(self.study["budget"]["packets"])
 
 
 class LearnedSystem(NamedTuple):
@@ -59,12 +76,8 @@ def read_learned(folder: Path, name: str) -> LearnedSystem:
     sha256 = hashlib.sha256(content).hexdigest()
     if sha256 != found.weights_sha256:
         raise DataError(str(weights), "sha256", sha256, f"{found.weights_sha256}, as the card says")
-    try:
-        tensors = load(content)
-    except SafetensorError as error:
-        raise DataError(str(weights), "content", str(error), "tensors of safetensors") from error
     rules = {control: dict(rule) if isinstance(rule, Mapping) else rule for control, rule in found.system.items()}
-    for key, tensor in tensors.items():
+    for key, tensor in tensors_of(weights, content).items():
         control, _, parameter = key.partition(".")
         if not isinstance(rules.get(control), dict) or parameter in rules[control]:
             raise DataError(str(weights), "tensor", key, f"arrays of {', '.join(sorted(rules))}, each by control and parameter")

@@ -28,6 +28,9 @@ from vcgym.network.kernels.plugins import plugin_modules
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain, replace_file
 
+FILE_NAME = r"[0-9a-f]{32}\.parquet"
+"""Pattern of the names that `file_name` makes."""
+
 
 def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Table]) -> pa.Table:
     """Return the table that `make` computes, from its file in `folder` if it exists.

@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ from vcgym.live.protocol.session import address_of, read_session
 from vcgym.live.protocol.wire import KEY_BYTES, Address, new_key
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.worlds.world import WorldDraw
 
 TEST_SIGNAL_S = 4.0
@@ -173,9 +174,10 @@ def _ended(node: Controller | Receiver, awaited: str) -> Callable[[], bool]:
 
 def save(folder: Path, played: Played, media: Mapping[int, bytes]) -> None:
     """Write the packets with totals and windows, the arrays of `vcgym.envs.call.batch.Played` by name; then what was heard of the media."""
-    folder.mkdir(parents=True, exist_ok=True)
+    content = BytesIO()
     packets = {name: getattr(played, name) for name in ("path", "arrived_us", "emitted_us", "flushed", "played_us", "windows")}
-    np.savez_compressed(folder / "packets.npz", packet_us=played.packet_us, **packets, **played.totals._asdict())
+    np.savez_compressed(content, packet_us=played.packet_us, **packets, **played.totals._asdict())
+    replace_file(folder / "packets.npz", content.getvalue())
     write_wav(folder / "heard.wav", rendered(played.played_us[0], media))
 
 

@@ -23,7 +23,7 @@ class EnvConfig(Config):
 
     Attributes:
         id: id of an environment, such as vcgym/Call-v0; "module:id" imports the module first. In JSON, which may be a file of somebody
-            else, the module must have been imported already: nothing that a file names is imported.
+            else, the module must have been imported already: nothing that a file names is imported, and no folder is read.
         options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule, reward or feature is
             written as its class and parameters: {_target_: vcgym.baselines.playout.fixed_lag.FixedLag, ...}; features are a list. The
             rule of a control may also be that of a system, by its name or by the folder of its training: env.options.path=LEARNED-RL.
@@ -55,19 +55,19 @@ class EnvConfig(Config):
         unknown = {name: value for name, value in options.items() if name not in defaults}
         if unknown:
             raise ValueError(f"{info.data['id']} has no argument {unknown}; allowed: {', '.join(sorted(defaults))}")
-        return defaults | {name: _read(value, name) for name, value in options.items()}
+        return defaults | {name: _read(value, name, info.mode != "json") for name, value in options.items()}
 
     @field_serializer("options")
     def _as_mappings(self, options: dict[str, Any]) -> dict[str, Any]:
         return {name: _written(value) for name, value in options.items()}
 
 
-def _read(written: Any, where: str) -> Any:
-    """Return an argument with its mappings of a class as parameters, also those in a list."""
+def _read(written: Any, where: str, typed: bool) -> Any:
+    """Return an argument with its mappings of a class as parameters, also those in a list; see `rule_of`."""
     if type(written) in (list, tuple):
-        return [_read(one, f"{where}[{number}]") for number, one in enumerate(written)]
+        return [_read(one, f"{where}[{number}]", typed) for number, one in enumerate(written)]
     if isinstance(written, str) and where in CONTROLS:
-        return rule_of(written, where)
+        return rule_of(written, where, typed)
     return rule_from(written, where) if isinstance(written, dict) and "_target_" in written else written
 
 

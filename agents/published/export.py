@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from gymnasium import spaces
 from pydantic import Field, ValidationError
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
 from vcgym.agents.networks.description import SetNetwork, Strict
 from vcgym.agents.networks.observation import ObservedPart, require_network
@@ -17,6 +16,7 @@ from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.published.spaces import build, describe
 from vcgym.network.traces.plain_file import parse_json, read_plain
 from vcgym.network.traces.refusal import faults, shown
+from vcgym.predictors.tensors import tensors_of
 
 WEIGHTS = "agent.safetensors"
 CARD = "card.json"
@@ -133,10 +133,7 @@ def agent_from(card: AgentCard, weights: bytes, folder: Path) -> AgentPolicy:
 
 
 def _checked_tensors(path: Path, weights: bytes, shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    try:
-        tensors = load(weights)
-    except SafetensorError as error:
-        raise ValueError(f"{path} cannot be read: {shown(str(error))}") from error
+    tensors = tensors_of(path, weights)
     if tensors.keys() != shapes.keys():
         other = sorted(tensors.keys() ^ shapes.keys())
         raise ValueError(f"{path}: tensors {shown(other)} are missing or unknown; allowed: those of the card's network")

@@ -5,7 +5,6 @@ begins. If it fails later, work continues: a warning appears once, and metrics a
 wait for the end of a request: an interrupted transaction would keep the database locked, and the run could not be closed.
 """
 
-import fcntl
 import getpass
 import json
 import logging
@@ -41,7 +40,7 @@ from vcgym.agents.config.base import Config
 from vcgym.agents.tracking import points
 from vcgym.agents.tracking.points import MetricPoint
 from vcgym.network.traces.cards import DataError
-from vcgym.network.traces.plain_file import read_plain, replace_file
+from vcgym.network.traces.plain_file import locked, read_plain, replace_file
 
 HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -174,7 +173,7 @@ class Tracking:
     def __init__(self, uri: str | None = None):
         uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{Path('outputs/mlflow.db').absolute()}"
         database = Path(uri.removeprefix(_SQLITE)).absolute() if uri.startswith(_SQLITE) else None
-        with _locked(database) if database else nullcontext():
+        with locked(database.with_name(f"{database.name}.lock")) if database else nullcontext():
             if database and not database.exists():
                 _create(database)
             self.server = Server(uri)
@@ -290,11 +289,3 @@ def _create(database: Path) -> None:
         left.unlink(missing_ok=True)
     MlflowClient(tracking_uri=f"{_SQLITE}{draft}").get_experiment_by_name(EXPERIMENT)  # MLflow makes the tables on the first request
     draft.replace(database)
-
-
-@contextmanager
-def _locked(database: Path) -> Iterator[None]:
-    database.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{database}.lock", "w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

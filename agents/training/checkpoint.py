@@ -18,8 +18,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as to_bytes
 from sb3_contrib import ARS, RecurrentPPO
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
@@ -32,6 +30,7 @@ from vcgym.agents.training.manifest import read_files, write_files
 from vcgym.agents.training.restorable import require_fit
 from vcgym.network.traces.plain_file import parse_json
 from vcgym.network.traces.refusal import shown
+from vcgym.predictors.tensors import tensors_of
 
 ARRAYS = "state.safetensors"
 SCALARS = "state.json"
@@ -103,10 +102,7 @@ def read(checkpoint: Path, identity: dict[str, Any]) -> tuple[dict[str, np.ndarr
                 f"checkpoint {checkpoint} is of another training: {shown(field)[1:-1]} is {shown(found.get(field, 'absent'))}, "
                 f"expected {shown(identity.get(field, 'absent'))}"
             )
-    try:
-        return load_arrays(content_of_arrays), scalars
-    except SafetensorError as error:
-        raise ValueError(f"checkpoint {checkpoint} does not fit: {type(error).__name__} {shown(str(error), 160)}") from error
+    return tensors_of(checkpoint / ARRAYS, content_of_arrays), scalars
 
 
 def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:

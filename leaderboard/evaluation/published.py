@@ -11,6 +11,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.play import Policy
+from vcgym.agents.published.export import CARD, WEIGHTS
 from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system, tuning_trials
@@ -52,8 +53,8 @@ class PublishedAgent(NamedTuple):
     def read(
         cls, folder: Path, load: Callable[[Mapping[str, bytes]], Policy], env: str = AGENT_ENV, arguments: tuple[tuple[str, Any], ...] = ()
     ) -> Self:  # fmt: skip
-        """Read the agent in `folder`."""
-        files = tuple((path.name, read_plain(path, _MAX_FILE_BYTES)) for path in sorted(folder.iterdir()))
+        """Read the agent in `folder`: its weights and its card; other files are none of the agent's."""
+        files = tuple((name, read_plain(folder / name, _MAX_FILE_BYTES)) for name in (WEIGHTS, CARD))
         return cls(load, files, env, arguments)
 
     @property

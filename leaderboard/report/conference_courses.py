@@ -4,6 +4,7 @@ Rates of the sessions and the optimum, delay and loss are as in Celerity's Figur
 part of the timeline, and loads throughout.
 """
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from vcgym.envs.conference.picture import draw_conference
 from vcgym.leaderboard.evaluation.plays.conferences import optima_kbps
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.overlay.world import dumbbell_timeline
+from vcgym.network.traces.plain_file import replace_file
 
 PREFIX = "trees-"
 _SESSIONS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f")
@@ -88,7 +90,8 @@ def save_small(figure: Figure, path: Path, dpi: int, shades: int) -> Path:
         dpi: pixels per inch.
         shades: number of colours, 1 to 256.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=dpi, metadata={"Software": None})
-    Image.open(path).quantize(shades).save(path, optimize=True)
+    drawn, small = BytesIO(), BytesIO()
+    figure.savefig(drawn, dpi=dpi, metadata={"Software": None})
+    Image.open(drawn).quantize(shades).save(small, format="PNG", optimize=True)
+    replace_file(path, small.getvalue())
     return path

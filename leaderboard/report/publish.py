@@ -25,10 +25,11 @@ from vcgym.leaderboard.report.words.names import STRATA, codes, mine
 from vcgym.leaderboard.results.cdf import Cdfs, by_method, of_board, read_cdfs
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles
 from vcgym.leaderboard.statistics.seeds import methods
-from vcgym.network.traces.cards import Card
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.network.traces.cards import Card, DataError
+from vcgym.network.traces.plain_file import read_plain, replace_file
 
 REPORT = "report.html"
+_PNG, _MAX_PICTURE_BYTES = b"\x89PNG\r\n\x1a\n", 1 << 24
 _PAGE = Path(__file__).parent / "page"
 
 
@@ -62,8 +63,20 @@ class Stored(NamedTuple):
         rows = read(TIMELINE, folder / "timeline.parquet").to_pylist()
         timelines = [row | {"system": first.get(row["system"], row["system"])} for row in rows]
         paths = sorted(folder.glob(f"{PREFIX}*.png"))
-        pictures = [(path.stem.removeprefix(PREFIX), base64.b64encode(path.read_bytes()).decode()) for path in paths]
+        pictures = [(path.stem.removeprefix(PREFIX), _picture(path)) for path in paths]
         return cls(results, cdfs, timelines, read_cards(folder), [*measured_lines(folder), *left_out_lines(folder)], pictures)
+
+
+def _picture(path: Path) -> str:
+    """Return a PNG file in base64. A page repeats it, so no link is followed: it could lead to anything of the user's.
+
+    Raises:
+        DataError: it is no plain PNG file.
+    """
+    content = read_plain(path, _MAX_PICTURE_BYTES, links=False)
+    if not content.startswith(_PNG):
+        raise DataError(path, "content", content[: len(_PNG)], f"that of a picture, which begins with {_PNG!r}")
+    return base64.b64encode(content).decode()
 
 
 def publish(folder: Path) -> list[Board]:

@@ -12,7 +12,7 @@ from rich.console import Console
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import cells
-from vcgym.leaderboard.evaluation.cells.held import STALE, Held, hold
+from vcgym.leaderboard.evaluation.cells.held import LOCK, STALE, Held, hold, read_board
 from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.part import Part
@@ -29,7 +29,7 @@ from vcgym.leaderboard.report.words.measured import measured_lines, write_measur
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import WORLD
-from vcgym.network.traces.plain_file import require_space
+from vcgym.network.traces.plain_file import locked, require_space
 
 
 def run_suite(
@@ -61,13 +61,23 @@ def run_suite(
     """
     require_frozen_data(suite, parts)
     require_space(folder)
+    read_board(folder)  # refused before work is lost
     planned = plan(suite, parts, systems)
     played = evaluate(planned, folder / cells.FOLDER, on_progress, threads, workers, address)
     on_progress(len(planned), "ranking")
     failed = {cell.name: of_cell.verdict for cell, of_cell in played if of_cell.verdict}
+    with locked(folder / LOCK):
+        return _published(suite, parts, systems, folder, played, {**left_out, **failed})
+
+
+def _published(
+    suite: Suite, parts: list[tuple[Part, Any]], systems: Mapping[str, Participant], folder: Path,
+    played: list[tuple[cells.Cell, cells.CellContent]], failed: Mapping[str, str],
+) -> list[Board]:  # fmt: skip
+    """Write the files of a run, with all that the board holds, and publish them; another run of the board does so before or after."""
     write_measured(parts, folder)
-    found, stale = hold(folder, played, {*failed, *left_out})
-    write_left_out({**left_out, **failed, **dict.fromkeys(stale, STALE)}, folder)
+    found, stale = hold(folder, played, failed)
+    write_left_out({**failed, **dict.fromkeys(stale, STALE)}, folder)
     rows = pa.concat_tables(one.found.rows for one in found).to_pylist()
     results.write(results.results_of(suite.columns), rows, folder / "results.parquet")
     results.write(results.TIMING, _timings(found), folder / "timing.parquet")

@@ -9,6 +9,7 @@ from vcgym.leaderboard.evaluation.published import AGENT_ENV, PublishedAgent
 from vcgym.leaderboard.submissions.folder import CARD, RefusedError
 from vcgym.leaderboard.submissions.load import Submission, read
 from vcgym.leaderboard.submissions.trial import Observed, try_submission
+from vcgym.network.traces.plain_file import inside
 from vcgym.network.traces.refusal import shown
 
 FOLDER = "submissions"  # within the folder of results
@@ -31,7 +32,7 @@ def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]
     name = submission.card.name
     if name in rules or is_agent_name(name):
         raise RefusedError(folder, f"is called {name!r}, as a system of this leaderboard is", "another name")
-    kept = board / FOLDER / name
+    kept = inside(board, f"{FOLDER}/{name}")
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         with new_folder(kept) as draft:
@@ -64,7 +65,7 @@ def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
 
 def accepted(board: Path) -> tuple[dict[str, PublishedAgent], dict[str, str]]:
     """Read the submissions in `board` again; return the valid ones by name, and the rejected ones with the reason."""
-    kept, taken, left_out = board / FOLDER, dict[str, PublishedAgent](), dict[str, str]()
+    kept, taken, left_out = inside(board, FOLDER), dict[str, PublishedAgent](), dict[str, str]()
     for folder in sorted(kept.iterdir()) if kept.is_dir() else []:
         if folder.name.startswith("."):
             continue

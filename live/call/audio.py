@@ -19,7 +19,7 @@ from av.audio.codeccontext import AudioCodecContext
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.plain_file import read_plain, replace_file
 
 RATE_HZ = 48_000
 MAX_WAV_BYTES = 1 << 29  # an hour and a half
@@ -47,9 +47,11 @@ def read_wav(path: Path) -> NDArray[np.int16]:
 
 def write_wav(path: Path, samples: NDArray[np.int16]) -> None:
     """Write samples (n,) of one channel at 48 kHz."""
-    with wave.open(str(path), "wb") as file:
+    content = io.BytesIO()
+    with wave.open(content, "wb") as file:
         file.setparams((2, 1, RATE_HZ, len(samples), "NONE", ""))
         file.writeframes(samples.astype("<i2").tobytes())
+    replace_file(path, content.getvalue())
 
 
 def tones(seconds: float) -> NDArray[np.int16]:

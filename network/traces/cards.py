@@ -213,6 +213,20 @@ def load_carded(kind: type[CardedT], *path: str) -> CardedT:
     return parse_carded(kind, path[-1], importlib.resources.files("vcgym.data").joinpath(*path).read_text(encoding="utf-8"))
 
 
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of a JSON object as a dictionary; a hook of `json.loads`.
+
+    Raises:
+        ValueError: a key occurs twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"key {twice!r} occurs twice")
+    return found
+
+
 def parse_carded(kind: type[CardedT], file: str, text: str) -> CardedT:
     """Validate a JSON document against its fields and its own card.
 
@@ -228,8 +242,11 @@ def parse_carded(kind: type[CardedT], file: str, text: str) -> CardedT:
         document = kind.model_validate_json(text)
     except ValidationError as error:
         raise DataError(file, "content", str(error), f"the fields of {kind.__module__}.{kind.__name__}") from error
-    body = json.loads(text)
-    sha256 = canonical_sha256({name: value for name, value in body.items() if name != "card"})
+    try:
+        body = json.loads(text, object_pairs_hook=unique)
+        sha256 = canonical_sha256({name: value for name, value in body.items() if name != "card"})
+    except (ValueError, RecursionError) as error:
+        raise DataError(file, "content", f"{type(error).__name__}: {error}", "JSON of finite numbers, each key once") from error
     if sha256 != document.card.sha256:
         raise DataError(file, "sha256 of everything but the card", sha256, f"{document.card.sha256}, as the card says")
     return document

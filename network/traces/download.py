@@ -68,6 +68,7 @@ def download(source: Source, root: Path) -> Path:
     part = path.with_name(f".part-{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
         _fetch(source, part)
         sha256 = hashlib.sha256(_content(source, part)).hexdigest()
         if sha256 != (source.sha256 or sha256):
@@ -102,7 +103,7 @@ def _content(source: Source, part: Path) -> bytes:
 def _fetch(source: Source, part: Path) -> None:
     request = urllib.request.Request(source.url, headers={"User-Agent": "vcgym-data"})
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer, open(part, "wb") as file:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer, open(part, "xb") as file:
             stated = answer.headers.get("Content-Length")
             if stated is not None and int(stated) > source.max_bytes:
                 raise _too_large(source, stated)

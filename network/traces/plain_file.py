@@ -1,17 +1,48 @@
-"""Regular files: reading with a size limit, rejecting devices and pipes; atomic replacement, so that readers see the old or new file."""
+"""Regular files: reading with a size limit, rejecting devices and pipes; atomic replacement, so that readers see the old or new file.
 
+A folder may come from somebody else. So a name that a file holds becomes a path only by `inside`, drafts and locks follow no link, and what
+is replaced or removed is the link, not what it leads to.
+"""
+
+import fcntl
 import json
 import os
+import re
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.cards import DataError, unique
 
 MAX_JSON_BYTES = 1 << 20
 MAX_NESTING = 50
 MIN_FREE_BYTES = 1 << 26  # enough for checkpoints, results and a page
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)  # of Windows, with any ending
+_NO_NAME = re.compile(r"|\.\.?|.*[\\:\x00-\x1f\x7f\ud800-\udfff].*", re.DOTALL)
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return the path that `name`, which stands in a file, has in `folder`.
+
+    Args:
+        folder: folder that holds the named file; it may be a link itself, as the user named it.
+        name: file or folder below it, with slashes between its parts; it need not exist.
+
+    Raises:
+        DataError: the name is empty, absolute or that of a device, has a part that is empty, `.` or `..`, or one with a backslash, a colon or
+            a control character; or a link leads out of the folder, or to the folder itself.
+    """
+    parts = name.split("/")
+    if any(_NO_NAME.fullmatch(part) or _DEVICE.fullmatch(part) for part in parts):
+        raise DataError(folder, "name of a file in it", name, "names of files and folders below it, no '..', no absolute path")
+    path = folder.joinpath(*parts)
+    home, found = os.path.realpath(folder), os.path.realpath(path)
+    if found == home or os.path.commonpath([home, found]) != home:
+        raise DataError(path, "file", f"a link to {found}", f"a file or folder in {home}")
+    return path
 
 
 def read_plain(path: Path, max_bytes: int, *, links: bool = True) -> bytes:
@@ -53,10 +84,10 @@ def parse_json(path: Path, content: bytes) -> dict[str, Any]:
     """Return the JSON object in the content of `path`.
 
     Raises:
-        DataError: the content is not UTF-8 text, not JSON, not an object, or nested too deeply.
+        DataError: the content is not UTF-8 text, not JSON, not an object, has a key twice, or is nested too deeply.
     """
     try:
-        found = json.loads(content)
+        found = json.loads(content, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise DataError(path, "content", f"{type(error).__name__}: {error}", "a JSON object") from error
     if not isinstance(found, dict):
@@ -80,7 +111,7 @@ def read_json(path: Path, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write `content` to `path` and create its folder; the content is flushed to disk before it replaces the old file.
+    """Write `content` to `path` and create its folder; the content is flushed to disk before it replaces the old file, or a link.
 
     Raises:
         OSError: it cannot be written, for example on a full disk. The error names `path`; the old file stays, and no draft remains.
@@ -88,7 +119,8 @@ def replace_file(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with draft.open("wb") as file:
+        draft.unlink(missing_ok=True)
+        with draft.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -98,6 +130,25 @@ def replace_file(path: Path, content: bytes) -> None:
         raise
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold an advisory lock during the block, after a wait for other processes; the lock of a process that is killed ends with it.
+
+    Args:
+        path: the file to lock, made if need be; it stays.
+
+    Raises:
+        OSError: it cannot be opened, or is a link.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def require_space(folder: Path) -> None:

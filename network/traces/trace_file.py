@@ -9,8 +9,8 @@ A file is CSV, plain or gzip, in one of two forms:
 
 import gzip
 import hashlib
+import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, DataError, card_path
 from vcgym.network.traces.columns import Arrays, Table, read_columns, read_header
+from vcgym.network.traces.plain_file import replace_file
 from vcgym.network.traces.reading import TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
 
@@ -141,21 +142,15 @@ def write_new(path: Path, content: bytes) -> None:
         DataError: the file exists or cannot be written.
     """
     refuse_existing(path)
-    part = path.with_name(f".part-{path.name}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.rename(path)
+        replace_file(path, content)
     except OSError as error:
         raise DataError(path, "file", f"{type(error).__name__}: {error.strerror}", "a new file in a folder that can be written") from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def refuse_existing(path: Path) -> None:
     """Raise DataError if the file exists already."""
-    if path.exists():
+    if os.path.lexists(path):
         raise DataError(path, "file", "existing", "a new file; nothing is overwritten")
 
 

@@ -9,10 +9,11 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System, tuning_trials
@@ -23,6 +24,7 @@ from vcgym.leaderboard.kept import file_name, load, to_bytes
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.files import require_columns, results_of
+from vcgym.network.traces.refusal import faults, one_line, shown
 
 WORLDS_PER_CELL = 32
 FOLDER = "cells"
@@ -123,19 +125,68 @@ def verdict(columns: Columns, reason: str) -> bytes:
     return to_bytes(pa.Table.from_pylist([], schema=schema))
 
 
-def read(path: Path) -> CellContent:
-    """Read a finished cell.
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Timing(_Strict):
+    decision_us: FiniteFloat
+    wall_clock_s: FiniteFloat
+    calls: Annotated[int, Field(ge=1)]
+    hardware: str
+
+
+class _Delays(_Strict):
+    packets_within: list[int]
+    packets_sent: int
+
+
+class _More(_Strict):
+    """What a file holds beside its rows: the verdict, or all the others."""
+
+    verdict: str | None = None
+    timing: _Timing | None = None
+    delays: dict[str, dict[str, _Delays]] = {}
+    timelines: list[dict[str, Any]] = []
+    actions: list[dict[str, Any]] = []
+
+
+def read(path: Path, name: str, share: Share, columns: Columns) -> CellContent:
+    """Read a finished cell, whose file may be somebody else's.
+
+    Args:
+        path: its file.
+        name: the participant.
+        share: the worlds.
+        columns: columns of its rows.
 
     Raises:
-        ValueError: the file is not complete.
+        ValueError: the file is not complete, or not that of such a cell.
     """
-    return _found(load(path))
+    table = load(path)
+    try:
+        more = _More.model_validate_json((table.schema.metadata or {}).get(b"more", b""))
+    except ValidationError as error:
+        raise _of_no_cell(path, faults(error)) from error
+    if table.schema.remove_metadata() != results_of(columns).schema:
+        raise _of_no_cell(path, f"its columns are {shown(table.schema.names)}")
+    if more.verdict is not None and not len(table):
+        return CellContent(table, {"verdict": more.verdict})
+    wanted = {(name, share.suite, share.version, share.part.mode, share.part.scenario, *world) for world in share.worlds}
+    found = zip(*(table[one].to_pylist() for one in ("system", "suite", "suite_version", "mode", "scenario", "pair", "seed")), strict=True)
+    if len(table) != len(wanted) or {*found} != wanted:
+        raise _of_no_cell(path, f"its rows are not those of {shown(name)} on {len(wanted)} worlds of {share.part.scenario}")
+    rows = {line.get("row") if type(line.get("row")) is int else -1 for line in more.timelines}
+    if more.timing is None or len(more.actions) not in (0, len(table)) or not rows <= {*range(len(table))}:
+        raise _of_no_cell(path, f"its timing, timelines or actions are not those of {len(table)} rows")
+    return CellContent(table, more.model_dump(exclude={"verdict"}))
+
+
+def _of_no_cell(path: Path, fault: str) -> ValueError:
+    return ValueError(one_line(f"{path} is not the file of this cell; delete it to recompute ({fault})"))
 
 
 def parsed(content: bytes) -> CellContent:
-    """Parse the content of a finished cell's file."""
-    return _found(pq.read_table(pa.BufferReader(content)))
-
-
-def _found(table: pa.Table) -> CellContent:
+    """Parse the content of a cell that was just played."""
+    table = pq.read_table(pa.BufferReader(content))
     return CellContent(table, json.loads(table.schema.metadata[b"more"]))

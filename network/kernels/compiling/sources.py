@@ -8,6 +8,7 @@ import ast
 import hashlib
 import json
 import os
+import pwd
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -59,9 +60,23 @@ class SourceFile(NamedTuple):
 
 
 def cache_home() -> Path:
-    """Return the cache folder, which may be deleted at any time: NUMBA_CACHE_DIR, else vcgym in the user's cache folder."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "vcgym"
+    """Return the cache folder, which may be deleted at any time: NUMBA_CACHE_DIR, else vcgym in the user's cache folder.
+
+    That is XDG_CACHE_HOME, else .cache in HOME, else in the home of the user's account; a value that is empty or relative counts as unset
+    (XDG Base Directory Specification), as what is loaded from there must not depend on the working folder. A user without a home keeps
+    nothing.
+    """
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen)
+    cache, home = (os.environ.get(name, "") for name in ("XDG_CACHE_HOME", "HOME"))
+    if os.path.isabs(cache):
+        return Path(cache) / "vcgym"
+    if not os.path.isabs(home):
+        try:
+            home = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:
+            home = os.devnull  # no folder can be made in it
+    return Path(home) / ".cache" / "vcgym"
 
 
 def modules_of(kind: Any) -> Iterator[str]:
