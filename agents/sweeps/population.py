@@ -46,7 +46,7 @@ def run_member(values: dict[str, float], train_config: TrainConfig) -> None:
     name = name_of(tune.get_context().get_trial_id())
     chosen = {value: values[value] for value in VALUES}
     config, reports = trial_config(train_config, **chosen, name=name), reports_of(train_config, name)
-    checkpoints = config.folder / f"seed-{config.seeds[0]}" / "checkpoints"
+    checkpoints = checkpoint.folder_of(config.folder / f"seed-{config.seeds[0]}")
     with TemporaryDirectory() as draft:
         given = tune.get_checkpoint()
         passed = Path(given.to_directory(draft)) if given else None

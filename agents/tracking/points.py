@@ -11,7 +11,6 @@ from pydantic import TypeAdapter, ValidationError
 from vcgym.network.traces.plain_file import read_plain
 from vcgym.network.traces.refusal import shown
 
-
 MAX_POINTS_BYTES = 1 << 30
 
 

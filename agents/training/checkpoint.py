@@ -10,6 +10,7 @@ Nothing is pickled. Resuming is exact on the same platform and software with one
 
 import json
 import random
+import re
 import shutil
 from collections import deque
 from operator import attrgetter
@@ -28,18 +29,33 @@ from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.learners import Model
 from vcgym.agents.training.manifest import read_files, write_files
 from vcgym.agents.training.restorable import require_fit
-from vcgym.network.traces.plain_file import parse_json
+from vcgym.network.traces.plain_file import inside, parse_json
 from vcgym.network.traces.refusal import shown
 from vcgym.predictors.tensors import tensors_of
 
 ARRAYS = "state.safetensors"
 SCALARS = "state.json"
 KEPT = 2
+_NAME = re.compile(r"step-\d{12}")
+
+
+def folder_of(home: Path) -> Path:
+    """Return the folder of the checkpoints of a training in `home`, the folder of its seed; old ones are removed from it.
+
+    Raises:
+        DataError: a link leads out of the folder of the study.
+    """
+    return inside(home.parent, f"{home.name}/checkpoints")
 
 
 def newest(folder: Path) -> Path | None:
     """Return the checkpoint of `folder` with the most transitions, or None."""
-    return max(folder.glob("step-*"), default=None)
+    return max(_checkpoints(folder), default=None)
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    """Return the checkpoints of `folder`, those with the fewest transitions first; a link is none."""
+    return sorted(path for path in folder.glob("step-*") if _NAME.fullmatch(path.name) and not path.is_symlink())
 
 
 def path_of(folder: Path, steps: int) -> Path:
@@ -80,7 +96,7 @@ def write(folder: Path, steps: int, arrays: dict[str, np.ndarray], scalars: dict
     if not target.exists():
         with new_folder(target) as draft:
             write_files(draft, {ARRAYS: to_bytes(arrays), SCALARS: json.dumps({"identity": identity, **scalars}, indent=1).encode()})
-    for old in sorted(folder.glob("step-*"))[:-KEPT]:
+    for old in _checkpoints(folder)[:-KEPT]:
         shutil.rmtree(old)
     return target
 

@@ -60,10 +60,10 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
             if learning.rollouts % config.evaluate_every == 0:
                 validate()
             if learning.rollouts % config.checkpoint_every == 0:
-                _save(home / "checkpoints", learning, identity)
+                _save(checkpoint.folder_of(home), learning, identity)
                 on_checkpoint(learning.decisions)
         found, r = validate()
-    _save(home / "checkpoints", learning, identity)
+    _save(checkpoint.folder_of(home), learning, identity)
     if not (home / f"{LEARNED}{CARD}").exists():
         _publish(home, config, learning, found, r)
     return Trained(home, learning.decisions, found)

@@ -31,7 +31,7 @@ def newest_checkpoint(config: TrainConfig, seed: int) -> Path | None:
         FileExistsError: there is one, and `config.resume` is false.
     """
     home = config.folder / f"seed-{seed}"
-    newest = checkpoint.newest(home / "checkpoints")
+    newest = checkpoint.newest(checkpoint.folder_of(home))
     if newest is not None and not config.resume:
         raise FileExistsError(f"{home} holds a training (resume is {config.resume}); set resume=true or another folder")
     return newest

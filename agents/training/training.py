@@ -84,10 +84,10 @@ def train(
         title = f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions"
         with progress(title, planned) as report_progress:
             report_progress(model.num_timesteps, "" if newest is None else BEFORE)
-            callback = _BetweenRollouts(config, home / "checkpoints", identity, validation_envs, log, on_checkpoint, report_progress)
+            callback = _BetweenRollouts(config, checkpoint.folder_of(home), identity, validation_envs, log, on_checkpoint, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
             validation = callback.evaluate()
-        checkpoint.save(home / "checkpoints", model, identity)
+        checkpoint.save(checkpoint.folder_of(home), model, identity)
         if not (home / "agent").exists():
             _publish(home / "agent", model, config, seed)
         return Trained(home / "agent", model.num_timesteps, validation)

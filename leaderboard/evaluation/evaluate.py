@@ -48,7 +48,7 @@ def evaluate(
         played_here[cell.name, cell.share] = play_here(cell, threads)
         finished += 1
         on_progress(finished, _described(cell))
-    return [(cell, played_here.get((cell.name, cell.share)) or read(folder / cell.file, cell.name, cell.share, cell.columns)) for cell in cells]
+    return [(cell, played_here.get((cell.name, cell.share)) or read(folder / cell.file, cell)) for cell in cells]
 
 
 def _described(cell: Cell) -> str:

@@ -1,21 +1,25 @@
 """Laws of paths in scenario files, of the fit of today and of two older ones; `vcgym.network.scenarios.paths.fitted` plays them."""
 
-from collections.abc import Sequence
-from typing import Annotated, Self
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from vcgym.network.traces.cards import Card, Carded, Milliseconds, QueueTimes, canonical_sha256
-from vcgym.network.worlds.correlated import MAX_TAU_MS
+from vcgym.network.traces.refusal import shown
+from vcgym.network.worlds.correlated import MAX_LOG_SD, MAX_TAU_MS
 from vcgym.network.worlds.fitted import MAX_HELD_MS, MAX_JITTER, SCORES, SLOT_MS
+from vcgym.network.worlds.losses import MAX_RUN
 from vcgym.network.worlds.regimes import MAX_SLOTS, RegimeLaws, checked_laws
+from vcgym.network.worlds.world import MAX_LINK_US
 
 Law = Annotated[tuple[Milliseconds, ...], Field(min_length=len(SCORES), max_length=len(SCORES))]
 Jitter = Annotated[float, Field(ge=-MAX_JITTER, le=MAX_JITTER)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
-Run = Annotated[float, Field(ge=1.0)]
+Run = Annotated[float, Field(ge=1.0, le=MAX_RUN)]
 Slots = Annotated[int, Field(ge=1, le=MAX_SLOTS)]
 Row = tuple[float, ...]
 
@@ -29,6 +33,8 @@ class FittedPath(QueueTimes):
         tau_ms: correlation time of the queueing.
     """
 
+    log_mean: Annotated[float, Field(le=math.log(MAX_LINK_US / 1000.0))]
+    log_sd: Annotated[float, Field(gt=0.0, le=MAX_LOG_SD)]
     loss: Share
     loss_run: Run
     tau_ms: Annotated[float, Field(ge=0.0, le=MAX_TAU_MS)]
@@ -94,11 +100,38 @@ class RegimePath(_Law):
         return self
 
 
+def _kind(law: Any) -> str:
+    """Return the name of the class of a law, from a field that no other class has."""
+    if isinstance(law, BaseModel):
+        return type(law).__name__
+    given = law if isinstance(law, Mapping) else {}
+    return next((kind.__name__ for field, kind in (("every_slots", RegimePath), ("scale_ms", JitterPath)) if field in given), "FittedPath")
+
+
+PathLaw = Annotated[
+    Annotated[RegimePath, Tag("RegimePath")] | Annotated[JitterPath, Tag("JitterPath")] | Annotated[FittedPath, Tag("FittedPath")],
+    Discriminator(_kind),
+]
+
+
 class FittedScenario(Carded):
     """Content of a scenario file: the laws of the paths of each pair, in the order of `paths`; all of one kind."""
 
     paths: tuple[str, ...]
-    pairs: dict[str, tuple[RegimePath, ...]] | dict[str, tuple[JitterPath, ...]] | dict[str, tuple[FittedPath, ...]]
+    pairs: dict[str, tuple[PathLaw, ...]]
+
+    @field_validator("paths")
+    @classmethod
+    def _are_different(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
+        if twice := next((path for path in paths if paths.count(path) > 1), None):
+            raise ValueError(f"paths has {shown(twice)} twice; allowed: each name once")
+        return paths
+
+    @model_validator(mode="after")
+    def _are_alike(self) -> Self:
+        if len(kinds := sorted({_kind(law) for laws in self.pairs.values() for law in laws})) > 1:
+            raise ValueError(f"pairs has laws of the kinds {', '.join(kinds)}; allowed: one kind")
+        return self
 
 
 def laws_of(paths: Sequence[RegimePath]) -> RegimeLaws:

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from vcgym.network.traces.refusal import faults
+
 DATA_VARIABLE = "VCGYM_DATA"
 CARD_ENDING = ".card.json"
 MAX_MESSAGE = 300  # characters of an error
@@ -241,7 +243,7 @@ def parse_carded(kind: type[CardedT], file: str, text: str) -> CardedT:
     try:
         document = kind.model_validate_json(text)
     except ValidationError as error:
-        raise DataError(file, "content", str(error), f"the fields of {kind.__module__}.{kind.__name__}") from error
+        raise DataError(file, "content", faults(error), f"the fields of {kind.__module__}.{kind.__name__}") from error
     try:
         body = json.loads(text, object_pairs_hook=unique)
         sha256 = canonical_sha256({name: value for name, value in body.items() if name != "card"})

@@ -32,8 +32,8 @@ def inside(folder: Path, name: str) -> Path:
         name: file or folder below it, with slashes between its parts; it need not exist.
 
     Raises:
-        DataError: the name is empty, absolute or that of a device, has a part that is empty, `.` or `..`, or one with a backslash, a colon or
-            a control character; or a link leads out of the folder, or to the folder itself.
+        DataError: the name is absolute, or a part of it is empty, `.`, `..`, the name of a device, or has a backslash, a colon or a control
+            character; or a link leads out of the folder, or to the folder itself.
     """
     parts = name.split("/")
     if any(_NO_NAME.fullmatch(part) or _DEVICE.fullmatch(part) for part in parts):

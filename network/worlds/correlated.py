@@ -42,6 +42,7 @@ BLOCK_S = BLOCK_SLOTS * SLOT_US * 1e-6
 SHIFT_EVERY_S, SHIFT_SIZE = 3600.0, 0.1  # assumed
 MAX_SKEW_PPM = 1000.0
 MAX_TAU_MS = 60_000.0
+MAX_LOG_SD = 10.0
 _MAX_MS = MAX_LINK_US / 1000.0
 
 _NORMAL = normal_table().astype(np.float32)
@@ -232,7 +233,7 @@ class CorrelatedWorld(World):
         rows.base_ms[row] = checked("base_ms", given["base_ms"], 0.0, _MAX_MS)
         log_mean = checked("log_mean", given["log_mean"], -math.inf, math.log(_MAX_MS))
         rows.log2_mean[row] = (log_mean + math.log(1000.0)) / math.log(2.0)
-        rows.log2_sd[row] = checked("log_sd", given["log_sd"], 0.0, 10.0) / math.log(2.0)
+        rows.log2_sd[row] = checked("log_sd", given["log_sd"], 0.0, MAX_LOG_SD) / math.log(2.0)
         tau_ms = float(checked("tau_ms", given["tau_ms"], 0.0, MAX_TAU_MS))
         rows.persistence[row] = math.exp(-SLOT_US / 1000.0 / tau_ms) if tau_ms > 0.0 else 0.0
         rows.fresh[row] = np.sqrt(1.0 - rows.persistence[row].astype(float) ** 2)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from pydantic import BaseModel, ValidationError
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 
@@ -24,7 +25,9 @@ from vcgym.agents.training import checkpoint
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.table import fitting
 from vcgym.agents.training.trained import identity_of
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_json, replace_file
+from vcgym.network.traces.refusal import faults
 from vcgym.scripts.zoo.config import INSIDE, TUNED, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
@@ -37,6 +40,11 @@ class CurvePoint(NamedTuple):
     decisions: int
     cpu_s: float
     score: float
+
+
+class _Kept(BaseModel):
+    is_done: bool
+    points: list[CurvePoint]
 
 
 def train_cell(config: ZooConfig, cell: ZooTraining) -> list[CurvePoint]:
@@ -68,8 +76,10 @@ def _read(home: Path) -> dict[str, Any]:
     path = home / CURVE
     if not path.is_file():
         return {}
-    found = json.loads(path.read_bytes())
-    return found | {"points": [CurvePoint(*point) for point in found["points"]]}
+    try:
+        return dict(_Kept.model_validate(read_json(path)))
+    except ValidationError as error:
+        raise DataError(path, "content", faults(error), "points of a training, and whether it is done") from error
 
 
 class _Curve:
@@ -112,7 +122,7 @@ class _Curve:
 def _learn(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
     training = train_config(config, cell)
     model = build_model(training, cell.seed)
-    identity, folder = {"zoo": 1} | identity_of(training, cell.seed), curve.home / "checkpoints"
+    identity, folder = {"zoo": 1} | identity_of(training, cell.seed), checkpoint.folder_of(curve.home)
     if newest := checkpoint.newest(folder):
         checkpoint.load(newest, model, identity)
     model.set_logger(Logger(None, []))

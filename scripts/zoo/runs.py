@@ -24,13 +24,20 @@ class ZooBudget(NamedTuple):
 
 
 def read_runs(path: Path) -> dict[ZooTraining, list[CurvePoint]]:
-    """Read the table; nothing if there is none."""
+    """Read the table; nothing if there is none.
+
+    Raises:
+        ValueError: the file is something else.
+    """
     found: dict[ZooTraining, list[CurvePoint]] = {}
     if not path.is_file():
         return found
-    for row in csv.DictReader(StringIO(read_plain(path, MAX_JSON_BYTES).decode())):
-        point = CurvePoint(int(row["decisions"]), float(row["cpu_s"]), float(row["score"]))
-        found.setdefault(ZooTraining(row["env"], row["algorithm"], int(row["seed"]), int(row["planned"])), []).append(point)
+    try:
+        for row in csv.DictReader(StringIO(read_plain(path, MAX_JSON_BYTES).decode())):
+            point = CurvePoint(int(row["decisions"]), float(row["cpu_s"]), float(row["score"]))
+            found.setdefault(ZooTraining(row["env"], row["algorithm"], int(row["seed"]), int(row["planned"])), []).append(point)
+    except (KeyError, TypeError, ValueError, csv.Error) as error:
+        raise ValueError(f"{path} is no table of trainings: {type(error).__name__} {error}; allowed: {', '.join(_COLUMNS)}") from error
     return found
 
 

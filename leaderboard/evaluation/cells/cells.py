@@ -151,24 +151,18 @@ class _More(_Strict):
     actions: list[dict[str, Any]] = []
 
 
-def read(path: Path, name: str, share: Share, columns: Columns) -> CellContent:
-    """Read a finished cell, whose file may be somebody else's.
-
-    Args:
-        path: its file.
-        name: the participant.
-        share: the worlds.
-        columns: columns of its rows.
+def read(path: Path, cell: Cell) -> CellContent:
+    """Read a finished cell from its file, which may be somebody else's; its name, share and columns count, whoever played it.
 
     Raises:
         ValueError: the file is not complete, or not that of such a cell.
     """
-    table = load(path)
+    table, name, share = load(path), cell.name, cell.share
     try:
         more = _More.model_validate_json((table.schema.metadata or {}).get(b"more", b""))
     except ValidationError as error:
         raise _of_no_cell(path, faults(error)) from error
-    if table.schema.remove_metadata() != results_of(columns).schema:
+    if table.schema.remove_metadata() != results_of(cell.columns).schema:
         raise _of_no_cell(path, f"its columns are {shown(table.schema.names)}")
     if more.verdict is not None and not len(table):
         return CellContent(table, {"verdict": more.verdict})

@@ -88,7 +88,7 @@ def hold(folder: Path, played: Sequence[tuple[Cell, CellContent]], never: Collec
 
 def _earlier(folder: Path, name: str, like: Cell, file: str) -> Held:
     path = folder / FOLDER / file
-    found = read(path, name, like.share, like.columns)
+    found = read(path, like._replace(name=name))
     if found.verdict:
         raise ValueError(f"{path} is of a system that failed; delete {name} in {folder / FILE}")
     return Held(name, like.share, found)

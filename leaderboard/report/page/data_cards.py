@@ -6,6 +6,8 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
 from vcgym.leaderboard.evaluation.plays.play import Play
 from vcgym.leaderboard.evaluation.plays.protected import ProtectedScenario
 from vcgym.leaderboard.evaluation.rollouts.whole_rollout import WholeScenario
@@ -19,9 +21,19 @@ from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import Card, data_root
 from vcgym.network.traces.catalogue import entries, shipped
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.network.traces.plain_file import read_json, replace_file
+from vcgym.network.traces.refusal import faults
 
 FILE_NAME = "cards.json"
+_MAX_BYTES = 1 << 26  # a card for each of the user's traces
+
+
+class _Cards(BaseModel):
+    scenarios: list[str]
+    cards: list[Card]
+
+
+_CARDS = TypeAdapter(dict[str, _Cards])
 
 
 def write_cards(play: Play, scenarios: Iterable[Any], folder: Path) -> None:
@@ -84,10 +96,10 @@ def read_cards(folder: Path) -> list[tuple[str, str, list[Card]]]:
         ValueError: the file was not written by `write_cards`.
     """
     path = folder / FILE_NAME
-    if not path.is_file():
+    if not path.exists():
         return []
     try:
-        found = json.loads(path.read_bytes())
-        return [(key, ", ".join(one["scenarios"]), [Card.model_validate(card) for card in one["cards"]]) for key, one in found.items()]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not what a run writes: {error}") from error
+        found = _CARDS.validate_python(read_json(path, _MAX_BYTES))
+    except ValidationError as error:
+        raise ValueError(f"{path} is not what a run writes: {faults(error)}") from error
+    return [(key, ", ".join(one.scenarios), one.cards) for key, one in found.items()]

@@ -4,7 +4,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_json, replace_file
+from vcgym.network.traces.refusal import shown
 
 FILE = "left_out.json"
 
@@ -23,6 +25,9 @@ def left_out_lines(folder: Path) -> list[str]:
     Raises:
         DataError: the file is broken.
     """
-    reasons = read_json(folder / FILE) if (folder / FILE).is_file() else {}
+    reasons = read_json(folder / FILE) if (folder / FILE).exists() else {}
+    for name, reason in reasons.items():
+        if not isinstance(reason, str):
+            raise DataError(folder / FILE, shown(name), reason, "the reason, a text")
     names = {reason: [name for name, its in reasons.items() if its == reason] for reason in reasons.values()}
     return [f"Left out: {', '.join(of_reason)}, which {reason}." for reason, of_reason in names.items()]

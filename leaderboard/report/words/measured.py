@@ -10,6 +10,7 @@ from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.paths.fitted import Fitted
 from vcgym.network.scenarios.paths.replay import PART_OF_TRACE, Replay
 from vcgym.network.scenarios.splits import ALL
+from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.coverage import GAP_S, SlotCoverage
 from vcgym.network.traces.plain_file import read_json, replace_file
 
@@ -33,7 +34,10 @@ def measured_lines(folder: Path) -> list[str]:
     Raises:
         DataError: the file is broken.
     """
-    return [str(line) for line in read_json(folder / FILE).get("lines", [])] if (folder / FILE).is_file() else []
+    lines = read_json(folder / FILE).get("lines") if (folder / FILE).exists() else []
+    if not (isinstance(lines, list) and all(isinstance(line, str) for line in lines)):
+        raise DataError(folder / FILE, "lines", lines, "a list of texts")
+    return lines
 
 
 def _lines(split: str, scenario: Any) -> list[str]:
