@@ -17,10 +17,10 @@ from pydantic import field_validator
 from safetensors.numpy import save
 
 from vcgym.baselines.configured import mapping_of
+from vcgym.baselines.tensors import tensors_of
 from vcgym.network.traces.cards import Carded, DataError, canonical_sha256, parse_carded
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain, replace_file
 from vcgym.network.traces.refusal import shown
-from vcgym.predictors.tensors import tensors_of
 
 CARD, WEIGHTS = ".json", ".safetensors"
 LEARNED = "learned"

@@ -7,17 +7,17 @@ import functools
 import hashlib
 import importlib.resources
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import faults
 from vcgym.predictors.mlp import Network, aligned, require_network
 from vcgym.predictors.table import DelayTable, tabulate
-from vcgym.predictors.tensors import tensors_of
 
 WEIGHTS = "predictor.safetensors"
 CARD = "predictor.json"
@@ -125,15 +125,19 @@ def shipped_table() -> DelayTable:
 
 
 def _network(path: Path, content: bytes) -> Network:
-    tensors = tensors_of(path, content)
+    try:
+        tensors: dict[str, Any] = dict(deserialize(content))
+    except SafetensorError as error:
+        raise ValueError(f"{path} is no safetensors file, or part of one: {error}") from error
     if tensors.keys() != set(Network._fields):
         missing, others = sorted(set(Network._fields) - tensors.keys()), sorted(tensors.keys() - set(Network._fields))
         raise ValueError(f"{path} lacks {missing} and has {others} besides; allowed are {list(Network._fields)}")
     for name, tensor in tensors.items():
-        if tensor.dtype != np.float32:
-            raise ValueError(f"{path}: {name} is of type {tensor.dtype}; allowed is float32")
+        if tensor["dtype"] != "F32":
+            raise ValueError(f"{path}: {name} is of type {tensor['dtype']}; allowed is F32")
     try:
-        network = Network(**tensors)
+        arrays = {name: np.frombuffer(tensor["data"], np.float32).reshape(tensor["shape"]) for name, tensor in tensors.items()}
+        network = Network(**arrays)
         require_network(network)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error

@@ -14,9 +14,9 @@ from vcgym.agents.networks.observation import ObservedPart, require_network
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.published.spaces import build, describe
+from vcgym.baselines.tensors import tensors_of
 from vcgym.network.traces.plain_file import parse_json, read_plain
 from vcgym.network.traces.refusal import faults, shown
-from vcgym.predictors.tensors import tensors_of
 
 WEIGHTS = "agent.safetensors"
 CARD = "card.json"

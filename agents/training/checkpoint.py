@@ -29,9 +29,9 @@ from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.learners import Model
 from vcgym.agents.training.manifest import read_files, write_files
 from vcgym.agents.training.restorable import require_fit
+from vcgym.baselines.tensors import tensors_of
 from vcgym.network.traces.plain_file import inside, parse_json
 from vcgym.network.traces.refusal import shown
-from vcgym.predictors.tensors import tensors_of
 
 ARRAYS = "state.safetensors"
 SCALARS = "state.json"

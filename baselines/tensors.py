@@ -21,16 +21,16 @@ def tensors_of(path: Path, content: bytes) -> dict[str, NDArray[Any]]:
     """Return the arrays in the content of a safetensors file by name; errors name `path`.
 
     Raises:
-        DataError: the content is no whole safetensors file, or numpy has no array of a tensor's type and shape.
+        ValueError: the content is no whole safetensors file, or numpy has no array of a tensor's type and shape.
     """
     try:
         found = deserialize(content)
     except SafetensorError as error:
-        raise DataError(path, "content", str(error), "a whole safetensors file") from error
+        raise ValueError(f"{path} cannot be read: {shown(str(error))}; allowed: a whole safetensors file") from error
     for name, tensor in found:
         if tensor["dtype"] not in _TYPES:
             raise DataError(path, f"type of {shown(name)}", tensor["dtype"], ", ".join(_TYPES))
     try:
         return {name: np.frombuffer(one["data"], _TYPES[one["dtype"]]).reshape(one["shape"]) for name, one in found}
-    except (ValueError, OverflowError) as error:
+    except ValueError as error:
         raise DataError(path, "shape of a tensor", f"{type(error).__name__}: {error}", "that of an array of numpy") from error
