@@ -19,13 +19,14 @@ from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, P
 from vcgym.baselines.rule import facts_of, is_learned, is_oracle, require_rule
 from vcgym.baselines.system_files import published, read_tuned, system_names, tuned_names, zoo
 from vcgym.baselines.zoo import CARD, LEARNED, read_learned
-from vcgym.network.traces.refusal import shown
+from vcgym.network.traces.refusal import MAX_LINE, one_line, shown
 
 TUNED = "-tuned"
 """Suffix of the names of tuned systems."""
 ORACLE = "oracle_"
 """Prefix of the names of systems that receive what no location can know."""
 
+MIN_FOUND = 100  # minimum number of shown characters of a fault
 _CITED = re.compile(r"arXiv \d{4}\.\d{5}|RFC \d+|draft-[\w-]*\d|libwebrtc|(?:SIGCOMM|INFOCOM|JAIR|NeurIPS|WWW|ICML)(?: \d+,)? \d{4}")
 
 
@@ -235,5 +236,7 @@ def build_system(file: str, written: Any) -> System:
             system = system.replace(pacing=load_system(rate).pacing)
         _check(system)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{file}: {error}; allowed: {', '.join(CONTROLS)}, each _target_ and its parameters, and pacing") from error
+        allowed = f"{', '.join(CONTROLS)}, each _target_ and its parameters, and pacing"
+        room = max(MAX_LINE - len(f"{file}: ; allowed: {allowed}"), MIN_FOUND)
+        raise ValueError(f"{file}: {one_line(str(error), room)}; allowed: {allowed}") from error
     return system

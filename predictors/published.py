@@ -15,7 +15,7 @@ from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save
 
 from vcgym.network.traces.plain_file import read_plain, replace_file
-from vcgym.network.traces.refusal import faults
+from vcgym.network.traces.refusal import faults, one_line
 from vcgym.predictors.mlp import Network, aligned, require_network
 from vcgym.predictors.table import DelayTable, tabulate
 
@@ -87,7 +87,7 @@ def read_card(folder: Path) -> PredictorCard:
     try:
         return PredictorCard.model_validate_json(read_plain(path, LARGEST_BYTES))
     except ValidationError as error:
-        raise ValueError(f"{path} is no predictor's card: {faults(error)}") from error
+        raise ValueError(one_line(f"{path} is no predictor's card: {faults(error)}")) from error
 
 
 def load_network(folder: Path | str) -> Network:

@@ -25,7 +25,7 @@ from vcgym.live.protocol.wire import (
 )
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
-from vcgym.network.traces.refusal import faults
+from vcgym.network.traces.refusal import faults, one_line
 
 _BY_SLOT = (DatagramKind.MEDIA, DatagramKind.PROBE)
 """Kinds whose number is the slot in which they were sent."""
@@ -95,7 +95,7 @@ def read_session(path: Path) -> Session:
     try:
         return Session.model_validate_json(read_plain(path, MAX_JSON_BYTES))
     except ValidationError as error:
-        raise ValueError(f"{path} is not a session: {faults(error)}") from error
+        raise ValueError(one_line(f"{path} is not a session: {faults(error)}")) from error
 
 
 def address_of(hop: str) -> Address:

@@ -28,7 +28,7 @@ def faults(error: ValidationError, where: str = "") -> str:
         where: name of the validated field, if it is part of another document.
     """
     found = error.errors(include_url=False, include_context=False)
-    lines = [_fault(".".join([*filter(None, [where]), *map(str, one["loc"])]), one["input"], one["msg"]) for one in found[:_MAX_FAULTS]]
+    lines = [_fault(".".join([*filter(None, [where]), *(one_line(str(part), MAX_SHOWN) for part in one["loc"])]), one["input"], one["msg"]) for one in found[:_MAX_FAULTS]]
     return "; ".join(lines + ([f"and {len(found) - _MAX_FAULTS} more"] if len(found) > _MAX_FAULTS else []))
 
 

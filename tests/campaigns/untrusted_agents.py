@@ -1,5 +1,9 @@
-"""Mutated agents and submissions: each is rejected in one line that names its file, or plays; no code is executed, no board breaks."""
+"""Mutated agents, submissions, learned systems, predictors, scenario files, sessions and boards.
 
+Each is rejected in one line that names its file, or plays; no code is executed, no board breaks, and no file outside the folder is touched.
+"""
+
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -7,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from campaigns.case import Case
+from campaigns.hostile.kinds import MADE, seal, user
 from campaigns.hostile.mutations import mutated
 from campaigns.hostile.watched import MAX_MESSAGE, Watch, added, run_child
 
@@ -14,13 +19,16 @@ FILES = {"small": 300, "medium": 1000, "full": 2600}  # of each kind
 PER_CHILD = 1000
 ONNX = Path(__file__).parents[1] / "contract" / "submissions" / "submission_onnx"
 PATHS = 5
+BOARDS = 5
+"""Fewer boards than other files, by this factor: each is ranked and drawn."""
 
 
 def run(scale, folder):
     """Yield a case for each kind of folder."""
-    for kind in ("agent", "submission", "onnx"):
-        starts = range(0, FILES[scale], PER_CHILD)
-        reports = [run_child(__name__, kind, start, min(PER_CHILD, FILES[scale] - start), folder / f"{kind}-{start}") for start in starts]
+    for kind in ("agent", "submission", "onnx", *MADE):
+        files = FILES[scale] // (BOARDS if kind == "board" else 1)
+        starts = range(0, files, PER_CHILD)
+        reports = [run_child(__name__, kind, start, min(PER_CHILD, files - start), folder / f"{kind}-{start}") for start in starts]
         found = added(reports)
         yield Case(f"mutated {kind}", found["wrong"] == found["code executed"] == 0 and found["longest message"] <= MAX_MESSAGE, found)
 
@@ -43,10 +51,12 @@ def publish_agent(folder):
 
 
 def _make(kind, folder):
-    import json
-
     if kind == "onnx":
         shutil.copytree(ONNX, folder)
+        return
+    if kind in MADE:
+        folder.mkdir()
+        MADE[kind](folder)
         return
     publish_agent(folder)
     if kind == "submission":
@@ -87,19 +97,23 @@ def _user(kind, folder):
 
 
 def _child(kind, start, count, folder):
-    whole, broken = folder / "whole", folder / "broken"
+    whole, broken, victim = folder / "whole", folder / "broken", folder / "victim.txt"
     folder.mkdir(parents=True)
     _make(kind, whole)
-    contents = {path.name: path.read_bytes() for path in sorted(whole.iterdir())}
+    victim.write_text("kept")
+    contents = {str(path.relative_to(whole)): path.read_bytes() for path in sorted(whole.rglob("*")) if path.is_file() and path.stat().st_size}
     shutil.copytree(whole, broken)
-    use, watch = _user(kind, broken), Watch()
+    use, watch = user(kind, broken) if kind in MADE else _user(kind, broken), Watch(templates=kind == "board")
     use()
-    for number in range(-40, count):  # the first ones trigger Python's lazy imports
+    for number in range(-40 if kind != "board" else -5, count):  # the first ones trigger Python's lazy imports
         rng = np.random.default_rng([number + 40, start])
         name = list(contents)[rng.integers(len(contents))]
         content, _ = mutated(name, contents[name], rng)
-        for other, whole_content in contents.items():
-            (broken / other).write_bytes(content if other == name else whole_content)
+        shutil.rmtree(broken)
+        shutil.copytree(whole, broken)
+        (broken / name).write_bytes(content)
+        if kind in MADE and rng.random() < 0.7:
+            seal(broken / name)
         if number < 0:
             try:
                 use()
@@ -107,6 +121,8 @@ def _child(kind, start, count, folder):
                 continue
         else:
             watch.attempt(str(broken), use)
+            if {path.name for path in folder.iterdir()} != {"whole", "broken", "victim.txt"} or victim.read_text() != "kept":
+                watch.wrong.append(f"touched {folder}: {name}")
     watch.report()
 
 

@@ -16,9 +16,8 @@ from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.cells.cells import FOLDER, MADE_BY, Cell, CellContent, Share, read
 from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.leaderboard.kept import FILE_NAME, file_name, to_bytes
-from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import inside, read_json, replace_file
-from vcgym.network.traces.refusal import faults
+from vcgym.network.traces.refusal import faults, one_line
 
 FILE = "board.json"
 LOCK = ".board.lock"
@@ -43,7 +42,7 @@ def read_board(folder: Path) -> dict[str, dict[str, str]]:
     """Return the files of the cells of each system on the board in `folder`, by share; empty without a board.
 
     Raises:
-        DataError: `board.json` is broken or names anything but files of cells, or a link leads out of the folder.
+        ValueError: `board.json` is broken or names anything but files of cells, or a link leads out of the folder.
     """
     path, cells = folder / FILE, inside(folder, FOLDER)
     if not path.exists():
@@ -51,7 +50,7 @@ def read_board(folder: Path) -> dict[str, dict[str, str]]:
     try:
         board = _BOARD.validate_python(read_json(path), strict=True)
     except ValidationError as error:
-        raise DataError(path, "content", faults(error), "for each system the files of its cells, by share") from error
+        raise ValueError(one_line(f"{path} names no cells of systems: {faults(error)}")) from error
     for files in board.values():
         for file in files.values():
             inside(cells, file)
@@ -67,8 +66,7 @@ def hold(folder: Path, played: Sequence[tuple[Cell, CellContent]], never: Collec
         never: systems that the board must not show.
 
     Raises:
-        ValueError: the file of a cell is not complete, or not that of the cell.
-        DataError: see `read_board`.
+        ValueError: the file of a cell is not complete, or not that of the cell; see also `read_board`.
     """
     before = read_board(folder)
     plays = {cell.share: cell for cell, _ in played}

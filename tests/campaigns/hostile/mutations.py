@@ -1,12 +1,15 @@
-"""Mutations of files: bytes changed, cut, joined and repeated, JSON with other values, tensors with hostile numbers. Seeded."""
+"""Mutations of files: bytes changed, cut, joined and repeated, JSON with other values, hostile numbers in tensors and tables. Seeded."""
 
 import json
+from io import BytesIO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from safetensors.numpy import load, save
 
 NUMBERS = (0, -1, 1, 2**31, -(2**31), 2**53, 2**63 - 1, 2**64, 10**400, 0.5, -1e308, 1e308, 1e-308)
-TEXTS = ("", "x" * 100_000, "\x00", "../../etc/passwd", "nan", "os.system")
+TEXTS = ("", "x" * 100_000, "\x00", "../../etc/passwd", "local-x/../../../victim.txt", "/etc/passwd", "\ud800", "nan", "os.system")
 VALUES = (*NUMBERS, *TEXTS, None, True, [], {}, [[[[[[]]]]]], {"__reduce__": "os"})
 FLOATS = (0.0, -1e4, 1e4, 1e30, -1e30, 3.4e38, 1e-38, np.nan, np.inf)
 
@@ -14,7 +17,10 @@ FLOATS = (0.0, -1e4, 1e4, 1e30, -1e30, 3.4e38, 1e-38, np.nan, np.inf)
 def mutated(name, content, rng):
     """Return the mutated content of a file, and the kind of the mutation."""
     kinds = {"bytes": _bytes, "cut": _cut, "joined": _joined, "repeated": _repeated}
-    kinds |= {"values": _values, "nested": _nested} if name.endswith(".json") else {"numbers": _numbers, "header": _header}
+    if name.endswith(".json"):
+        kinds |= {"values": _values, "nested": _nested, "twice": _twice, "encoded": _encoded, "empty": _empty}
+    else:
+        kinds |= {"columns": _columns, "metadata": _metadata} if name.endswith(".parquet") else {"numbers": _numbers, "header": _header}
     kind = list(kinds)[rng.integers(len(kinds))]
     return kinds[kind](content, rng), kind
 
@@ -96,3 +102,59 @@ def _header(content, rng):
     head = _values(content[8 : 8 + length], rng)
     claimed = int(rng.choice([len(head), len(head), len(head) + 1, 2**63, 0]))
     return claimed.to_bytes(8, "little") + head + content[8 + length :]
+
+
+def _twice(content, rng):
+    """Repeat a member of the outermost object with another value."""
+    try:
+        tree = json.loads(content)
+        key = list(tree)[rng.integers(len(tree))]
+    except (ValueError, TypeError):
+        return _bytes(content, rng)
+    return b"{" + f"{json.dumps(key)}: {json.dumps(VALUES[rng.integers(len(VALUES))])},".encode() + content.lstrip()[1:]
+
+
+def _encoded(content, rng):
+    return content.decode().encode(rng.choice(["utf-16", "utf-32", "utf-8-sig", "cp037"]))
+
+
+def _empty(content, rng):
+    return rng.choice([b"", b" ", b"null", b"{}", b"[]", b"NaN", b'{"": {}}'])
+
+
+def _columns(content, rng):
+    """Change, drop, rename or empty a column of a table, or repeat or drop its rows."""
+    table = pq.read_table(BytesIO(content))
+    at = int(rng.integers(table.num_columns))
+    name, values = table.schema.names[at], table.column(at).to_pylist()
+    kind = rng.integers(6)
+    if kind == 0:
+        return _written(table.drop_columns([name]))
+    if kind == 1:
+        return _written(table.rename_columns([one if one != name else "other" for one in table.schema.names]))
+    if kind == 2:
+        return _written(table.slice(0, int(rng.integers(len(table) + 1))))
+    if kind == 3:
+        return _written(pa.concat_tables([table, table]))
+    if kind == 4:
+        return _written(table.set_column(at, name, pa.nulls(len(table), table.schema.field(at).type)))
+    for _ in range(20):
+        hostile = VALUES[rng.integers(len(VALUES))]
+        try:
+            changed = pa.array([hostile, *values[1:]] if rng.random() < 0.5 else [hostile] * len(values), table.schema.field(at).type)
+            return _written(table.set_column(at, table.schema.field(at), changed))
+        except (pa.ArrowException, ValueError, TypeError, OverflowError):
+            continue
+    return _bytes(content, rng)
+
+
+def _metadata(content, rng):
+    table = pq.read_table(BytesIO(content))
+    held = table.schema.metadata or {}
+    return _written(table.replace_schema_metadata({key: _values(value, rng) for key, value in held.items()} if rng.random() < 0.8 else None))
+
+
+def _written(table):
+    out = BytesIO()
+    pq.write_table(table, out)
+    return out.getvalue()

@@ -16,15 +16,20 @@ _EXECUTES = (
 
 
 class Watch:
-    """Counts of the outcomes of files, and of code that was executed while reading them."""
+    """Counts of the outcomes of files, and of code that was executed while reading them.
 
-    def __init__(self) -> None:
+    Args:
+        templates: jinja compiles its own templates meanwhile.
+    """
+
+    def __init__(self, templates: bool = False) -> None:
+        self.expected = ("compile", "exec") if templates else ()
         self.counts, self.executed, self.wrong, self.longest = Counter[str](), Counter[str](), list[str](), 0
         self.watching, self.files = False, 0
         sys.addaudithook(self._heard)
 
     def _heard(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self.watching and event in _EXECUTES and not _is_ours(event, arguments):
+        if self.watching and event in _EXECUTES and event not in self.expected and not _is_ours(event, arguments):
             self.executed[f"{event} {str(arguments[:1])[:80]}"] += 1
 
     def attempt(self, named: str, use: Callable[[], str]) -> None:

@@ -1,0 +1,119 @@
+"""Kinds of files that may be somebody else's: how a whole one is made, and what uses it."""
+
+import hashlib
+import json
+import shutil
+
+import numpy as np
+
+SCORES = 33
+HELD_LAW = {
+    "level_ms": [30.0] * SCORES, "scale_ms": [1.0] * SCORES, "jitter": [-1.0] * 16 + [0.0] + [1.0] * 16, "level_held_ms": 1000.0,
+    "scale_held_ms": 1000.0, "tau_ms": 100.0, "largest_ms": 80.0, "loss": 0.01, "loss_run": 2.0,
+}  # fmt: skip
+FIRST_LAW = {"base_ms": 20.0, "log_mean": 0.0, "log_sd": 0.5, "loss": 0.0, "loss_run": 1.0, "tau_ms": 100.0}
+CARD = dict.fromkeys(("name", "description", "source", "licence", "units"), "test") | {"kind": "fitted", "sha256": "0" * 64}
+
+
+def seal(path):
+    """Let the hashes of a file with a card agree with its content, as somebody who forges it would."""
+    from vcgym.network.traces.cards import canonical_sha256
+
+    card = path.with_suffix(".json")
+    try:
+        body = json.loads(card.read_bytes())
+        weights = card.with_suffix(".safetensors")
+        if "weights_sha256" in body:
+            body["weights_sha256"] = hashlib.sha256(weights.read_bytes()).hexdigest()
+        if "card" in body:
+            body["card"]["sha256"] = canonical_sha256({key: value for key, value in body.items() if key != "card"})
+        card.write_text(json.dumps(body))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return
+
+
+def _learned(folder):
+    from vcgym.baselines.system_files import zoo
+
+    for ending in (".json", ".safetensors"):
+        shutil.copy(zoo() / f"LEARNED{ending}", folder / f"learned{ending}")
+
+
+def _predictor(folder):
+    from vcgym.network.traces.catalogue import shipped
+
+    for name in ("predictor.json", "predictor.safetensors"):
+        shutil.copy(shipped() / "predictor" / name, folder)
+
+
+def _scenario(folder):
+    from vcgym.network.traces.catalogue import shipped
+
+    fitted = json.loads((shipped() / "measured_like.json").read_bytes())["laws"]["satellite"]
+    for name, law in (("regimes", next(iter(fitted.values()))), ("held", HELD_LAW), ("first", FIRST_LAW)):
+        body = {"card": CARD, "paths": ["direct", "relay"], "pairs": {"here-there": [law, law]}}
+        (folder / f"{name}.json").write_text(json.dumps(body))
+        seal(folder / f"{name}.json")
+
+
+def _session(folder):
+    from vcgym.live.protocol.session import Session
+
+    one, two = ["127.0.0.1:1"], ["127.0.0.1:2", "127.0.0.1:3"]
+    routes = {"feedback": one, "commands": one, "levels": two, "setup": one, "media": [one, two], "history": [[0.0, 0.0, 0.0]] * 2}
+    Session(number=1, key="0" * 64, packets=100, seed=0, **routes).write(folder / "session.json")
+
+
+def _board(folder):
+    _rank(folder, "DRT-WM", "RR-WM", "GRD-WM")
+    (folder / "left_out.json").write_text(json.dumps({"mine": "failed"}))
+    (folder / "measured.json").write_text(json.dumps({"lines": ["Played: every trace as a whole."]}))
+
+
+MADE = {"learned": _learned, "predictor": _predictor, "scenario": _scenario, "session": _session, "board": _board}
+"""Kind -> function that makes a whole file of it, or several, in an empty folder."""
+
+
+def _rank(folder, *systems):
+    """Rank systems, and beside several of them a user's own, on three worlds."""
+    from vcgym.baselines.systems import load_systems
+    from vcgym.leaderboard.evaluation.local import local_agent
+    from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
+    from vcgym.leaderboard.report.run import run_suite
+
+    suite = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))
+    parts, found = prepare(suite), load_systems(list(systems))
+    if len(systems) > 1:
+        found |= {"stay": local_agent(lambda observation: np.tile([0, 4], (len(observation), 1)), suite, parts, {"action": "relative"})}
+    run_suite(suite, parts, found, folder, lambda done, note: None)
+
+
+def user(kind, folder):
+    """Return a function that uses all files of a kind in a folder, and returns "taken"."""
+    from vcgym.baselines.systems import learned_system
+    from vcgym.baselines.zoo import LEARNED
+    from vcgym.leaderboard.report.publish import publish
+    from vcgym.live.protocol.session import read_session
+    from vcgym.network.scenarios.scenario import Scenario
+    from vcgym.predictors.published import load_network
+
+    def scenario():
+        for path in sorted(folder.glob("*.json")):
+            found = Scenario(str(path), "correlated", 100)
+            for pair in found.pairs("train"):
+                found.world(1).start(0, found.draw("train", 1, pair))
+
+    def board():
+        publish(folder)
+        _rank(folder, "DRT-WM")
+
+    uses = {
+        "learned": lambda: learned_system(folder, LEARNED), "predictor": lambda: load_network(folder), "scenario": scenario,
+        "session": lambda: read_session(folder / "session.json"), "board": board,
+    }  # fmt: skip
+
+    def use():
+        uses[kind]()
+        return "taken"
+
+    return use
