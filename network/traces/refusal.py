@@ -28,11 +28,12 @@ def faults(error: ValidationError, where: str = "") -> str:
         where: name of the validated field, if it is part of another document.
     """
     found = error.errors(include_url=False, include_context=False)
-    lines = [_fault(".".join([*filter(None, [where]), *(one_line(str(part), MAX_SHOWN) for part in one["loc"])]), one["input"], one["msg"]) for one in found[:_MAX_FAULTS]]
+    lines = [_fault([where, *map(str, one["loc"])], one["input"], one["msg"]) for one in found[:_MAX_FAULTS]]
     return "; ".join(lines + ([f"and {len(found) - _MAX_FAULTS} more"] if len(found) > _MAX_FAULTS else []))
 
 
-def _fault(field: str, value: object, message: str) -> str:
+def _fault(place: list[str], value: object, message: str) -> str:
+    field = ".".join(one_line(part, MAX_SHOWN) for part in place if part)  # a key may be as long as its file
     own = message.removeprefix("Value error, ")
     if own != message:  # our own validators name field and value
         return own

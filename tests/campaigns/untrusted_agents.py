@@ -101,7 +101,8 @@ def _child(kind, start, count, folder):
     folder.mkdir(parents=True)
     _make(kind, whole)
     victim.write_text("kept")
-    contents = {str(path.relative_to(whole)): path.read_bytes() for path in sorted(whole.rglob("*")) if path.is_file() and path.stat().st_size}
+    files = [path for path in sorted(whole.rglob("*")) if path.is_file() and path.stat().st_size]
+    contents = {str(path.relative_to(whole)): path.read_bytes() for path in files}
     shutil.copytree(whole, broken)
     use, watch = user(kind, broken) if kind in MADE else _user(kind, broken), Watch(templates=kind == "board")
     use()

@@ -27,7 +27,8 @@ STALE = "was played by other code or on other worlds: systems=[...] or agents.NA
 _LOCAL = "local-"
 _Share = Annotated[str, StringConstraints(pattern=f"^{FILE_NAME}$")]
 _File = Annotated[str, StringConstraints(pattern=f"^({_LOCAL})?{FILE_NAME}$")]
-_BOARD = TypeAdapter(dict[Annotated[str, StringConstraints(min_length=1)], dict[_Share, _File]])
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+_BOARD = TypeAdapter(dict[_Name, dict[_Share, _File]])
 
 
 class Held(NamedTuple):

@@ -151,7 +151,8 @@ def _columns(content, rng):
 def _metadata(content, rng):
     table = pq.read_table(BytesIO(content))
     held = table.schema.metadata or {}
-    return _written(table.replace_schema_metadata({key: _values(value, rng) for key, value in held.items()} if rng.random() < 0.8 else None))
+    changed = {key: _values(value, rng) for key, value in held.items()}
+    return _written(table.replace_schema_metadata(changed if rng.random() < 0.8 else None))
 
 
 def _written(table):

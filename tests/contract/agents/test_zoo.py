@@ -7,13 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file, save_file
+from safetensors.torch import save as torch_bytes
 
+from vcgym.agents.config.env import EnvConfig
 from vcgym.baselines import zoo
 from vcgym.baselines.configured import rule_from
 from vcgym.baselines.system_files import system_names, zoo_names
 from vcgym.baselines.system_files import zoo as shipped
 from vcgym.baselines.systems import learned_system, load_study, load_system, tuning_trials
+from vcgym.baselines.tensors import tensors_of
 from vcgym.network.traces.cards import DataError, canonical_sha256
 
 SHIPPED = zoo_names()
@@ -112,3 +116,67 @@ def test_an_array_may_stand_in_yaml_as_numbers():
     assert rule_from({"_target_": target, "prices": prices}, "path").prices.tolist() == prices
     with pytest.raises(ValueError, match=r"path\.prices is .* allowed is an array of float64"):
         rule_from({"_target_": target, "prices": "cheap"}, "path")
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_tensors_of_a_type_that_numpy_lacks_are_refused_by_name(folder, dtype):
+    (folder / "mine.safetensors").write_bytes(torch_bytes({"playout.last": torch.zeros(4).to(dtype)}))
+    change_card(folder, lambda body: body.update(weights_sha256=hashlib.sha256((folder / "mine.safetensors").read_bytes()).hexdigest()))
+    with pytest.raises(DataError, match=r"mine\.safetensors: type of 'playout\.last' is '(BF16|F8_E4M3|F8_E5M2)'; allowed: F64, F32"):
+        learned_system(folder, "mine")
+
+
+def test_a_shape_that_numpy_lacks_is_refused_by_name(tmp_path):
+    header = json.dumps({"x": {"dtype": "F32", "shape": [1] * 70, "data_offsets": [0, 4]}}).encode()
+    with pytest.raises(DataError, match=r"sent\.safetensors: shape of a tensor is "):
+        tensors_of(tmp_path / "sent.safetensors", len(header).to_bytes(8, "little") + header + bytes(4))
+
+
+BUDGETS = {
+    "no budget": {}, "null": {"budget": None}, "a list": {"budget": [1]}, "a number": {"budget": 1}, "no packets": {"budget": {}},
+    "a text": {"budget": {"packets": "1"}}, "a truth": {"budget": {"packets": True}}, "below 0": {"budget": {"packets": -1}},
+    "a share": {"budget": {"packets": 0.5}}, "too many": {"budget": {"packets": 10**400}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("study", BUDGETS.values(), ids=BUDGETS)
+def test_a_study_without_a_budget_is_refused(folder, study):
+    change_card(folder, lambda body: body.update(study=study))
+    with pytest.raises(DataError, match=r"mine\.json: content is .*study\.budget\.packets is .*; allowed: 0 to"):
+        learned_system(folder, "mine")
+
+
+def chained(folder: Path, name: str, names: str):
+    """Make a learned folder whose two rules are those of a system, or of another folder."""
+    home = folder / name
+    home.mkdir(exist_ok=True)
+    for ending in (zoo.CARD, zoo.WEIGHTS):
+        shutil.copy(str(shipped().joinpath(f"ALLOCATOR{ending}")), home / f"mine{ending}")
+    change_card(home, lambda body: body.update(system={"path": names, "playout": names}))
+    for ending in (zoo.CARD, zoo.WEIGHTS):
+        (home / f"mine{ending}").rename(home / f"{zoo.LEARNED}{ending}")
+    return home
+
+
+def test_the_file_of_a_learned_system_may_name_another_system(tmp_path):
+    found, wanted = learned_system(chained(tmp_path, "a", "LEARNED"), zoo.LEARNED), load_system("LEARNED")
+    assert np.array_equal(found.path.prices, wanted.path.prices)
+
+
+def test_no_file_of_a_learned_system_names_a_folder(tmp_path, monkeypatch):
+    """Not itself, each other or a chain, in which two rules of each would double the reads; nothing above it, absolute or by a link."""
+    monkeypatch.chdir(tmp_path)
+    chained(tmp_path, "level-0", "LEARNED")
+    (tmp_path / "link").symlink_to("level-0")
+    (tmp_path / "inner").mkdir()
+    chained(tmp_path / "inner", "level-0", "LEARNED")
+    names = {"itself": str(tmp_path / "itself"), "one": str(tmp_path / "other"), "other": "one", "absolute": str(tmp_path / "level-0")}
+    names |= {"beside": "level-0", "above": "../level-0", "linked": "link", "below": "inner/level-0", "nothing": "", "here": "."}
+    names |= {f"level-{n}": f"level-{n - 1}" for n in range(1, 15)}
+    for name, named in names.items():
+        chained(tmp_path, name, named)
+    for name, named in names.items():
+        with pytest.raises(ValueError, match=rf"{name}/learned\.json: path = .*; a file cannot name a folder; allowed: "):
+            learned_system(tmp_path / name, zoo.LEARNED)
+        with pytest.raises(ValueError, match=r"allowed are the name of a system"):
+            EnvConfig.model_validate_json(json.dumps({"id": "vcgym/Call-v1", "options": {"path": named}}))

@@ -70,7 +70,7 @@ def test_a_name_that_is_none_of_a_cell_is_refused_before_anything_is_played(sent
     named(sent, file)
     before = {path.name: path.read_bytes() for path in sent.iterdir() if path.is_file()}
     monkeypatch.setattr("vcgym.leaderboard.report.run.evaluate", None)
-    with pytest.raises(ValueError, match=r"sent/board\.json names no cells of systems: stay\..*; allowed: text of the form"):
+    with pytest.raises(ValueError, match=r"sent/board\.json names no cells of systems: stay\..*; allowed: (text of the form|a valid str)"):
         run(sent, "DRT-WM", stay=stays(7))
     assert {path.name: path.read_bytes() for path in sent.iterdir() if path.is_file()} == before
 
@@ -86,13 +86,14 @@ def test_a_name_of_the_users_own_file_elsewhere_is_not_reached_through_a_link(se
 def test_a_cell_that_is_a_link_is_refused(sent):
     (sent / "cells" / f"local-{SHARE}").symlink_to("../../victim.txt")
     named(sent, f"local-{SHARE}")
-    with pytest.raises(DataError, match=rf"local-{SHARE}: file is 'a link to .*victim\.txt'"):
+    with pytest.raises(DataError, match=rf"local-{SHARE}: file is 'a link to "):
         run(sent, "DRT-WM", stay=stays(7))
 
 
 FORMS = {
     "a list": [], "a text for a system": {"stay": "x"}, "a list for a system": {"stay": [SHARE]}, "null for a system": {"stay": None},
-    "a number for a file": {"stay": {SHARE: 1}}, "null for a file": {"stay": {SHARE: None}}, "a list for a file": {"stay": {SHARE: [SHARE]}},
+    "a number for a file": {"stay": {SHARE: 1}}, "null for a file": {"stay": {SHARE: None}},
+    "a list for a file": {"stay": {SHARE: [SHARE]}}, "a line in a name": {"a\nb": {SHARE: SHARE}}, "a long name": {"x" * 401: {}},
     "no name": {"": {SHARE: SHARE}}, "another share": {"stay": {"x": SHARE}}, "nested": {"stay": {SHARE: {SHARE: SHARE}}},
 }  # fmt: skip
 
@@ -113,12 +114,13 @@ def test_a_board_without_a_cell_of_a_system_says_so(sent):
 
 def test_cells_of_another_system_or_of_none_are_refused_by_name(sent):
     board = json.loads((sent / held.FILE).read_text())
-    (key, own), (other,) = *board["stay"].items(), board["RR-WM"].values()
+    own, other = *board["stay"].values(), *board["RR-WM"].values()
     shutil.copy(sent / "cells" / other, sent / "cells" / own)
     with pytest.raises(ValueError, match=rf"cells/{own} is not the file of this cell.*not those of 'stay'"):
         run(sent, "DRT-WM")
     table = pq.read_table(sent / "cells" / other)
-    for broken in (table.replace_schema_metadata(None), table.replace_schema_metadata({"more": '{"timing": 1}'}), table.drop_columns(["r"])):
+    other_timing = table.replace_schema_metadata({"more": '{"timing": 1}'})
+    for broken in (table.replace_schema_metadata(None), other_timing, table.drop_columns(["r"])):
         pq.write_table(broken, sent / "cells" / own)
         with pytest.raises(ValueError, match=rf"cells/{own} is not the file of this cell"):
             run(sent, "DRT-WM")
@@ -138,7 +140,9 @@ def test_lines_that_are_no_texts_are_refused(sent, content):
         measured_lines(sent)
 
 
-@pytest.mark.parametrize("content", ["[]", '{"x": 1}', '{"x": {"scenarios": "abc", "cards": []}}', '{"x": {"scenarios": [], "cards": [1]}}', "[" * 9999])
+@pytest.mark.parametrize(
+    "content", ["[]", '{"x": 1}', '{"x": {"scenarios": "a", "cards": []}}', '{"x": {"scenarios": [], "cards": [1]}}', "[" * 9999]
+)
 def test_cards_that_are_none_are_refused(sent, content):
     (sent / "cards.json").write_text(content)
     with pytest.raises(ValueError, match=r"sent/cards\.json"):

@@ -9,10 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from vcgym.network.kernels.compiling.sources import SOURCES, closure
+from vcgym.network.kernels.compiling.sources import SOURCES, cache_home, closure
 from vcgym.network.kernels.compiling.turns import KernelTurns
 
 pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
@@ -204,3 +205,36 @@ def test_every_version_stands_where_the_cache_looks():
     for generic in generics.values():
         for cls, version in generic.versions.items():
             assert version.__module__ in closure([cls.__module__, generic.__module__]), (generic, cls)
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        ({"HOME": "/home/me"}, "/home/me/.cache/vcgym"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "/big"}, "/big/vcgym"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": ""}, "/home/me/.cache/vcgym"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "cache"}, "/home/me/.cache/vcgym"),
+        ({"HOME": "/home/me", "XDG_CACHE_HOME": "."}, "/home/me/.cache/vcgym"),
+        ({"HOME": "/home/me", "NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": "/big"}, "/big/vcgym"),
+        ({"NUMBA_CACHE_DIR": "/chosen", "XDG_CACHE_HOME": "/big"}, "/chosen"),
+        ({}, "/account/.cache/vcgym"),
+        ({"HOME": ""}, "/account/.cache/vcgym"),
+        ({"HOME": "me", "XDG_CACHE_HOME": "~/cache"}, "/account/.cache/vcgym"),
+    ],
+)
+def test_the_folder_of_the_cache_is_never_the_working_folder_by_an_empty_or_relative_value(monkeypatch, variables, wanted):
+    for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda user: SimpleNamespace(pw_dir="/account"))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert cache_home() == Path(wanted)
+
+
+def test_a_user_without_a_home_keeps_nothing_and_plays(tmp_path):
+    start = "import os, pwd\nos.getuid = lambda: 4_000_000_000\n"
+    variables = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR")}
+    play = "from vcgym.baselines.path.direct import Direct\nfrom vcgym.baselines.rule import allocate, init\nallocate(Direct(), 1, 2)\n"
+    command = [sys.executable, "-c", f"{start}from vcgym.network.kernels.compiling.sources import cache_home\nprint(cache_home())\n{play}"]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "/dev/null/.cache/vcgym" and not list(tmp_path.iterdir())

@@ -21,8 +21,11 @@ from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.networks.observation import network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.export import publish
+from vcgym.baselines.system_files import zoo
+from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS
 from vcgym.leaderboard.results import files as results
 from vcgym.live.protocol.session import Session
+from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 from vcgym.scripts.console.moved import MOVED
 
@@ -86,6 +89,10 @@ BROKEN = {
     "long text": holding(b'{"format": "' + b"x" * 500_000 + b'"}'),
     "null": holding(b"null"),
     "another object": holding(b'{"cos\\nsystem": 1}'),
+    "UTF-16": holding('{"format": 1}'.encode("utf-16")),
+    "a key twice": holding(b'{"": 1, "": {}}'),
+    "NaN": holding(b'{"format": NaN, "card": -Infinity}'),
+    "a way out": holding(b'{"local-x/../../../study": {"../study": "local-x/../../../session.json"}}'),
 }
 
 
@@ -111,6 +118,15 @@ def made(tmp_path_factory):
         levels=["127.0.0.1:1"], setup=["127.0.0.1:1"], history=[[0.0, 0.0, 0.0]],
     ).write(home / "session.json")  # fmt: skip
     (home / "relay.key").write_text("0" * 64)
+    (home / "board" / "board.json").write_text("{}")
+    (home / "pair" / "seed-0").mkdir(parents=True)
+    for ending in (CARD, WEIGHTS):
+        shutil.copy(zoo() / f"LEARNED{ending}", home / "pair" / "seed-0" / f"{LEARNED}{ending}")
+    law = {"base_ms": 20.0, "log_mean": 0.0, "log_sd": 0.5, "loss": 0.0, "loss_run": 1.0, "tau_ms": 100.0}
+    body = {"paths": ["direct"], "pairs": {"here-there": [law]}}
+    card = dict.fromkeys(("name", "description", "source", "licence", "units"), "test")
+    card |= {"kind": "fitted", "sha256": canonical_sha256(body)}
+    (home / "fitted.json").write_text(json.dumps({"card": card} | body))
     return home
 
 
@@ -131,6 +147,10 @@ READS = [
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym-leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
+    ("vcgym-leaderboard", f"{BOARD}/board.json", ["suite=order-v0", "train=null", "systems=[FIXED]", f"folder={BOARD}"]),
+    ("vcgym-leaderboard", f"pair/seed-0/{LEARNED}{CARD}", ["agents.mine=pair", "train=null", "folder=new"]),
+    ("vcgym-leaderboard", f"pair/seed-0/{LEARNED}{WEIGHTS}", ["agents.mine=pair", "train=null", "folder=new"]),
+    ("vcgym-train", "fitted.json", ["env.options.scenario=fitted.json", "env.options.packets=60", "folder=new"]),
     ("vcgym-call", "session.json", ["do=receive", "session=session.json"]),
 ]
 NOT_JSON = [
@@ -143,6 +163,8 @@ LACKING_IS_FINE = {
     ("vcgym-train", "absent"),
     ("vcgym-leaderboard", "absent", "do=page"),
     ("vcgym-relay", "absent"),
+    ("vcgym-leaderboard", "absent", "suite=order-v0"),
+    ("vcgym-leaderboard", "absent", "agents.mine=pair"),
 }
 CASES = [(*read, broken) for read in READS for broken in BROKEN]
 CASES += [(*read, broken) for read in NOT_JSON for broken in ("absent", "empty", "cut", "huge", "endless", "not UTF-8")]

@@ -37,8 +37,9 @@ def test_a_full_disk_leaves_the_old_file_and_is_named(tmp_path, monkeypatch, fai
 
 
 LEADING_OUT = {
-    "dots": "../victim.txt", "dots inside": "local-x/../../victim.txt", "only dots": "..", "a dot": ".", "empty": "", "an empty part": "a//b",
-    "absolute": "/etc/passwd", "with a slash at the end": "a/", "NUL": "a\0b", "a line": "a\nb", "a backslash": "..\\victim.txt",
+    "dots": "../victim.txt", "dots inside": "local-x/../../victim.txt", "only dots": "..", "a dot": ".", "empty": "",
+    "an empty part": "a//b", "absolute": "/etc/passwd", "with a slash at the end": "a/", "NUL": "a\0b", "a line": "a\nb",
+    "a backslash": "..\\victim.txt",
     "a drive": "C:victim.txt", "a device": "NUL", "a device with an ending": "com1.parquet", "half a character": "\ud800",
     "a link": "link", "a link within": "folder/link", "a folder that is a link": "away/victim.txt", "the folder itself": "self",
     "a link to what is not there": "nowhere", "a link to itself and then out": "round/../../victim.txt",
