@@ -29,6 +29,7 @@ from pydantic import TypeAdapter, ValidationError
 from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.names import refusals
 from vcgym.baselines.configured import class_of_plugin
+from vcgym.network.traces.cards import DataError
 from vcgym.scripts.console.program import VCGYM, Program
 from vcgym.scripts.console.usage import has_schema, keys_of
 
@@ -39,6 +40,7 @@ EXPECTED = (OSError, ValueError, ArithmeticError, MemoryError, RecursionError, H
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TRACEBACK = "VCGYM_TRACEBACK"
 _RETRY_S = 0.01
+_FOLDERS = frozenset(("folder", "train.folder", "board", "hydra.run.dir", "hydra.sweep.dir"))
 
 
 def command(
@@ -66,6 +68,7 @@ def command(
             os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise its errors and print nothing
             sys.argv += folders_of_jobs(name, program)
             with _ending_on_signals(title), _failing_in_one_line(name, program):
+                refuse_links(name)
                 hydra.main(version_base="1.3", config_path=f"pkg://{program.conf}", config_name=name)(task)()
 
         task.__module__ = name  # hydra uses it as the name of the log
@@ -84,6 +87,21 @@ def folders_of_jobs(name: str, program: Program) -> list[str]:
     sweep = [] if "hydra.sweep.dir" in typed else [f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}"]
     folder = next((key for key in ("folder", "train.folder") if key in keys and "board" not in keys), None)
     return sweep if folder is None or folder in typed else [*sweep, f"{folder}=${{hydra:sweep.dir}}/${{hydra:job.num}}"]
+
+
+def refuse_links(name: str) -> None:
+    """Refuse a typed folder, which may be somebody else's, in which hydra's log or its copies of the config are links: it follows them.
+
+    Raises:
+        DataError: the message names the link.
+    """
+    for word in sys.argv[1:]:
+        key, _, value = word.lstrip("+").partition("=")
+        if key in _FOLDERS and value:
+            folder = Path(value.strip("'\"")).expanduser()
+            for path in (folder / ".hydra", *folder.glob(".hydra/*"), folder / f"{name}.log"):
+                if path.is_symlink():
+                    raise DataError(path, "file", f"a link to {os.readlink(path)}", "a file of the run, no link")
 
 
 @contextmanager

@@ -205,6 +205,18 @@ def test_a_full_disk_ends_long_work_before_it_begins(tmp_path, monkeypatch, name
     assert line == f"{name}: {tmp_path}/new: free space of the disk in bytes is 53248; allowed: at least 67108864"
 
 
+@pytest.mark.parametrize("link", ["train.log", ".hydra", ".hydra/config.yaml"])
+def test_a_link_in_a_folder_that_somebody_sent_is_not_written_through(tmp_path, monkeypatch, link):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sent" / link).parent.mkdir(parents=True)
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "config.yaml").write_text("kept")
+    (tmp_path / "sent" / link).symlink_to(tmp_path / "victim" / ("" if link == ".hydra" else "config.yaml"))
+    line = end_of(monkeypatch, "vcgym-train", "folder=sent", "env.options.packets=60", "steps=1")
+    assert line.startswith(f"vcgym-train: sent/{link}: file is 'a link to ")
+    assert [path.read_text() for path in (tmp_path / "victim").iterdir()] == ["kept"]
+
+
 def test_a_file_in_place_of_a_folder_ends_long_work_before_it_begins(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "new").touch()
