@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from vcgym.network.traces.plain_file import read_plain
-from vcgym.network.traces.refusal import shown
+from vcgym.network.traces.refusal import one_line, shown
 
 Holdout = Literal["random", "time", "pair"]
 MIN_PAIRS = 3
@@ -121,7 +121,10 @@ def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} is not a whole Parquet file: {shown(str(error))}") from error
     if table.schema.remove_metadata() != COLUMNS:
-        raise ValueError(f"{path} has the columns {table.schema.names}; allowed are {COLUMNS.names} with the types {COLUMNS.types}")
+        allowed = f"{COLUMNS.names} with the types {COLUMNS.types}"
+        raise ValueError(one_line(f"{path} has the columns {shown(table.schema.names)}; allowed are {allowed}"))
+    if holding := [name for name in COLUMNS.names if table[name].null_count]:
+        raise ValueError(f"{path}: columns {holding} hold null; allowed: values in every row")
     columns = {name: table[name].combine_chunks().to_numpy(zero_copy_only=False) for name in COLUMNS.names}
     _require_sound(columns, path, splits)
     inputs = np.column_stack([columns["transmit_ms" if transmit == "fed_back" else "oracle_transmit_ms"], columns[f"{jitter}_ms"]])
@@ -133,7 +136,7 @@ def _require_sound(columns: dict[str, NDArray], path: Path, splits: tuple[str, .
         raise ValueError(f"{path} has no rows")
     other = sorted(set(columns["split"]) - set(splits))
     if other:
-        raise ValueError(f"{path}: column split holds {other}; allowed here: {', '.join(splits)}")
+        raise ValueError(f"{path}: column split holds {shown(other)}; allowed here: {', '.join(splits)}")
     for name, kind in zip(COLUMNS.names, COLUMNS.types, strict=True):
         wrong = ~np.isfinite(columns[name]) if kind == pa.float64() else np.zeros(1, bool)
         if name in _ABOVE_ZERO:

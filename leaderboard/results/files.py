@@ -134,7 +134,7 @@ def read(layout: FileLayout, path: Path) -> pa.Table:
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: it is not a Parquet file, or its columns or types differ from `layout` otherwise.
+        ValueError: it is not a Parquet file, its columns or types differ from `layout` otherwise, a value is null, or two rows share a key.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no leaderboard file {path}")
@@ -149,6 +149,9 @@ def read(layout: FileLayout, path: Path) -> pa.Table:
     for found, wanted in zip(stored.schema, layout.schema, strict=True):
         if found.type != wanted.type:
             raise ValueError(f"{path}: column {wanted.name!r} holds {found.type}, wanted {wanted.type}")
+        if stored[found.name].null_count and found.name not in layout.newer:
+            raise ValueError(f"{path}: column {found.name!r} holds null; allowed: values in every row")
+    _refuse_duplicates(stored, layout, str(path))
     return stored
 
 

@@ -57,7 +57,7 @@ def entries(folder: Path) -> Iterator[Entry]:
     """
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
-        if path.name.endswith(CARD_ENDING):
+        if path.name.endswith(CARD_ENDING) and path.name != CARD_ENDING:
             described = path.with_name(path.name.removesuffix(CARD_ENDING))
             if not described.exists():
                 yield Entry(name.removesuffix(CARD_ENDING), described, 0, "", read_card(path))
@@ -98,7 +98,10 @@ def entry_of(name: str, path: Path) -> Entry:
         card = Card.model_validate(body.pop("card"))
     except ValidationError as error:
         raise DataError(path, "card", str(error), "the fields of vcgym.network.traces.cards.Card") from error
-    return Entry(name, path, size, canonical_sha256(body), card)
+    try:
+        return Entry(name, path, size, canonical_sha256(body), card)
+    except ValueError as error:
+        raise DataError(path, "content", str(error), "JSON of finite numbers") from error
 
 
 def _json_object(path: Path) -> dict[str, object]:

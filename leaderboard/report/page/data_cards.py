@@ -19,10 +19,10 @@ from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.fitted import Fitted
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import Card, data_root
+from vcgym.network.traces.cards import Card, DataError, data_root
 from vcgym.network.traces.catalogue import entries, shipped
 from vcgym.network.traces.plain_file import read_json, replace_file
-from vcgym.network.traces.refusal import faults
+from vcgym.network.traces.refusal import faults, one_line
 
 FILE_NAME = "cards.json"
 _MAX_BYTES = 1 << 26  # a card for each of the user's traces
@@ -100,6 +100,7 @@ def read_cards(folder: Path) -> list[tuple[str, str, list[Card]]]:
         return []
     try:
         found = _CARDS.validate_python(read_json(path, _MAX_BYTES))
-    except ValidationError as error:
-        raise ValueError(f"{path} is not what a run writes: {faults(error)}") from error
+    except (DataError, ValidationError) as error:
+        fault = faults(error) if isinstance(error, ValidationError) else str(error).removeprefix(f"{path}: ")
+        raise ValueError(one_line(f"{path} is not what a run writes: {fault}")) from error
     return [(key, ", ".join(one.scenarios), one.cards) for key, one in found.items()]

@@ -70,18 +70,51 @@ def _board(folder):
     (folder / "measured.json").write_text(json.dumps({"lines": ["Played: every trace as a whole."]}))
 
 
-MADE = {"learned": _learned, "predictor": _predictor, "scenario": _scenario, "session": _session, "board": _board}
+def _log(folder):
+    """Make the results of an agent that a shipped system copies, with its actions."""
+    from vcgym.leaderboard.evaluation.participants import shipped_agent
+    from vcgym.leaderboard.evaluation.suites import prepare
+    from vcgym.leaderboard.report.run import run_suite
+
+    suite = tiny()
+    run_suite(suite, prepare(suite), {"mine": shipped_agent("mine", "DQN-Call-v1", suite)}, folder, lambda done, note: None)
+    for path in [*folder.iterdir()]:
+        if path.name not in ("actions.parquet", "results.parquet"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _rows(folder):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from vcgym.predictors.rows import COLUMNS
+
+    values = {pa.string(): "train", pa.int64(): 1, pa.float64(): 5.0}
+    rows = [{field.name: values[field.type] for field in COLUMNS} | {"packet": number} for number in range(50)]
+    pq.write_table(pa.Table.from_pylist(rows, schema=COLUMNS), folder / "rows.parquet")
+
+
+MADE = {
+    "learned": _learned, "predictor": _predictor, "scenario": _scenario, "session": _session, "rows": _rows, "log": _log, "board": _board,
+}  # fmt: skip
 """Kind -> function that makes a whole file of it, or several, in an empty folder."""
+
+
+def tiny():
+    """Return a suite of three worlds."""
+    from vcgym.leaderboard.evaluation.suites import Part, Suite
+
+    return Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))
 
 
 def _rank(folder, *systems):
     """Rank systems, and beside several of them a user's own, on three worlds."""
     from vcgym.baselines.systems import load_systems
     from vcgym.leaderboard.evaluation.local import local_agent
-    from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
+    from vcgym.leaderboard.evaluation.suites import prepare
     from vcgym.leaderboard.report.run import run_suite
 
-    suite = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))
+    suite = tiny()
     parts, found = prepare(suite), load_systems(list(systems))
     if len(systems) > 1:
         found |= {"stay": local_agent(lambda observation: np.tile([0, 4], (len(observation), 1)), suite, parts, {"action": "relative"})}
@@ -93,9 +126,11 @@ def user(kind, folder):
     from vcgym.baselines.systems import learned_system
     from vcgym.baselines.zoo import LEARNED
     from vcgym.leaderboard.report.publish import publish
+    from vcgym.leaderboard.submissions.verify import verify
     from vcgym.live.protocol.session import read_session
     from vcgym.network.scenarios.scenario import Scenario
     from vcgym.predictors.published import load_network
+    from vcgym.predictors.rows import read_rows
 
     def scenario():
         for path in sorted(folder.glob("*.json")):
@@ -110,6 +145,7 @@ def user(kind, folder):
     uses = {
         "learned": lambda: learned_system(folder, LEARNED), "predictor": lambda: load_network(folder), "scenario": scenario,
         "session": lambda: read_session(folder / "session.json"), "board": board,
+        "rows": lambda: read_rows(folder / "rows.parquet"), "log": lambda: verify(folder, lambda done, note: None, tiny()),
     }  # fmt: skip
 
     def use():
