@@ -45,7 +45,7 @@ def read_secret(path: Path) -> bytes:
         ValueError: the file cannot be read, or holds something else.
     """
     if not path.exists():
-        path.touch(0o600)
+        path.touch(0o600, exist_ok=False)
         path.write_text(new_key().hex() + "\n", encoding="ascii")
     text = read_plain(path, MAX_SECRET_BYTES).decode("ascii", "replace").strip()
     if len(text) != 2 * KEY_BYTES or set(text) - set("0123456789abcdef"):

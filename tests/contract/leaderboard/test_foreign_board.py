@@ -18,6 +18,7 @@ from vcgym.leaderboard.report.publish import publish
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.left_out import left_out_lines
 from vcgym.leaderboard.report.words.measured import measured_lines
+from vcgym.leaderboard.submissions.accept import accepted
 from vcgym.network.traces.cards import DataError
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 1),))
@@ -88,6 +89,13 @@ def test_a_cell_that_is_a_link_is_refused(sent):
     named(sent, f"local-{SHARE}")
     with pytest.raises(DataError, match=rf"local-{SHARE}: file is 'a link to "):
         run(sent, "DRT-WM", stay=stays(7))
+
+
+def test_submissions_are_not_read_or_copied_through_a_link(sent, tmp_path):
+    (sent / "submissions").symlink_to("../victim")
+    with pytest.raises(DataError, match=r"sent/submissions: file is 'a link to "):
+        accepted(sent)
+    assert [path.name for path in (tmp_path / "victim").iterdir()] == [f"local-{SHARE}"]
 
 
 FORMS = {

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from mlflow.exceptions import MlflowException
 
-from vcgym.agents.tracking.points import MetricPoint, append, read
 from vcgym.agents.tracking.tracking import UNSENT, Tracking
 from vcgym.network.traces.cards import load_links
 
@@ -280,18 +279,6 @@ def test_a_model_gets_its_version_after_a_kill_and_two_processes_may_give_it_one
         run.client.create_model_version("model", first.source, run.id)
         registry.crown(run, "model")
     assert int(run.client.get_model_version_by_alias("model", registry.CHAMPION).version) == 2
-
-
-def test_points_survive_a_kill_while_one_is_written(tmp_path):
-    path = tmp_path / "points.jsonl"
-    append(path, MetricPoint({"a": 1.0}, 1, 10))
-    path.write_text(path.read_text() + '[{"a": 2.')
-    assert list(read(path)) == [MetricPoint({"a": 1.0}, 1, 10)]
-    append(path, MetricPoint({"a": 3.0}, 3, 30))
-    assert [point.steps for point in read(path)] == [1, 3]
-    path.write_text("[1]\n")
-    with pytest.raises(ValueError, match=r"points\.jsonl: line 1 is "):
-        list(read(path))
 
 
 def test_the_revision_is_of_a_repository_that_tracks_the_package(tmp_path, monkeypatch):

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vcgym.network.traces.cards import DataError
+
 HERE = Path(__file__).parent
 CART = ("cart:test/Cart-v0", {})
 CALL = ("vcgym/Call-v0", {"packets": 230})
@@ -87,6 +89,28 @@ def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
     shutil.rmtree(last)
     train(config, seed=5)
     assert [(home / "agent" / "agent.safetensors").read_bytes(), (last / "state.safetensors").read_bytes()] == uninterrupted
+
+
+@pytest.mark.parametrize("link", ["seed-5", "seed-5/checkpoints"])
+def test_old_checkpoints_are_removed_from_the_folder_of_the_study_alone(tmp_path, link):
+    from vcgym.agents.training import checkpoint
+
+    others = tmp_path / "others"
+    for name in ("step-000000000001", "step-000000000002", "step-000000000003"):
+        (others / name).mkdir(parents=True)
+    (tmp_path / "sent" / link).parent.mkdir(parents=True)
+    (tmp_path / "sent" / link).symlink_to(others)
+    with pytest.raises(DataError, match=r"sent/seed-5/checkpoints: file is 'a link to "):
+        checkpoint.folder_of(tmp_path / "sent" / "seed-5")
+    own = checkpoint.folder_of(tmp_path / "own" / "seed-5")
+    own.mkdir(parents=True)
+    (own / "step-000000000001").symlink_to(others)
+    (own / "step-notes").mkdir()
+    for steps in (2, 3, 4):
+        checkpoint.write(own, steps, {}, {"steps": steps}, {})
+    assert sorted(path.name for path in others.iterdir()) == [f"step-{n:012d}" for n in (1, 2, 3)]
+    kept = [f"step-{n:012d}" for n in (1, 3, 4)]
+    assert sorted(path.name for path in own.iterdir()) == [*kept, "step-notes"] and checkpoint.newest(own) == own / kept[-1]
 
 
 @pytest.fixture(scope="module")
