@@ -21,7 +21,7 @@ from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows
 from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, cost_of, env_class, kind_of
 from vcgym.leaderboard.kept import file_name, load, to_bytes
-from vcgym.leaderboard.results.cdf import DelayCdf
+from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.files import require_columns, results_of
 from vcgym.network.traces.refusal import faults, one_line, shown
@@ -136,19 +136,33 @@ class _Timing(_Strict):
     hardware: str
 
 
+_Int = Annotated[int, Field(ge=-(1 << 53), le=1 << 53)]
+
+
 class _Delays(_Strict):
-    packets_within: list[int]
-    packets_sent: int
+    packets_within: Annotated[list[_Int], Field(min_length=len(GRID_MS), max_length=len(GRID_MS))]
+    packets_sent: _Int
+
+
+class _Timeline(_Strict):
+    row: Annotated[int, Field(ge=0)]
+    packets_per_bin: _Int
+    path_names: list[str]
+    delay_median_ms: list[_Int]
+    delay_most_ms: list[_Int]
+    missing: list[_Int]
+    path: list[_Int]
+    path_changes: list[_Int]
 
 
 class _More(_Strict):
-    """What a file holds beside its rows: the verdict, or all the others."""
+    """Content of a file beside its rows: the verdict, or all the others."""
 
     verdict: str | None = None
     timing: _Timing | None = None
     delays: dict[str, dict[str, _Delays]] = {}
-    timelines: list[dict[str, Any]] = []
-    actions: list[dict[str, Any]] = []
+    timelines: list[_Timeline] = []
+    actions: list[dict[str, str | list[_Int]]] = []
 
 
 def read(path: Path, cell: Cell) -> CellContent:
@@ -170,7 +184,7 @@ def read(path: Path, cell: Cell) -> CellContent:
     found = zip(*(table[one].to_pylist() for one in ("system", "suite", "suite_version", "mode", "scenario", "pair", "seed")), strict=True)
     if len(table) != len(wanted) or {*found} != wanted:
         raise _of_no_cell(path, f"its rows are not those of {shown(name)} on {len(wanted)} worlds of {share.part.scenario}")
-    rows = {line.get("row") if type(line.get("row")) is int else -1 for line in more.timelines}
+    rows = {line.row for line in more.timelines}
     if more.timing is None or len(more.actions) not in (0, len(table)) or not rows <= {*range(len(table))}:
         raise _of_no_cell(path, f"its timing, timelines or actions are not those of {len(table)} rows")
     return CellContent(table, more.model_dump(exclude={"verdict"}))
