@@ -83,7 +83,7 @@ def read_cdfs(table: pa.Table) -> Cdfs:
     for row in table.to_pylist():
         where = (row["mode"], row["scenario"], row["pair"], row["accounting"])
         if len(row["packets_within"]) != len(GRID_MS):
-            raise ValueError(f"delay distribution of {row['system']!r} ({', '.join(where)}) is not on the grid 0, 10 ... 2000 ms")
+            raise ValueError(f"cdf.parquet: distribution of {row['system']!r} ({', '.join(where)}) is not on the grid 0, 10 ... 2000 ms")
         cdfs.setdefault(where, {})[row["system"]] = DelayCdf(np.array(row["packets_within"], np.int64), row["packets_sent"])
     return cdfs
 
