@@ -58,8 +58,9 @@ def test_the_link_of_the_laboratory_leads_there() -> None:
     assert (HOME / ".typings" / LAB).readlink() == Path("..", LAB)
 
 
-def test_the_package_holds_its_docstring_and_version_alone() -> None:
-    assert [path.name for path in (HOME / "package").iterdir() if path.name != "__pycache__"] == ["__init__.py"]
+def test_the_package_holds_its_docstring_its_version_and_what_tells_gymnasium_the_ids() -> None:
+    held = {path.name for path in (HOME / "package").iterdir() if path.name != "__pycache__"}
+    assert held == {"__init__.py", "gymnasium_ids.py", "vcgym.pth"}
     assert not (HOME / "vcgym").exists()  # it would hide the mapped rooms from a program that starts here
 
 
@@ -83,7 +84,8 @@ def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"vcgym"}  # nothing of the laboratory
     held = {name for name in names if name.startswith("vcgym/")}
     files = {f"vcgym/{path.relative_to(HOME).as_posix()}" for room in ROOMS for path in (HOME / room).rglob("*") if path.is_file()}
-    assert held == {"vcgym/__init__.py"} | {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
+    assert held == {"vcgym/__init__.py", "vcgym/gymnasium_ids.py"} | {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
+    assert [name.partition(".data/")[2] for name in names if name.endswith(".pth")] == ["purelib/vcgym.pth"]
     asked = "import vcgym, vcgym.network; print(vcgym.__version__, len(vcgym.__doc__.splitlines()) > 5, vcgym.__file__)"
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     said = run(sys.executable, "-c", asked, cwd=tmp_path / "site", PYTHONPATH=str(tmp_path / "site"))
