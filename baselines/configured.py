@@ -22,7 +22,7 @@ from vcgym.predictors.published import shipped_network, shipped_table
 
 PLUGINS = ("vcgym.rules", "vcgym.features", "vcgym.rewards")
 """Groups of entry points."""
-_ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.")
+ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.")
 _SHIPPED = {f"{make.__module__}.{make.__name__}": make for make in (shipped_network, shipped_table)}
 
 
@@ -83,8 +83,8 @@ def _class(name: str, where: str) -> type:
             break
     else:
         module, _, attribute = name.rpartition(".")
-        if not module.startswith(_ROOMS):
-            raise ValueError(f"{where}: _target_ is {name!r}; allowed: a class of {', '.join(_ROOMS)} or of a plug-in")
+        if not module.startswith(ROOMS):
+            raise ValueError(f"{where}: _target_ is {name!r}; allowed: a class of {', '.join(ROOMS)} or of a plug-in")
         try:
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:

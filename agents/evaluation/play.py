@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 
 class Policy(Protocol):
-    """Policy that acts on a batch of sessions (Stable-Baselines3's `predict`); `reads` names the observation it takes."""
+    """Policy that acts on a batch of sessions (Stable-Baselines3's `predict`); `reads` names the observation it takes.
+
+    One whose attribute `masked` is true also gets `action_masks`, where the environment has them.
+    """
 
     reads: str
 
@@ -54,9 +57,11 @@ def play(
     returns, running = np.zeros(envs.num_envs), np.ones(envs.num_envs, dtype=bool)
     episode_start, state = running.copy(), None
     deciding_s, steps = 0.0, 0
+    masks_of = getattr(envs.unwrapped, "action_masks", None) if getattr(policy, "masked", False) else None
     while running.any():
         before_s = time.perf_counter()
-        actions, state = policy.predict(observation, state, episode_start, deterministic=True)
+        masks = {} if masks_of is None else {"action_masks": masks_of()}
+        actions, state = policy.predict(observation, state, episode_start, deterministic=True, **masks)
         deciding_s, steps = deciding_s + time.perf_counter() - before_s, steps + 1
         observation, rewards, terminated, truncated, _ = envs.step(actions)
         returns[running] += rewards[running]

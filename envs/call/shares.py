@@ -2,7 +2,9 @@
 
 import itertools
 import math
+import os
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
@@ -28,7 +30,16 @@ class Shares:
         cuts = np.linspace(0, sessions, min(threads, sessions) + 1).astype(np.int64).tolist()
         self._bounds = list(itertools.pairwise(cuts))
         self._pool: ThreadPoolExecutor | None = None
+        _ALL.add(self)
         self._work_s = math.inf  # duration of the last work, summed over threads
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return everything but the threads, which a copy or another process starts anew."""
+        return vars(self) | {"_pool": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        _ALL.add(self)
 
     def each(self, work: Callable[[NDArray[np.int64]], Any], rows: NDArray[np.int64]) -> None:
         """Call `work` in parallel with the `rows` of each share that has any; return when all calls are done.
@@ -50,6 +61,19 @@ class Shares:
         finally:
             wait(pending)
         self._work_s = first_s + sum(one.result() for one in pending)
+
+
+_ALL: "weakref.WeakSet[Shares]" = weakref.WeakSet()
+
+
+def _forget_threads() -> None:
+    """Forget the threads of the parent process, which a fork does not copy."""
+    for shares in _ALL:
+        shares._pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def _timed(work: Callable[[NDArray[np.int64]], Any], share: NDArray[np.int64]) -> float:

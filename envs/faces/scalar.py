@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
+from vcgym.envs.faces.made_with import Marking
 from vcgym.envs.faces.render import RENDER_MODES, Rendered
 from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import arguments_of
@@ -17,7 +18,7 @@ _OF_BATCHES = {"num_envs", "autoreset_mode", "max_episode_steps"}
 METADATA: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 10}  # a decision of Relay and Call takes 100 ms
 
 
-class ScalarEnv(Rendered, gym.Env[Any, Any]):
+class ScalarEnv(Marking, Rendered, gym.Env[Any, Any]):
     """Environment of one call with the arguments of `vector_class`, except those of batches; `render_mode`: rgb_array or human."""
 
     metadata = METADATA

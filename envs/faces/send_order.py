@@ -1,5 +1,6 @@
 """SendOrder: the agent chooses the packet to send or drop."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -140,8 +141,18 @@ class SendOrderVectorEnv(SenderVectorEnv):
             return spaces.Box(-1.0, 1.0, (2,), np.float32)
         return spaces.Discrete(2 * (MARGINS if self.action_form == "relative_discrete" else self.slots))
 
-    def action_masks(self) -> NDArray[np.bool_]:
-        """Return a mask of the valid actions, (num_envs, 2 L); all are valid for a session that is done."""
+    @property
+    def action_masks(self) -> Callable[[], NDArray[np.bool_]]:
+        """Return the function of the masks of valid actions, (num_envs, 2 L); all are valid for a session that is done.
+
+        Raises:
+            AttributeError: in the relative forms, in which every action is valid.
+        """
+        if self.action_form in RELATIVE:
+            raise AttributeError(f"action_masks: every action of form {self.action_form} is valid")
+        return self._masks
+
+    def _masks(self) -> NDArray[np.bool_]:
         waiting = self.batch.senders["queue"]["waiting"][:, None]
         is_present = np.arange(self.slots) < np.where(waiting > 0, waiting, self.slots)
         return np.concatenate([is_present, is_present], axis=1)
@@ -197,6 +208,12 @@ class SendOrderEnv(ScalarEnv):
     vector_class = SendOrderVectorEnv
     native: SendOrderVectorEnv
 
-    def action_masks(self) -> NDArray[np.bool_]:
-        """Return a mask of the valid actions, (2 L,), in the form required by MaskablePPO."""
-        return self.native.action_masks()[0]
+    @property
+    def action_masks(self) -> Callable[[], NDArray[np.bool_]]:
+        """Return the function of the mask of valid actions, (2 L,), in the form required by MaskablePPO.
+
+        Raises:
+            AttributeError: see `SendOrderVectorEnv.action_masks`.
+        """
+        masks = self.native.action_masks
+        return lambda: masks()[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.evaluation.own_policy import load_own
+from vcgym.agents.evaluation.saved_model import beside
 from vcgym.agents.published.shipped import shipped_names
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.systems import System
@@ -44,7 +45,8 @@ def own_methods(
     told: list[str] = []
     for name, items in agents.items():
         try:
-            players = [(item, *one) for item in items for one in _loaded(item, options.get(name), suite, parts, name)]
+            of_items = _of_each(items, options.get(name, {}))
+            players = [(item, *one) for item, given in of_items for one in _loaded(item, given, suite, parts, name)]
         except ValueError as error:
             raise ValueError(f"agents.{name}: {str(error).removeprefix(f'agents.{name}: ')}") from error
         single, alone = len(players) == 1, len(items) == 1
@@ -54,13 +56,29 @@ def own_methods(
     return found, told
 
 
+def _of_each(items: Sequence[str], options: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the options of each item; of several normalisers each has its own.
+
+    Raises:
+        ValueError: there are more or fewer normalisers than items.
+    """
+    files = options.get("normalize")
+    if not isinstance(files, list | tuple):
+        return [(item, options) for item in items]
+    if len(files) != len(items):
+        raise ValueError(f"normalize has {len(files)} files; allowed: one for all, or one for each of {len(items)} agents")
+    return [(item, {**options, "normalize": file}) for item, file in zip(items, files, strict=True)]
+
+
 def _loaded(
     item: str, options: Mapping[str, Any] | None, suite: Suite, parts: Iterable[tuple[Part, Any]], name: str
 ) -> list[tuple[str, Participant]]:
     """Return each training of one item, with the name that a study gives it."""
     if item.endswith((".zip", ".onnx")) or (":" in item and not Path(item).exists()):
         acts = BandwidthModel(item) if item.endswith(".onnx") else load_own(item)
-        return [(name, acts.replace(is_local=True) if isinstance(acts, System) else local_agent(acts, suite, parts, options))]
+        if isinstance(acts, System):
+            return [(name, acts.replace(is_local=True))]
+        return [(name, local_agent(acts, suite, parts, options, beside(Path(item)) if item.endswith(".zip") else None))]
     if options:
         raise ValueError(f"agent_options.{name} is {dict(options)}; allowed: none for {item}, which has its options")
     if item in shipped_names():
@@ -89,6 +107,8 @@ def _played(name: str, player: Participant, options: Mapping[str, Any]) -> str:
         if value is not None and value is not False:  # False: a control that calls go without
             other = bool(trained) and key in options and _text(value) != _text(trained[key])
             words.append(_setting(key, value, player.env) + (f" in place of {_text(trained[key])} in training" if other else ""))
+    if isinstance(player, LocalAgent) and player.own.between.layers:
+        words.append(f"behind {player.own.between.told}")
     if made_with:
         return ", ".join(words) + ("" if any(" in place of " in word for word in words) else ", as in training")
     free = [key for key in ("interval", "features") if key in known and key not in given]
@@ -106,4 +126,6 @@ def _text(value: Any) -> str:
     """Return a rule, a reward or features by the names of their classes."""
     if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
         return ", ".join(map(_text, value)) or "none"
+    if isinstance(value, Mapping) and "_target_" in value:
+        return str(value["_target_"]).rpartition(".")[2]
     return str(value) if isinstance(value, bool | int | float | str) else type(value).__name__

@@ -18,6 +18,7 @@ from vcgym.envs.call.batch import Together
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
+from vcgym.envs.faces.made_with import Marking
 from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds
 from vcgym.envs.faces.vector.snapshot import UnderWay, restore, snapshot
 from vcgym.network.kernels import rng
@@ -27,7 +28,7 @@ from vcgym.network.traces.refusal import shown
 OBSERVATIONS = ("features", "dict", "records")
 
 
-class EpisodeVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
+class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """Vector environment of parallel sessions, each with one decision per step; an episode ends by truncation.
 
     Attributes:

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import torch
 from gymnasium import spaces
 from sb3_contrib import TQC, RecurrentPPO
 from stable_baselines3 import A2C, DQN, SAC
@@ -11,13 +12,14 @@ from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.local import local_agent
-from vcgym.leaderboard.evaluation.stages import SENDER
+from vcgym.leaderboard.evaluation.stages import ORDERED, SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate, play
 from vcgym.leaderboard.report.publish import REPORT
 from vcgym.leaderboard.report.run import run_suite
 
 CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1), Part("wonderproxy", "paper", 1)))
+RATE_0 = {"env_id": "vcgym/Rate-v0"}
 SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), (SENDER,))
 
 
@@ -52,7 +54,7 @@ def test_it_is_ranked_beside_rules_as_local_and_nothing_is_logged(tmp_path):
 
 
 def test_a_sender_of_ones_own_sets_the_rate(tmp_path):
-    agents = {name: local_agent(rate_of(share), SENDERS, prepare(SENDERS)) for name, share in (("slow", -0.5), ("fast", 0.2))}
+    agents = {name: local_agent(rate_of(share), SENDERS, prepare(SENDERS), RATE_0) for name, share in (("slow", -0.5), ("fast", 0.2))}
     kbps = {row["system"]: row["throughput_kbps"] for row in play(suite=SENDERS, named=agents, folder=tmp_path).to_pylist()}
     assert kbps["slow"] < kbps["fast"]
 
@@ -77,10 +79,10 @@ def fails(observation):
 
 REFUSED = [
     (3, {}, "agent is a int; allowed: an object with predict, or a function of observations"),
-    (fails, {}, "agent cannot play table1, mode paper: RuntimeError out of ideas"),
+    (fails, {}, "agent cannot play table1, mode paper: RuntimeError out of ideas; it was asked for actions of MultiDiscrete"),
     (lambda observation: np.array([[9, 0]]), {"action": "relative"}, r"agent cannot play table1, mode paper: ValueError action array"),
     (fails, {"packets": 9}, "agent_options has packets, which suite tiny chooses"),
-    (fails, {"acton": 9}, "vcgym/Call-v0 has no argument {'acton': 9}"),
+    (fails, {"acton": 9}, "vcgym/Call-v1 has no argument {'acton': 9}"),
 ]
 
 
@@ -96,7 +98,7 @@ def test_a_policy_for_another_number_of_paths_is_told_of_the_form_that_fits_any(
     suite = CALLS._replace(parts=CALLS.parts[::-1])
     with pytest.raises(ValueError, match=r"table1, mode paper: ValueError it observes \(165,\) features, .* action=relative plays any"):
         local_agent(model, suite, prepare(suite))
-    with pytest.raises(ValueError, match=r"action space of the agent is Discrete\(2\); allowed on table1: MultiDiscrete.* \(relative\)"):
+    with pytest.raises(ValueError, match=r"action space of the agent is Discrete\(2\); allowed on table1: .*MultiDiscrete.* \(relative\)"):
         local_agent(DQN("MlpPolicy", "CartPole-v1", device="cpu"), CALLS, prepare(CALLS))
 
 
@@ -111,6 +113,40 @@ def test_a_policy_for_another_number_of_paths_is_told_of_the_form_that_fits_any(
 def test_what_cannot_be_loaded_is_named(named, message):
     with pytest.raises(ValueError, match=message):
         load_own(named)
+
+
+def test_a_torch_policy_of_version_1_is_ranked_as_it_is_and_others_are_told_their_numbers(tmp_path):
+    net = torch.nn.Linear(26, 16)
+
+    def act(observations):
+        return net(torch.from_numpy(observations)).argmax(dim=1).numpy()
+
+    agent = local_agent(act, CALLS, prepare(CALLS))
+    assert agent.env == "vcgym/Call-v1"
+    assert play(suite=CALLS, named={"mine": agent}, folder=tmp_path).num_rows > 0
+    told = r"vcgym/Call-v0 has \(26,\) numbers with action=relative_discrete or .*; \(57,\) numbers with action=discrete or continuous; .*env_id=ID"
+    with pytest.raises(ValueError, match=rf"cannot be multiplied.*{told}") as caught:
+        local_agent(act, CALLS, prepare(CALLS), {"env_id": "vcgym/Call-v0"})
+    assert "\n" not in str(caught.value)
+    of_version_0 = {"env_id": "vcgym/Call-v0", "action": "relative_discrete", "interval": 50}
+    assert local_agent(act, CALLS, prepare(CALLS), of_version_0).env == "vcgym/Call-v0"
+    with pytest.raises(ValueError, match="agent_options has env_id vcgym/Rate-v1; allowed on suite tiny: agents of vcgym/Call-v0"):
+        local_agent(act, CALLS, prepare(CALLS), {"env_id": "vcgym/Rate-v1"})
+
+
+def test_a_masked_policy_gets_the_masks(tmp_path):
+    asked = []
+
+    class Masked:
+        env_id, options = "vcgym/SendOrder-v0", {}
+
+        def predict(self, observation, action_masks=None):
+            asked.append(action_masks)
+            return np.zeros(len(observation), int)
+
+    suite = Suite("tiny", "v0", 0, (Part("order", BOTTLENECK, 1, stratum="rtt80-q32"),), (ORDERED,))
+    play(suite=suite, named={"mine": local_agent(Masked(), suite, prepare(suite))}, folder=tmp_path)
+    assert all(masks.shape == (1, len(masks[0])) and masks[0, 0] for masks in asked[1:]) and len(asked) > 100
 
 
 def test_a_module_that_exits_does_not_end_the_command(tmp_path, monkeypatch):

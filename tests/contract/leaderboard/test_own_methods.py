@@ -11,6 +11,7 @@ from stable_baselines3.common.env_util import make_vec_env as make_vec_env_of_sb
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.systems import load_system
 from vcgym.envs import name_of
+from vcgym.envs.faces.made_with import MADE_WITH
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.stages import ORDERED, SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
@@ -32,7 +33,10 @@ def zips(tmp_path_factory):
         PPO("MlpPolicy", make_vec_env("vcgym/Call-v0", env_kwargs=OPTIONS), seed=seed, **SMALL).save(folder / f"ppo-{seed}")
         routed = make_vec_env("vcgym/Call-v0", env_kwargs=OPTIONS | {"playout": lag})
         DQN("MlpPolicy", routed, seed=seed, buffer_size=10, **SMALL).save(folder / f"dqn-{seed}")
-    PPO("MlpPolicy", make_vec_env_of_sb3("vcgym/Call-v0", env_kwargs=OPTIONS), **SMALL).save(folder / "plain")
+    plain = PPO("MlpPolicy", make_vec_env_of_sb3("vcgym/Call-v0", env_kwargs=OPTIONS), **SMALL)
+    plain.save(folder / "plain")
+    delattr(plain.action_space, MADE_WITH)  # as saved by earlier versions, and by wrappers that make a space of their own
+    plain.save(folder / "silent")
     PPO("MlpPolicy", make_vec_env("vcgym/Rate-v0"), **SMALL).save(folder / "rate")
     return folder
 
@@ -67,10 +71,16 @@ def test_a_method_of_one_training_has_its_own_name_and_a_change_of_its_options_i
     assert told == ["MINE, ppo-0.zip: action relative, interval 10 packets (0.1 s) in place of 50 in training, reward impairment."]
 
 
+def test_a_zip_carries_them_after_the_function_of_sb3_too(zips):
+    found, told = loaded({"MINE": [str(zips / "plain.zip")]})
+    assert told == ["MINE, plain.zip: action relative, interval 50 packets (0.5 s), reward impairment, as in training."]
+    assert found["MINE"].env == "vcgym/Call-v0"
+
+
 def test_a_default_is_not_taken_in_silence(zips):
-    _, told = loaded({"MINE": [str(zips / "plain.zip")]})
+    _, told = loaded({"MINE": [str(zips / "silent.zip")]})
     assert told == [
-        "MINE, plain.zip: action relative, interval 10 packets (0.1 s); interval and features by default: "
+        "MINE, silent.zip: action relative, interval 50 packets (0.5 s); interval and features by default: "
         "agent_options.MINE={interval: ...} says otherwise."
     ]
 

@@ -84,7 +84,8 @@ def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"vcgym"}  # nothing of the laboratory
     held = {name for name in names if name.startswith("vcgym/")}
     files = {f"vcgym/{path.relative_to(HOME).as_posix()}" for room in ROOMS for path in (HOME / room).rglob("*") if path.is_file()}
-    assert held == {"vcgym/__init__.py", "vcgym/gymnasium_ids.py"} | {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
+    package = {"vcgym/__init__.py", "vcgym/gymnasium_ids.py"}
+    assert held == package | {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
     assert [name.partition(".data/")[2] for name in names if name.endswith(".pth")] == ["purelib/vcgym.pth"]
     asked = "import vcgym, vcgym.network; print(vcgym.__version__, len(vcgym.__doc__.splitlines()) > 5, vcgym.__file__)"
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
