@@ -1,0 +1,41 @@
+"""A batch that plays on several threads is copied, and goes on in a forked process, as one without."""
+
+import copy
+import os
+
+import gymnasium
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def under_way(monkeypatch):
+    """A batch whose threads have worked, however short the work."""
+    monkeypatch.setattr("vcgym.envs.call.shares.WORTH_CUTTING_S", 0.0)
+    envs = gymnasium.make_vec("vcgym/Call-v1", num_envs=4, threads=2, packets=2000)
+    envs.reset(seed=1)
+    played(envs)
+    assert envs.unwrapped.batch.shares._pool is not None
+    return envs
+
+
+def played(envs):
+    return [envs.step(np.full(4, 3))[0].tobytes() for _ in range(3)]
+
+
+def test_a_copy_goes_on_alike(under_way):
+    copied = copy.deepcopy(under_way)
+    assert played(copied) == played(under_way)
+    assert copied.unwrapped.batch.shares._pool is not under_way.unwrapped.batch.shares._pool
+
+
+def test_a_forked_process_goes_on_alike(under_way):
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writes, b"".join(played(under_way)))
+        os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads, "rb") as said:
+        assert said.read() == b"".join(played(under_way))
+    assert os.waitpid(child, 0)[1] == 0
