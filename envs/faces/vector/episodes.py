@@ -77,6 +77,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._rewarded = allocate_state(reward, num_envs)
         self.num_envs, self.render_mode = num_envs, None
         self.metadata = {"render_modes": [], "autoreset_mode": mode}
+        self.autoreset_mode = mode  # TorchRL reads it here, as gymnasium's own batches have it
         self.layout, self.observation_kind = layout, observation
         by_part = spaces.Dict(records) if observation == "records" else layout.space
         self.single_observation_space = layout.box if observation == "features" else by_part
