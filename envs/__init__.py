@@ -1,4 +1,6 @@
-"""Gymnasium environments of calls: Relay, Playout, Call, Rate, SendOrder. Importing this room registers their ids.
+"""Gymnasium environments of calls: Relay, Playout, Call, Rate, SendOrder.
+
+Importing this room registers their ids; an installation does it behind gymnasium (`vcgym.gymnasium_ids`).
 
 ``help(vcgym.envs.Call)`` shows observation, action, reward and every argument with type and default; docs/envs.md explains the arguments.
 """

@@ -50,7 +50,8 @@ def evaluate(
     Args:
         policy: an object with SB3's `predict`, or a function from a batch of observations to actions.
         suite: see `play`.
-        options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`.
+        options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`. Two more
+            are `env_id` and `normalize`, see `vcgym.leaderboard.evaluation.local.local_agent`.
         folder: cache of the rules' results; the policy is played every time.
         threads: see `play`.
         progress_bar: see `play`.

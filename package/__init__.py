@@ -1,6 +1,6 @@
 """vcgym: gym, training pipeline and leaderboard for low-latency video conferencing.
 
-`import vcgym.envs` registers the environments for `gymnasium.make("vcgym/Call-v0")`.
+`gymnasium.make("vcgym/Call-v1")` needs no import: an installation tells gymnasium the ids; elsewhere `import vcgym.envs` does.
 
     vcgym.envs         environments of calls, features and rewards
     vcgym.baselines    published and tuned rules; `vcgym.baselines.systems.load_system("VIA-WM")`

@@ -48,7 +48,8 @@ class LeaderboardConfig(Config):
             Stable-Baselines3, the folder of a finished study (`vcgym-train folder=...`, every seed of it plays), module:name (also of a
             System of rules) or, over a bottleneck, an .onnx of the Bandwidth Estimation Challenge. Seeds are pooled into one row.
         agent_options: agent_options.NAME={interval: 50, ...}: arguments of the environment, as in training; a study and a zip of
-            `vcgym.agents.sb3` carry them, and without `action` the form follows from the action space.
+            `vcgym.agents.sb3` carry them, and without `action` the form follows from the action space. Two more: env_id, id of the
+            environment, of a function vcgym/Call-v1; normalize, the file of a VecNormalize, by default vecnormalize.pkl beside the zip.
         data: folder of measured series and capacity traces; without it their worlds are left out.
         folder: folder of results, table and page; with do=add, of the submission; with do=page, of one of the suites.
         board: with do=add, folder of the results that the submission joins.

@@ -38,10 +38,10 @@ class Judged:
             self.policy: Policy = agent.policy()
         except Exception as error:
             raise EntrantError(_reason("cannot be loaded", error)) from error
-        self.reads = self.policy.reads
+        self.reads, self.masked = self.policy.reads, getattr(self.policy, "masked", False)
 
     def predict(
-        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False
+        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = False, **masks: Any
     ) -> tuple[NDArray[Any], Any]:
         """Return the policy's actions.
 
@@ -49,7 +49,7 @@ class Judged:
             EntrantError: the policy failed.
         """
         try:
-            return self.policy.predict(observation, state, episode_start, deterministic=deterministic)
+            return self.policy.predict(observation, state, episode_start, deterministic=deterministic, **masks)
         except Exception as error:
             raise EntrantError(_reason("failed in play", error)) from error
 

@@ -59,7 +59,7 @@ def test_a_missing_one_is_asked_for_in_one_line(made, folder, tmp_path):
 def test_one_that_may_be_of_another_agent_is_asked_about(folder, tmp_path):
     raw = shutil.copy(folder / "raw.zip", tmp_path)
     file = shutil.copy(folder / "ours" / "vecnormalize.pkl", tmp_path)
-    with pytest.raises(ValueError, match="vecnormalize.pkl lies beside it, but the last observation of the agent in training was not"):
+    with pytest.raises(ValueError, match=r"vecnormalize.pkl lies beside it, but the last observation of the agent in training was not"):
         told([raw])
     assert "behind" not in told([raw], {"normalize": None})[0]
     assert "behind VecNormalize" in told([raw, raw], {"normalize": [file, file]})[0]
