@@ -187,7 +187,7 @@ def _copied(observations: Any) -> Any:
 
 def _feature(envs: VectorEnv, where: list[int]) -> str:
     """Return the name of an entry of a flat observation, or its index if it has no name."""
-    layout = getattr(envs.unwrapped, "layout", None)
+    layout: Any = getattr(envs.unwrapped, "layout", None)
     is_flat = layout is not None and len(where) == 1 and where[0] < len(layout.features) == (envs.single_observation_space.shape or (0,))[0]
     return str(layout.features[where[0]].name) if is_flat else str(where)
 

@@ -1,4 +1,4 @@
-"""What stood between a network and its environment at training, replayed on batches of observations, or refused.
+"""Wrappers between a network and its environment at training, replayed on batches of observations, or refused.
 
 A wrapper is replayed if what it does to an observation or an action follows from that alone, from statistics that no longer change, or from
 the observations of the call so far; wrappers that only watch, or that change rewards or lengths of calls, leave both as they are.
@@ -28,7 +28,7 @@ Memory = Any
 Seen = Callable[[Any, Memory], tuple[Any, Memory]]
 
 
-class Layer(NamedTuple):
+class WrapperLayer(NamedTuple):
     """Wrapper on a batch of calls.
 
     Attributes:
@@ -43,9 +43,9 @@ class Layer(NamedTuple):
 
 
 class Between(NamedTuple):
-    """What stands between: layers from the environment outwards, its own spaces, and that of the observations behind the layers."""
+    """Wrappers between network and environment: layers from the environment outwards, its own spaces, and that of the observations behind the layers."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[WrapperLayer, ...]
     observation_space: Any
     action_space: Any
     seen_space: Any
@@ -67,7 +67,7 @@ def around(envs: Any) -> Between:
     Raises:
         ValueError: something that cannot be replayed.
     """
-    outside_in: list[Layer | None] = []
+    outside_in: list[WrapperLayer | None] = []
     seen_space = envs.observation_space
     while hasattr(envs, "venv"):
         outside_in.append(_of_vec_env(envs))
@@ -76,7 +76,7 @@ def around(envs: Any) -> Between:
     return inside._replace(layers=(*inside.layers, *(layer for layer in reversed(outside_in) if layer)), seen_space=seen_space)
 
 
-def _of_vec_env(wrapper: Any) -> Layer | None:
+def _of_vec_env(wrapper: Any) -> WrapperLayer | None:
     """Return the layer of a VecEnvWrapper of Stable-Baselines3."""
     name = type(wrapper).__name__
     if _watches(wrapper):
@@ -87,29 +87,29 @@ def _of_vec_env(wrapper: Any) -> Layer | None:
         if name == "VecFrameStack":
             return stacked(wrapper.stacked_obs.n_stack, _axis(wrapper.stacked_obs))
         if name == "VecTransposeImage":
-            return Layer(name, _still(wrapper.transpose_observations))
+            return WrapperLayer(name, _still(wrapper.transpose_observations))
         if name == "VecExtractDictObs":
             return part_of(wrapper.key)
     raise ValueError(f"agent was trained behind {name}, which cannot be replayed{_HINT}")
 
 
-def normaliser(statistics: Any) -> Layer:
+def normaliser(statistics: Any) -> WrapperLayer:
     """Return VecNormalize with statistics that no longer change."""
-    return Layer("VecNormalize", _still(statistics.normalize_obs))
+    return WrapperLayer("VecNormalize", _still(statistics.normalize_obs))
 
 
-def part_of(key: str) -> Layer:
+def part_of(key: str) -> WrapperLayer:
     """Return VecExtractDictObs: one part of an observation."""
-    return Layer("VecExtractDictObs", _still(lambda observations: observations[key]))
+    return WrapperLayer("VecExtractDictObs", _still(lambda observations: observations[key]))
 
 
-def stacked(count: int, axes: Mapping[str, int] | int = -1) -> Layer:
+def stacked(count: int, axes: Mapping[str, int] | int = -1) -> WrapperLayer:
     """Return VecFrameStack: the last `count` observations along an axis, of each part its own, zeros before the first."""
 
     def joined(name: str, frames: list[Any]) -> Any:
         return np.concatenate(frames, axis=axes if isinstance(axes, int) else axes.get(name, -1))
 
-    return Layer("VecFrameStack", partial(_last, count, lambda first: _over(lambda _, part: np.zeros_like(part), first), joined))
+    return WrapperLayer("VecFrameStack", partial(_last, count, lambda first: _over(lambda _, part: np.zeros_like(part), first), joined))
 
 
 def _axis(stacks: Any) -> Mapping[str, int] | int:
@@ -141,7 +141,7 @@ def scalar(env: gymnasium.Env[Any, Any], sessions: int = 1) -> Between:
     return _chain(env, gymnasium.Wrapper, partial(_of_one, sessions))
 
 
-def _chain(env: Any, kind: type, layer_of: Callable[[Any], Layer | None]) -> Between:
+def _chain(env: Any, kind: type, layer_of: Callable[[Any], WrapperLayer | None]) -> Between:
     single = "single_" if kind is VectorWrapper else ""
     outside_in, seen_space = [], getattr(env, f"{single}observation_space")
     while isinstance(env, kind):
@@ -151,7 +151,7 @@ def _chain(env: Any, kind: type, layer_of: Callable[[Any], Layer | None]) -> Bet
     return Between(layers, getattr(env, f"{single}observation_space"), getattr(env, f"{single}action_space"), seen_space)
 
 
-def _of_one(sessions: int, wrapper: Any) -> Layer | None:
+def _of_one(sessions: int, wrapper: Any) -> WrapperLayer | None:
     """Return the layer of a wrapper of one environment."""
     name = type(wrapper).__name__
     if _watches(wrapper) or (isinstance(wrapper, gymnasium.RewardWrapper) and _has_only(wrapper, gymnasium.RewardWrapper)):
@@ -159,13 +159,13 @@ def _of_one(sessions: int, wrapper: Any) -> Layer | None:
     if type(wrapper) is wrappers.NormalizeObservation and sessions != 1:
         raise ValueError(f"agent was trained behind {name}, whose statistics are those of each environment; allowed: VecNormalize")
     if type(wrapper) is wrappers.NormalizeObservation:
-        return Layer(name, _still(partial(_each, _frozen(wrapper).observation)))
+        return WrapperLayer(name, _still(partial(_each, _frozen(wrapper).observation)))
     if type(wrapper) is wrappers.FrameStackObservation:
-        return Layer(name, partial(_last, wrapper.stack_size, partial(_filler, wrapper), lambda _, frames: np.stack(frames, axis=1)))
+        return WrapperLayer(name, partial(_last, wrapper.stack_size, partial(_filler, wrapper), lambda _, frames: np.stack(frames, axis=1)))
     if isinstance(wrapper, gymnasium.ObservationWrapper) and _has_only(wrapper, gymnasium.ObservationWrapper):
-        return Layer(name, _still(partial(_each, partial(_unchanged, wrapper, "observation"))))
+        return WrapperLayer(name, _still(partial(_each, partial(_unchanged, wrapper, "observation"))))
     if isinstance(wrapper, gymnasium.ActionWrapper) and _has_only(wrapper, gymnasium.ActionWrapper):
-        return Layer(name, _still(_same), partial(_each, partial(_unchanged, wrapper, "action")))
+        return WrapperLayer(name, _still(_same), partial(_each, partial(_unchanged, wrapper, "action")))
     raise ValueError(f"agent was trained behind {name}, whose state cannot be replayed{_HINT}")
 
 

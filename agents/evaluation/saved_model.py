@@ -1,4 +1,4 @@
-"""What stood between a saved model of Stable-Baselines3 and its environment, which its zip does not say.
+"""Wrappers between a saved model of Stable-Baselines3 and its environment, which its zip does not name.
 
 A stack of observations follows from its spaces, a normaliser from the file that `VecNormalize.save` wrote, and that such a file is missing
 from the last observation of the training, which the zip holds.
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 
-from vcgym.agents.evaluation.between import Between, Layer, normaliser, part_of, stacked
+from vcgym.agents.evaluation.between import Between, WrapperLayer, normaliser, part_of, stacked
 from vcgym.network.traces.plain_file import read_plain
 
 _MAX_BYTES = 1 << 26
@@ -100,7 +100,7 @@ def completed(between: Between, model: Any, file: Normaliser | None) -> Between 
     statistics = read_normaliser(file.file) if file else None
     if statistics is not None and not statistics.norm_obs:
         statistics = None
-    after: list[Layer] = [] if count == 1 else [stacked(count)]
+    after: list[WrapperLayer] = [] if count == 1 else [stacked(count)]
     if statistics is not None:
         shapes = {_shapes(space): 0, _shapes(observed): len(after)}  # before or behind the stack
         found = _shapes(statistics.observation_space)

@@ -1,4 +1,4 @@
-"""What an environment was made with, carried by its space of actions: libraries save spaces with a model, and a board reads them."""
+"""Arguments of an environment, carried by its space of actions: libraries save spaces with a model, and a board reads them."""
 
 from collections.abc import Mapping
 from typing import Any
