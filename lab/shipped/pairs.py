@@ -1,6 +1,6 @@
 """How the learned pairs do against the best tuned rule of each board: ``python -m lab.shipped.pairs`` plays them and writes the pages.
 
-`learned_pairs.csv` keeps the differences: those of the board, and plain means with intervals over worlds and over pairs of places or series.
+`learned_pairs.csv` keeps the differences: those of the board, and plain means with intervals over worlds and over pairs or series.
 The measured boards need the series under `VCGYM_DATA`. Five minutes of two cores.
 """
 
