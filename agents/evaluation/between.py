@@ -43,7 +43,7 @@ class WrapperLayer(NamedTuple):
 
 
 class Between(NamedTuple):
-    """Wrappers between network and environment: layers from the environment outwards, its own spaces, and that of observations behind them."""
+    """Layers from the environment outwards, its own spaces, and that of the observations behind the layers."""
 
     layers: tuple[WrapperLayer, ...]
     observation_space: Any

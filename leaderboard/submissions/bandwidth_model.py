@@ -26,7 +26,8 @@ class BandwidthModel:
     """Model of the challenge, which runs at each report; the runtime is opened at the first one.
 
     Attributes:
-        options: arguments of `vcgym/Rate-v0` for the model's observation and action.
+        env_id: environment of its decisions.
+        options: arguments of `env_id` for the model's observation and action.
 
     Args:
         path: path of the ONNX file, at most 10 MiB.
@@ -38,6 +39,7 @@ class BandwidthModel:
         DataError: it is not a plain file.
     """
 
+    env_id = "vcgym/Rate-v0"
     options: ClassVar[Mapping[str, str]] = {"features": "intervals", "action": "exact"}
     reads = "features"
 
