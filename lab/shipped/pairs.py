@@ -1,4 +1,4 @@
-"""How the learned pairs do against the best tuned rule of each board: ``python -m lab.shipped.pairs`` plays them and writes the pages.
+"""Figures of the learned pairs against the best tuned rule of each board: ``python -m lab.shipped.pairs`` plays and writes them.
 
 `learned_pairs.csv` keeps the differences: those of the board, and plain means with intervals over worlds and over pairs or series.
 The measured boards need the series under `VCGYM_DATA`. Five minutes of two cores.

@@ -1,4 +1,4 @@
-"""What the commands of the users' pages print: ``python -m lab.shipped.printed PAGE ...`` follows the section "step by step" of each page.
+"""Outputs of the commands of users' pages: ``python -m lab.shipped.printed PAGE ...`` follows the section "step by step" of each page.
 
 A line of output in a page, indented by four, stands for the next line that its command prints with the same words, and gets its numbers;
 `...` at its end stands for what is left out. Without pages all are followed: minutes, since the trainings have their full length.

@@ -51,7 +51,7 @@ class Counts(NamedTuple):
     hidden: int
 
 
-class Sender(NamedTuple):
+class Replier(NamedTuple):
     """Sender of a reply: its address, or its name if it has none, and the size of the reply, which another process may choose."""
 
     host: str
@@ -71,7 +71,7 @@ class PingLines:
     def __init__(self, path: Path, content: bytes):
         self.path, self.content = path, content
         self.target: str | None = None
-        self.hosts: dict[Sender, int] = {}
+        self.hosts: dict[Replier, int] = {}
         self.counts: Counts | None = None
         self.passed = 0
         self._started = 0
@@ -122,12 +122,12 @@ class PingLines:
 
 
 @lru_cache(maxsize=1024)
-def _sender(who: str) -> Sender | None:
+def _sender(who: str) -> Replier | None:
     """Return the sender that the words before the number of a reply name; None for two joined lines."""
     sizes = [word for word in who.split() if word.isdecimal()]
     if not _ENGLISH.fullmatch(who) if "bytes from" in who else len(sizes) > 1:
         return None
-    return Sender(next(reversed(addresses(who)), who.rpartition(" ")[2].strip(":,\uff1a")), sizes[-1] if sizes else "")
+    return Replier(next(reversed(addresses(who)), who.rpartition(" ")[2].strip(":,\uff1a")), sizes[-1] if sizes else "")
 
 
 def _target(header: str) -> str | None:
