@@ -39,7 +39,8 @@ class LeaderboardConfig(Config):
         traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
             `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym-data do=fit` wrote.
         packets: with suite=replay or fitted, length of the calls in slots of 10 ms.
-        split: with traces of replay or rate-replay: test, the part on which nothing is trained; or all, for boards without training.
+        split: with traces of replay or rate-replay: all of them, or test, the part on which nothing is trained; by default test if the run
+            trains on traces of your own, or plays an agent that was trained on some, else all.
         offsets: with suite=replay: own offsets of the paths' traces, or a common one for paths that were measured at one time.
         direct: with suite=replay: name of the path of `Direct`; None: the first by file name.
         systems: names of systems, at least one; None: those of the suite; [all]: all that fit it.
@@ -64,7 +65,7 @@ class LeaderboardConfig(Config):
     suite: SuiteName = "quick-v3"
     traces: Traces | Annotated[builtins.list[Traces], Field(min_length=1)] | None = None
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
-    split: Literal["test", "all"] = "test"
+    split: Literal["test", "all"] | None = None
     offsets: Literal["own", "common"] = "own"
     direct: str | None = None
     systems: Annotated[builtins.list[SystemName], Field(min_length=1)] | None = None
@@ -102,18 +103,16 @@ class LeaderboardConfig(Config):
             raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite=replay or fitted")
         if self.suite != "replay" and (self.offsets, self.direct) != ("own", None):
             raise ValueError(f"suite is {self.suite!r}, offsets is {self.offsets!r}, direct is {self.direct!r}; allowed: with suite=replay")
-        if self.split == "all":
-            trains = self.suite == "replay" and self.train is not None
-            if self.traces is None or self.suite == FITTED or trains or self.agents:
-                raise ValueError("split is 'all'; allowed: with traces=FOLDER, train=null and no agents, which could be of these traces")
+        if self.split == "all" and (self.traces is None or self.suite == FITTED):
+            raise ValueError("split is 'all'; allowed: with suite=replay or rate-replay and traces=FOLDER")
         if (self.do == "export") != (self.output is not None and self.output.suffix in (".tex", ".csv")):
             raise ValueError(f"do is {self.do!r}, output is {self.output}; allowed: do=export output=FILE.tex or FILE.csv, and only then")
         if self.do == "swaps" and len(self.systems or ()) != 2:
             raise ValueError(f"systems is {self.systems}; allowed with do=swaps: two names, such as [CALL-PLAIN,CALL-LEARNED]")
         return self
 
-    def played_suite(self) -> Suite:
-        """Return the suite that is played.
+    def played_suite(self, on_traces: bool = False) -> Suite:
+        """Return the suite that is played; `on_traces` says that one of its agents was trained on traces of the user's own.
 
         Raises:
             DataError: the traces cannot be played.
@@ -121,7 +120,9 @@ class LeaderboardConfig(Config):
         if self.traces is None:
             return SUITES[self.suite]
         files = self.traces if isinstance(self.traces, builtins.list) else [self.traces]
-        return replay_suite(self.suite, [str(file) for file in files], self.packets, self.split, self.offsets, self.direct)
+        trains = self.train is not None and self.train.env.options.get("traces") is not None
+        split = self.split or ("test" if on_traces or trains or self.suite == FITTED else "all")
+        return replay_suite(self.suite, [str(file) for file in files], self.packets, split, self.offsets, self.direct)
 
     @field_validator("train")
     @classmethod

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from vcgym.leaderboard.evaluation.bars import Bar, bar_on
 from vcgym.leaderboard.evaluation.suites import columns_of
 from vcgym.leaderboard.report.long_calls import long_columns, share_beyond_range, with_whole
-from vcgym.leaderboard.report.notes import notes, older
+from vcgym.leaderboard.report.notes import calls_apart, notes, older
 from vcgym.leaderboard.report.scores.anchored import Axis, anchored, best_published
 from vcgym.leaderboard.report.scores.pareto import Front, front
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
@@ -89,7 +89,7 @@ class Line(NamedTuple):
 
     @property
     def rank(self) -> str:
-        """Rank as text: "2", or "tied 1-3" if the data do not decide; "" for one training of a method."""
+        """Rank as text: "2", or "tied 1-3" if the data do not decide; "" for one training of a method, and with too few calls."""
         if not self.standing.rank_low:
             return ""
         tied = self.standing.rank_low < self.standing.rank_high
@@ -119,7 +119,8 @@ class Stratum(NamedTuple):
 
     def cell(self, system: str) -> str:
         """Return the summary and rank of a system, "84.25 (1-3)"."""
-        return f"{format_value(self.column, self.centres[system].value)} ({self.standings[system].ranks})"
+        ranks = self.standings[system].ranks
+        return format_value(self.column, self.centres[system].value) + (f" ({ranks})" if ranks else "")
 
 
 class Board(NamedTuple):
@@ -128,7 +129,8 @@ class Board(NamedTuple):
     The fields are: columns of its suite, number of worlds, conditions, systems (best first), and strata if there is more than one; the best
     published system ("" without one) and the tuned reference of all comparisons; the axis of anchored scores (None without oracle rows);
     Pareto fronts by name; performance profiles at `Columns.levels`, with intervals, and at `Columns.profile`; notes for the reader; and the
-    share of calls beyond the range of R's delay impairment (`vcgym.leaderboard.report.long_calls`).
+    share of calls beyond the range of R's delay impairment (`vcgym.leaderboard.report.long_calls`). `calls` is how many calls over measured
+    time do not overlap; None: the worlds are drawn.
     """
 
     columns: Columns
@@ -145,6 +147,7 @@ class Board(NamedTuple):
     profile_curves: dict[str, np.ndarray]
     notes: tuple[str, ...]
     long_share: float
+    calls: int | None = None
 
     @property
     def reference(self) -> str:
@@ -214,7 +217,7 @@ def board_of(columns: Columns, name: str, rows: pa.Table) -> Board:
         columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar, published),
         published, bar, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
         profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
-        (*notes(paired, primary, name), *older(absent)), long_share,
+        (*notes(paired, primary, name), *older(absent)), long_share, calls_apart(paired, primary.name),
     )  # fmt: skip
 
 

@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 
 from vcgym.leaderboard.results.columns import Column
-from vcgym.leaderboard.statistics.coverage import expected
+from vcgym.leaderboard.statistics.coverage import expected, expected_over
 from vcgym.leaderboard.statistics.detectable import detectable
 from vcgym.leaderboard.statistics.paired import Paired, sample
+from vcgym.leaderboard.statistics.ranking import MIN_CALLS
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
@@ -29,8 +30,28 @@ def _of_name(board: str) -> tuple[str, ...]:
     return ()
 
 
+def calls_apart(paired: Paired, metric: str) -> int | None:
+    """Return how many calls over measured time do not overlap; None for worlds that are drawn."""
+    found = sample(paired, metric)
+    return int(found.calls.sum()) if found.is_measured else None
+
+
+def _measured(worlds: int, calls: int) -> str:
+    rank = "" if calls >= MIN_CALLS else f" A rank needs {MIN_CALLS}, an interval 2."
+    known = expected_over(calls)
+    return (
+        f"These {worlds} calls are cut from measured traces and overlap: they count as {calls} that do not, in all "
+        f"intervals and ranks, which cover other times of these traces and no other places.{rank} In {known.suites:,} simulated traces with "
+        f"{known.calls} such calls, {100.0 * known.mean:.0f} % of the intervals contained the truth, if what is measured forgets itself within "
+        f"a third of a call, and {100.0 * known.slow:.0f} % if it takes a whole call."
+    )
+
+
 def _coverage(paired: Paired, column: Column) -> str:
-    sizes = sample(paired, column.name).sizes
+    found = sample(paired, column.name)
+    sizes = found.sizes
+    if found.is_measured:
+        return _measured(int(sizes.sum()), int(found.calls.sum()))
     if not sizes.size or sizes.min() < 2:
         return "Too few worlds for an interval."
     worlds = f"{sizes.sum()} worlds of {len(sizes)} {'kind' if len(sizes) == 1 else 'kinds'}, {_range(sizes.min(), sizes.max())} of each"

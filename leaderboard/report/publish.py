@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -212,5 +213,5 @@ def _ranks_across_modes(ranked: Sequence[Board]) -> list[tuple[str, str, list[st
         for line in board.lines:
             by_system.setdefault(line.standing.system, [None] * len(ranked))[number] = line
     found = {system: [line for line in lines if line] for system, lines in by_system.items()}
-    order = sorted(by_system, key=lambda system: (sorted(line.standing.rank_high for line in found[system]), system))
+    order = sorted(by_system, key=lambda system: (sorted(line.standing.rank_high or math.inf for line in found[system]), system))
     return [(system, found[system][0].kind, [line.rank if line else "not run" for line in by_system[system]]) for system in order]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vcgym.leaderboard.results.columns import Anchors, Column, Columns, DelayLoss
+from vcgym.leaderboard.results.columns import MEASURED_TIME, Anchors, Column, Columns, DelayLoss
 
 G114_BANDS = ("<=150", "150-400", ">400")
 """Bands of ITU-T G.114 of a one-way delay in ms: good for most, acceptable with care, beyond it not."""
@@ -73,7 +73,8 @@ ANCHORS = Anchors(hundred="oracle_joint_6", informed="oracle_informed", min_room
 CALL = Columns(
     identity=dict.fromkeys(("env",), "string")
     | {"packets": "int64"}
-    | dict.fromkeys(("latency_from_rtt", "clocked_input", "delay_impairment"), "string"),
+    | dict.fromkeys(("latency_from_rtt", "clocked_input", "delay_impairment"), "string")
+    | MEASURED_TIME,
     mark="packets",
     conditions={
         "packets per call": "packets", "environment": "env", "data card": "card", "latency from round trip": "latency_from_rtt",

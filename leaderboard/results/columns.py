@@ -200,6 +200,11 @@ data behind the world; of a bottleneck, `stratum` and `pair` are the kind of wor
 trained on, settings tried before a rule's or an agent's were chosen, and the count of numbers that the system consists of.
 """
 
+MEASURED_TIME = {"series": "strings", "begins_ms": "int64s", "ends_ms": "int64s"}
+"""Columns of calls over measured traces, with their types: each trace that a call has a part of, and where that begins and ends, without
+the history before the call. Calls with a part in common are not independent (`vcgym.leaderboard.statistics.overlap`); lists are empty for other calls.
+"""
+
 COST = ("training_decisions", "tuning_trials", "parameters")
 
 WORLD: tuple[str, ...] = ("mode", "scenario", "stratum", "split", "pair", "seed")

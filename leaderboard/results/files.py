@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from vcgym.baselines.controls.control import LOGGED
 from vcgym.leaderboard.results.call_columns import CALL
-from vcgym.leaderboard.results.columns import IDENTITY, WORLD, Columns
+from vcgym.leaderboard.results.columns import IDENTITY, MEASURED_TIME, WORLD, Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.protected_columns import LINKED, PROTECTED
 from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
@@ -51,9 +51,9 @@ def layout_of(columns: Mapping[str, str], key: tuple[str, ...]) -> FileLayout:
 def results_of(columns: Columns) -> FileLayout:
     """Return the layout of `results.parquet`, one row per system and world, and of `oracles.parquet`, the same for oracles.
 
-    An older file may lack any metric but that of the ranks and the mark of its kind.
+    An older file may lack any metric but that of the ranks and the mark of its kind, and what was measured when.
     """
-    newer = frozenset(column.name for column in columns.metrics) - {columns.ranked_by, columns.mark}
+    newer = frozenset(column.name for column in columns.metrics) - {columns.ranked_by, columns.mark} | MEASURED_TIME.keys()
     return layout_of(columns.types, (*WORLD, "system"))._replace(newer=newer)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from vcgym.leaderboard.results.columns import Anchors, Column, Columns, DelayLoss
+from vcgym.leaderboard.results.columns import MEASURED_TIME, Anchors, Column, Columns, DelayLoss
 
 _UTILITY = "Mean per second of 0.6 ln(4 r + 1), less the mean delay beyond propagation in s, less 10 times the share missing; r in Mbit/s"
 _ESTIMATE = "second by second, without other flows, both within the range of the call's targets"
@@ -35,7 +35,7 @@ _PUBLISHED = (
 ORACLE = "oracle_rate"
 
 RATE = Columns(
-    identity={"trace": "string", "capacity_kbps": "float64"},
+    identity={"trace": "string", "capacity_kbps": "float64"} | MEASURED_TIME,
     mark="trace",
     conditions={"data cards": "card"},
     metrics=METRICS,

@@ -42,7 +42,7 @@ def detectable(paired: Paired, metric: str, trim: float = INTERQUARTILE) -> Dete
     found = sample(paired, metric)
     _, error, bound = separated(found, 1, trim=trim, ranked=entries(paired.systems))
     differing = error[error > 0.0]  # excludes NaN
-    freedom = found.values.shape[1] - len(found.sizes)
+    freedom = int(found.calls.sum()) - len(found.calls)
     if not differing.size or freedom < MIN_FREEDOM:
         return Detectable(np.nan, np.nan, len(error))
     alone, power = float(student_quantile(0.5 * (1.0 - CONFIDENCE), freedom)), float(student_quantile(1.0 - POWER, freedom))

@@ -2,16 +2,19 @@
 
 A kind is fixed by the suite and varied by the seed: a scenario and stratum, and also the pair if each pair of the stratum has at least
 `SEEDS_PER_KIND` worlds. Resampling is within kinds. If pairs are kinds, an interval covers other seeds of these pairs; otherwise it covers
-other worlds of the stratum with any pair.
+other worlds of the stratum with any pair. Calls over measured time count as `overlap` says; if a kind of them had fewer than that, all of
+a board are one kind.
 """
 
+import math
 from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from vcgym.leaderboard.results.columns import WORLD
+from vcgym.leaderboard.results.columns import MEASURED_TIME, WORLD
+from vcgym.leaderboard.statistics.overlap import Stretches, independent_calls
 
 SEEDS_PER_KIND = 10  # with fewer, the coverage of intervals is too low: see `coverage`
 
@@ -24,12 +27,14 @@ class Paired(NamedTuple):
         systems: S names, sorted.
         row: (S, W) int64, the row of each system in each world.
         stratum: (W,) int64, the kind of each world.
+        measured: what each world has of measured traces; empty if no world has any.
     """
 
     results: pa.Table
     systems: tuple[str, ...]
     row: np.ndarray
     stratum: np.ndarray
+    measured: tuple[Stretches, ...] = ()
 
     def of(self, *systems: str) -> "Paired":
         """Return the same worlds for only these systems, in this order.
@@ -49,10 +54,14 @@ class MetricSample(NamedTuple):
     Attributes:
         values: (S, W) float64, all finite; worlds of the same kind are adjacent.
         sizes: (H,) int64, number of worlds of each kind; at least 2, except for a single world in all.
+        calls: (H,) int64, how many independent calls the worlds of each kind count as; `sizes` unless they are of measured time.
+        is_measured: whether a world is of measured time.
     """
 
     values: np.ndarray
     sizes: np.ndarray
+    calls: np.ndarray
+    is_measured: bool = False
 
     @property
     def starts(self) -> np.ndarray:
@@ -83,7 +92,35 @@ def pair_worlds(results: pa.Table) -> Paired:
         if missing:
             first = dict(zip(WORLD, missing[0], strict=True))
             raise ValueError(f"system {system!r} has no row for {len(missing)} of {len(worlds)} worlds, the first of them {first}")
-    return Paired(results, tuple(systems), row, _kinds(list(worlds)))
+    measured = _measured(results, keys, worlds)
+    return Paired(results, tuple(systems), row, _measured_kinds(list(worlds), measured) if measured else _kinds(list(worlds)), measured)
+
+
+def _measured(results: pa.Table, keys: list[tuple], worlds: dict[tuple, int]) -> tuple[Stretches, ...]:
+    """Return what each world has of measured traces, by any row that says it; empty if none does."""
+    if not set(MEASURED_TIME) <= set(results.column_names):
+        return ()
+    found: list[Stretches] = [()] * len(worlds)
+    columns = (results[name].to_pylist() for name in MEASURED_TIME)
+    for key, names, begins, ends in zip(keys, *columns, strict=True):
+        if names:
+            found[worlds[key]] = tuple(zip(names, begins, ends, strict=True))
+    return tuple(found) if any(found) else ()
+
+
+def _measured_kinds(worlds: list[tuple], measured: tuple[Stretches, ...]) -> np.ndarray:
+    """Return the kind of each world (`_kinds`), with those of measured time by pair if no trace is in two pairs, or by stratum, or as one."""
+    kinds, timed = _kinds(worlds), np.array([number for number, stretches in enumerate(measured) if stretches])
+    for columns in ((1, 2, 4), (1, 2), ()):
+        names = [tuple(worlds[world][column] for column in columns) for world in timed]
+        parts = {name: tuple(measured[world] for world, other in zip(timed, names, strict=True) if other == name) for name in sorted(set(names))}
+        traces = [{trace for stretches in part for trace, _, _ in stretches} for part in parts.values()]
+        apart = sum(map(len, traces)) == len(set().union(*traces))
+        if not columns or (apart and all(independent_calls(part) >= SEEDS_PER_KIND for part in parts.values())):
+            first = int(kinds.max()) + 1
+            kinds[timed] = first + np.array([list(parts).index(name) for name in names])
+            break
+    return np.unique(kinds, return_inverse=True)[1].astype(np.int64)
 
 
 def _kinds(worlds: list[tuple]) -> np.ndarray:
@@ -115,7 +152,12 @@ def sample(paired: Paired, metric: str) -> MetricSample:
     elif len(single):
         several.append(single)
     order = np.concatenate(several) if several else np.zeros(0, np.int64)
-    return MetricSample(values[:, order], np.array([len(group) for group in several], dtype=np.int64))
+    sizes = np.array([len(group) for group in several], dtype=np.int64)
+    if not paired.measured:
+        return MetricSample(values[:, order], sizes, sizes)
+    played = np.flatnonzero(finite)
+    calls = [math.floor(independent_calls(tuple(paired.measured[world] for world in played[group]))) for group in several]
+    return MetricSample(values[:, order], sizes, np.array(calls, np.int64), is_measured=True)
 
 
 def worlds_compared(paired: Paired, metric: str) -> int:

@@ -25,6 +25,7 @@ from vcgym.leaderboard.statistics.paired import MetricSample, Paired, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
 from vcgym.leaderboard.statistics.seeds import Entries, entries
 
+MIN_CALLS = 5  # over measured time, calls that do not overlap: with fewer no system has a rank
 ROUNDING = 1e-9  # relative difference of equal systems due to rounding
 # Minimum of a resample's standard error as a share of the sample's: with fewer than `FEW` worlds of some kind, and otherwise.
 FEW, MIN_ERROR_OF_FEW, MIN_ERROR = 4, 0.25, 0.5
@@ -35,7 +36,7 @@ class Standing(NamedTuple):
 
     Attributes:
         system: its name.
-        rank_low: best rank that the data allow: 1 + systems significantly better.
+        rank_low: best rank that the data allow: 1 + systems significantly better; 0, as `rank_high`: there are too few calls for a rank.
         rank_high: worst rank that the data allow: all systems - systems significantly worse.
     """
 
@@ -45,7 +46,9 @@ class Standing(NamedTuple):
 
     @property
     def ranks(self) -> str:
-        """Ranks that the data allow: "2", or "1-3"."""
+        """Ranks that the data allow: "2", or "1-3"; "" without a rank."""
+        if not self.rank_low:
+            return ""
         return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low}-{self.rank_high}"
 
 
@@ -81,6 +84,8 @@ def rank(paired: Paired, metric: str, better: int = 1, trim: float = INTERQUARTI
     size = len(ranked.names)
     centres = ranked.means @ trimmed_mean(found.values, trim) if found.sizes.size else np.full(size, np.nan)
     order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(centres[s]), ranked.names[s]))
+    if found.is_measured and found.calls.sum() < MIN_CALLS:
+        return [Standing(ranked.names[s], 0, 0) for s in order]
     beats = separated(found, better, trim=trim, ranked=ranked).beats
     return [Standing(ranked.names[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum())) for s in order]
 
@@ -107,15 +112,17 @@ def separated(
     size = len(ranked.names)
     first, second = np.triu_indices(size, 1)
     beats = np.zeros((size, size), bool)
-    if size < 2 or not found.sizes.size or (found.sizes < 2).any():
+    if size < 2 or not found.calls.size or (found.calls < 2).any():
         return Comparison(beats, np.full(len(first), np.nan), np.nan)
-    spread = resample(*found, lambda values: _centres_and_covariances(values, found, trim), rng_seed, resamples)
+    spread = resample(
+        found.values, found.sizes, lambda values: _centres_and_covariances(values, found, trim), rng_seed, resamples, calls=found.calls
+    )  # fmt: skip
     floor = ROUNDING * max(1.0, float(np.abs(spread.centre[: len(found.values)]).max()))
     difference, error = _differences(spread.centre, ranked, floor)
     moved, errors = _differences(spread.resampled, ranked, floor)
     # If two systems differ in only one or two worlds, a resample without them has zero difference with zero standard error. Without a
     # minimum, one such pair would prevent every claim on the board. data/coverage.json has the rate of false claims with these minima.
-    min_error = MIN_ERROR_OF_FEW if found.sizes.min() < FEW else MIN_ERROR
+    min_error = MIN_ERROR_OF_FEW if found.calls.min() < FEW else MIN_ERROR
     moves = better * (moved - difference[:, None]) / np.maximum(errors, min_error * error[:, None])
     moves = np.stack([moves, -moves])  # each pair makes two claims, one per direction
     excess = np.stack([difference, -difference]) * better / error
@@ -145,7 +152,7 @@ def _centres_and_covariances(values: np.ndarray, found: MetricSample, trim: floa
     ordered = np.partition(values, (cut, worlds - cut - 1), axis=-1)
     winsorised = np.clip(values, ordered[..., cut, None], ordered[..., worlds - cut - 1, None])
     winsorised -= np.repeat(np.add.reduceat(winsorised, found.starts, axis=-1) / found.sizes, found.sizes, axis=-1)
-    winsorised *= np.repeat(np.sqrt(found.sizes / (found.sizes - 1.0)), found.sizes)
+    winsorised *= np.repeat(np.sqrt(found.sizes / (found.calls - 1.0)), found.sizes)
     errors = winsorised.transpose(1, 0, 2)
     covariance = errors @ errors.transpose(0, 2, 1) / (worlds - 2 * cut) ** 2
     return np.concatenate([trimmed_mean(values, trim), covariance.reshape(len(errors), -1).T])

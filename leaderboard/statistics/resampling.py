@@ -2,6 +2,7 @@
 
 Every system has played the same worlds, so a resample draws worlds, not rows: within each kind with replacement, and the same worlds for
 every system. The drawn worlds depend only on the kinds, so the interval of a system does not depend on the other systems of its board.
+Of worlds that overlap in measured time and count as fewer independent calls (`overlap`), so many are drawn, each several times.
 
 Intervals are percentile intervals (BCa is undefined if all worlds agree, as in tied controls) with two corrections. First, the variance of
 a resample of n values is too small by (n - 1) / n, so the ends are scaled away from the estimate by sqrt(W / (W - H)) for W worlds of H
@@ -77,7 +78,7 @@ class Spread(NamedTuple):
 
 def resample(
     values: np.ndarray, sizes: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray], rng_seed: int = 0, resamples: int = RESAMPLES,
-    noise: np.ndarray | None = None,
+    noise: np.ndarray | None = None, calls: np.ndarray | None = None,
 ) -> Spread:  # fmt: skip
     """Return a statistic and its resamples.
 
@@ -89,30 +90,42 @@ def resample(
         resamples: number of resamples.
         noise: (x, W) values whose spread determines that of each entry of the statistic, for Student's quantile; for differences the paired
             differences. None: `values`.
+        calls: (H,) whole number of independent calls that each kind counts as; None: `sizes`.
     """
     worlds = values.shape[-1]
     if not worlds:
         nothing = statistic(np.full((*values.shape[:-1], 1, 1), np.nan))[..., 0]
         return Spread(nothing, np.zeros((*nothing.shape, 0)), math.nan, math.nan)
     centre = statistic(values[..., None, :])[..., 0]
-    if (sizes < 2).any():
+    calls = sizes if calls is None else calls
+    if (calls < 2).any():
         return Spread(centre, np.zeros((*centre.shape, 0)), math.nan, math.nan)
     draws = np.random.default_rng(rng_seed)
     starts = np.cumsum(sizes) - sizes
     drawn = np.concatenate(
-        [start + draws.integers(size, size=(resamples, size)) for start, size in zip(starts, sizes, strict=True)], axis=1
+        [
+            start + np.repeat(draws.integers(size, size=(resamples, count)), _times(size, count), axis=1)
+            for start, size, count in zip(starts, sizes.tolist(), calls.tolist(), strict=True)
+        ],
+        axis=1,
     )
     at_once = max(1, ENTRIES // values.size)
     found = np.concatenate([statistic(values[..., drawn[cut : cut + at_once]]) for cut in range(0, resamples, at_once)], axis=-1)
-    return Spread(centre, found, math.sqrt(worlds / (worlds - len(sizes))), _student(values if noise is None else noise, sizes))
+    factor = math.sqrt(calls.sum() / (calls.sum() - len(calls)))
+    return Spread(centre, found, factor, _student(values if noise is None else noise, sizes, calls))
 
 
-def _student(noise: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _times(size: int, count: int) -> np.ndarray:
+    """Return how often each of `count` drawn worlds stands for one of `size`: as equal as whole numbers can be."""
+    return np.diff(np.arange(count + 1) * size // count)
+
+
+def _student(noise: np.ndarray, sizes: np.ndarray, calls: np.ndarray) -> np.ndarray:
     """Return the ratio of Student's quantile to the normal one, from the variances within kinds; 1 if nothing varies."""
     kinds = np.split(noise, np.cumsum(sizes)[:-1], axis=-1)
-    spreads = np.stack([kind.shape[-1] * kind.var(axis=-1, ddof=1) for kind in kinds], axis=-1)
+    spreads = np.stack([kind.shape[-1] * kind.var(axis=-1, ddof=1) for kind in kinds], axis=-1) * (sizes / calls)
     varies = np.asarray(spreads.any(axis=-1))
-    quantile = quantile_of_parts(np.where(varies[..., None], spreads, 1.0), sizes)
+    quantile = quantile_of_parts(np.where(varies[..., None], spreads, 1.0), calls)
     return np.where(varies, quantile / NORMAL_QUANTILE, 1.0)
 
 

@@ -82,7 +82,7 @@ def entries(systems: Sequence[str]) -> Entries:
     return Entries(names, tuple(tuple(systems.index(run) for run in found[name]) for name in names))
 
 
-def pooled(spread: Spread, found: Entries, noise: np.ndarray, sizes: np.ndarray) -> Spread:
+def pooled(spread: Spread, found: Entries, noise: np.ndarray, sizes: np.ndarray, calls: np.ndarray) -> Spread:
     """Return the spread of entries from that of systems.
 
     Args:
@@ -90,6 +90,7 @@ def pooled(spread: Spread, found: Entries, noise: np.ndarray, sizes: np.ndarray)
         found: the entries of these systems.
         noise: (S, W) values whose spread over worlds determines that of the statistic.
         sizes: (H,) number of worlds of each kind.
+        calls: (H,) number of independent calls that each kind counts as.
     """
     if not found.has_methods:
         order = [runs[0] for runs in found.members]
@@ -102,21 +103,23 @@ def pooled(spread: Spread, found: Entries, noise: np.ndarray, sizes: np.ndarray)
     of_seeds = found.seed_variance(spread.centre)
     draws = found.draws(resampled.shape[-1]).reshape(len(found.names), *[1] * (resampled.ndim - 2), -1)
     moved = resampled + draws * np.sqrt(found.seed_variance(spread.resampled)) / spread.factor
-    return Spread(centre, moved, spread.factor, _student(of_worlds, of_seeds, found, noise, sizes))
+    return Spread(centre, moved, spread.factor, _student(of_worlds, of_seeds, found, noise, sizes, calls))
 
 
-def _student(of_worlds: np.ndarray, of_seeds: np.ndarray, found: Entries, noise: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _student(
+    of_worlds: np.ndarray, of_seeds: np.ndarray, found: Entries, noise: np.ndarray, sizes: np.ndarray, calls: np.ndarray
+) -> np.ndarray:  # fmt: skip
     """Return the ratio of Student's quantile to the normal one, (E, ...), from the variances (E, ...) that worlds and seeds cause."""
     kinds = np.split(found.means @ noise, np.cumsum(sizes)[:-1], axis=-1)
-    shares = np.stack([kind.shape[-1] * kind.var(axis=-1, ddof=1) for kind in kinds], axis=-1)
+    shares = np.stack([kind.shape[-1] * kind.var(axis=-1, ddof=1) for kind in kinds], axis=-1) * (sizes / calls)
     total = shares.sum(axis=-1, keepdims=True)
     shares = np.where(total > 0.0, shares / np.where(total > 0.0, total, 1.0), 1.0 / len(kinds))
     ratios = np.empty(of_worlds.shape)
     for entry, runs in enumerate(found.members):
         parts = of_worlds[entry][..., None] * shares[entry]
-        counts = sizes
+        counts = calls
         if len(runs) > 1:
-            parts, counts = np.concatenate([parts, of_seeds[entry][..., None]], axis=-1), np.append(sizes, len(runs))
+            parts, counts = np.concatenate([parts, of_seeds[entry][..., None]], axis=-1), np.append(calls, len(runs))
         varies = parts.any(axis=-1)
         quantile = quantile_of_parts(np.where(varies[..., None], parts, 1.0), counts)
         ratios[entry] = np.where(varies, quantile / NORMAL_QUANTILE, 1.0)

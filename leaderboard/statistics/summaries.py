@@ -97,10 +97,10 @@ def worlds_won(paired: Paired, metric: str, reference: str, better: int) -> dict
 def profiles(paired: Paired, metric: str, thresholds: np.ndarray) -> dict[str, PerformanceProfile]:
     """Return the performance profiles; a system with a profile above another's everywhere is better for any weights of worlds."""
     found, ranked = sample(paired, metric), entries(paired.systems)
-    spread = resample(*found, lambda values: performance_profile(values, thresholds))
+    spread = resample(found.values, found.sizes, lambda values: performance_profile(values, thresholds), calls=found.calls)
     student = np.broadcast_to(spread.student, spread.centre.shape).T
     turned = Spread(spread.centre.T, spread.resampled.swapaxes(0, 1), spread.factor, student)
-    spread = pooled(turned, ranked, found.values, found.sizes)
+    spread = pooled(turned, ranked, found.values, found.sizes, found.calls)
     low, high = (np.clip(end, 0.0, 1.0) for end in spread.interval())
     return {system: PerformanceProfile(spread.centre[s], low[s], high[s]) for s, system in enumerate(ranked.names)}
 
@@ -129,7 +129,8 @@ def difference(paired: Paired, metric: str, system: str, reference: str, relativ
             return ((of_system - of_reference) / (of_reference if relative else 1.0))[None]
 
     found = sample(paired.of(system, reference), metric)
-    return resample(*found, change, noise=found.values[:1] - found.values[1:]).estimates()[0]
+    noise = found.values[:1] - found.values[1:]
+    return resample(found.values, found.sizes, change, noise=noise, calls=found.calls).estimates()[0]
 
 
 def _each(
@@ -154,15 +155,15 @@ def _each(
     for names in alike.values():
         found = sample(paired.of(*names, *references), metric)
         noise = found.values - found.values[-1] if references else None
-        spread = resample(*found, partial(_with_starts, statistic, found.starts), noise=noise)
+        spread = resample(found.values, found.sizes, partial(_with_starts, statistic, found.starts), noise=noise, calls=found.calls)
         estimates |= zip(names, spread.estimates(), strict=False)
     for name, runs in methods(paired.systems).items():
         found = sample(paired.of(*runs, *references), metric)
         noise = found.values - found.values[-1] if references else found.values
-        spread = resample(*found, partial(_with_starts, statistic, found.starts), noise=noise)
+        spread = resample(found.values, found.sizes, partial(_with_starts, statistic, found.starts), noise=noise, calls=found.calls)
         one = Entries((name,), (tuple(range(len(runs))),))
         cut = Spread(spread.centre[: len(runs)], spread.resampled[: len(runs)], spread.factor, 1.0)
-        estimates |= {name: pooled(cut, one, noise[: len(runs)], found.sizes).estimates()[0]}
+        estimates |= {name: pooled(cut, one, noise[: len(runs)], found.sizes, found.calls).estimates()[0]}
     return estimates
 
 

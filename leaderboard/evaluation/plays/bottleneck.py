@@ -10,6 +10,7 @@ from typing import Any
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plays.paths import measured_time
 from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
 from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import SenderRollout, play_sender, play_sender_agent, sender_envs
@@ -24,6 +25,8 @@ from vcgym.network.scenarios.splits import unlock_test_split
 ADDED_LATER = (
     "discipline", "pauses_s", "backwards", "reverse", "file_bytes", "idle_s", "second", "at_second", "priority", "air", "station_mbps",
 )  # fmt: skip
+MEASURED = ("rate-measured", "rate-replay")
+"""Scenarios whose capacity was measured."""
 RENAMED = {"min_kbps": "least_kbps"}  # fields by the names under which older suites were frozen
 _HASHED_APART: Any = None  # traces are hashed by content
 
@@ -68,12 +71,23 @@ class BottleneckPlay(Play):
 
     def rows(self, part: Part, scenario: SendingScenario, which: WorldKeys, rollout: SenderRollout) -> PlayedRows:
         kind = str(part.stratum)
+        played = [_stretches(link) if part.scenario in MEASURED else [] for link in rollout.links]
+        times = measured_time(played, 1000.0)
         rows = [
-            {"trace": link.trace.name, "capacity_kbps": capacity_bps(link) / 1000.0, **measured}
-            for link, measured in zip(rollout.links, rollout.metrics, strict=True)
+            {"trace": link.trace.name, "capacity_kbps": capacity_bps(link) / 1000.0, **{name: times[name][n] for name in times}, **measured}
+            for n, (link, measured) in enumerate(zip(rollout.links, rollout.metrics, strict=True))
         ]
         delays = {kind: {ACCOUNTING: DelayCdf.of_all(cdfs[ACCOUNTING] for cdfs in rollout.delays)}}
         return PlayedRows([kind] * len(rows), rows, delays)
+
+
+def _stretches(link: SharedLink) -> list[tuple[str, int, int]]:
+    """Return the parts of its trace, which is played in a circle, that a call has, in microseconds."""
+    name, whole_us, begin_us = link.trace.name, link.trace.length_us, link.start_us
+    end_us = begin_us + round(link.seconds * 1e6)
+    if end_us - begin_us >= whole_us:
+        return [(name, 0, whole_us)]
+    return [(name, begin_us, min(end_us, whole_us)), *([(name, 0, end_us - whole_us)] if end_us > whole_us else [])]
 
 
 class CasesPlay(BottleneckPlay):

@@ -18,6 +18,8 @@ from vcgym.leaderboard.evaluation.rollouts.rollout import Rollout, call_envs, pl
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import pair_cdfs
 from vcgym.leaderboard.results.timeline import timelines
+from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw
@@ -77,18 +79,34 @@ class PathsPlay(Play):
 
     def rows(self, part: Part, scenario: Scenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
         pairs = [pair for pair, _ in which]
-        measured = rows(rollout.played, **conditions(scenario))
+        measured = rows(rollout.played, **conditions(scenario, self.draw(part, scenario, which)))
         courses = timelines(rollout.played, which, self.worlds(part, scenario), scenario.layout.path_names)
         delays = pair_cdfs(rollout.played, pairs)
         return PlayedRows(rollout.strata, measured, delays, courses, rollout.actions)
 
 
-def conditions(scenario: Scenario) -> dict[str, Any]:
-    """Return the identity columns that calls over paths have."""
-    return {
+def conditions(scenario: Scenario, draws: Sequence[WorldDraw]) -> dict[str, Any]:
+    """Return the identity columns that calls over paths have, with their worlds."""
+    recipe = scenario.recipe
+    stretches = [recipe.stretches(draw.parameters) if isinstance(recipe, Replay) else [] for draw in draws]
+    return measured_time(stretches, 1000.0 / SLOT_US) | {
         "env": AGENT_ENV, "packets": scenario.packets, "latency_from_rtt": "full" if scenario.share_of_rtt == 1.0 else "half",
         "clocked_input": "arrival", "delay_impairment": "reduced",
     }  # fmt: skip
+
+
+def measured_time(stretches: Sequence[Sequence[tuple[str, int, int]]], per_ms: float) -> dict[str, list[list[Any]]]:
+    """Return the columns `MEASURED_TIME` of calls from what each has of measured traces.
+
+    Args:
+        stretches: for each call the name of each trace and the ends of what it has of it.
+        per_ms: how many units of time of these ends are a millisecond.
+    """
+    return {
+        "series": [[name for name, _, _ in of_call] for of_call in stretches],
+        "begins_ms": [[round(begin / per_ms) for _, begin, _ in of_call] for of_call in stretches],
+        "ends_ms": [[round(end / per_ms) for _, _, end in of_call] for of_call in stretches],
+    }
 
 
 def _logged(agent: PublishedAgent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:

@@ -86,6 +86,6 @@ class ProtectedPlay(Play):
             row
             | {"network_loss": lost[s], "residual_loss": left[s], "coarse_share": coarse[s]}
             | {"protection_share": extra[s], "overhead": extra[s] + probes[s]}
-            for s, row in enumerate(rows(played, **conditions(scenario.paths)))
+            for s, row in enumerate(rows(played, **conditions(scenario.paths, self.draw(part, scenario, which))))
         ]
         return PlayedRows([part.scenario] * len(found), found, pair_cdfs(played, [pair for pair, _ in which]))

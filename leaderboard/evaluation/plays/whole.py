@@ -85,7 +85,7 @@ class WholePlay(Play):
         return whole_envs(agent, scenario, 1, part.split, observation=agent.own.reads)
 
     def rows(self, part: Part, scenario: WholeScenario, which: WorldKeys, rollout: WholeRollout) -> PlayedRows:
-        heard = rows(rollout.played, **conditions(scenario.paths))
+        heard = rows(rollout.played, **conditions(scenario.paths, [world.paths for world in self.draw(part, scenario, which)]))
         sent = [
             metrics(flow.link, flow.log, flow.totals, flow.row, flow.targets_bps)
             | {"trace": flow.link.trace.name, "capacity_kbps": capacity_bps(flow.link) / 1000.0, TAKEN.name: _taken(flow, others)}

@@ -54,12 +54,12 @@ def front(paired: Paired, plane: DelayLoss) -> Front:
     ranked = entries(paired.systems)
     size, runs = len(ranked.names), len(paired.systems)
     values = np.concatenate([delays.values, lost.values])
-    spread = resample(values, delays.sizes, lambda values: values.mean(axis=-1))
+    spread = resample(values, delays.sizes, lambda values: values.mean(axis=-1), calls=delays.calls)
     twice = Entries(
         ranked.names + tuple(f"{name}, loss" for name in ranked.names),
         ranked.members + tuple(tuple(runs + one for one in of_entry) for of_entry in ranked.members),
     )
-    spread = pooled(spread, twice, values, delays.sizes)
+    spread = pooled(spread, twice, values, delays.sizes, delays.calls)
     centre, moved = spread.centre.reshape(2, size), spread.resampled.reshape(2, size, -1)
     ahead, ahead_moved = undominated(*centre), undominated(*moved)
     share = ahead_moved.mean(axis=-1) if moved.shape[-1] else np.full(size, np.nan)

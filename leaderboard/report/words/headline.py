@@ -14,6 +14,7 @@ from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.leaderboard.statistics.laws import NORMAL
+from vcgym.leaderboard.statistics.ranking import MIN_CALLS
 from vcgym.network.playout.quality import REDUCED_RANGE_MS, mos
 
 
@@ -27,8 +28,14 @@ def change(board: Board, found: Estimate) -> str:
     if not any(found):
         return "0"
     column = board.columns.primary
-    value, low, high = (f"{column.factor * end:.{_decimals(board)}f}" for end in found)
-    return f"{'' if value.startswith('-') else '+'}{value} [{low}, {high}]"
+    value = f"{column.factor * found.value:.{_decimals(board)}f}"
+    return f"{'' if value.startswith('-') else '+'}{value}{_ends(board, found)}"
+
+
+def _ends(board: Board, found: Estimate) -> str:
+    """Return the interval of a value of the ranked metric as text; "" if there are too few worlds for one."""
+    low, high = (f"{board.columns.primary.factor * end:.{_decimals(board)}f}" for end in (found.low, found.high))
+    return f" [{low}, {high}]" if np.isfinite(found.low) else ""
 
 
 def _first(board: Board) -> str:
@@ -37,6 +44,9 @@ def _first(board: Board) -> str:
     told = f" ({tied} of them {'is' if tied == 1 else 'are'} not told apart from it: rank {first.standing.ranks})" if tied else ""
     seeds = f", the mean of {len(first.seeds)} seeds," if first.seeds else ""
     standing = f"first of {len(board.lines)} systems over {board.worlds} worlds{told}"
+    if not first.standing.rank_low:
+        few = f"{board.calls or 0} of its {board.worlds} calls do not overlap, and a rank needs {MIN_CALLS}"
+        standing = f"best of {len(board.lines)} systems, without a rank: {few}"
     share = ""
     if board.axis is not None and board.axis.has_room:
         share = f", {format_score(first.value.score or board.axis.room)} % of attainable"
@@ -99,7 +109,7 @@ def _mine(board: Board) -> str:
     seeds = f", the mean of {len(best.seeds)} seeds" if best.seeds else ""
     if best is board.lines[0]:
         return f"Your agent {best.standing.system}{others} is that system."
-    return f"Your agent {best.standing.system}{others}{seeds}, rank {best.rank}: {_level(board, best)}. {_beside(board, best)}"
+    return f"Your agent {best.standing.system}{others}{seeds}{f', rank {best.rank}' if best.rank else ''}: {_level(board, best)}. {_beside(board, best)}"
 
 
 def _long(board: Board) -> str:
@@ -114,9 +124,10 @@ def _long(board: Board) -> str:
 
 def _level(board: Board, line: Line) -> str:
     column = board.columns.primary
-    value, low, high = (f"{column.factor * end:.{_decimals(board)}f}" for end in line.estimate(column))
+    found = line.estimate(column)
+    value = f"{column.factor * found.value:.{_decimals(board)}f}"
     opinion = f", MOS {line.cell(board.columns.metric['mos'])}" if "mos" in board.columns.metric else ""
-    return f"{column.label} {value} [{low}, {high}]{opinion}"
+    return f"{column.label} {value}{_ends(board, found)}{opinion}"
 
 
 def _decimals(board: Board) -> int:

@@ -48,8 +48,9 @@ class Leo(Replay):
         slots, card = measured(self.settings.data)
         ends = [int(np.flatnonzero(of_path != LOST)[-1]) + 1 for of_path in slots]
         return Measured(
-            ("leo",), SERIES, slots[None], card, (tuple(np.array([[0, end]]) for end in ends),), np.zeros((1, len(ends)), np.int64)
-        )
+            ("leo",), SERIES, slots[None], card, (tuple(np.array([[0, end]]) for end in ends),), np.zeros((1, len(ends)), np.int64),
+            series=(SERIES,),
+        )  # fmt: skip
 
     def cards(self) -> list[Card]:
         """Return the card of each series."""

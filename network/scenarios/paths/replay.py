@@ -46,6 +46,7 @@ class Measured(NamedTuple):
         parts: by pair and path: first slot and end slot of each part of a trace between gaps, int64 (parts, 2).
         begins: int64 (pairs, paths), slot in which each trace begins, on the clock of its pair.
         coverage: coverage of each trace, by pair and path.
+        series: name of each trace, by pair and path; a trace that several pairs have is named once.
     """
 
     pairs: tuple[str, ...]
@@ -55,6 +56,7 @@ class Measured(NamedTuple):
     parts: tuple[tuple[NDArray[np.int64], ...], ...]
     begins: NDArray[np.int64]
     coverage: tuple[tuple[SlotCoverage, ...], ...] = ()
+    series: tuple[tuple[str, ...], ...] = ()
 
 
 class Replay(Recipe):
@@ -108,6 +110,12 @@ class Replay(Recipe):
         row = self.measured.pairs.index(pair)
         offsets = [_nth(starts, int(draws.integers(_count(starts)))) for starts in self._starts(split, row)]
         return {"pair": row, "offset": np.array(offsets, np.int64) - self._shifts(row)}
+
+    def stretches(self, parameters: Mapping[str, Any]) -> list[tuple[str, int, int]]:
+        """Return what a call has of each path's trace: name of the trace, first slot and end slot."""
+        names = self.measured.series[parameters["pair"]]
+        begins = [int(offset) for offset in parameters["offset"]]
+        return [(name, at, at + self.settings.packets) for name, at in zip(names, begins, strict=True)]
 
     def _shifts(self, pair: int) -> NDArray[np.int64]:
         """Return the slot in which each trace of a pair begins on the time axis of the offsets, int64 (paths,); 0 for a trace's own."""
@@ -231,6 +239,7 @@ def as_slots(pairs: Mapping[str, Sequence[Trace]], paths: tuple[str, ...]) -> Me
         tuple(tuple(parts(trace.sent_us) for trace in of_pair) for of_pair in by_pair),
         (begins_us - begins_us.min(axis=1, keepdims=True)) // SLOT_US,
         tuple(tuple(coverage(trace.sent_us) for trace in of_pair) for of_pair in by_pair),
+        tuple(tuple(f"{Path(trace.name).name} {trace.card.sha256[:8]}" for trace in of_pair) for of_pair in by_pair),
     )
 
 

@@ -15,7 +15,7 @@ COMMON = np.random.default_rng(0).normal(0.0, 5.0, WORLDS)
 
 def results(*systems):
     """Systems as (name, kind, mean R, own noise), each on the same worlds of mode paper."""
-    text = {"string": "x", "int64": 0, "float64": 0.0}
+    text = {"string": "x", "int64": 0, "float64": 0.0, "strings": [], "int64s": []}
     usual = {name: text[type_name] for name, type_name in CALL.types.items()}
     rows = [
         {**usual, "system": name, "kind": kind, "mode": "paper", "seed": world, "r": mean + COMMON[world] + noise * wobble}

@@ -12,7 +12,7 @@ from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, read_results, results_of, write
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 
-_EXAMPLES = {"string": "x", "int64": 3, "float64": 1.5}
+_EXAMPLES = {"string": "x", "int64": 3, "float64": 1.5, "strings": [], "int64s": []}
 
 
 def row(**values):

@@ -15,7 +15,7 @@ from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_
 from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
-from vcgym.leaderboard.results.columns import COST
+from vcgym.leaderboard.results.columns import COST, MEASURED_TIME
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, results_of, write
 from vcgym.leaderboard.results.sender_columns import RATE
 
@@ -38,7 +38,7 @@ def rows(suite="rate"):
                 identity = {
                     "system": system, "kind": kind, "suite": suite, "suite_version": "v0", "mode": "bottleneck", "scenario": "rate",
                     "stratum": link_kind, "split": "test", "pair": link_kind, "seed": seed, "card": "12ab", "trace": "x",
-                    "capacity_kbps": 1000.0, **dict.fromkeys(COST, 0),
+                    "capacity_kbps": 1000.0, **dict.fromkeys(COST, 0), **dict.fromkeys(MEASURED_TIME, []),
                 }  # fmt: skip
                 values = dict.fromkeys(RATE.metric, 0.1 + 0.01 * number)
                 utility = mean + spread * float(DRAWS[k, seed]) + own - k

@@ -85,7 +85,7 @@ GAIN = {"path": 4.0, "playout": 3.0, "rate": 2.0, "order": 1.0}
 def rated(*names, suite, named, folder, threads, progress_bar):
     """Rows in which each control of the papers adds its gain to R, and nothing else to any metric."""
     systems = {name: load_system(name) for name in names} | named
-    examples = {"string": "x", "int64": 3, "float64": 1.5}
+    examples = {"string": "x", "int64": 3, "float64": 1.5, "strings": [], "int64s": []}
     row = {name: examples[kind] for name, kind in WHOLE.types.items()} | {"stratum": "cubic"}
     r = {name: 60.0 + sum(GAIN[key] for key, rule in PAPERS.rules.items() if one.rules[key] == rule) for name, one in systems.items()}
     return pa.Table.from_pylist([row | {"system": name, "seed": seed, "r": r[name] + seed} for name in systems for seed in range(12)])

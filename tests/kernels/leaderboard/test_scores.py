@@ -12,6 +12,7 @@ from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.scores.anchored import anchored, best_published, format_score
 from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, front, hypervolume, undominated
 from vcgym.leaderboard.results.call_columns import CALL, EVENT
+from vcgym.leaderboard.results.columns import MEASURED_TIME
 from vcgym.leaderboard.results.files import RESULTS
 from vcgym.leaderboard.statistics import pair_worlds
 
@@ -63,7 +64,7 @@ def skewed(system, gain, bad):
     """Rows of a system with `gain` in every world, and `bad` more or less in the worst quarter of the worlds."""
     fixed = {column.name: (1 if column.type == "int64" else 0.5) for column in CALL.metrics}
     kinds = {"DRT-WM": "rule", "DRT-NEQ": "rule", "GRD+EWMA-tuned": "tuned", HUNDRED: "oracle"}
-    identity = dict.fromkeys(CALL.types, "x") | {"system": system, "kind": kinds.get(system, "agent"), "mode": "correlated"}
+    identity = dict.fromkeys(CALL.types, "x") | dict.fromkeys(MEASURED_TIME, []) | {"system": system, "kind": kinds.get(system, "agent"), "mode": "correlated"}
     numbers = dict.fromkeys(("packets", "training_decisions", "tuning_trials", "parameters"), 1)
     rows = []
     for seed in range(40):
