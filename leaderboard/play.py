@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from vcgym.agents.tracking.progress import progress, unseen
 from vcgym.baselines.systems import System, load_system
-from vcgym.leaderboard.evaluation.bars import load_bars
+from vcgym.leaderboard.evaluation.bars import references
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.evaluate import evaluate as play_cells
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
@@ -61,7 +61,7 @@ def evaluate(
         DataError: see `play`.
     """
     suite = _known(suite)
-    bars = sorted(set(load_bars().bars.get(f"{suite.name}-{suite.version}", {}).values()))
+    bars = references(f"{suite.name}-{suite.version}")
     agent = local_agent(policy, suite, prepare(suite), options)
     found = boards(play(*bars, suite=suite, named={OWN: agent}, folder=folder, threads=threads, progress_bar=progress_bar))
     return {

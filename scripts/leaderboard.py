@@ -8,6 +8,7 @@ control explains the difference of two systems.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -16,10 +17,11 @@ from rich.table import Table
 from vcgym.agents.config.names import EVERY
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.system_files import system_names
-from vcgym.baselines.systems import System
+from vcgym.baselines.systems import System, load_system
+from vcgym.leaderboard.evaluation.bars import references
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import env_of
-from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, table_errors
+from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, table_errors, trained_before
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
@@ -33,10 +35,11 @@ from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.system_list import system_rows
 from vcgym.leaderboard.results.files import read_with_oracles
 from vcgym.leaderboard.submissions.accept import accept, accepted
-from vcgym.leaderboard.submissions.own import own_methods
+from vcgym.leaderboard.submissions.own import on_own_traces, own_methods
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.leaderboard.swaps import swaps
+from vcgym.network.scenarios.splits import ALL
 from vcgym.scripts.console.command import command
 
 
@@ -52,7 +55,7 @@ def main(config: LeaderboardConfig) -> int:
 
 
 def _run(config: LeaderboardConfig, console: Console) -> None:
-    suite = config.played_suite()
+    suite = config.played_suite(on_own_traces(config.agents))
     if config.list:
         _print_rows(("system", "control", "rule", "source"), system_rows(systems_of(suite, config.systems)), console)
     elif config.do == "page":
@@ -96,6 +99,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     board = config.board if config.do == "add" else config.folder
     parts = prepare(suite)
     systems = systems_of(suite, config.systems)
+    systems |= {name: load_system(name) for name in references(f"{suite.name}-{suite.version}") if name not in systems}
     if config.do == "add":
         console.print(f"Taken: {accept(config.folder, board, observe(suite, parts), system_names(), env_of(suite))}")
     if len(parts) < len(suite.parts):
@@ -109,7 +113,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, {**submitted, **own})
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
-    show(ranked, board, console, [] if config.systems in (None, [EVERY]) else systems)
+    show(ranked, board, console, [] if config.systems in (None, [EVERY]) else config.systems or [])
 
 
 def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:
@@ -120,13 +124,25 @@ def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console:
 
 
 def _verify(config: LeaderboardConfig, console: Console) -> int:
-    own = config.played_suite() if config.traces else None
-    verdicts = verify(config.folder, lambda done, name: console.print(f"replayed {done} calls of {name}", highlight=False), own)
+    own = [config.model_copy(update={"split": split}).played_suite() for split in ("test", ALL)] if config.traces else []
+    known = trained_before(config.train) if config.train else {}
+    if config.agents:
+        suite = config.played_suite(on_own_traces(config.agents))
+        known |= own_methods(config.agents, config.agent_options, suite, prepare(suite))[0]
+
+    def report(done: int, name: str) -> None:
+        console.print(f"replayed {done} calls of {name}", highlight=False)
+
+    verdicts = verify(config.folder, report, own, known, config.threads)
+    for name, of_agent in groupby((verdict for verdict in verdicts if not verdict.checked), lambda verdict: verdict.system):
+        rows = list(of_agent)
+        console.print(f"not verified: {name}, {len(rows)} results: it {rows[0].said.replace('NAME', name)}", highlight=False, soft_wrap=True)
+    verdicts = [verdict for verdict in verdicts if verdict.checked]
     for verdict in verdicts:
         text = f"{verdict.system}: {', '.join(map(str, verdict.world))}  {verdict.said}".rstrip()
         console.print(f"{'equal' if verdict.equal else 'NOT equal'}: {text}", highlight=False, soft_wrap=True, markup=False)
     equal = sum(verdict.equal for verdict in verdicts)
-    console.print(f"{equal} of {len(verdicts)} agent results reproduced from logged actions.")
+    console.print(f"{equal} of {len(verdicts)} agent results reproduced, from logged actions or played again.")
     return int(equal < len(verdicts))
 
 

@@ -107,8 +107,8 @@ class LeaderboardConfig(Config):
             raise ValueError("split is 'all'; allowed: with suite=replay or rate-replay and traces=FOLDER")
         if (self.do == "export") != (self.output is not None and self.output.suffix in (".tex", ".csv")):
             raise ValueError(f"do is {self.do!r}, output is {self.output}; allowed: do=export output=FILE.tex or FILE.csv, and only then")
-        if self.do == "swaps" and len(self.systems or ()) != 2:
-            raise ValueError(f"systems is {self.systems}; allowed with do=swaps: two names, such as [CALL-PLAIN,CALL-LEARNED]")
+        if self.do == "swaps" and (len(self.systems or ()) != 2 or len(set(self.systems or ())) != 2):
+            raise ValueError(f"systems is {self.systems}; allowed with do=swaps: two different names, such as [CALL-PLAIN,CALL-LEARNED]")
         return self
 
     def played_suite(self, on_traces: bool = False) -> Suite:

@@ -33,6 +33,8 @@ AGENT, OF_SEED = "PPO", f"PPO{SEED}"
 """Names of the agents trained here: one alone, or by their seeds."""
 SENDER_ENVS = {**dict.fromkeys(RATE_ENVS, "rate"), **dict.fromkeys(ORDER_ENVS, "order")}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
+STUDY = "config.json"
+"""File with the config of a study of `vcgym-train`, in its folder."""
 _TUNED_ON = {"rate-replay": "rate"}
 """Suite of traces of your own -> scenario on which the rules that it shows are tuned; a rule tuned on the traces is named by its file."""
 
@@ -122,18 +124,27 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
     if pairs := sorted(folder.glob(f"seed-*/{LEARNED}.json")):
         homes = {name if len(pairs) == 1 else f"{name} {path.parent.name.replace('-', ' ')}": path.parent for path in pairs}
         return {called: _learned(home, suite) for called, home in homes.items()}
-    path = folder / "config.json"
-    try:
-        config = TrainConfig.model_validate_json(read_plain(path, MAX_JSON_BYTES))
-    except (DataError, ValidationError) as error:
-        fault = faults(error) if isinstance(error, ValidationError) else error.args[2]
-        raise ValueError(one_line(f"agents.{name}: {path} is not the config of a study: {fault}")) from error
+    config = study_config(name, folder)
     env = config.env.id
-    _require_played(name, path, env, suite)
+    _require_played(name, folder / STUDY, env, suite)
     homes = {
         name if len(config.seeds) == 1 else f"{name}{SEED}{seed}": folder / f"seed-{seed}" / "agent" for seed in config.seeds
     }  # fmt: skip
     return {called: _agent(home, env, _form_of(config)) for called, home in homes.items()}
+
+
+def study_config(name: str, folder: Path) -> TrainConfig:
+    """Return the config of the study in `folder`, which is called `name` on the board.
+
+    Raises:
+        ValueError: it is missing or broken.
+    """
+    path = folder / STUDY
+    try:
+        return TrainConfig.model_validate_json(read_plain(path, MAX_JSON_BYTES))
+    except (DataError, ValidationError) as error:
+        fault = faults(error) if isinstance(error, ValidationError) else error.args[2]
+        raise ValueError(one_line(f"agents.{name}: {path} is not the config of a study: {fault}")) from error
 
 
 def shipped_agent(name: str, shipped: str, suite: Suite) -> PublishedAgent:
@@ -170,6 +181,18 @@ def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...
     require_fit(home, envs)
     envs.close()
     return agent
+
+
+def trained_before(train: TrainConfig) -> dict[str, Participant]:
+    """Return the agents that `all_participants` trains, if each of them is there, of this config; nothing is trained."""
+    names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}
+    homes = [train.folder / f"seed-{seed}" for seed in train.seeds]
+    if not all((home / f"{LEARNED}{CARD}").exists() or (home / "agent").exists() for home in homes):
+        return {}
+    try:
+        return _trained_agents(train, names)
+    except ValueError:  # of another config: they are others than those of the board
+        return {}
 
 
 def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, Participant]:

@@ -5,6 +5,8 @@ control) has its own board. Oracles are on a board's axis and never ranked. `vcg
 and the one used for ranking.
 """
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -13,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vcgym.leaderboard.evaluation.bars import Bar, bar_on
-from vcgym.leaderboard.evaluation.suites import columns_of
+from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, columns_of
 from vcgym.leaderboard.report.long_calls import long_columns, share_beyond_range, with_whole
-from vcgym.leaderboard.report.notes import calls_apart, notes, older
+from vcgym.leaderboard.report.notes import calls_apart, notes, older, unpublished
 from vcgym.leaderboard.report.scores.anchored import Axis, anchored, best_published
 from vcgym.leaderboard.report.scores.pareto import Front, front
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
@@ -151,8 +153,8 @@ class Board(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """Reference of `Value.won`: the best published system; without one the best system, of a method its first training."""
-        return self.published or self.lines[0].runs[0]
+        """Reference of `Value.won`: the best published system, or the bar, or the best system, of a method its first training."""
+        return self.published or self.bar.system or self.lines[0].runs[0]
 
 
 def board_name(mode: str, stratum: str | None) -> str:
@@ -161,7 +163,7 @@ def board_name(mode: str, stratum: str | None) -> str:
 
 
 def boards(results: pa.Table) -> list[Board]:
-    """Rank the systems of a results table, board by board in alphabetical order.
+    """Rank the systems of a results table, board by board in alphabetical order, numbers by value.
 
     Rows of kind "oracle" set the axis of anchored scores; a board ignores an oracle that lacks one of its worlds. A board of rows that are
     older than some columns has no values there, no Pareto front of them, and a note.
@@ -171,7 +173,12 @@ def boards(results: pa.Table) -> list[Board]:
     """
     columns = columns_of(results)
     of_row = pa.array(map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist()))
-    return [board_of(columns, name, results.filter(pc.equal(of_row, name))) for name in sorted(set(of_row.to_pylist()))]
+    return [board_of(columns, name, results.filter(pc.equal(of_row, name))) for name in sorted(set(of_row.to_pylist()), key=_by_number)]
+
+
+def _by_number(name: str) -> list[tuple[float, str]]:
+    """Return a key that sorts names by alphabet, and their numbers by value."""
+    return [(float(part), "") if part[:1].isdigit() else (math.inf, part) for part in re.split(r"(\d+(?:\.\d+)?)", name)]
 
 
 def board_of(columns: Columns, name: str, rows: pa.Table) -> Board:
@@ -199,10 +206,11 @@ def board_of(columns: Columns, name: str, rows: pa.Table) -> Board:
     summaries = {column.name: _CENTRES[column.centre](paired, column.name) for column in columns.numbers}
     standings = rank(paired, primary.name, primary.better, primary.trim)
     bar = bar_on(_suite(results), name, {standing.system: kinds.get(standing.system, "") for standing in standings})
-    published = best_published(paired, columns)
+    needed = published_of(columns, _suite(results))
+    published = best_published(paired, columns, needed)
     axis = anchored(both, published, columns)
     of_methods = methods(paired.systems)
-    values = _values(columns, paired, both, axis, bar, published, published or _one_run(standings[0].system, of_methods))
+    values = _values(columns, paired, both, axis, bar, published, published or bar.system or _one_run(standings[0].system, of_methods))
 
     def line(standing: Standing) -> Line:
         name, seeds = standing.system, tuple(line(Standing(run, 0, 0)) for run in of_methods.get(standing.system, ()))
@@ -217,8 +225,19 @@ def board_of(columns: Columns, name: str, rows: pa.Table) -> Board:
         columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar, published),
         published, bar, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
         profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
-        (*notes(paired, primary, name), *older(absent)), long_share, calls_apart(paired, primary.name),
+        (*notes(paired, primary, name), *older(absent), *unpublished(needed, paired.systems)), long_share, calls_apart(paired, primary.name),
     )  # fmt: skip
+
+
+def published_of(columns: Columns, suite: str) -> tuple[str, ...]:
+    """Return the published systems that a suite, by name and version, plays by default; none for a suite that is not vcgym's.
+
+    The best published system is that of them all: the best of those that happen to be played would change with every command.
+    """
+    known = SUITES.get("first" if suite == "first-v1" else suite)
+    if known is None and suite.partition("-")[0] not in REPLAYS and not suite.startswith("rate-replay"):
+        return ()
+    return tuple(name for name in columns.published if known is None or not known.systems or name in known.systems)
 
 
 def _anchors(columns: Columns, rows: pa.Table, worlds: int) -> list[pa.Table]:

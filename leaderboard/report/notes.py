@@ -11,6 +11,8 @@ from vcgym.leaderboard.statistics.ranking import MIN_CALLS
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
+NO_PUBLISHED = "No difference to the best published system"
+
 
 def notes(paired: Paired, column: Column, board: str) -> tuple[str, ...]:
     """Return notes for a board ranked by `column`."""
@@ -20,6 +22,17 @@ def notes(paired: Paired, column: Column, board: str) -> tuple[str, ...]:
 def older(absent: Sequence[str]) -> tuple[str, ...]:
     """Return a note if the results were written before the suite had the columns `absent`."""
     return (f"These results are older than {', '.join(absent)}: they have no value there.",) if absent else ()
+
+
+def unpublished(needed: Sequence[str], played: Sequence[str]) -> tuple[str, ...]:
+    """Return a note if a published system of the suite was not played."""
+    missing = [name for name in needed if name not in played]
+    if not missing:
+        return ()
+    return (
+        f"{NO_PUBLISHED}: {len(missing)} of the {len(needed)} of the suite were not played, such as "
+        f"{missing[0]}. Without systems=, all of them are.",
+    )
 
 
 def _of_name(board: str) -> tuple[str, ...]:
@@ -39,11 +52,13 @@ def calls_apart(paired: Paired, metric: str) -> int | None:
 def _measured(worlds: int, calls: int) -> str:
     rank = "" if calls >= MIN_CALLS else f" A rank needs {MIN_CALLS}, an interval 2."
     known = expected_over(calls)
+    held = (
+        f" In {known.suites:,} simulated traces with {known.calls} such calls, {100.0 * known.mean:.0f} % of the intervals contained the "
+        f"truth, if what is measured forgets itself within a third of a call, and {100.0 * known.slow:.0f} % if it takes a whole call."
+    )
     return (
         f"These {worlds} calls are cut from measured traces and overlap: they count as {calls} that do not, in all "
-        f"intervals and ranks, which cover other times of these traces and no other places.{rank} In {known.suites:,} simulated traces with "
-        f"{known.calls} such calls, {100.0 * known.mean:.0f} % of the intervals contained the truth, if what is measured forgets itself within "
-        f"a third of a call, and {100.0 * known.slow:.0f} % if it takes a whole call."
+        f"intervals and ranks, which cover other times of these traces and no other places.{rank}{held if calls > 1 else ''}"
     )
 
 

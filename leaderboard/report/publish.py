@@ -99,8 +99,10 @@ def publish_together(folders: Sequence[Path], page: Path) -> None:
     """Write one page over the runs in `folders`, one suite each, with a filter by suite.
 
     Raises:
-        FileNotFoundError, ValueError: see `publish`.
+        FileNotFoundError, ValueError: there is no folder; see also `publish`.
     """
+    if not folders:
+        raise FileNotFoundError(f"no folder in {page.parent} has a results.parquet: do=page needs a run first; folder=FOLDER names one of a suite")
     stored = [Stored.read(folder) for folder in folders]
     replace_file(page, board_page([(boards(one.results), one) for one in stored]).encode())
 

@@ -45,6 +45,8 @@ def print_summary(boards: Sequence[Board], console: Console, asked: Collection[s
     console.print(table)
     if more := len(first.lines) - len(lines):
         console.print(f"{more} more system{'s' * (more > 1)} of this board: on the page and in the file named below.", highlight=False)
+    if elsewhere := [board.mode for board in boards if board.mode not in {first.mode, *(other.mode for other in others)}]:
+        console.print(f"On the page and in that file too: {'; '.join(elsewhere)}.", highlight=False)
     console.print()
     for sentence in (*headline(first), *of_kinds(first)):
         console.print(sentence, highlight=False, markup=False)

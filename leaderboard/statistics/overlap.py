@@ -1,10 +1,10 @@
 """Calls over measured time: how many of them count as independent.
 
 Calls that are cut from the same traces overlap, and two calls that hear the same seconds say the same thing twice. What a call has of each
-trace, without the history before it, is a stretch of measured time. If what is measured has no memory beyond one stretch, the results of two calls
-correlate by the share of their stretches that is common, which is the weight that blocks of such a length give them too (Kuensch, The
-jackknife and the bootstrap for general stationary observations, Annals of Statistics 17, 1989: Bartlett weights; Politis and Romano, The
-stationary bootstrap, JASA 89, 1994). So a mean over n calls has D times the variance of one over n independent calls, with D the mean over
+trace, without the history before it, is a stretch of measured time. If what is measured has no memory beyond one stretch, the results of
+two calls correlate by the share of their stretches that is common, which is the weight that blocks of such a length give them too (Kuensch,
+The jackknife and the bootstrap for general stationary observations, Annals of Statistics 17, 1989: Bartlett weights; Politis and Romano,
+The stationary bootstrap, JASA 89, 1994). So a mean over n calls has D times the variance of one over n independent calls, with D the mean over
 calls of the sum of these shares, and n calls count as n / D (Kish, Survey Sampling, 1965, section 8.2). Where a call has several paths, D
 is that of the path whose stretches overlap most: results that are sums of parts of single paths have no larger variance.
 
@@ -26,7 +26,9 @@ Stretches = tuple[Stretch, ...]
 def independent_calls(calls: tuple[Stretches, ...]) -> float:
     """Return the number of independent calls that these calls count as, 1 to their number; a call without stretches is independent."""
     roles = [list(dict.fromkeys(name for name, _, _ in call)) for call in calls]
-    needed = [_shared(calls, [names[role] if role < len(names) else "" for names in roles]) for role in range(max(map(len, roles), default=0))]
+    needed = [
+        _shared(calls, [names[role] if role < len(names) else "" for names in roles]) for role in range(max(map(len, roles), default=0))
+    ]
     return len(calls) / max([1.0, *(float(one) / len(calls) for one in needed)])
 
 

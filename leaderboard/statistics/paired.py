@@ -109,11 +109,13 @@ def _measured(results: pa.Table, keys: list[tuple], worlds: dict[tuple, int]) ->
 
 
 def _measured_kinds(worlds: list[tuple], measured: tuple[Stretches, ...]) -> np.ndarray:
-    """Return the kind of each world (`_kinds`), with those of measured time by pair if no trace is in two pairs, or by stratum, or as one."""
+    """Return the kind of each world: of measured time by pair if no trace is in two pairs, or by stratum, or as one; others as `_kinds`."""
     kinds, timed = _kinds(worlds), np.array([number for number, stretches in enumerate(measured) if stretches])
     for columns in ((1, 2, 4), (1, 2), ()):
         names = [tuple(worlds[world][column] for column in columns) for world in timed]
-        parts = {name: tuple(measured[world] for world, other in zip(timed, names, strict=True) if other == name) for name in sorted(set(names))}
+        parts = {
+            name: tuple(measured[world] for world, other in zip(timed, names, strict=True) if other == name) for name in sorted(set(names))
+        }
         traces = [{trace for stretches in part for trace, _, _ in stretches} for part in parts.values()]
         apart = sum(map(len, traces)) == len(set().union(*traces))
         if not columns or (apart and all(independent_calls(part) >= SEEDS_PER_KIND for part in parts.values())):

@@ -1,11 +1,14 @@
 """The user's own methods: what `agents.NAME` names, as participants of a suite, and a line on how each plays."""
 
+import hashlib
+import json
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from vcgym.agents.config.env import env_defaults
-from vcgym.agents.evaluation.own_policy import load_own
+from vcgym.agents.evaluation.own_policy import MADE_WITH, load_own
 from vcgym.agents.evaluation.saved_model import beside
 from vcgym.agents.published.shipped import shipped_names
 from vcgym.baselines.controls.control import CONTROLS
@@ -13,15 +16,25 @@ from vcgym.baselines.systems import System
 from vcgym.envs import name_of
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.participants import shipped_agent, study_agents
-from vcgym.leaderboard.evaluation.published import LocalAgent, Participant
+from vcgym.leaderboard.evaluation.participants import STUDY, shipped_agent, study_agents, study_config
+from vcgym.leaderboard.evaluation.published import LocalAgent, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Suite
+from vcgym.leaderboard.kept import described
 from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.network.kernels.slots import SLOT_US
 
 _UNITS = {"Playout": " arrivals", "Rate": " reports", "SendOrder": " opportunities"}
 _SAID = ("action", "interval", "features", *CONTROLS, "reward")
+
+
+class _Player(NamedTuple):
+    """Training of a method: what names it, its name on the board, the participant, and its arguments in training; None: not known."""
+
+    item: str
+    called: str
+    plays: Participant
+    trained: Mapping[str, Any] | None
 
 
 def own_methods(
@@ -46,13 +59,16 @@ def own_methods(
     for name, items in agents.items():
         try:
             of_items = _of_each(items, options.get(name, {}))
-            players = [(item, *one) for item, given in of_items for one in _loaded(item, given, suite, parts, name)]
+            players = [one for item, given in of_items for one in _loaded(item, given, suite, parts, name)]
+            _refuse_copies(players)
         except ValueError as error:
             raise ValueError(f"agents.{name}: {str(error).removeprefix(f'agents.{name}: ')}") from error
         single, alone = len(players) == 1, len(items) == 1
-        for number, (_, called, player) in enumerate(players):
-            found[name if single else called if alone else f"{name}{SEED}{number}"] = player
-        told += _told(name, [(item, player) for item, _, player in players], options.get(name, {}))
+        for number, one in enumerate(players):
+            found[name if single else one.called if alone else f"{name}{SEED}{number}"] = one.plays
+        told += _told(name, players, options.get(name, {}))
+        if any(part.traces for part, _ in parts):
+            told += _trained_on(name, players)
     return found, told
 
 
@@ -70,37 +86,105 @@ def _of_each(items: Sequence[str], options: Mapping[str, Any]) -> list[tuple[str
     return [(item, {**options, "normalize": file}) for item, file in zip(items, files, strict=True)]
 
 
-def _loaded(
-    item: str, options: Mapping[str, Any] | None, suite: Suite, parts: Iterable[tuple[Part, Any]], name: str
-) -> list[tuple[str, Participant]]:
+def on_own_traces(agents: Mapping[str, Sequence[str]]) -> bool:
+    """Return True if an agent says that it was trained on traces of its user's own; nothing is loaded."""
+    return any(trained.get("traces") for items in agents.values() for item in items if (trained := _says(item)))
+
+
+def _says(item: str) -> Mapping[str, Any] | None:
+    """Return the arguments of the environment in training that the file of an agent names as plain text; None: it names none."""
+    path = Path(item).expanduser()
+    files = [path / STUDY] if path.is_dir() else [path]
+    files = sorted(path.glob("seed-*/learned.json")) or files if path.is_dir() else files
+    try:
+        if item.endswith(".zip"):
+            with zipfile.ZipFile(path) as archive:
+                found: Any = json.loads(archive.read("data"))["action_space"][MADE_WITH]
+        else:
+            content = json.loads(files[0].read_text(encoding="utf-8"))
+            found = (content["study"]["config"] if "study" in content and "weights_sha256" in content else content)["env"]
+        return dict(found["options"])
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):  # what is broken is refused where it is loaded
+        return None
+
+
+def _trained_on(name: str, players: Sequence[_Player]) -> list[str]:
+    """Return lines that say whether a method was trained on traces of one's own."""
+    said: dict[str, None] = {}
+    for one in players:
+        trained = one.trained if one.trained is not None else _says(one.item)
+        if trained is None:
+            said[f"On what {name} was trained is not known: if on these traces, split=test plays what training leaves out."] = None
+        elif trained.get("traces"):
+            named = ", ".join(map(str, [trained["traces"]] if isinstance(trained["traces"], str) else trained["traces"]))
+            said[f"{name} was trained on traces of your own, {named}: split=test plays what training leaves out of them."] = None
+        else:
+            said[f"{name} was trained on {_text(trained.get('scenario', 'other worlds'))}, not on these traces."] = None
+    return list(said)
+
+
+def _refuse_copies(players: Sequence[_Player]) -> None:
+    """Refuse a method that has the same agent twice, under one name or several: its seeds count as independent trainings."""
+    seen: dict[Any, str] = {}
+    for one in players:
+        content = _content_of(one)
+        if content in seen:
+            raise ValueError(
+                f"{seen[content]} and {one.item} are the same agent; allowed: each training once, as seeds count as independent"
+            )
+        seen[content] = one.item
+
+
+def _content_of(one: _Player) -> Any:
+    """Return what two copies of an agent have in common, and no other."""
+    if isinstance(one.plays, PublishedAgent):
+        return one.plays.files
+    if isinstance(one.plays, System):
+        return repr(described(one.plays.rules))
+    path = Path(one.item).expanduser()
+    if not path.is_file():
+        return one.item
+    if one.item.endswith(".zip"):
+        with zipfile.ZipFile(path) as archive:
+            weights = [name for name in archive.namelist() if name == "policy.pth"]
+            return hashlib.sha256(archive.read(weights[0]) if weights else path.read_bytes()).hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _loaded(item: str, options: Mapping[str, Any] | None, suite: Suite, parts: Iterable[tuple[Part, Any]], name: str) -> list[_Player]:
     """Return each training of one item, with the name that a study gives it."""
     if item.endswith((".zip", ".onnx")) or (":" in item and not Path(item).exists()):
         acts = BandwidthModel(item) if item.endswith(".onnx") else load_own(item)
         if isinstance(acts, System):
-            return [(name, acts.replace(is_local=True))]
-        return [(name, local_agent(acts, suite, parts, options, beside(Path(item)) if item.endswith(".zip") else None))]
+            return [_Player(item, name, acts.replace(is_local=True), None)]
+        local = local_agent(acts, suite, parts, options, beside(Path(item)) if item.endswith(".zip") else None)
+        return [_Player(item, name, local, local.own.made_with["options"] if local.own.made_with else None)]
     if options:
         raise ValueError(f"agent_options.{name} is {dict(options)}; allowed: none for {item}, which has its options")
     if item in shipped_names():
-        return [(name, shipped_agent(name, item, suite))]
-    return list(study_agents(name, Path(item).expanduser().absolute(), suite).items())
+        return [_Player(item, name, shipped_agent(name, item, suite), None)]
+    folder = Path(item).expanduser().absolute()
+    found = study_agents(name, folder, suite)
+    is_known = any(isinstance(one, PublishedAgent) for one in found.values())
+    trained = study_config(name, folder).env.options if is_known else None
+    return [_Player(item, called, one, trained) for called, one in found.items()]
 
 
-def _told(name: str, players: Sequence[tuple[str, Participant]], options: Mapping[str, Any]) -> list[str]:
+def _told(name: str, players: Sequence[_Player], options: Mapping[str, Any]) -> list[str]:
     """Return one line for all trainings of a method that play alike."""
     said: dict[str, list[str]] = {}
-    for item, player in players:
-        said.setdefault(_played(name, player, options), []).append(Path(item).name)
+    for one in players:
+        said.setdefault(_played(name, one, options), []).append(Path(one.item).name)
     return [f"{name}, {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''}: {words}." for words, files in said.items()]
 
 
-def _played(name: str, player: Participant, options: Mapping[str, Any]) -> str:
+def _played(name: str, one: _Player, options: Mapping[str, Any]) -> str:
     """Return how a participant plays, and how that is known."""
+    player = one.plays
     if isinstance(player, System):
         return ", ".join(f"{control} {_text(rule)}" for control, rule in player.rules.items())
     known, given = env_defaults(player.env), dict(player.arguments)
-    made_with = player.own.made_with if isinstance(player, LocalAgent) else {"options": given}
-    trained = {**known, **made_with["options"]} if made_with else {}
+    trained = {} if one.trained is None else {**known, **one.trained}
     words = []
     for key in _SAID:
         value = trained.get(key) if key == "reward" else given.get(key, known.get(key))
@@ -109,8 +193,10 @@ def _played(name: str, player: Participant, options: Mapping[str, Any]) -> str:
             words.append(_setting(key, value, player.env) + (f" in place of {_text(trained[key])} in training" if other else ""))
     if isinstance(player, LocalAgent) and player.own.between.layers:
         words.append(f"behind {player.own.between.told}")
-    if made_with:
+    if trained:
         return ", ".join(words) + ("" if any(" in place of " in word for word in words) else ", as in training")
+    if not isinstance(player, LocalAgent):
+        return f"{', '.join(words)}; it ships, and plays with the defaults of {player.env}"
     free = [key for key in ("interval", "features") if key in known and key not in given]
     hint = f"; {' and '.join(free)} by default: agent_options.{name}={{{free[0]}: ...}} says otherwise" if free else ""
     return ", ".join(words) + hint

@@ -1,9 +1,13 @@
-"""Verification of scores: every logged call is replayed from its actions alone, and its result row is recomputed."""
+"""Verification of the scores of agents: every logged call is replayed from its actions alone, and its result row is recomputed.
+
+Agents whose decisions are made inside the loop log none: those that ship, and those that are given again, are played again.
+"""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +15,14 @@ import numpy as np
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.controls.control import LOGGED
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import load_system
 from vcgym.envs.faces.vector.actions import action_counts
+from vcgym.leaderboard.evaluation.cells.playing import play_here
 from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, held_by, is_beside
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, Participant, held_by, is_beside
 from vcgym.leaderboard.evaluation.rollouts.actions import Replayed
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
@@ -26,27 +34,39 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.refusal import shown
 
 AGENT = "agent"  # kind of all rows of the log
+NO_WORLD = "no world of the suite, or one whose data are not here"
+UNKNOWN = "logs no decisions and does not ship; agents.NAME=... as in the run, or its train keys, play it again"
+"""Reason why the rows of an agent cannot be verified."""
 TOLERANCE = 1e-9  # for floats, across platforms; integers and strings must be equal
 
 WorldKey = tuple[Any, ...]
 
 
 class Verdict(NamedTuple):
-    """Outcome of the replay of one result row; `said` names the columns that differ, or another fault."""
+    """Outcome of the replay of one result row.
+
+    `said` names the columns that differ, or another fault; if the row cannot be replayed, `checked` is false and `said` says why.
+    """
 
     system: str
     world: WorldKey
     equal: bool
     said: str
+    checked: bool = True
 
 
-def verify(folder: Path, on_progress: OnProgress, own: Suite | None = None) -> list[Verdict]:
-    """Replay `actions.parquet` and compare with `results.parquet`, both in `folder`.
+def verify(
+    folder: Path, on_progress: OnProgress, own: Sequence[Suite] = (), known: Mapping[str, Participant] = MappingProxyType({}),
+    threads: int = 1,
+) -> list[Verdict]:  # fmt: skip
+    """Replay `actions.parquet`, or play agents again, and compare with `results.parquet`, both in `folder`.
 
     Args:
         folder: folder of a finished run.
         on_progress: called with the number of replayed calls and the agent.
-        own: suite of the user's own traces that the run may have played.
+        own: suites of the user's own traces that the run may have played.
+        known: agents that do not ship, by their names on the board.
+        threads: threads that share the calls; no effect on the result.
 
     Returns:
         One verdict for each agent and world of the log, of the results or of the suite.
@@ -55,26 +75,52 @@ def verify(folder: Path, on_progress: OnProgress, own: Suite | None = None) -> l
         FileNotFoundError, ValueError: a file is missing, malformed or of an unknown suite, or the data differ.
     """
     log = results.read(results.ACTIONS, folder / "actions.parquet").to_pylist()
-    claimed = results.read(results.RESULTS, folder / "results.parquet").to_pylist()
-    suite = _suite(log, [*SUITES.values(), *([own] if own else [])])
+    claimed = results.read_results(folder / "results.parquet").to_pylist()
+    suite = _suite(log, claimed, [*SUITES.values(), *own])
     found: list[Verdict] = []
-    for name in sorted({row["system"] for row in (*log, *claimed) if row.get("kind", AGENT) == AGENT}):
+    for name in sorted({row["system"] for row in (*log, *claimed) if row.get("kind", AGENT) in AGENT_KINDS}):
         logged, of_results = ({_world(row): row for row in rows if row["system"] == name} for rows in (log, claimed))
-        found += _system(name, suite, logged, of_results, partial(_report_progress, on_progress, name, len(found)))
+        progress = partial(_report_progress, on_progress, name, len(found))
+        if logged or suite is None:
+            found += _system(name, suite, logged, of_results, progress)
+        elif (player := known.get(name) or (load_system(name) if name in system_names() else None)) is not None:
+            found += _again(name, player, suite, of_results, progress, threads)
+        else:
+            found += [Verdict(name, world, False, UNKNOWN, checked=False) for world in sorted(of_results)]
     return found
+
+
+def _again(
+    name: str, player: Participant, suite: Suite, claimed: Mapping[WorldKey, Mapping[str, Any]], on_progress: Callable[[int], None],
+    threads: int,
+) -> Iterator[Verdict]:  # fmt: skip
+    """Play an agent again on the whole suite, and compare each row."""
+    played: dict[WorldKey, dict[str, Any]] = {}
+    for cell in plan(suite, prepare(suite), {name: player}):
+        played |= {_world(row): row for row in play_here(cell, threads).rows.to_pylist()}
+        on_progress(len(played))
+    for world in sorted({*claimed, *played}):
+        if world not in played or world not in claimed:
+            yield Verdict(name, world, False, "no row of results" if world in played else NO_WORLD)
+            continue
+        differs = [one.name for one in suite.columns.metrics if not _equal(played[world][one.name], claimed[world][one.name])]
+        yield Verdict(name, world, not differs, ", ".join(differs))
 
 
 def _report_progress(on_progress: OnProgress, name: str, before: int, done: int) -> None:
     on_progress(before + done, name)
 
 
-def _suite(log: Sequence[dict[str, Any]], suites: Iterable[Suite]) -> Suite | None:
-    named = {(row["suite"], row["suite_version"], row["packets"]) for row in log}
+def _suite(log: Sequence[dict[str, Any]], claimed: Sequence[dict[str, Any]], suites: Iterable[Suite]) -> Suite | None:
+    rows = log or claimed
+    named = {(row["suite"], row["suite_version"], row.get("packets", 0)) for row in rows}
     if not named:
         return None
-    known = {(suite.name, suite.version, suite.packets): suite for suite in suites}
+    splits = {row["split"] for row in rows}
+    known = {(suite.name, suite.version, suite.packets): suite for suite in suites if {part.split for part in suite.parts} == splits}
     if len(named) != 1 or not named <= known.keys():
-        raise ValueError(f"actions.parquet is of suites (name, version, packets) {sorted(named)}; allowed: one of {sorted(known)}")
+        file = "actions.parquet" if log else "results.parquet"
+        raise ValueError(f"{file} is of suites (name, version, packets) {sorted(named)}; allowed: one of {sorted(known)}")
     return known[named.pop()]
 
 
@@ -91,7 +137,7 @@ def _system(
         replayed |= _replay(part, scenario, log)
         on_progress(len(replayed))
     for world in sorted({*log, *claimed, *replayed}):
-        made = replayed.get(world, "no world of the suite, or one whose data are not here")
+        made = replayed.get(world, NO_WORLD)
         if isinstance(made, str):
             yield Verdict(name, world, False, made)
         elif world not in claimed:

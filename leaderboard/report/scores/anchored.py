@@ -10,6 +10,7 @@ expected losses; for rates it is the rule that knows the capacity of the next te
 is under `Anchors.min_room`, there is no room and no score. Zero is chosen on the board's worlds and fixed during resampling.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -57,8 +58,10 @@ def anchored(paired: Paired, zero: str, columns: Columns) -> Axis | None:
     return Axis(zero, anchors.hundred, above[anchors.hundred], found, has_room)
 
 
-def best_published(paired: Paired, columns: Columns) -> str:
-    """Return the published system with the best centre of the ranked metric; "" if there is none."""
+def best_published(paired: Paired, columns: Columns, needed: Collection[str] = ()) -> str:
+    """Return the published system with the best centre of the ranked metric; "" if there is none, or if one of `needed` is not there."""
+    if not set(needed) <= set(paired.systems):
+        return ""
     published = [name for name in paired.systems if name in columns.published]
     if not published or not (found := sample(paired.of(*published), columns.ranked_by)).sizes.size:
         return ""

@@ -9,6 +9,7 @@ import numpy as np
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import Board, Line
 from vcgym.leaderboard.report.long_calls import WHOLE
+from vcgym.leaderboard.report.notes import NO_PUBLISHED
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.report.words.systems import in_words, with_id
@@ -53,14 +54,6 @@ def _first(board: Board) -> str:
     return f"{with_id(first.standing.system)}{seeds} is {standing}: {_level(board, first)}. {_beside(board, first, share)}"
 
 
-def _of_published(board: Board) -> str:
-    """Return how many of the published systems of the suite were played, if not all: the best of them may be another."""
-    suite = SUITES.get(board.conditions["suite"].replace(" ", "-"))
-    known = set(board.columns.published) & set(suite.systems) if suite and suite.systems else set(board.columns.published)
-    played = known & {line.standing.system for line in board.lines}
-    return " of this board" if played == known else f" of the {len(played)} played (the suite has {len(known)})"
-
-
 def worth(board: Board) -> str:
     """Return what 3 R more are worth to a listener, at the level of the best published system; "" if the board is ranked otherwise.
 
@@ -85,7 +78,10 @@ def _where(board: Board) -> str:
     if not board.strata:
         return "All these worlds are of one kind."
     if not board.published:
-        return "No published system was played, so no kind of world shows a lead over one."
+        return next(
+            (note for note in board.notes if note.startswith(NO_PUBLISHED)),
+            "No published system was played, so no kind of world shows a lead over one.",
+        )
     if name == board.published:
         return "It is the published system over which leads in each kind of world are counted."
     leads = sorted(((one.name, one.to_published[name]) for one in board.strata), key=lambda lead: -lead[1].value)
@@ -109,7 +105,8 @@ def _mine(board: Board) -> str:
     seeds = f", the mean of {len(best.seeds)} seeds" if best.seeds else ""
     if best is board.lines[0]:
         return f"Your agent {best.standing.system}{others} is that system."
-    return f"Your agent {best.standing.system}{others}{seeds}{f', rank {best.rank}' if best.rank else ''}: {_level(board, best)}. {_beside(board, best)}"
+    rank = f", rank {best.rank}" if best.rank else ""
+    return f"Your agent {best.standing.system}{others}{seeds}{rank}: {_level(board, best)}. {_beside(board, best)}"
 
 
 def _long(board: Board) -> str:
@@ -139,7 +136,7 @@ def _beside(board: Board, line: Line, share: str = "") -> str:
     """Return sentences with the paired differences to the best published system, followed by `share`, and to the bar."""
     value, sentences = line.value, []
     for difference, name, what, after in (
-        (value.to_published, board.published, f"published system{_of_published(board)}", share),
+        (value.to_published, board.published, "published system of this board", share),
         (value.to_bar, board.bar.system, "tuned rule", ""),
     ):
         if difference is not None:
