@@ -136,13 +136,14 @@ def _verify(config: LeaderboardConfig, console: Console) -> int:
     verdicts = verify(config.folder, report, own, known, config.threads)
     for name, of_agent in groupby((verdict for verdict in verdicts if not verdict.checked), lambda verdict: verdict.system):
         rows = list(of_agent)
-        console.print(f"not verified: {name}, {len(rows)} results: it {rows[0].said.replace('NAME', name)}", highlight=False, soft_wrap=True)
+        text = f"not verified: {name}, {len(rows)} results: it {rows[0].said.replace('NAME', name)}"
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
     verdicts = [verdict for verdict in verdicts if verdict.checked]
     for verdict in verdicts:
         text = f"{verdict.system}: {', '.join(map(str, verdict.world))}  {verdict.said}".rstrip()
         console.print(f"{'equal' if verdict.equal else 'NOT equal'}: {text}", highlight=False, soft_wrap=True, markup=False)
     equal = sum(verdict.equal for verdict in verdicts)
-    console.print(f"{equal} of {len(verdicts)} agent results reproduced, from logged actions or played again.")
+    console.print(f"{equal} of {len(verdicts)} agent results reproduced.")
     return int(equal < len(verdicts))
 
 

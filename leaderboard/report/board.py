@@ -225,7 +225,8 @@ def board_of(columns: Columns, name: str, rows: pa.Table) -> Board:
         columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar, published),
         published, bar, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
         profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
-        (*notes(paired, primary, name), *older(absent), *unpublished(needed, paired.systems)), long_share, calls_apart(paired, primary.name),
+        (*notes(paired, primary, name), *older(absent), *unpublished(needed, paired.systems)),
+        long_share, calls_apart(paired, primary.name),
     )  # fmt: skip
 
 

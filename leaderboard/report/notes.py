@@ -11,6 +11,7 @@ from vcgym.leaderboard.statistics.ranking import MIN_CALLS
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
+COUNTED = "Calls"
 NO_PUBLISHED = "No difference to the best published system"
 
 
@@ -57,7 +58,7 @@ def _measured(worlds: int, calls: int) -> str:
         f"truth, if what is measured forgets itself within a third of a call, and {100.0 * known.slow:.0f} % if it takes a whole call."
     )
     return (
-        f"These {worlds} calls are cut from measured traces and overlap: they count as {calls} that do not, in all "
+        f"{COUNTED}: these {worlds} are cut from measured traces and count as {calls} that do not overlap, in all "
         f"intervals and ranks, which cover other times of these traces and no other places.{rank}{held if calls > 1 else ''}"
     )
 

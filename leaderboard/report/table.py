@@ -9,6 +9,7 @@ from rich.table import Table
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Board, Line, Stratum, with_seeds
+from vcgym.leaderboard.report.notes import COUNTED
 from vcgym.leaderboard.report.scores.anchored import format_score
 from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
 from vcgym.leaderboard.report.words.details import details
@@ -54,6 +55,9 @@ def print_summary(boards: Sequence[Board], console: Console, asked: Collection[s
         if line.seeds:
             values = ", ".join(format_value(first.columns.primary, seed.estimate(first.columns.primary).value) for seed in line.seeds)
             console.print(f"Seeds of {line.standing.system}: {first.columns.primary.label} {values}.", highlight=False, markup=False)
+    for note in first.notes if first.calls is not None else ():
+        if note.startswith(COUNTED):
+            console.print(note, highlight=False, markup=False)
     about = f"{first.columns.primary.label}: {first.columns.primary.about} Brackets: 95 % intervals. {worth(first)}".rstrip()
     console.print(about, highlight=False, markup=False)
 
@@ -135,7 +139,8 @@ def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
 
 
 def _title(board: Board) -> str:
-    return f"Mode {board.mode} ({board.worlds} worlds)"
+    counted = "" if board.calls is None else f" that overlap and count as {board.calls}"
+    return f"Mode {board.mode} ({board.worlds} worlds{counted})"
 
 
 def _footnote(board: Board) -> str:

@@ -4,9 +4,9 @@ Calls that are cut from the same traces overlap, and two calls that hear the sam
 trace, without the history before it, is a stretch of measured time. If what is measured has no memory beyond one stretch, the results of
 two calls correlate by the share of their stretches that is common, which is the weight that blocks of such a length give them too (Kuensch,
 The jackknife and the bootstrap for general stationary observations, Annals of Statistics 17, 1989: Bartlett weights; Politis and Romano,
-The stationary bootstrap, JASA 89, 1994). So a mean over n calls has D times the variance of one over n independent calls, with D the mean over
-calls of the sum of these shares, and n calls count as n / D (Kish, Survey Sampling, 1965, section 8.2). Where a call has several paths, D
-is that of the path whose stretches overlap most: results that are sums of parts of single paths have no larger variance.
+The stationary bootstrap, JASA 89, 1994). So a mean over n calls has D times the variance of one over n independent calls, with D the mean
+over calls of the sum of these shares, and n calls count as n / D (Kish, Survey Sampling, 1965, section 8.2), rounded down. Where a call has
+several paths, D is that of the path whose stretches overlap most: results that are sums of parts of single paths have no larger variance.
 
 An interval over such calls covers other times of the same traces, not other traces. `coverage` has the simulated coverage.
 """

@@ -137,7 +137,8 @@ class Replay(Recipe):
         needed = _HISTORY + self.settings.packets
         long = last - first >= needed
         if not long.any():
-            where = f"slots of 10 ms in its {split} part" + (f", longest stretch without a gap of {GAP_S:g} s" * (len(parts) > 1))
+            part = "" if split == ALL else f" in its {split} part"
+            where = f"slots of 10 ms{part}" + (f", longest stretch without a gap of {GAP_S:g} s" * (len(parts) > 1))
             allowed = f"at least {needed}: {_HISTORY} of history and packets={self.settings.packets} of the call"
             raise DataError(name, where, max(int((last - first).max(initial=0)), 0), allowed)
         return np.stack([first[long] + _HISTORY, last[long] - self.settings.packets + 1], axis=1)

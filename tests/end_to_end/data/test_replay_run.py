@@ -39,7 +39,8 @@ def test_from_a_log_of_ping_to_a_row_of_the_leaderboard(tmp_path):
     done = call(tmp_path, *BOARD)
     assert done.returncode == 0, done.stderr
     rows = pq.read_table(tmp_path / "outputs" / "leaderboard" / "replay" / "results.parquet").to_pylist()
-    assert len(rows) == 48 and {row["pair"] for row in rows} == {"measured"} and {row["packets"] for row in rows} == {300}
+    assert {row["system"] for row in rows} == {"DRT-WM", "RR-WM", "DRT-BF-tuned"} and len(rows) == 72  # the reference plays too
+    assert {row["split"] for row in rows} == {"all"} and {row["pair"] for row in rows} == {"measured"} and {row["packets"] for row in rows} == {300}
     delay_ms = {name: np.mean([row["one_way_delay_mean_ms"] for row in rows if row["system"] == name]) for name in ("DRT-WM", "RR-WM")}
     assert delay_ms["DRT-WM"] == pytest.approx(31.0, abs=2.0)  # half the round trips of the first path by name
     assert delay_ms["RR-WM"] == pytest.approx(26.0, abs=2.0)  # both paths in turn
@@ -117,7 +118,7 @@ def test_a_fit_of_own_traces_is_ranked_by_a_command(tmp_path):
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "outputs" / "leaderboard" / "fitted"
     rows = pq.read_table(folder / "results.parquet").to_pylist()
-    assert len(rows) == 48 and {(row["scenario"], row["mode"], row["stratum"]) for row in rows} == {("fitted", "correlated", "fitted")}
+    assert len(rows) == 72 and {(row["scenario"], row["mode"], row["stratum"]) for row in rows} == {("fitted", "correlated", "fitted")}
     delay_ms = {name: np.mean([row["one_way_delay_mean_ms"] for row in rows if row["system"] == name]) for name in ("DRT-WM", "RR-WM")}
     assert delay_ms["DRT-WM"] == pytest.approx(31.0, abs=2.0) and delay_ms["RR-WM"] == pytest.approx(26.0, abs=2.0)
     assert str(tmp_path) not in (folder / "cards.json").read_text()
@@ -133,6 +134,8 @@ def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     call(tmp_path, "vcgym.scripts.data", "do=import", "format=ping", f"file={shipped()}/sample_ping.txt", "output=measured/home.csv.gz")
     done = call(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "trace measured/home: slots of 10 ms is 370; allowed: at least 1324" in done.stderr
+    done = call(tmp_path, *BOARD, "split=test")
     assert "trace measured/home: slots of 10 ms in its test part is 74; allowed: at least 1324" in done.stderr
     done = call(tmp_path, BOARD[0], "suite=first", "traces=measured")
     assert done.returncode == 1
@@ -142,12 +145,12 @@ def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"suite": "replay", "split": "all"}, "split is 'all'; allowed: with traces=FOLDER, train=null and no agents"),
-        ({"suite": "replay", "split": "all", "train": None, "agents": {"A": "json:loads"}}, "split is 'all'; allowed"),
-        ({"suite": "rate-replay", "offsets": "common"}, "suite is 'rate-replay', offsets is 'common', direct is None; allowed"),
+        ({"suite": "quick-v3", "split": "all"}, "split is 'all'; allowed: with suite=replay or rate-replay and traces=FOLDER"),
+        ({"suite": "rate-replay", "traces": "home.csv.gz", "offsets": "common"}, "suite is 'rate-replay', offsets is 'common'"),
     ],
 )
-def test_all_of_a_trace_is_for_boards_without_training(tmp_path, fields, message):
+def test_keys_of_own_traces_are_for_these(tmp_path, monkeypatch, fields, message):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "home.csv.gz").touch()
     with pytest.raises(ValidationError, match=message):
-        LeaderboardConfig(traces=tmp_path, **fields)
+        LeaderboardConfig(**fields)

@@ -9,7 +9,7 @@ from submitted import write_recurrent
 
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation import suites
-from vcgym.leaderboard.evaluation.participants import all_participants
+from vcgym.leaderboard.evaluation.participants import all_participants, shipped_agent
 from vcgym.leaderboard.evaluation.published import PublishedAgent, kind_of
 from vcgym.leaderboard.evaluation.suites import prepare
 from vcgym.leaderboard.report.run import run_suite
@@ -18,7 +18,7 @@ from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.trial import observe
-from vcgym.leaderboard.submissions.verify import verify
+from vcgym.leaderboard.submissions.verify import UNKNOWN, verify
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
 ONNX = Path(__file__).parents[2] / "contract" / "submissions" / "submission_onnx"
@@ -148,6 +148,38 @@ def test_a_log_of_one_control_that_names_no_fitting_rule_is_named(board, known, 
 def test_a_row_left_out_of_the_results_is_named(board, known, tmp_path):
     (verdict,) = altered(board, tmp_path, RESULTS, "results.parquet", lambda row: None)
     assert verdict.said == "no row of results"
+
+
+@pytest.fixture(scope="module")
+def silent(tmp_path_factory):
+    """A board of agents that log nothing: a pair that ships, an agent that ships under a name of one's own, and one that is not known."""
+    folder = tmp_path_factory.mktemp("silent")
+    pair, mine = load_systems(["LEARNED"])["LEARNED"], shipped_agent("mine", "DQN-Call-v1", SUITE)
+    agents = {"LEARNED": pair, "mine": mine, "gone": mine}
+    run_suite(SUITE, prepare(SUITE), {**load_systems(["DRT-WM"]), **agents}, folder, lambda done, note: None)
+    assert read(ACTIONS, folder / "actions.parquet").num_rows == 0
+    return folder, mine
+
+
+def test_agents_that_log_nothing_are_played_again_or_named_as_not_verified(silent, known):
+    folder, mine = silent
+    verdicts = verify(folder, lambda done, name: None, known={"mine": mine})
+    found = {name: [one for one in verdicts if one.system == name] for name in ("LEARNED", "mine", "gone")}
+    assert {len(of_agent) for of_agent in found.values()} == {len(read_rows(folder)) // 4} and len(verdicts) == 3 * len(found["mine"])
+    assert all(one.equal and one.checked and not one.said for name in ("LEARNED", "mine") for one in found[name])
+    assert not any(one.equal or one.checked for one in found["gone"])
+    assert {one.said for one in found["gone"]} == {UNKNOWN}
+
+
+def test_a_false_claim_of_an_agent_that_logs_nothing_is_named(silent, known, tmp_path):
+    folder, mine = silent
+    rows = read_rows(folder)
+    changed = next(number for number, row in enumerate(rows) if row["system"] == "mine")
+    rows[changed] |= {"r": rows[changed]["r"] + 1e-6}
+    write(RESULTS, rows, tmp_path / "results.parquet")
+    shutil.copy(folder / "actions.parquet", tmp_path / "actions.parquet")
+    (verdict,) = [one for one in verify(tmp_path, lambda done, name: None, known={"mine": mine}) if one.checked and not one.equal]
+    assert (verdict.system, verdict.said) == ("mine", "r")
 
 
 def test_a_suite_that_is_not_known_is_refused(board):

@@ -1,0 +1,88 @@
+"""The references of a board do not change with the systems that happen to be played, and boards come in the order of their numbers."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from vcgym.leaderboard.evaluation.bars import OF_ANY_KIND, bar_of, bar_on, load_bars, references
+from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.report.board import board_of, boards
+from vcgym.leaderboard.report.publish import publish_together
+from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.columns import MEASURED_TIME
+
+COLUMNS = CALL._replace(metrics=(CALL.metric["r"],), headline=(), details=(), groups=(), fronts=(), curves=(), bands=None)
+KINDS = {"GRD+EWMA-tuned": "tuned", "DRT-WM-tuned": "tuned", "DRT-WM": "rule", "VIA-WM": "rule", "MINE": "local"}
+LEVELS = {"GRD+EWMA-tuned": 4.0, "MINE": 3.0, "DRT-WM-tuned": 2.0, "VIA-WM": 1.0, "DRT-WM": 0.0}
+
+
+def board(names, suite=("quick", "v3"), mode="correlated", worlds=12, measured=()):
+    """A board of systems that differ by constants, over one kind of world."""
+    texts = {name: "x" for name, kind in COLUMNS.types.items() if kind == "string"} | dict.fromkeys(MEASURED_TIME, [])
+    numbers = dict.fromkeys([name for name, kind in COLUMNS.types.items() if kind == "int64"], 7)
+    levels = np.random.default_rng(0).normal(80.0, 1.0, worlds)
+    same = {"suite": suite[0], "suite_version": suite[1], "mode": mode}
+    rows = [
+        texts | numbers | same | dict(measured) | {"system": name, "kind": KINDS[name], "seed": seed, "r": LEVELS[name] + float(level)}
+        for name in names
+        for seed, level in enumerate(levels)
+    ]
+    return board_of(COLUMNS, mode, pa.Table.from_pylist(rows))
+
+
+@pytest.mark.parametrize("suite", load_bars().bars)
+def test_every_run_plays_the_bar_of_each_board(suite):
+    assert set(references(suite)) == set(load_bars().bars[suite].values())
+
+
+def test_on_own_traces_the_bar_is_the_reference_for_unknown_paths():
+    for suite in ("replay-12ab34cd", "fitted-12ab34cd"):
+        assert references(suite) == [OF_ANY_KIND] and bar_of(suite, "replay") == OF_ANY_KIND
+    assert references("rate-replay-12ab34cd") == references("protected-v0") == []
+
+
+def test_without_the_bar_no_other_rule_takes_its_place():
+    assert bar_on("quick-v3", "correlated", {"DRT-WM-tuned": "tuned"}).system == ""
+    lacking, whole = board(["MINE", "DRT-WM-tuned", "DRT-WM"]), board(list(KINDS))
+    assert whole.bar.system == bar_of("quick-v3", "correlated") == "GRD+EWMA-tuned"
+    mine = {line.standing.system: line.value.to_bar for line in whole.lines}["MINE"]
+    assert mine.value == pytest.approx(-1.0)
+    assert all(line.value.to_bar is None for line in lacking.lines)  # it was +1 to the tuned rule that was played
+    assert lacking.bar.about == "The bar, GRD+EWMA-tuned, was not played, so nothing is said about beating one."
+
+
+def test_the_best_of_some_published_systems_is_no_reference():
+    found = board(list(KINDS))
+    assert found.published == "" and all(line.value.to_published is None for line in found.lines)
+    said = "No difference to the best published system: 6 of the 8 of the suite were not played, such as DRT-BF."
+    assert any(note.startswith(said) for note in found.notes) and found.reference == "GRD+EWMA-tuned"
+    of_own = board(list(KINDS), suite=("mine", "v0"))
+    assert of_own.published == "VIA-WM"
+
+
+def test_boards_of_budgets_sort_by_number():
+    modes = [f"losses in runs, {budget} %" for budget in (5, 10, 25, 100)]
+    texts = {name: "x" for name, kind in CALL.types.items() if kind == "string"} | dict.fromkeys(MEASURED_TIME, [])
+    rest = {name: 1 if kind == "int64" else 0.5 for name, kind in CALL.types.items() if kind in ("int64", "float64")}
+    rows = [texts | rest | {"system": "DRT-WM", "kind": "rule", "mode": mode, "seed": seed} for mode in sorted(modes) for seed in range(3)]
+    assert [one.mode for one in boards(pa.Table.from_pylist(rows))] == modes
+
+
+def test_a_board_without_a_rank_says_so_in_words():
+    measured = {"series": ["a"], "begins_ms": [0], "ends_ms": [60_000]}
+    found = board(["DRT-WM", "VIA-WM"], suite=("mine", "v0"), mode="replay", measured=measured)
+    first, *_ = headline(found)
+    assert "VIA-WM) is best of 2 systems, without a rank (its 12 calls overlap and count as 1, a rank needs 5): R 8" in first
+    assert "nan" not in " ".join(headline(found)) and [line.rank for line in found.lines] == ["", ""]
+
+
+def test_a_page_over_no_runs_is_refused_in_one_line(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no folder in .* has a results.parquet; do=page needs a run") as caught:
+        publish_together([], tmp_path / "report.html")
+    assert "\n" not in str(caught.value)
+
+
+def test_swaps_of_a_system_with_itself_are_refused():
+    with pytest.raises(ValueError, match="allowed with do=swaps: two different names"):
+        LeaderboardConfig(do="swaps", suite="whole-v0", systems=["CALL-PLAIN", "CALL-PLAIN"], train=None)
