@@ -39,7 +39,6 @@ from vcgym.leaderboard.submissions.own import on_own_traces, own_methods
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import verify
 from vcgym.leaderboard.swaps import swaps
-from vcgym.network.scenarios.splits import ALL
 from vcgym.scripts.console.command import command
 
 
@@ -124,7 +123,7 @@ def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console:
 
 
 def _verify(config: LeaderboardConfig, console: Console) -> int:
-    own = [config.model_copy(update={"split": split}).played_suite() for split in ("test", ALL)] if config.traces else []
+    own = config.suites_of_traces()
     known = trained_before(config.train) if config.train else {}
     if config.agents:
         suite = config.played_suite(on_own_traces(config.agents))

@@ -124,6 +124,11 @@ class LeaderboardConfig(Config):
         split = self.split or ("test" if on_traces or trains or self.suite == FITTED else "all")
         return replay_suite(self.suite, [str(file) for file in files], self.packets, split, self.offsets, self.direct)
 
+    def suites_of_traces(self) -> builtins.list[Suite]:
+        """Return the suite of the user's own traces for each split; none without traces."""
+        splits = ("test",) if self.suite == FITTED else ("test", "all")
+        return [self.model_copy(update={"split": split}).played_suite() for split in splits] if self.traces is not None else []
+
     @field_validator("train")
     @classmethod
     def _plays_the_suite(cls, train: TrainConfig | None) -> TrainConfig | None:

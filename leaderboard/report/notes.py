@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from vcgym.leaderboard.results.columns import Column
 from vcgym.leaderboard.statistics.coverage import expected, expected_over
 from vcgym.leaderboard.statistics.detectable import detectable
+from vcgym.leaderboard.statistics.overlap import independent_calls
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.ranking import MIN_CALLS
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
@@ -45,9 +46,8 @@ def _of_name(board: str) -> tuple[str, ...]:
 
 
 def calls_apart(paired: Paired, metric: str) -> int | None:
-    """Return how many calls over measured time do not overlap; None for worlds that are drawn."""
-    found = sample(paired, metric)
-    return int(found.calls.sum()) if found.is_measured else None
+    """Return how many calls over measured time do not overlap; None if some worlds are drawn."""
+    return int(sample(paired, metric).calls.sum()) if paired.measured and all(paired.measured) else None
 
 
 def _measured(worlds: int, calls: int) -> str:
@@ -66,7 +66,8 @@ def _measured(worlds: int, calls: int) -> str:
 def _coverage(paired: Paired, column: Column) -> str:
     found = sample(paired, column.name)
     sizes = found.sizes
-    if found.is_measured:
+    timed = tuple(stretches for stretches in paired.measured if stretches)
+    if timed and len(timed) == len(paired.measured):
         return _measured(int(sizes.sum()), int(found.calls.sum()))
     if not sizes.size or sizes.min() < 2:
         return "Too few worlds for an interval."
@@ -76,6 +77,7 @@ def _coverage(paired: Paired, column: Column) -> str:
     return (
         f"Intervals are meant as 95 %: in {measured.suites:,} simulated suites with {measured.seeds} worlds of each kind, "
         f"{100.0 * share:.1f} % of them contained the truth. This board has {worlds}."
+        + (f" {len(timed)} calls over measured traces count as {independent_calls(timed):.0f} that do not overlap." if timed else "")
     )
 
 

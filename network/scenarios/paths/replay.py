@@ -113,7 +113,8 @@ class Replay(Recipe):
 
     def stretches(self, parameters: Mapping[str, Any]) -> list[tuple[str, int, int]]:
         """Return what a call has of each path's trace: name of the trace, first slot and end slot."""
-        names = self.measured.series[parameters["pair"]]
+        found, pair = self.measured, parameters["pair"]
+        names = found.series[pair] if found.series else [f"{found.pairs[pair]}/{path}" for path in found.paths]
         begins = [int(offset) for offset in parameters["offset"]]
         return [(name, at, at + self.settings.packets) for name, at in zip(names, begins, strict=True)]
 

@@ -19,7 +19,8 @@ LEVELS = {"GRD+EWMA-tuned": 4.0, "MINE": 3.0, "DRT-WM-tuned": 2.0, "VIA-WM": 1.0
 
 def board(names, suite=("quick", "v3"), mode="correlated", worlds=12, measured=()):
     """A board of systems that differ by constants, over one kind of world."""
-    texts = {name: "x" for name, kind in COLUMNS.types.items() if kind == "string"} | dict.fromkeys(MEASURED_TIME, [])
+    texts = {name: "x" for name, kind in COLUMNS.types.items() if kind == "string"}
+    texts |= {name: [] for name in MEASURED_TIME}
     numbers = dict.fromkeys([name for name, kind in COLUMNS.types.items() if kind == "int64"], 7)
     levels = np.random.default_rng(0).normal(80.0, 1.0, worlds)
     same = {"suite": suite[0], "suite_version": suite[1], "mode": mode}
@@ -63,7 +64,8 @@ def test_the_best_of_some_published_systems_is_no_reference():
 
 def test_boards_of_budgets_sort_by_number():
     modes = [f"losses in runs, {budget} %" for budget in (5, 10, 25, 100)]
-    texts = {name: "x" for name, kind in CALL.types.items() if kind == "string"} | dict.fromkeys(MEASURED_TIME, [])
+    texts = {name: "x" for name, kind in CALL.types.items() if kind == "string"}
+    texts |= {name: [] for name in MEASURED_TIME}
     rest = {name: 1 if kind == "int64" else 0.5 for name, kind in CALL.types.items() if kind in ("int64", "float64")}
     rows = [texts | rest | {"system": "DRT-WM", "kind": "rule", "mode": mode, "seed": seed} for mode in sorted(modes) for seed in range(3)]
     assert [one.mode for one in boards(pa.Table.from_pylist(rows))] == modes

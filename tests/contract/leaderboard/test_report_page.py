@@ -69,7 +69,7 @@ def result(system, place, mode, seed):
         "card": "12ab34cd", "env": "vcgym/Call-v0", "packets": 6000, "latency_from_rtt": "full" if mode == "paper" else "half",
         "clocked_input": "arrival", "delay_impairment": "reduced",
         "training_decisions": 0 if system in RULES else 1_000_000, "tuning_trials": 0, "parameters": 12,
-        **dict.fromkeys(MEASURED_TIME, []),
+        **{name: [] for name in MEASURED_TIME},
     }  # fmt: skip
     values = {column.name: (100 + place + seed if column.type == "int64" else 0.01 * place + 0.001 * seed) for column in METRICS}
     return identity | values | {"g114_band": "<=150", "r": 85.0 - place + 0.1 * seed}

@@ -38,7 +38,7 @@ def rows(suite="rate"):
                 identity = {
                     "system": system, "kind": kind, "suite": suite, "suite_version": "v0", "mode": "bottleneck", "scenario": "rate",
                     "stratum": link_kind, "split": "test", "pair": link_kind, "seed": seed, "card": "12ab", "trace": "x",
-                    "capacity_kbps": 1000.0, **dict.fromkeys(COST, 0), **dict.fromkeys(MEASURED_TIME, []),
+                    "capacity_kbps": 1000.0, **dict.fromkeys(COST, 0), **{name: [] for name in MEASURED_TIME},
                 }  # fmt: skip
                 values = dict.fromkeys(RATE.metric, 0.1 + 0.01 * number)
                 utility = mean + spread * float(DRAWS[k, seed]) + own - k

@@ -98,7 +98,8 @@ def test_the_same_agent_under_two_names_is_refused(tmp_path):
     one, again, copy = (str(tmp_path / f"{name}.zip") for name in ("mine", "again", "copy"))
     first = study(tmp_path / "one", 0)
     shutil.copytree(first, tmp_path / "two")
-    for twice in ([one, one], [one, copy], [one, again], ["DQN-Call-v1", "DQN-Call-v1"], [first, str(tmp_path / "two")], ["acts:act", "acts:act"]):
+    of_folders, of_names = [first, str(tmp_path / "two")], [["DQN-Call-v1"] * 2, ["acts:act"] * 2]
+    for twice in ([one, one], [one, copy], [one, again], of_folders, *of_names):
         (tmp_path / "acts.py").write_text("import numpy as np\n\ndef act(seen):\n    return np.zeros((len(seen), 2), np.int64)\n")
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(tmp_path)

@@ -43,13 +43,13 @@ def test_a_trace_that_is_played_in_a_circle_has_two_parts_of_a_call():
     assert independent_calls((begun_late, begun_first)) == pytest.approx(4 / 3)  # half of either
 
 
-def rows(begins, values, pairs=1, **others):
+def rows(begins, values, pairs=1):
     """One row per call and system; each pair has its own trace."""
     return pa.Table.from_pylist(
         [
             {
                 "system": system, "mode": "replay", "scenario": "replay", "stratum": "measured", "split": "all", "pair": f"p{pair}",
-                "seed": 100 * pair + seed, "series": [f"trace {pair}"], "begins_ms": [begin], "ends_ms": [begin + CALL_MS], "r": value, **others,
+                "seed": 100 * pair + seed, "series": [f"trace {pair}"], "begins_ms": [begin], "ends_ms": [begin + CALL_MS], "r": value,
             }
             for system, of_system in values.items()
             for pair in range(pairs)
@@ -60,7 +60,8 @@ def rows(begins, values, pairs=1, **others):
 
 def test_two_minutes_played_over_and_over_give_no_interval_and_no_rank():
     draws = np.random.default_rng(0)
-    paired = pair_worlds(rows(draws.integers(0, 2_000, 24).tolist(), {"a": draws.normal(80.0, 1.0, 24), "b": draws.normal(70.0, 1.0, 24)}))
+    values = {"a": draws.normal(80.0, 1.0, 24), "b": draws.normal(70.0, 1.0, 24)}
+    paired = pair_worlds(rows(draws.integers(0, 2_000, 24).tolist(), values))
     assert sample(paired, "r").calls.tolist() == [1]
     assert np.isnan(means(paired, "r")["a"].low) and np.isnan(differences(paired, "r", "b")["a"].high)
     assert [(one.system, one.ranks) for one in rank(paired, "r")] == [("a", ""), ("b", "")]
@@ -79,7 +80,8 @@ def test_an_interval_is_as_wide_as_that_of_the_calls_that_do_not_overlap():
     eight = np.random.default_rng(2).normal(80.0, 1.0, 8)
     thrice = pair_worlds(rows([CALL_MS * n for n in range(8)] * 3, {"a": np.tile(eight, 3)}))
     once = pair_worlds(rows([CALL_MS * n for n in range(8)], {"a": eight}))
-    (of_all, of_eight), naive = (means(one, "r")["a"] for one in (thrice, once)), means(pair_worlds(thrice.results.drop_columns("series")), "r")
+    of_all, of_eight = (means(one, "r")["a"] for one in (thrice, once))
+    naive = means(pair_worlds(thrice.results.drop_columns("series")), "r")
     assert of_all.high - of_all.low == pytest.approx(of_eight.high - of_eight.low, rel=0.1)
     assert naive["a"].high - naive["a"].low < 0.6 * (of_all.high - of_all.low)
 

@@ -64,7 +64,8 @@ def skewed(system, gain, bad):
     """Rows of a system with `gain` in every world, and `bad` more or less in the worst quarter of the worlds."""
     fixed = {column.name: (1 if column.type == "int64" else 0.5) for column in CALL.metrics}
     kinds = {"DRT-WM": "rule", "DRT-NEQ": "rule", "GRD+EWMA-tuned": "tuned", HUNDRED: "oracle"}
-    identity = dict.fromkeys(CALL.types, "x") | dict.fromkeys(MEASURED_TIME, []) | {"system": system, "kind": kinds.get(system, "agent"), "mode": "correlated"}
+    identity = dict.fromkeys(CALL.types, "x") | {name: [] for name in MEASURED_TIME}
+    identity |= {"system": system, "kind": kinds.get(system, "agent"), "mode": "correlated"}
     numbers = dict.fromkeys(("packets", "training_decisions", "tuning_trials", "parameters"), 1)
     rows = []
     for seed in range(40):
