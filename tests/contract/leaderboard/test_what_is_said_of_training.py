@@ -49,7 +49,7 @@ def test_of_an_agent_that_ships_no_reward_is_known():
 
 
 def test_on_own_traces_it_is_said_what_an_agent_was_trained_on(tmp_path, monkeypatch):
-    (tmp_path / "acts.py").write_text("import numpy as np\n\ndef act(seen):\n    return np.zeros((len(seen), 2), np.int64)\n")
+    (tmp_path / "acts.py").write_text("import numpy as np\n\ndef act(seen):\n    return np.zeros(len(seen), np.int64)\n")
     monkeypatch.chdir(tmp_path)
     elsewhere, here = study(tmp_path / "elsewhere", 0), study(tmp_path / "here", 0, scenario="replay", mode="replay", traces=["measured"])
     parts = [(part._replace(traces=("measured",)), scenario) for part, scenario in prepare(SUITE)]
@@ -100,7 +100,7 @@ def test_the_same_agent_under_two_names_is_refused(tmp_path):
     shutil.copytree(first, tmp_path / "two")
     of_folders, of_names = [first, str(tmp_path / "two")], [["DQN-Call-v1"] * 2, ["acts:act"] * 2]
     for twice in ([one, one], [one, copy], [one, again], of_folders, *of_names):
-        (tmp_path / "acts.py").write_text("import numpy as np\n\ndef act(seen):\n    return np.zeros((len(seen), 2), np.int64)\n")
+        (tmp_path / "acts.py").write_text("import numpy as np\n\ndef act(seen):\n    return np.zeros(len(seen), np.int64)\n")
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(tmp_path)
             with pytest.raises(ValueError, match=r"agents.MINE: .* are the same agent; allowed: each training once") as caught:
