@@ -34,8 +34,8 @@ def main(config: TuneConfig) -> None:
             rules, task = _rules(config.pairs, one), config.pair_task(one)
             rounds = [Round(each.trials, each.worlds, each.left) for each in one.rounds]
             studied = tune_pairs(rules, spaces, _known(config.pairs.starts), task, rounds, config.seed, config.folder)
-            save_pairs(studied, task, rounds, config.seed, config.folder)
-            log.info(f"pairs, mode {task.mode}: {studied.best} of {len(studied.expected)} is the best on validation worlds")
+            save_pairs(studied, task, config.pair_judge(one), rounds, config.seed, config.folder)
+            log.info(f"pairs, mode {one.mode}: {studied.best} of {len(studied.expected)} is the best on validation worlds")
 
 
 def _rules(config: PairsConfig, one: PairModeConfig) -> Rules:
@@ -59,7 +59,8 @@ def _known(names: list[str]) -> dict[str, Any]:
 def _tune(name: str, system: Any, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> None:
     tuned = tune_system(name, system, space, task, how, folder)
     save(tuned, task, folder)
-    log.info(f"{task.name(name)}: train {tuned.study['train']}, validation {tuned.study['validation']}")
+    left_out = tuned.study["left_out"]
+    log.info(f"{task.name(name)}: {tuned.study['train']}, on kinds left out {left_out['gain']} [{left_out['low']}, {left_out['high']}]")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
-from vcgym.leaderboard.tuning.tune_calls import SenderTask
+from vcgym.leaderboard.tuning.tune_calls import Kinds, SenderTask
 from vcgym.leaderboard.tuning.tuning import compared
 from vcgym.network.bottleneck.send_queue import VIDEO
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
@@ -115,12 +115,14 @@ def train_order(config: OrderConfig, seed: int, on_generation: Callable[[int, fl
         lambda trials, gain, _: on_generation(trials, gain), LearnedOrder,
     )  # fmt: skip
     learned = System(Tfrc(), LearnedOrder(weights))
-    task = SenderTask(0, config.validation_worlds, SCENARIO)
+    kinds = SendingScenario(SCENARIO).kinds
+    named = Kinds(tuple(f"{SCENARIO} {kind}" for kind in kinds), kinds)
+    task = SenderTask(0, -(-config.validation_worlds // len(kinds)), SCENARIO, named)
     found = task.scores(learned, "validation")
     validation = {name: compared(task.metric, of_rule, found) for name, of_rule in _rules(task).items()}
     packets = config.population * sum(int(worlds.play(learned.order, chunk).created.sum()) for chunk in range(len(worlds)))
-    kinds = len(SendingScenario(SCENARIO).kinds)
-    budget = {"packets": packets, "trials": config.generations * config.population, "worlds": config.generations * config.worlds * kinds}
+    worlds_played = config.generations * config.worlds * len(kinds)
+    budget = {"packets": packets, "trials": config.generations * config.population, "worlds": worlds_played}
     study = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": validation}
     source = f"python -m lab train-order on the training split of {SCENARIO}; packets are those captured"
     save_learned(home, LEARNED, learned.rules, study, f"A learned send order over TFRC, seed {seed}, from weights of 0", source)

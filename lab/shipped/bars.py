@@ -1,42 +1,56 @@
 """Play every tuned system on the validation worlds of suites and write data/bars.json: ``python -m lab.shipped.bars [suites]``.
 
-Suites that are not named keep their bars. Measured worlds need the environment variable VCGYM_DATA.
+Suites that are not named keep their means, of the forms that are systems still. `any-kind` among the names, or no name, chooses the rule
+for unknown paths anew: of the rules over paths that were tuned, as tuned and as published, the one with the least regret over the kinds
+of `conf/tune.yaml`. Measured worlds need the environment variable VCGYM_DATA.
 """
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vcgym.baselines.systems import tuning_trials
-from vcgym.leaderboard.evaluation.bars import FILE, load_bars
+from lab.shipped.judge_tuned import tune_config
+from vcgym.baselines.controls.control import PATHS
+from vcgym.baselines.system_files import system_names, tuned_names
+from vcgym.baselines.systems import load_study, load_systems, tuning_trials
+from vcgym.leaderboard.evaluation.bars import FILE, load_bars, may_be_bar
 from vcgym.leaderboard.evaluation.participants import systems_of
-from vcgym.leaderboard.evaluation.suites import SUITES, Suite
+from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Suite
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.board import board_name
 from vcgym.leaderboard.statistics.paired import pair_worlds, sample
+from vcgym.leaderboard.tuning.regret import chosen, chosen_without, total_regret
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
 
 FOLDER = Path("outputs/bars")
+ANY_KIND = "any-kind"
 
 
 def main() -> None:
     """Play the tuned systems, choose the bars and write the file."""
-    before = load_bars()
-    metric, validation = dict(before.metric), dict(before.validation)
-    for key in sys.argv[1:] or SUITES:
+    before, asked = load_bars(), sys.argv[1:] or [*SUITES, ANY_KIND]
+    metric, validation, any_kind = dict(before.metric), _of_systems(before.validation), before.any_kind._asdict()
+    if ANY_KIND in asked:
+        any_kind = of_any_kind()
+        print(ANY_KIND, any_kind["system"], any_kind["left_out"], flush=True)
+    for key in asked:
+        if key == ANY_KIND:
+            continue
         suite = SUITES[key]
         name = f"{suite.name}-{suite.version}"
         metric[name], validation[name] = suite.columns.ranked_by, _means(suite)
-        print(name, body_of(metric, validation)["bars"][name], flush=True)
-    body = body_of(metric, validation)
+        print(name, body_of(metric, validation, any_kind)["bars"][name], flush=True)
+    body = body_of(metric, validation, any_kind)
     card = {
         "name": "bars",
-        "description": "The tuned system that systems are compared with on each board, and the means of all tuned systems that chose it",
+        "description": "The tuned system that each board compares with, the means that chose it, and the rule for unknown paths",
         "source": "simulated worlds of the validation split of each suite, made by python -m lab.shipped.bars",
         "licence": "MIT",
         "sha256": canonical_sha256(body),
@@ -56,6 +70,17 @@ def _means(suite: Suite) -> dict[str, dict[str, float]]:
     return {board: _of_board(rows.filter(pc.equal(boards, board)), suite.columns.ranked_by) for board in sorted(set(boards.to_pylist()))}
 
 
+def _first(means: Mapping[str, float], worlds: set[tuple[str, str]]) -> str:
+    return next((name for name in means if may_be_bar(name, worlds)), "")
+
+
+def _worlds_of(suite: str, board: str) -> set[tuple[str, str]]:
+    """Return scenario and mode of the parts of a board, of senders scenario and kind."""
+    every = next(one.parts for one in SUITES.values() if f"{one.name}-{one.version}" == suite)
+    parts = [part for part in every if board_name(part.mode, part.stratum) == board]
+    return {(part.scenario, str(part.stratum) if part.mode == BOTTLENECK else part.mode) for part in parts}
+
+
 def _of_board(rows: pa.Table, metric: str) -> dict[str, float]:
     paired = pair_worlds(rows)
     means = sample(paired, metric).values.mean(axis=-1)
@@ -67,14 +92,44 @@ def validation_suite(suite: Suite) -> Suite:
     return suite._replace(parts=tuple(part._replace(split="validation") for part in suite.parts))
 
 
-def body_of(metric: dict[str, str], validation: dict[str, dict[str, dict[str, float]]]) -> dict[str, Any]:
-    """Return the content of the file without its card; the best system of each board becomes the bar."""
+def _of_systems(validation: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the means of those tuned forms that are systems."""
+    names = set(system_names())
+    return {
+        suite: {board: {name: mean for name, mean in means.items() if name in names} for board, means in boards.items()}
+        for suite, boards in validation.items()
+    }
+
+
+def of_any_kind() -> dict[str, Any]:
+    """Return the rule for unknown paths, the regret of each rule, and what is chosen without each group of kinds."""
+    task = tune_config().task()
+    rules = {name: system for name, system in load_systems(_tuned_and_published()).items() if system.plays == PATHS}
+    scores = np.array([task.scores(system, "validation") for system in rules.values()])
+    regret, names = total_regret(scores), list(rules)
+    return {
+        "system": names[chosen(scores)],
+        "regret": {names[number]: round(float(regret[number]), 4) for number in np.argsort(regret, kind="stable")},
+        "left_out": {group: names[number] for group, number in chosen_without(scores, task.kinds.groups).items()},
+    }
+
+
+def _tuned_and_published() -> list[str]:
+    """Return the names of the tuned systems, and of the published ones that were tuned."""
+    tuned, before = set(tuned_names()), {load_study(name)["system"] for name in tuned_names()}
+    return [name for name in system_names() if name in tuned | before]
+
+
+def body_of(metric: dict[str, str], validation: dict[str, dict[str, dict[str, float]]], any_kind: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of the file without its card; the best system of each board that may be its reference becomes the bar."""
     ordered = {
         suite: {board: dict(sorted(means.items(), key=lambda item: (-item[1], item[0]))) for board, means in boards.items()}
         for suite, boards in validation.items()
     }
-    bars = {suite: {board: next(iter(means)) for board, means in boards.items()} for suite, boards in ordered.items()}
-    return {"metric": metric, "bars": bars, "validation": ordered}
+    bars = {
+        suite: {board: _first(means, _worlds_of(suite, board)) for board, means in boards.items()} for suite, boards in ordered.items()
+    }  # fmt: skip
+    return {"metric": metric, "bars": bars, "validation": ordered, "any_kind": any_kind}
 
 
 if __name__ == "__main__":

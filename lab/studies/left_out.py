@@ -4,7 +4,7 @@
 kind and keeps regrets: R of the best tuned rule of the kind, which choosing it on these worlds favours, less R of the agent. A training
 takes about a minute of CPU time. `leo` needs VCGYM_DATA. Agents:
 
-    rule    the tuned rule with the lowest mean regret over the validation worlds of the other kinds
+    rule    the tuned rule with the least regret (`vcgym.leaderboard.tuning.regret`) over the validation worlds of the other kinds
     pair    lag by gradient and prices of roughness by search, from nothing, hedged with running quantiles (`lab.learners`)
     PPO     path and lag inside the loop, by reward alone (`vcgym.agents.inside`)
 """
@@ -14,11 +14,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import yaml
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -31,27 +33,19 @@ from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.inside.learner import Learning
 from vcgym.agents.inside.tasks import task_of
+from vcgym.baselines.controls.control import PATHS
+from vcgym.baselines.system_files import system_names, tuned_names
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.report.table import markdown_table
+from vcgym.leaderboard.tuning.regret import chosen
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import replace_file
 
-GROUPS = {
-    "correlated": ("wonderproxy correlated", "table1 correlated", "synthetic-9 correlated"),
-    "paper": ("wonderproxy paper", "table1 paper", "cloud paper", "synthetic-9 paper"),
-    "world": ("world correlated", "world paper"),
-    "stress": ("stress correlated",),
-    "5g": ("5g-urban replay", "5g-weak replay"),
-    "satellites": ("starlink-ping replay", "leo replay"),
-}
+GROUPS: dict[str, list[str]] = yaml.safe_load(files("vcgym.conf").joinpath("tune.yaml").read_text(encoding="utf-8"))["kinds"]
 """Kinds of worlds, as "scenario mode", that are left out together."""
 KINDS = [kind for kinds in GROUPS.values() for kind in kinds]
 PACKETS, WORLDS = 4000, 120
-RULES = (
-    "DRT-BF-tuned", "DRT-BFP-tuned", "DRT-CNT-tuned", "DRT-EWMA-tuned", "DRT-NEQ-tuned", "DRT-WM-tuned", "DTS-WM-tuned", "GRD+EWMA-tuned",
-    "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM-tuned", "GRD-WMR-tuned", "LIN+EWMA-tuned", "LIN+EWMAH-tuned", "LIN-WM-tuned",
-    "SWTS-WM-tuned", "VCR-WM-tuned", "VCR2+NEQ-paper-tuned", "VCR2-WM-tuned", "VCR5O-WM-tuned",
-)  # fmt: skip
+RULES = tuple(name for name in system_names() if name in tuned_names() and load_system(name).plays == PATHS)
 QUANTILES = (0.15, 0.15, 0.10)  # prior weights in the hedge; the network has the rest
 TICKS = (-10, -3, -1, 0, 1, 3, 10)
 TABLE, PICTURE = Path(__file__).with_name("left_out.csv"), Path(__file__).parents[2] / "lab/notes/pictures/left_out.png"
@@ -85,9 +79,8 @@ def _of_rule(name: str, kind: str) -> NDArray[np.float64]:
 
 
 def rule(kinds: Sequence[str]) -> System:
-    """Return the tuned rule with the lowest mean regret over the validation worlds of `kinds`."""
-    r = np.array([[_of_rule(name, kind).mean() for kind in kinds] for name in RULES])
-    return load_system(RULES[int((r.max(axis=0) - r).mean(axis=1).argmin())])
+    """Return the tuned rule with the least regret over the validation worlds of `kinds`."""
+    return load_system(RULES[chosen(np.array([[_of_rule(name, kind) for kind in kinds] for name in RULES]))])
 
 
 def ppo(kinds: Sequence[str]) -> System:

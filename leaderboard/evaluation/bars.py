@@ -1,25 +1,41 @@
 """Bars: for each board of a suite the tuned reference system, chosen on validation worlds.
 
 The validation worlds of a suite are sampled like its own, but from pairs, times and seeds of the validation split. Every tuned system plays
-them, and the best by the ranked metric is the bar; test worlds have no influence. `data/bars.json` stores the bars and the figures that
-decided them (`python -m lab.shipped.bars`). Every run plays the bars of its suite (`references`), whatever systems it is asked for: a
-reference that changed with them could change the sign of a difference. On traces of one's own, and worlds fitted to them, the bar is the
-reference for unknown paths. Where none was chosen, it is the best tuned system of the board.
+them, and the best by the ranked metric is the bar; test worlds have no influence. A form that does not beat its published constants on
+kinds left out of its tuning is a bar only of worlds that it was tuned on, or of kinds on which it beats them. `data/bars.json` stores the
+bars and the figures that decided them (`python -m lab.shipped.bars`). Every run plays the bars of its suite (`references`), whatever
+systems it is asked for: a reference that changed with them could change the sign of a difference. On traces of one's own, and worlds
+fitted to them, the bar is the rule for unknown paths. Where none was chosen, it is the best tuned system of the board that beats its
+published constants elsewhere.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from vcgym.baselines.system_files import tuned_names
+from vcgym.baselines.systems import load_study
 from vcgym.network.traces.cards import Carded, load_carded
 
 FILE = "bars.json"
 TUNED = "tuned"
 """Kind of systems whose parameters were searched."""
-OF_ANY_KIND = "DRT-BF-tuned"
-"""Reference of the mixture, for unknown paths: least mean regret over 16 kinds of validation worlds (lab/notes/agents.md)."""
 OWN = ("replay", "fitted")
 """Suites of the user's own paths, whose version is a hash of the data."""
+
+
+class OfAnyKind(NamedTuple):
+    """Rule for paths of which nothing is known, chosen by its regret over kinds of worlds (`vcgym.leaderboard.tuning.regret`).
+
+    Attributes:
+        system: the chosen system.
+        regret: root mean square of the regrets of each candidate over kinds of validation worlds, least first.
+        left_out: for each group of kinds the system that is chosen without it.
+    """
+
+    system: str
+    regret: dict[str, float]
+    left_out: dict[str, str]
 
 
 class Bars(Carded):
@@ -29,11 +45,13 @@ class Bars(Carded):
         metric: the compared metric, by suite.
         bars: the chosen system, by suite and board.
         validation: mean of the metric of each tuned system, best first, by suite and board.
+        any_kind: the rule for unknown paths.
     """
 
     metric: dict[str, str]
     bars: dict[str, dict[str, str]]
     validation: dict[str, dict[str, dict[str, float]]]
+    any_kind: OfAnyKind
 
 
 @cache
@@ -50,12 +68,42 @@ def bar_of(suite: str, board: str) -> str:
         board: name of the board (`vcgym.leaderboard.report.board.board_name`).
     """
     chosen = load_bars().bars.get(suite)
-    return (OF_ANY_KIND if suite.partition("-")[0] in OWN else "") if chosen is None else chosen.get(board, "")
+    return (of_any_kind() if suite.partition("-")[0] in OWN else "") if chosen is None else chosen.get(board, "")
 
 
 def references(suite: str) -> list[str]:
     """Return the bars of all boards of a suite, by name and version, which every run of it plays."""
     return sorted(set(load_bars().bars.get(suite, {"": bar_of(suite, "")}).values()) - {""})
+
+
+def of_any_kind() -> str:
+    """Return the rule for unknown paths, which every board over paths shows."""
+    return load_bars().any_kind.system
+
+
+def beats_elsewhere(name: str) -> bool:
+    """Return True if a tuned system beats its published constants on kinds left out of its tuning, or is no shipped form."""
+    return name not in tuned_names() or bool(load_study(name)["left_out"]["beats_published"])
+
+
+def may_be_bar(name: str, worlds: Collection[tuple[str, str]]) -> bool:
+    """Return True if a tuned system may be the reference of worlds, each a scenario and a mode (of senders, a kind).
+
+    It beats its published constants on kinds left out of its tuning; or, of each of these worlds, was tuned on them or beats its published
+    constants there.
+    """
+    if beats_elsewhere(name):
+        return True
+    study = load_study(name)
+    budget = study["budget"]
+    on_kinds = next(values for values in study["left_out"].values() if isinstance(values, dict))
+
+    def is_known(scenario: str, mode: str) -> bool:
+        is_home = "kinds" not in budget and scenario == budget["scenario"] and budget.get("mode", mode) == mode
+        found = on_kinds.get(f"{scenario} {mode}")
+        return is_home or (found is not None and found["difference"] > found["half_width"])
+
+    return all(is_known(scenario, mode) for scenario, mode in worlds)
 
 
 class Bar(NamedTuple):
@@ -90,4 +138,4 @@ def bar_on(suite: str, board: str, kinds: Mapping[str, str]) -> Bar:
     """
     chosen = bar_of(suite, board)
     tuned = [name for name, kind in kinds.items() if kind == TUNED]
-    return Bar((chosen if chosen in tuned else "") if chosen else next(iter(tuned), ""), chosen)
+    return Bar((chosen if chosen in tuned else "") if chosen else next(filter(beats_elsewhere, tuned), ""), chosen)

@@ -339,12 +339,12 @@ def replay_suite(
 
 def playable(suite: Suite) -> list[Part]:
     """Return the parts whose data are available: measured series and capacity are in folders of the data root."""
-    return [part for part in suite.parts if part.scenario not in _FOLDERS or _is_there(_FOLDERS[part.scenario])]
+    return [part for part in suite.parts if has_data(part.scenario)]
 
 
-def _is_there(folder: str) -> bool:
-    """Return True if the data root has `folder`; without the environment variable VCGYM_DATA there is no root."""
-    return bool(os.environ.get(DATA_VARIABLE)) and (data_root() / folder).is_dir()
+def has_data(scenario: str) -> bool:
+    """Return True if the data root has the folder that a scenario needs, if any; without the variable VCGYM_DATA there is no root."""
+    return scenario not in _FOLDERS or (bool(os.environ.get(DATA_VARIABLE)) and (data_root() / _FOLDERS[scenario]).is_dir())
 
 
 def prepare(suite: Suite) -> list[tuple[Part, Any]]:

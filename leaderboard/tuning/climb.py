@@ -1,4 +1,4 @@
-"""Random search with hill climbing: half of the trials are anywhere in the space, half near the best so far.
+"""Random values of parameters: half anywhere in the space, half near the published ones (`around`) or the best so far (`climb`).
 
 A near trial changes a random subset of the values, each by a normal step. Numbers change on the scale of their domain, 0 to 1; the step
 size of each trial is sampled log-uniformly from 0.01 to 0.5, so that no schedule is needed. A changed choice is sampled again.
@@ -44,6 +44,12 @@ def climb(score: Callable[[Values], float], space: Mapping[str, Domain], starts:
         if found > best.score:
             best = Best(values, found)
     return best
+
+
+def around(published: Values, space: Mapping[str, Domain], count: int, seed: int) -> list[Values]:
+    """Return `count` sets of values, in turn one near the published ones and one anywhere; none if the space is empty."""
+    draws = np.random.default_rng(seed)
+    return [_anywhere(space, draws) if number % 2 else _near(published, space, draws) for number in range(count if space else 0)]
 
 
 def _anywhere(space: Mapping[str, Domain], draws: np.random.Generator) -> Values:

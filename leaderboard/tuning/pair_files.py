@@ -1,4 +1,7 @@
-"""Files of tuned pairs: a table of all pairs of one scenario and mode, and a file of data/tuned for each remaining pair."""
+"""Files of tuned pairs: a table of all pairs of one scenario and mode, and a file of data/tuned for each remaining pair.
+
+A pair is tuned for one kind of worlds, and judged on the other kinds of its mode and measured ones.
+"""
 
 import json
 from collections.abc import Sequence
@@ -8,32 +11,36 @@ from typing import Any
 import numpy as np
 
 from vcgym.baselines.systems import TUNED
+from vcgym.leaderboard.tuning.regret import gains
 from vcgym.leaderboard.tuning.tunable import as_data, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_pairs import FoundValues, Round, Studied
-from vcgym.leaderboard.tuning.tuning import compared, domains_as_data, rounded
+from vcgym.leaderboard.tuning.tuning import compared, domains_as_data, judged_as_data, rounded
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
 
 
-def save_pairs(studied: Studied, task: CallTask, rounds: Sequence[Round], seed: int, folder: Path) -> None:
-    """Write the table of all pairs, and a file of data/tuned for each remaining pair."""
+def save_pairs(studied: Studied, task: CallTask, judge: CallTask, rounds: Sequence[Round], seed: int, folder: Path) -> None:
+    """Write the table of all pairs, and a file of data/tuned for each remaining pair, judged on the kinds of `judge`."""
+    scenario, mode = task.kinds.names[0].split()
     study: dict[str, Any] = {
         "objective": f"mean {task.metric} over training worlds, each pair of the split in turn, strata by their weights",
         "search": "routers and receivers alone, then the best pairs together; half of the trials anywhere, half near the best",
         "budget": {
-            "scenario": task.scenario,
-            "mode": task.mode,
+            "scenario": scenario,
+            "mode": mode,
             "packets": task.packets,
             "rounds": [one._asdict() for one in rounds],
             "validation_worlds": task.validation_worlds,
             "seed": seed,
         },
     }
-    description = f"all pairs of a router and a receiver, tuned on scenario {task.scenario}, mode {task.mode}"
-    _write(folder / f"pairs-{task.scenario}-{task.mode}.json", description, {"study": study, **_table(studied)})
+    description = f"all pairs of a router and a receiver, tuned on scenario {scenario}, mode {mode}"
+    _write(folder / f"pairs-{scenario}-{mode}.json", description, {"study": study, **_table(studied)})
     for name in studied.validation:
         found, candidate = studied.pairs[name], studied.published[name]
+        tuned = with_values(candidate.published, found.values)
+        left_out = gains(judge.scores(candidate.published, "validation"), judge.scores(tuned, "validation"))
         of_pair = {
             "system": name,
             **study,
@@ -42,11 +49,12 @@ def save_pairs(studied: Studied, task: CallTask, rounds: Sequence[Round], seed: 
             "published": values_of(candidate.published, candidate.space),
             "tuned": found.values,
             "train": {"r_tuned": rounded(found.train)},
-            "validation": compared(task.metric, task.scores(candidate.published, "validation"), np.array(studied.validation[name])),
+            "validation": compared(task.metric, task.scores(candidate.published, "validation"), np.array([studied.validation[name]])),
+            "left_out": judged_as_data(left_out, judge),
         }
         description = f"{name}, router and receiver tuned together: the study and the rules with the values found"
-        body = {"study": of_pair, "system": as_data(with_values(candidate.published, found.values))}
-        _write(folder / f"{tuned_name(name, task)}.json", description, body)
+        body = {"study": of_pair, "system": as_data(tuned)}
+        _write(folder / f"{tuned_name(name, mode)}.json", description, body)
 
 
 def _table(studied: Studied) -> dict[str, Any]:
@@ -64,9 +72,9 @@ def _as_data(found: FoundValues) -> dict[str, Any]:
     return {**found._asdict(), "train": rounded(found.train)}
 
 
-def tuned_name(pair: str, task: CallTask) -> str:
+def tuned_name(pair: str, mode: str) -> str:
     """Return the name of a tuned pair: the name of the pair, and the mode unless it is `correlated`."""
-    return f"{pair}{'' if task.mode == 'correlated' else f'-{task.mode}'}{TUNED}"
+    return f"{pair}{'' if mode == 'correlated' else f'-{mode}'}{TUNED}"
 
 
 def _write(path: Path, description: str, body: dict[str, Any]) -> None:

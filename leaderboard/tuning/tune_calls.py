@@ -1,11 +1,12 @@
-"""Tuning tasks, each with calls of the training split of a scenario.
+"""Tuning tasks, each with calls of several kinds of worlds: systems over paths scored by the E-model's R, senders by their suite's metric.
 
-Systems over paths: cycling over the pairs of the split, scored by the E-model's R. Senders: cycling over the scenario's kinds, scored by
-its suite's metric.
+A kind of worlds is a scenario and its mode, "table1 paper", or of senders a scenario and its kind, "calls gcc". Kinds that are alike have
+a group, which is left out as a whole where a choice is judged (`vcgym.leaderboard.tuning.regret`).
 """
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +14,39 @@ from numpy.typing import NDArray
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
-from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES
+from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, has_data
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
 
+class Kinds(NamedTuple):
+    """Kinds of worlds, and the group of each."""
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+
+    def of(self, group: str) -> "Kinds":
+        """Return the kinds of one group."""
+        names = tuple(name for name, other in zip(*self, strict=True) if other == group)
+        return Kinds(names, (group,) * len(names))
+
+
+def kinds_of(groups: Mapping[str, Sequence[str]]) -> Kinds:
+    """Return the kinds of groups whose data are there."""
+    found = [(kind, group) for group, kinds in groups.items() for kind in kinds if has_data(kind.partition(" ")[0])]
+    return Kinds(tuple(kind for kind, _ in found), tuple(group for _, group in found))
+
+
 class CallTask(NamedTuple):
-    """Calls, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
+    """Calls over paths, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
 
     Attributes:
-        worlds: training worlds per trial, with seeds from 0 and cycling over the pairs of the split.
-        validation_worlds: number of worlds of the validation split.
+        worlds: training worlds of each kind per trial, with seeds from 0 and cycling over the pairs of the split.
+        validation_worlds: number of worlds of each kind of the validation split.
         packets: length of the calls.
-        scenario: recipe of the worlds; strata have their declared weights.
-        mode: mode of the scenario.
+        kinds: kinds of worlds; strata have their declared weights.
         traces: files or folder of traces of scenario replay.
         card: hash of the traces; a search of other traces is another search.
     """
@@ -36,8 +54,7 @@ class CallTask(NamedTuple):
     worlds: int
     validation_worlds: int
     packets: int
-    scenario: str
-    mode: str
+    kinds: Kinds
     traces: tuple[str, ...] = ()
     card: str = ""
 
@@ -48,16 +65,21 @@ class CallTask(NamedTuple):
 
     def name(self, system: str) -> str:
         """Return the system's name, on your own traces with the scenario."""
-        return f"{system}-{self.scenario}" if self.traces else system
+        return f"{system}-{self.kinds.names[0].partition(' ')[0]}" if self.traces else system
 
     def scores(self, system: System, split: str) -> NDArray[np.float64]:
-        """Return (worlds,) R of each call; 0 for a call that played nothing."""
+        """Return (kinds, worlds) R of each call; 0 for a call that played nothing."""
         worlds = self.worlds if split == "train" else self.validation_worlds
-        return _calls(self.scenario, self.mode, self.packets, self.traces, split, worlds).scores(system.path, system.playout)
+        calls = (_calls(kind, self.packets, self.traces, split, worlds) for kind in self.kinds.names)
+        return np.array([of_kind.scores(system.path, system.playout) for of_kind in calls])
+
+    def of(self, group: str) -> Self:
+        """Return the task of the kinds of one group alone."""
+        return self._replace(kinds=self.kinds.of(group))
 
     def spent(self, trials: int) -> dict[str, Any]:
         """Return the cost of `trials` trials."""
-        packets = self.worlds * self.packets
+        packets = len(self.kinds.names) * self.worlds * self.packets
         return {**spent_on(self), "packets_per_trial": packets, "packets_in_all": trials * packets}
 
 
@@ -68,12 +90,14 @@ def drawn(scenario: Scenario, split: str, worlds: int) -> list[WorldDraw]:
 
 
 def spent_on(task: Any) -> dict[str, Any]:
-    """Return the fields of a task for its study: traces only by their hash, and only if there are any."""
-    return {name: value for name, value in task._asdict().items() if name != "traces" and value != ""}
+    """Return the fields of a task for its study: kinds by their names, traces only by their hash, and only if there are any."""
+    found = task._asdict() | {"kinds": list(task.kinds.names)}
+    return {name: value for name, value in found.items() if name != "traces" and value != ""}
 
 
-@lru_cache(maxsize=2)
-def _calls(name: str, mode: str, packets: int, traces: tuple[str, ...], split: str, worlds: int) -> TrainingCalls:
+@lru_cache(maxsize=48)
+def _calls(kind: str, packets: int, traces: tuple[str, ...], split: str, worlds: int) -> TrainingCalls:
+    name, mode = kind.split()
     scenario = Scenario(name, mode, packets, traces=traces or None)
     return TrainingCalls(scenario, drawn(scenario, split, worlds))
 
@@ -82,9 +106,10 @@ class SenderTask(NamedTuple):
     """Calls over bottlenecks, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
 
     Attributes:
-        worlds: training worlds per trial, with seeds from 0 and cycling over the scenario's kinds.
-        validation_worlds: number of worlds of the validation split.
-        scenario: recipe of the worlds; its suite determines the metric.
+        worlds: training worlds of each kind per trial.
+        validation_worlds: number of worlds of each kind of the validation split.
+        scenario: scenario whose suite determines the metric and whose name the tuned forms have.
+        kinds: kinds of worlds; their calls are as those of the scenario.
         traces: files or folder of capacity traces of scenario rate-replay.
         card: hash of the traces; a search of other traces is another search.
     """
@@ -92,6 +117,7 @@ class SenderTask(NamedTuple):
     worlds: int
     validation_worlds: int
     scenario: str
+    kinds: Kinds
     traces: tuple[str, ...] = ()
     card: str = ""
 
@@ -106,16 +132,30 @@ class SenderTask(NamedTuple):
         return f"{system}-{self.scenario}"
 
     def scores(self, system: System, split: str) -> NDArray[np.float64]:
-        """Return (worlds,) the metric of each call."""
-        scenario, links = _links(self.scenario, self.traces, split, self.worlds if split == "train" else self.validation_worlds)
-        return np.array([found[self.metric] for found in play_sender(system, links, scenario.traces, scenario.flows).metrics])
+        """Return (kinds, worlds) the metric of each call."""
+        worlds = self.worlds if split == "train" else self.validation_worlds
+        found: dict[str, Sequence[float]] = {}
+        for name in dict.fromkeys(kind.partition(" ")[0] for kind in self.kinds.names):
+            of_scenario = [kind for kind in self.kinds.names if kind.partition(" ")[0] == name]
+            scenario, links = _links(name, self.traces, split, tuple(kind.partition(" ")[2] for kind in of_scenario), worlds)
+            values = [one[self.metric] for one in play_sender(system, links, scenario.traces, scenario.flows).metrics]
+            found |= {kind: values[number * worlds :][:worlds] for number, kind in enumerate(of_scenario)}
+        return np.array([found[kind] for kind in self.kinds.names])
+
+    def of(self, group: str) -> Self:
+        """Return the task of the kinds of one group alone."""
+        return self._replace(kinds=self.kinds.of(group))
 
     def spent(self, trials: int) -> dict[str, Any]:
         """Return the cost of `trials` trials."""
-        return {**spent_on(self), "calls_in_all": trials * self.worlds}
+        return {**spent_on(self), "calls_in_all": trials * len(self.kinds.names) * self.worlds}
 
 
-@lru_cache(maxsize=2)
-def _links(name: str, traces: tuple[str, ...], split: str, worlds: int) -> tuple[SendingScenario, list[SharedLink]]:
+@lru_cache(maxsize=8)
+def _links(
+    name: str, traces: tuple[str, ...], split: str, kinds: tuple[str, ...], worlds: int
+) -> tuple[SendingScenario, list[SharedLink]]:  # fmt: skip
     scenario = SendingScenario(name, traces=traces or None)
-    return scenario, [scenario.draw(split, seed, scenario.kinds[seed % len(scenario.kinds)]) for seed in range(worlds)]
+    every = scenario.kinds
+    seeds = {kind: range(every.index(kind), worlds * len(every), len(every)) for kind in kinds}
+    return scenario, [scenario.draw(split, seed, kind) for kind in kinds for seed in seeds[kind]]

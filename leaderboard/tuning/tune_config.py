@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, RayConfig
 from vcgym.agents.sweeps.search import Domain
-from vcgym.leaderboard.tuning.tune_calls import CallTask, SenderTask
+from vcgym.leaderboard.tuning.tune_calls import CallTask, SenderTask, kinds_of
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask
 from vcgym.network.scenarios.bottleneck.recipe import data_hash
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
@@ -43,22 +43,30 @@ def load_spaces() -> dict[str, dict[str, Domain]]:
 
 
 class SendersConfig(Config):
-    """Tuning of senders with equal budgets: 256 trials of 96 calls of about 60 s with a report every 100 ms are 15 million reports.
+    """Tuning of senders with equal budgets: 48 trials of 44 calls of about 60 s with a report every 100 ms are 1.3 million reports.
 
     Attributes:
         senders: names of systems over a bottleneck.
         scenarios: scenarios, rate-replay for traces of your own; each sender is tuned on each of them separately, for the ranked metric of
             its suite.
+        kinds: kinds of worlds by scenario and group; without the data of measured ones, the others.
         trials: sets of values, including the published ones.
-        worlds: training worlds per trial, cycling over the scenario's kinds.
-        validation_worlds: validation worlds, played before and after; they have no influence.
+        worlds: training worlds of each kind per trial.
+        validation_worlds: validation worlds of each kind, which judge what was chosen without the kind's group.
     """
 
     senders: list[str]
     scenarios: Annotated[list[Literal["order", "rate", "rate-replay"]], Field(min_length=1)]
-    trials: Annotated[int, Field(ge=2, le=100_000)] = 256
-    worlds: Annotated[int, Field(ge=1, le=100_000)] = 96
-    validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
+    kinds: dict[str, dict[str, list[str]]] = Field(default_factory=dict)
+    trials: Annotated[int, Field(ge=2, le=100_000)] = 48
+    worlds: Annotated[int, Field(ge=2, le=100_000)] = 4
+    validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 12
+
+    @model_validator(mode="after")
+    def _kinds_are_named(self) -> Self:
+        if missing := [scenario for scenario in self.scenarios if self.senders and scenario not in (RATE_REPLAY, *self.kinds)]:
+            raise ValueError(f"kinds has {list(self.kinds)}, not {missing}; allowed: kinds of each of the scenarios")
+        return self
 
     def tasks(self, traces: tuple[str, ...]) -> list[TuningTask]:
         """Return the tuning task of each scenario.
@@ -66,11 +74,13 @@ class SendersConfig(Config):
         Raises:
             DataError: the traces cannot be played.
         """
-        found = []
-        for scenario in self.scenarios:
-            given = (traces, data_hash(SendingScenario(scenario, traces=traces))) if scenario == RATE_REPLAY else ()
-            found.append(SenderTask(self.worlds, self.validation_worlds, scenario, *given))
-        return list(found)
+        return [self._task(scenario, traces) for scenario in self.scenarios]
+
+    def _task(self, scenario: str, traces: tuple[str, ...]) -> TuningTask:
+        if scenario == RATE_REPLAY:
+            card = data_hash(SendingScenario(scenario, traces=traces))
+            return SenderTask(self.worlds, self.validation_worlds, scenario, kinds_of({REPLAY: [f"{RATE_REPLAY} {REPLAY}"]}), traces, card)
+        return SenderTask(self.worlds, self.validation_worlds, scenario, kinds_of(self.kinds[scenario]))
 
 
 class RoundConfig(Config):
@@ -106,6 +116,8 @@ class PairsConfig(Config):
         starts: names of tuned systems whose values are initial values in addition to the published ones; if two have a rule, the better
             one.
         modes: modes, tuned separately; empty: no pairs.
+        scenario: scenario of the worlds.
+        packets: length of the calls.
         validation_worlds: validation worlds, played by the remaining pairs.
     """
 
@@ -113,6 +125,8 @@ class PairsConfig(Config):
     receivers: list[str]
     starts: list[str]
     modes: list[PairModeConfig]
+    scenario: str = "wonderproxy"
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 300
 
 
@@ -120,18 +134,19 @@ class TuneConfig(Config):
     """Tuning of systems with equal budgets.
 
     The default budget is that of an agent's sweep (`vcgym.agents.config.training.SweepConfig`): 4 trials of 1,000,000 decisions of 10
-    packets are 40 million packets, and so are 64 trials of 104 calls of 6,000 packets.
+    packets are 40 million packets, and so are 60 trials of 12 calls of 4,000 packets of each of 14 kinds.
 
     Attributes:
         systems: names of systems over paths; empty: none.
         sending: senders to tune as well.
         pairs: pairs of a router and a receiver to tune as well.
+        kinds: kinds of worlds of systems over paths, "scenario mode", by group; without the data of measured ones, the others.
         trials: sets of values, including the published ones.
-        worlds: training worlds per trial.
-        validation_worlds: validation worlds, played before and after; they have no influence.
+        worlds: training worlds of each kind per trial.
+        validation_worlds: validation worlds of each kind, which judge what was chosen without the kind's group.
         packets: length of the calls.
-        scenario: scenario of the worlds.
-        mode: mode of the scenario.
+        scenario: scenario of the worlds in place of `kinds`; None: those kinds.
+        mode: mode of that scenario.
         traces: with scenario=replay or sending.scenarios=[rate-replay] a folder or files of your own traces, as the suites of these names
             take them: their training part tunes, their validation part judges, their test part is left to the board.
         seed: seed of the sampling of values.
@@ -143,11 +158,12 @@ class TuneConfig(Config):
     systems: list[str]
     sending: SendersConfig
     pairs: PairsConfig
-    trials: Annotated[int, Field(ge=2, le=100_000)] = 64
-    worlds: Annotated[int, Field(ge=1, le=100_000)] = 104
-    validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 96
-    packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
-    scenario: str = "wonderproxy"
+    kinds: dict[str, list[str]] = Field(default_factory=dict)
+    trials: Annotated[int, Field(ge=2, le=100_000)] = 60
+    worlds: Annotated[int, Field(ge=2, le=100_000)] = 12
+    validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 48
+    packets: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
+    scenario: str | None = None
     mode: str = "correlated"
     traces: AbsolutePath | Annotated[list[AbsolutePath], Field(min_length=1)] | None = None
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
@@ -177,13 +193,22 @@ class TuneConfig(Config):
             DataError: the traces cannot be played.
         """
         traces = self.trace_files if self.scenario == REPLAY else ()
-        card = Scenario(self.scenario, self.mode, self.packets, traces=traces).layout.card if traces else ""
-        return CallTask(self.worlds, self.validation_worlds, self.packets, self.scenario, self.mode, traces, card)
+        card = Scenario(REPLAY, self.mode, self.packets, traces=traces).layout.card if traces else ""
+        groups = {self.scenario: [f"{self.scenario} {self.mode}"]} if self.scenario else self.kinds
+        return CallTask(self.worlds, self.validation_worlds, self.packets, kinds_of(groups), traces, card)
 
     def pair_task(self, one: PairModeConfig) -> CallTask:
         """Return the tuning task for pairs in a mode, with the worlds of the first round."""
-        return CallTask(one.rounds[0].worlds, self.pairs.validation_worlds, self.packets, self.scenario, one.mode)
+        kind = f"{self.pairs.scenario} {one.mode}"
+        groups = {self.pairs.scenario: [kind]}
+        return CallTask(one.rounds[0].worlds, self.pairs.validation_worlds, self.pairs.packets, kinds_of(groups))
+
+    def pair_judge(self, one: PairModeConfig) -> CallTask:
+        """Return the task that judges pairs of a mode: the other kinds of this mode, and measured ones."""
+        every = [kind for kinds in self.kinds.values() for kind in kinds if kind != f"{self.pairs.scenario} {one.mode}"]
+        others = [kind for kind in every if kind.split()[1] in (one.mode, REPLAY)]
+        return CallTask(self.worlds, self.validation_worlds, self.packets, kinds_of({one.mode: others}))
 
     def how(self, trials: int) -> Search:
         """Return the settings of a search with `trials` trials."""
-        return Search(trials, self.seed, self.workers)
+        return Search(trials, self.seed)

@@ -132,7 +132,7 @@ def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, see
     """Search each candidate in a process of Ray."""
     round_task = task._replace(worlds=one.worlds)
     calls = [(of_name, round_task, one.trials, zlib.crc32(f"{seed} {name}".encode()), folder) for name, of_name in candidates.items()]
-    with progress(f"tuning on {one.worlds} worlds, mode {task.mode}: searches", len(calls)) as on_progress:
+    with progress(f"tuning on {one.worlds} worlds of {task.kinds.names[0]}: searches", len(calls)) as on_progress:
         found = each(search_candidate, calls, on_progress)
     return {name: FoundValues(values, best, one.trials, one.worlds) for name, (values, best) in zip(candidates, found, strict=True)}
 

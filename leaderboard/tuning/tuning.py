@@ -1,25 +1,29 @@
 """Tune the parameters of rules on the training split: an agent must beat the best that a rule can do, not its published values.
 
 Each system is tuned by random search (Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13, 2012) over all its
-rules together, as an agent learns them together. A trial plays all training worlds of a `TuningTask`; the objective is the mean of the
-task's metric, of which more is better. The published values are the first trial, so tuning never makes a rule worse there. Validation
-worlds are played before and after without influence; test worlds are not used.
+rules together, as an agent learns them together. A trial plays all training worlds of a `TuningTask`, the same in each trial. The sets of
+values are drawn without regard to scores, so each set is judged alike on kinds left out. The published values are the first trial; the set
+with the least regret over kinds is chosen, and judged on validation worlds of kinds left out of the choice
+(`vcgym.leaderboard.tuning.regret`). Only a form that beats its published values there is a reference of boards of kinds on which it was
+not tuned (`vcgym.leaderboard.evaluation.bars`). Test worlds are not used.
 """
 
 import json
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.sweeps.search import Domain, Values, search
+from vcgym.agents.sweeps.search import Domain, Values, each
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import TUNED, System
 from vcgym.leaderboard.kept import kept_document
+from vcgym.leaderboard.tuning.climb import around
+from vcgym.leaderboard.tuning.regret import Judged, chosen, judged, total_regret
 from vcgym.leaderboard.tuning.tunable import as_data, short, values_of, with_values
+from vcgym.leaderboard.tuning.tune_calls import Kinds
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
 
@@ -31,6 +35,10 @@ class TuningTask(Protocol):
     """Worlds for tuning and their score; it is sent to other processes, so it is a NamedTuple of plain values."""
 
     @property
+    def kinds(self) -> Kinds:
+        """Kinds of its worlds."""
+
+    @property
     def metric(self) -> str:
         """Metric of the objective; more is better."""
 
@@ -38,18 +46,20 @@ class TuningTask(Protocol):
         """Return the name of a system tuned here, without the ending."""
 
     def scores(self, system: Any, split: str) -> NDArray[np.float64]:
-        """Return (worlds,) the metric of each call of the training or validation split."""
+        """Return (kinds, worlds) the metric of each call of the training or validation split."""
+
+    def of(self, group: str) -> Self:
+        """Return the task of the kinds of one group alone."""
 
     def spent(self, trials: int) -> dict[str, Any]:
         """Return the cost of `trials` trials as JSON values."""
 
 
 class Search(NamedTuple):
-    """Search settings: number of trials (the published values are trial 0), seed, and trials at a time."""
+    """Search settings: number of trials (the published values are trial 0), and seed."""
 
     trials: int
     seed: int
-    concurrent: int
 
 
 class Outcome(NamedTuple):
@@ -78,37 +88,54 @@ def tune_system(name: str, published: System, space: Mapping[str, Domain], task:
 def _searched(
     name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search
 ) -> tuple[Values, dict[str, Any]]:  # fmt: skip
-    """Return the best values (empty if the published ones are best) and the study."""
-    with progress(f"tuning {task.name(name)}: trials", how.trials - 1) as on_progress:
-        found = search(partial(_trial, published, task), space, how.trials - 1, how.seed, how.concurrent, on_progress)
-    before = _trial(published, task, {})
-    drawn, after = max(found, key=lambda trial: trial[1])
-    if after <= before:
-        drawn = {}
-    system = with_values(published, drawn)
-    validated = [task.scores(chosen, "validation") for chosen in (published, system)]
-    values = {key: value if not isinstance(value, float) else short(value) for key, value in values_of(system, space).items()}
+    """Return the values with the least regret (empty if the published ones have it) and the study."""
+    before = values_of(published, space)
+    drawn = [{}, *around(before, space, how.trials - 1, how.seed)]
+    with progress(f"tuning {task.name(name)}: trials", len(drawn)) as on_progress:
+        scores = np.array(each(_trial, [(published, task, values) for values in drawn], on_progress))
+    best, regret = chosen(scores), total_regret(scores)
+    values = drawn[best]
+    left_out = judged(scores, task.kinds.groups, lambda number, group: _validated(published, task.of(group), drawn[number]))
     study = {
         "system": name,
-        "objective": f"mean {task.metric} over training worlds",
-        "search": "random, Ray Tune, the published values first",
+        "objective": "root mean square over kinds of the regret in training worlds, in standard deviations of the kind's worlds",
+        "search": "random, half near the published values, which are the first",
         "budget": _spent(task, how),
         "space": domains_as_data(space),
-        "published": values_of(published, space),
-        "tuned": values,
-        "train": {f"{task.metric}_published": rounded(before), f"{task.metric}_tuned": rounded(max(before, after))},
-        "validation": compared(task.metric, *validated),
+        "published": before,
+        "tuned": {key: value if not isinstance(value, float) else short(value) for key, value in (values or before).items()},
+        "train": {"regret_published": rounded(regret[0]), "regret_tuned": rounded(regret[best])},
+        "validation": compared(task.metric, _validated(published, task, {}), _validated(published, task, values)),
+        "left_out": judged_as_data(left_out, task),
     }
-    return drawn, study
+    return values, study
 
 
-def _trial(published: System, task: TuningTask, values: Values) -> float:
-    return float(task.scores(with_values(published, values), "train").mean())
+def _trial(published: System, task: TuningTask, values: Values) -> NDArray[np.float64]:
+    return task.scores(with_values(published, values), "train")
+
+
+def _validated(published: System, task: TuningTask, values: Values) -> NDArray[np.float64]:
+    return task.scores(with_values(published, values), "validation")
+
+
+def judged_as_data(found: Judged, task: TuningTask) -> dict[str, Any]:
+    """Return the gain over the published values on kinds left out of the choice."""
+    return {
+        task.metric: {
+            kind: {"difference": rounded(difference), "half_width": rounded(half)}
+            for kind, difference, half in zip(task.kinds.names, found.differences, found.halves, strict=True)
+        },
+        "gain": rounded(float(found.gains.mean())),
+        "low": rounded(found.low),
+        "high": rounded(found.high),
+        "beats_published": found.beats,
+    }
 
 
 def compared(metric: str, before: NDArray[np.float64], after: NDArray[np.float64]) -> dict[str, Any]:
     """Return means, and the mean of the paired difference with twice its standard error."""
-    change = after - before
+    change = (after - before).ravel()
     error = 2.0 * change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else float("nan")
     means = {f"{metric}_published": before.mean(), f"{metric}_tuned": after.mean()}
     found = {**means, "difference": change.mean(), "two_standard_errors": error}
@@ -128,15 +155,15 @@ def _spent(task: TuningTask, how: Search) -> dict[str, Any]:
 
 
 def save(tuned: Outcome, task: TuningTask, folder: Path) -> None:
-    """Write a file of data/tuned (`vcgym.baselines.system_files.Tuned`), without a system if no values beat the published ones."""
+    """Write a file of data/tuned (`vcgym.baselines.system_files.Tuned`), without a system if the published values have the least regret."""
     study = tuned.study
     path, budget = folder / f"{task.name(study['system'])}{TUNED}.json", study["budget"]
     body = {"study": study, "system": as_data(tuned.system) if study["tuned"] != study["published"] else None}
     card = {
         "name": path.stem,
         "description": f"{study['system']} tuned on the training split: its study and the rules with the values found",
-        "source": f"vcgym-tune: {budget['trials']} trials of {budget['worlds']} worlds of the training split of scenario "
-        f"{budget['scenario']}",
+        "source": f"vcgym-tune: {budget['trials']} trials of {budget['worlds']} worlds of the training split of each of "
+        f"{len(budget['kinds'])} kinds",
         "licence": "MIT",
         "sha256": canonical_sha256(body),
         "kind": "fitted",

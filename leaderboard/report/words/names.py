@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from vcgym.baselines.system_files import system_names
-from vcgym.leaderboard.evaluation.bars import OF_ANY_KIND
+from vcgym.leaderboard.evaluation.bars import of_any_kind
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board, Line
 from vcgym.leaderboard.statistics.seeds import SEED
@@ -103,12 +103,12 @@ def shown(board: Board, order: Sequence[str]) -> list[str]:
 
 
 def few(board: Board, asked: Collection[str] = ()) -> list[Line]:
-    """Return a few lines, best first: the first system, the references, that of the mixture too, the user's agents, and those `asked` for.
+    """Return a few lines, best first: the first system, the references and the rule for unknown paths, the user's agents, those `asked`.
 
     Where nothing is asked for, the others are the best of each family, so that there are at most `MAX_ROWS` lines.
     """
     order = [line.standing.system for line in board.lines]
-    needed = [order[0], board.published, board.bar.system, OF_ANY_KIND, *mine(board)]
+    needed = [order[0], board.published, board.bar.system, of_any_kind(), *mine(board)]
     best = dict.fromkeys(name for name in [*needed, *shown(board, order)] if name in order)
     kept = {*needed, *asked} if asked else set(list(best)[:MAX_ROWS])
     return [line for line in board.lines if line.standing.system in kept]

@@ -26,7 +26,7 @@ from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.kept import described, file_name, kept
 from vcgym.leaderboard.tuning import tuning
-from vcgym.leaderboard.tuning.tune_calls import CallTask
+from vcgym.leaderboard.tuning.tune_calls import CallTask, kinds_of
 from vcgym.network.kernels.compiling.sources import SOURCES, closure, code_hash
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
@@ -44,8 +44,8 @@ def sender_cell_of(system):
 
 def search_of_a_rule():
     space = {"playout.lag_ms": Domain(low=10.0, high=100.0)}
-    task = CallTask(4, 4, 100, "table1", "paper")
-    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, task, tuning.Search(4, 0, 1), Path())
+    task = CallTask(4, 4, 100, kinds_of({"table1": ["table1 paper"]}))
+    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, task, tuning.Search(4, 0), Path())
 
 
 PAIR = System(Direct(), FixedLag(20.0))

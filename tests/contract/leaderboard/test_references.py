@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.leaderboard.evaluation.bars import OF_ANY_KIND, bar_of, bar_on, load_bars, references
+from vcgym.leaderboard.evaluation.bars import bar_of, bar_on, load_bars, of_any_kind, references
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.report.board import board_of, boards
 from vcgym.leaderboard.report.publish import publish_together
@@ -39,7 +39,7 @@ def test_every_run_plays_the_bar_of_each_board(suite):
 
 def test_on_own_traces_the_bar_is_the_reference_for_unknown_paths():
     for suite in ("replay-12ab34cd", "fitted-12ab34cd"):
-        assert references(suite) == [OF_ANY_KIND] and bar_of(suite, "replay") == OF_ANY_KIND
+        assert references(suite) == [of_any_kind()] and bar_of(suite, "replay") == of_any_kind()
     assert references("rate-replay-12ab34cd") == references("protected-v0") == []
 
 

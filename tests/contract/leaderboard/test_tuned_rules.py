@@ -14,6 +14,7 @@ from vcgym.baselines.configured import target
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.system_files import system_names, tuned_names
 from vcgym.baselines.systems import ORACLE, TUNED, System, build_system, load_study, load_system, tuning_trials
+from vcgym.leaderboard.evaluation.bars import beats_elsewhere
 from vcgym.leaderboard.tuning.pair_files import tuned_name
 from vcgym.leaderboard.tuning.tunable import as_data, rules_within, space_of, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import drawn
@@ -37,7 +38,15 @@ def pairs_of(config):
 
 
 @pytest.fixture(scope="module")
-def config():
+def monkeypatch_module():
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def config(monkeypatch_module):
+    """The configuration with the data of every kind, as it was tuned."""
+    monkeypatch_module.setattr("vcgym.leaderboard.tuning.tune_calls.has_data", lambda scenario: True)
     with initialize_config_module("vcgym.conf", version_base="1.3"):
         yield instantiate(compose("tune"), _convert_="all")
 
@@ -84,18 +93,31 @@ def test_both_ends_of_each_range_are_allowed(name):
             assert all(allocate(rule, 1, 5) is not None for name, rule in changed.rules.items() if name != "order")
 
 
-def test_each_study_has_the_budget_of_the_configuration_and_there_is_one_for_each_system(config):
+def test_there_is_a_study_for_each_system_with_the_budget_of_the_configuration_or_one_on_a_single_scenario(config):
+    """A form that was searched on a single scenario is judged on all others."""
     expected = {task.name(name) + TUNED: (name, task, trials) for names, task, trials in tasks(config) for name in names}
     assert sorted(expected) == ALONE
     for study_name in ALONE:
         (name, task, trials), study = expected[study_name], load_study(study_name)
-        assert study["system"] == name
-        assert study["budget"] == {"trials": trials, **task.spent(trials), "seed": config.seed}
+        budget = study["budget"]
+        assert study["system"] == name and tuning_trials(study_name) == budget["trials"] >= trials
         space = space_of(SYSTEMS[name], SPACES)  # a range may have been widened since
         assert study["space"].keys() == space.keys()
         assert all(within(Domain(**domain), space[parameter]) for parameter, domain in study["space"].items())
-        assert study["train"][f"{task.metric}_tuned"] >= study["train"][f"{task.metric}_published"]
-        assert tuning_trials(study_name) == trials
+        judged_on = study["left_out"][task.metric].keys()
+        if "kinds" in budget:
+            assert budget == {"trials": trials, **task.spent(trials), "seed": config.seed}
+            assert judged_on == set(task.kinds.names)
+        else:
+            tuned_on = " ".join(budget[key] for key in ("scenario", "mode") if key in budget)
+            assert len(judged_on) > 1 and not any(f"{kind} ".startswith(f"{tuned_on} ") for kind in judged_on)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_form_beats_its_published_values_only_with_an_interval_above_0(name):
+    found = load_study(name)["left_out"]
+    assert found["low"] <= found["gain"] <= found["high"]
+    assert found["beats_published"] == beats_elsewhere(name) and (found["low"] >= 0.0 if beats_elsewhere(name) else found["low"] <= 0.0)
 
 
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
@@ -103,7 +125,7 @@ def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode)
     """Of each mode: every rule alone, then the best pairs; those left have files of their own."""
     one = next(one for one in config.pairs.modes if one.mode == mode)
     here, rounds = config.pair_task(one), one.rounds
-    table = json.loads(files("vcgym.data").joinpath(f"pairs-{here.scenario}-{here.mode}.json").read_text(encoding="utf-8"))
+    table = json.loads(files("vcgym.data").joinpath(f"pairs-{config.pairs.scenario}-{mode}.json").read_text(encoding="utf-8"))
     pairs, budget = pairs_of(config), table["study"]["budget"]
     assert table["card"]["sha256"] == canonical_sha256({key: value for key, value in table.items() if key != "card"})
     assert budget["rounds"] == [one.model_dump() for one in rounds] and budget["validation_worlds"] == here.validation_worlds
@@ -113,18 +135,20 @@ def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode)
     assert len(left) == rounds[-1].left
     assert table["pairs"][table["best"]]["validation"] == max(table["pairs"][name]["validation"] for name in left)
     for name in left:
-        study = load_study(tuned_name(name, here))
+        study = load_study(tuned_name(name, mode))
         assert study["system"] == name and study["tuned"] == table["pairs"][name]["values"]
-        assert study["budget"]["trials"] == sum(one.trials for one in rounds) == tuning_trials(tuned_name(name, here)) >= 256
+        assert study["budget"]["trials"] == sum(one.trials for one in rounds) == tuning_trials(tuned_name(name, mode)) >= 256
         assert {key: Domain(**domain) for key, domain in study["space"].items()} == space_of(pairs[name], SPACES)
-    assert {tuned_name(name, here) for name in left} <= set(PAIRS)
+        judge = config.pair_judge(one).kinds.names
+        assert study["left_out"]["r"].keys() == set(judge) and here.kinds.names[0] not in judge
+    assert {tuned_name(name, mode) for name in left} <= set(PAIRS)
 
 
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_tuning_worlds_leave_out_no_pair_and_no_stratum(config, mode):
     one = next(one for one in config.pairs.modes if one.mode == mode)
     task = config.pair_task(one)
-    scenario = Scenario(task.scenario, mode, task.packets)
+    scenario = Scenario(config.pairs.scenario, mode, task.packets)
     for split, worlds in (("train", min(each.worlds for each in one.rounds)), ("validation", task.validation_worlds)):
         draws = drawn(scenario, split, worlds)
         assert {draw.pair for draw in draws} == set(scenario.pairs(split))

@@ -34,9 +34,11 @@ def test_a_regret_is_that_of_the_training_without_the_group(tmp_path, monkeypatc
     assert last.unseen_half == pytest.approx(1.96 * 0.1 * np.sqrt(4 / 3) / 2, abs=1e-3) and last.change_half == 0.0
 
 
-def test_the_rule_of_a_mixture_has_the_lowest_mean_regret(monkeypatch):
+def test_the_rule_of_a_mixture_has_the_least_regret(monkeypatch):
+    """Over worlds with a standard deviation of 1 the first loses 3 on the first kind, the second 13 on the second."""
     r = {"DRT-WM-tuned": (80.0, 80.0), "GRD-WM-tuned": (83.0, 70.0)}
-    monkeypatch.setattr(left_out, "_of_rule", lambda name, kind: np.array([r.get(name, (0.0, 0.0))[KINDS.index(kind)]]))
+    monkeypatch.setattr(left_out, "RULES", tuple(r))
+    monkeypatch.setattr(left_out, "_of_rule", lambda name, kind: r[name][KINDS.index(kind)] + np.array([-1.0, 1.0]))
     monkeypatch.setattr(left_out, "load_system", lambda name: name)
     assert rule(KINDS[:1]) == "GRD-WM-tuned"
     assert rule(KINDS[:2]) == "DRT-WM-tuned"
