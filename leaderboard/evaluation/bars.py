@@ -20,6 +20,8 @@ from vcgym.network.traces.cards import Carded, load_carded
 FILE = "bars.json"
 TUNED = "tuned"
 """Kind of systems whose parameters were searched."""
+SYNTHETIC, JUDGED_SYNTHETIC = "synthetic-", "synthetic-9"
+"""Scenarios of one recipe with other numbers of paths, and the one on which forms are judged."""
 OWN = ("replay", "fitted")
 """Suites of the user's own paths, whose version is a hash of the data."""
 
@@ -100,7 +102,8 @@ def may_be_bar(name: str, worlds: Collection[tuple[str, str]]) -> bool:
 
     def is_known(scenario: str, mode: str) -> bool:
         is_home = "kinds" not in budget and scenario == budget["scenario"] and budget.get("mode", mode) == mode
-        found = on_kinds.get(f"{scenario} {mode}")
+        judged = JUDGED_SYNTHETIC if scenario.startswith(SYNTHETIC) else scenario
+        found = on_kinds.get(f"{judged} {mode}")
         return is_home or (found is not None and found["difference"] > found["half_width"])
 
     return all(is_known(scenario, mode) for scenario, mode in worlds)
