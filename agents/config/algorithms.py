@@ -1,6 +1,6 @@
 """Configs of the learning algorithms."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,8 @@ class PPOConfig(Config):
     """Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347) on the set network of `vcgym.agents.networks.description`.
 
     Attributes:
+        num_envs: calls played in parallel unless a study says otherwise; here and below.
+        steps: transitions of a training unless a study says otherwise.
         learning_rate: Adam's step size at the start.
         schedule: constant step size, or linear decay to zero at the last step.
         n_steps: decisions per session and rollout; a rollout has num_envs * n_steps transitions.
@@ -30,19 +32,22 @@ class PPOConfig(Config):
         activation: activation function between layers.
     """
 
-    learning_rate: Annotated[float, Field(gt=0, le=1)] = 3e-4
+    num_envs: ClassVar[int] = 256
+    steps: ClassVar[int] = 400_000
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
     schedule: Literal["constant", "linear"] = "linear"
-    n_steps: Annotated[int, Field(ge=2)] = 128
-    batch_size: Annotated[int, Field(ge=2)] = 2048
-    n_epochs: Annotated[int, Field(ge=1)] = 4
-    gamma: Share = 0.97
-    gae_lambda: Share = 0.9
+    n_steps: Annotated[int, Field(ge=2)] = 32
+    batch_size: Annotated[int, Field(ge=2)] = 512
+    n_epochs: Annotated[int, Field(ge=1)] = 2
+    gamma: Share = 0.95
+    gae_lambda: Share = 0.95
     clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
     ent_coef: Annotated[float, Field(ge=0)] = 0.0
     vf_coef: Annotated[float, Field(ge=0)] = 0.5
     max_grad_norm: Annotated[float, Field(gt=0)] = 0.5
     hidden: Annotated[int, Field(ge=1)] = 64
-    activation: Literal["tanh", "relu"] = "tanh"
+    activation: Literal["tanh", "relu"] = "relu"
 
 
 class MaskablePPOConfig(PPOConfig):
@@ -68,6 +73,9 @@ class SACConfig(Config):
         hidden: units per layer of the actor and of the critics.
         activation: activation function between layers.
     """
+
+    num_envs: ClassVar[int] = 64
+    steps: ClassVar[int] = 400_000
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
     schedule: Literal["constant", "linear"] = "linear"
@@ -115,6 +123,9 @@ class InsidePPOConfig(Config):
         recurrent: units of the memory that the lag keeps from arrival to arrival; 0: none.
     """
 
+    num_envs: ClassVar[int] = 8
+    steps: ClassVar[int] = 20_000_000
+
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     baseline: Literal["replicas", "critic"] = "replicas"
     replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 2
@@ -143,6 +154,9 @@ class LibraryConfig(Config):
         arguments: arguments of this class that are not its defaults, such as algorithm.arguments.learning_rate=0.001.
         rollout: decisions that count as a rollout: evaluations and checkpoints come at multiples of it.
     """
+
+    num_envs: ClassVar[int] = 1
+    steps: ClassVar[int] = 100_000
 
     name: Literal["PPO", "A2C", "TRPO", "RecurrentPPO", "DQN", "QRDQN", "SAC", "TD3", "TQC", "ARS"] = "PPO"
     arguments: dict[str, Any] = Field(default={})

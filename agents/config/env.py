@@ -22,14 +22,14 @@ class EnvConfig(Config):
     """An environment and its arguments; omitted arguments take the environment's defaults.
 
     Attributes:
-        id: id of an environment, such as vcgym/Call-v0; "module:id" imports the module first. In JSON, which may be a file of somebody
+        id: id of an environment, such as vcgym/Call-v1; "module:id" imports the module first. In JSON, which may be a file of somebody
             else, the module must have been imported already: nothing that a file names is imported, and no folder is read.
         options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule, reward or feature is
             written as its class and parameters: {_target_: vcgym.baselines.playout.fixed_lag.FixedLag, ...}; features are a list. The
             rule of a control may also be that of a system, by its name or by the folder of its training: env.options.path=LEARNED-RL.
     """
 
-    id: str = "vcgym/Call-v0"
+    id: str = "vcgym/Call-v1"
     options: dict[str, Any] = Field(default={})
 
     @field_validator("id")

@@ -1,7 +1,7 @@
 """Configs of a study, of an evaluation and of a sweep."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,8 +20,9 @@ class TrainConfig(Config):
         data: folder of measured data.
         study: name of the study, in titles and in MLflow.
         seeds: seeds of the trainings, one agent each.
-        num_envs: calls played in parallel.
-        steps: training transitions per seed, rounded up to whole rollouts; inside the loop, decisions of all learned controls.
+        num_envs: calls played in parallel; None: those of the algorithm, 256 for PPO, 64 for SAC, 8 inside the loop, 1 for the library's.
+        steps: training transitions per seed, rounded up to whole rollouts; inside the loop, decisions of all learned controls. None:
+            those of the algorithm, 400,000 for PPO and SAC, 20 million inside the loop, 100,000 for the library's.
         evaluate_every: rollouts between two evaluations on the validation split.
         evaluation_episodes: calls per evaluation, the same ones each time.
         checkpoint_every: rollouts between two checkpoints.
@@ -37,8 +38,8 @@ class TrainConfig(Config):
     data: DataConfig = Field(default_factory=DataConfig)
     study: Annotated[str, Field(min_length=1)] = "train"
     seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**31)]], Field(min_length=1)] = Field(default=[0])
-    num_envs: Annotated[int, Field(ge=1)] = 64
-    steps: Annotated[int, Field(ge=1)] = 1_000_000
+    num_envs: Annotated[int, Field(ge=1)] = Field(default_factory=lambda given: given["algorithm"].num_envs if "algorithm" in given else 1)
+    steps: Annotated[int, Field(ge=1)] = Field(default_factory=lambda given: given["algorithm"].steps if "algorithm" in given else 1)
     evaluate_every: Annotated[int, Field(ge=1)] = 10
     evaluation_episodes: Annotated[int, Field(ge=1)] = 32
     checkpoint_every: Annotated[int, Field(ge=1)] = 10
@@ -46,6 +47,14 @@ class TrainConfig(Config):
     threads: Annotated[int, Field(ge=1)] = 1
     folder: AbsolutePath = Path("outputs/train/study")
     resume: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_algorithm(cls, given: Any) -> Any:
+        """Leave out a size that is None, so that it is the algorithm's."""
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if value is not None or name not in ("num_envs", "steps")}
 
     @model_validator(mode="after")
     def _batches_fill_rollouts(self) -> Self:

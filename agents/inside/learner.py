@@ -42,6 +42,9 @@ class Learning:
         steps: planned decisions; the step size falls to 0 there.
         seed: seed of the training.
         threads: threads that play; no effect on the result.
+
+    Raises:
+        ValueError: a control has nothing to decide in these worlds.
     """
 
     def __init__(self, task: Task, settings: InsidePPOConfig, sessions: int, steps: int, seed: int, threads: int = 1) -> None:
@@ -62,19 +65,29 @@ class Learning:
         self.batches = {
             control: [task.batch(self._rules(control), worlds, sessions, threads) for worlds in self.worlds] for control in task.learned
         }
+        before = {control: self._before(control) for control in task.learned}
+        self.packets = 0
         alone = next(iter(self.policies.values()))
         if len(self.policies) == 1 and isinstance(alone, LagPolicy):
             alone.after = True
-            self._measure(alone.control)
+            for network in (alone, self.critics[alone.control]):
+                if isinstance(network, TwoLayers):
+                    network.measure(before[alone.control])
 
-    def _measure(self, control: str) -> None:
-        """Give the networks of a control the units of their features, from a rollout before the first."""
+    def _before(self, control: str) -> torch.Tensor:
+        """Return the features (decisions, width) of a rollout before the first, from which networks take units.
+
+        Raises:
+            ValueError: there is none: the control would learn nothing, without an end.
+        """
         recorders = [self._play(control, kind, np.random.default_rng(self.seed)) for kind in range(len(self.worlds))]
         x = torch.from_numpy(np.concatenate([r.x[s, :n] for r in recorders for s, n in enumerate(r.decided)]))
-        for network in (self.policies[control], self.critics[control]):
-            if isinstance(network, TwoLayers):
-                network.measure(x)
-        self.packets = 0
+        if not len(x):
+            raise ValueError(
+                f"algorithm is InsidePPO and {control} has nothing to decide in calls of {self.task.slots / 100:g} s; "
+                "allowed: several paths, for a path, and longer calls"
+            )
+        return x
 
     def start_moments(self) -> None:
         """Take a step of size zero, so that the optimisers have moments that can be restored."""

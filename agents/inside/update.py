@@ -65,6 +65,8 @@ def improve(
                 torch.from_numpy(np.concatenate([arrays[number][s, :n] for arrays, s, n in calls])) for number in range(5)
             )
             lengths = [int(n) for *_, n in calls]
+            if not any(lengths):
+                continue
             seen = policy.recalled(x, lengths) if isinstance(policy, LagPolicy) else x
             ratio = torch.exp(policy.log_prob(seen, action, lengths) - before)
             within = ratio.clamp(1.0 - settings.clip_range, 1.0 + settings.clip_range)
@@ -75,4 +77,4 @@ def improve(
             loss.backward()
             optimiser.step()
             clipped, steps = clipped + float((ratio != within).float().mean()), steps + 1
-    return clipped / steps
+    return clipped / max(steps, 1)

@@ -31,6 +31,7 @@ from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
 from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.table import TABLE, require_taken, row_name
+from vcgym.envs.call.stages import DONE
 
 Model = BaseAlgorithm
 
@@ -39,12 +40,13 @@ _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
 
 def require_learnable(algorithm: Algorithm, env: EnvConfig, envs: VectorEnv) -> None:
-    """Raise ValueError if the algorithm cannot learn the actions of the environment, or has no such argument.
+    """Raise ValueError if the algorithm cannot learn the actions of the environment, there is nothing to learn, or it has no such argument.
 
     Raises:
         ValueError: the message names the action space and the allowed ones, or the argument and those that there are.
     """
     output_count(envs.single_action_space)
+    _require_decisions(env, envs)
     if isinstance(algorithm, MaskablePPOConfig) and not hasattr(envs.unwrapped, "action_masks"):
         raise ValueError(f"algorithm is MaskablePPO and {envs.unwrapped} has no action_masks; allowed: algorithm=ppo")
     require_taken(row_name(algorithm), env, envs.single_action_space)
@@ -52,6 +54,16 @@ def require_learnable(algorithm: Algorithm, env: EnvConfig, envs: VectorEnv) -> 
         allowed = TABLE[algorithm.name].arguments()
         if unknown := sorted(algorithm.arguments.keys() - set(allowed)):
             raise ValueError(f"algorithm.arguments has {', '.join(unknown)}; {algorithm.name} has {', '.join(allowed)}")
+
+
+def _require_decisions(env: EnvConfig, envs: VectorEnv) -> None:
+    space = envs.single_action_space
+    if isinstance(space, spaces.Discrete | spaces.MultiDiscrete) and np.max(getattr(space, "nvec", getattr(space, "n", 1))) < 2:
+        raise ValueError(f"action space of {env.id} is {space}; allowed: two actions or more, such as two paths to choose from")
+    envs.reset(seed=0)
+    batch = getattr(envs.unwrapped, "batch", None)
+    if batch is not None and (batch.why == DONE).all():
+        raise ValueError(f"a call of {env.id} ends before its first decision; allowed: longer calls, such as env.options.packets=6000")
 
 
 def build_model(config: TrainConfig, seed: int) -> Model:

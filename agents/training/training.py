@@ -16,6 +16,7 @@ from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
+from vcgym.agents.inside.learner import Learning
 from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import publish
@@ -39,14 +40,16 @@ def require_trainable(config: TrainConfig) -> None:
 
     Raises:
         FileExistsError: see `train`.
-        ValueError: an argument of the environment is out of range, agents do not support its actions, or the device does not exist.
+        ValueError: an argument of the environment is out of range, agents do not support its actions or have nothing to decide, or the
+            device does not exist.
         DataError: data is missing or broken.
     """
     _require_device(config)
     for seed in config.seeds:
         newest_checkpoint(config, seed)
     if isinstance(config.algorithm, InsidePPOConfig):
-        task_of(config.env, config.algorithm.kinds)
+        alone = config.algorithm.model_copy(update={"worlds": 1})
+        Learning(task_of(config.env, config.algorithm.kinds), alone, config.algorithm.replicas, 1, 0)
         return
     for split in ("train", "validation"):
         envs = make_envs(config.env, 1, split)

@@ -221,9 +221,10 @@ def register() -> None:
     arguments = OmegaConf.create({"arguments": {}})
     OmegaConf.set_struct(arguments.arguments, False)
     store.store(name="zoo_schema", node=arguments)
-    store.store(name="train_schema", node=_schema(TrainConfig, data=data))
+    training = _schema(TrainConfig, data=data, num_envs=None, steps=None)  # None: those of the algorithm
+    store.store(name="train_schema", node=training)
     store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
-    store.store(name="sweep_schema", node=_schema(SweepConfig, train=_schema(TrainConfig, data=data), ray=_schema(RayConfig)))
+    store.store(name="sweep_schema", node=_schema(SweepConfig, train=training, ray=_schema(RayConfig)))
 
 
 def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
@@ -250,7 +251,7 @@ def _with_classes(written: Any) -> Any:
     return named
 
 
-def _schema(kind: type[Config], **nested: dict[str, Any]) -> dict[str, Any]:
+def _schema(kind: type[Config], **nested: dict[str, Any] | None) -> dict[str, Any]:
     """Return `_target_` and the default of each field ("???" if required); nested configs come from groups or from `nested`."""
     schema: dict[str, Any] = {"_target_": f"{kind.__module__}.{kind.__qualname__}"}
     for name, field in kind.model_fields.items():

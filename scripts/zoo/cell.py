@@ -1,8 +1,8 @@
-"""Training of one cell of the zoo: its learning curve over decisions and processor time, from checkpoints if it was killed.
+"""Training of one cell of the zoo: its learning curve over decisions, from checkpoints if it was killed.
 
 The curve is a file beside the checkpoints, one row per evaluation. A checkpoint is written with each evaluation, so a training that goes on
-repeats nothing but what came after the last. Time of evaluations and of checkpoints is not counted. Inside the loop, where a million
-decisions take a second, a training has the second budget alone, and a killed one begins anew.
+repeats nothing but what came after the last. Processor time, without evaluations and checkpoints, is measured beside it and decides
+nothing, so a row repeats on any machine. Inside the loop, where a million decisions take a second, a killed training begins anew.
 """
 
 import json
@@ -66,10 +66,10 @@ def train_config(config: ZooConfig, cell: ZooTraining) -> TrainConfig:
     env = EnvConfig(id=cell.env)
     if cell.algorithm == INSIDE:
         inside = InsidePPOConfig(**config.arguments_of(cell))
-        return TrainConfig(env=env, algorithm=inside, steps=config.decisions, num_envs=8, seeds=[cell.seed], device="cpu")
+        return TrainConfig(env=env, algorithm=inside, steps=cell.planned, num_envs=8, seeds=[cell.seed], device="cpu")
     chosen = LibraryConfig.model_validate({"name": cell.algorithm.removesuffix(TUNED), "arguments": config.arguments_of(cell)})
     env = EnvConfig(id=env.id, options=env.options | {"action": fitting(chosen.name, env)})
-    return TrainConfig(env=env, algorithm=chosen, steps=config.decisions, num_envs=1, seeds=[cell.seed], device="cpu")
+    return TrainConfig(env=env, algorithm=chosen, steps=cell.planned, num_envs=1, seeds=[cell.seed], device="cpu")
 
 
 def _read(home: Path) -> dict[str, Any]:
@@ -96,14 +96,9 @@ class _Curve:
         return self.before_s + time.process_time() - self.began_s
 
     def is_due(self, decisions: int) -> bool:
-        """Return True if a share of the decisions, or the second budget, has ended since the last point."""
-        last = self.points[-1] if self.points else CurvePoint(0, 0.0, 0.0)
-        share, budget_s = self.config.decisions / self.config.points, 60.0 * self.config.cpu_minutes
-        return decisions // share > last.decisions // share or last.cpu_s < budget_s <= self.cpu_s
-
-    def is_over(self, decisions: int) -> bool:
-        """Return True if a training ends here."""
-        return decisions >= self.config.decisions or self.cpu_s >= 60.0 * self.config.most_cpu_minutes
+        """Return True if a share of the decisions has ended since the last point."""
+        last, share = self.points[-1].decisions if self.points else 0, self.cell.planned / self.config.points
+        return decisions // share > last // share
 
     def add(self, decisions: int, scores: Any) -> None:
         """Add a point, if there is none yet after so many decisions; `scores` returns the score of each world."""
@@ -138,7 +133,7 @@ def _learn(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
         curve.write()
         curve.began_s = time.process_time()
 
-    model.learn(max(config.decisions - model.num_timesteps, 0), callback=_Between(curve, keep), reset_num_timesteps=False)
+    model.learn(max(cell.planned - model.num_timesteps, 0), callback=_Between(curve, keep), reset_num_timesteps=False)
     curve.add(model.num_timesteps, scores)
     curve.home.mkdir(parents=True, exist_ok=True)
     model.save(curve.home / AGENT)
@@ -147,33 +142,30 @@ def _learn(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
 
 
 class _Between(BaseCallback):
-    """Callback between rollouts: keeps a point where one is due, and ends a training that is over."""
+    """Callback between rollouts: keeps a point where one is due."""
 
     def __init__(self, curve: _Curve, keep: Any) -> None:
         super().__init__()
-        self.curve, self.keep, self.goes_on = curve, keep, True
+        self.curve, self.keep = curve, keep
 
     def _on_rollout_start(self) -> None:
         if self.curve.is_due(self.model.num_timesteps):
             self.keep()
-        self.goes_on = not self.curve.is_over(self.model.num_timesteps)
 
     def _on_step(self) -> bool:
-        return self.goes_on
+        return True
 
 
 def _learn_inside(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
     curve.points.clear()
     training = train_config(config, cell)
     assert isinstance(training.algorithm, InsidePPOConfig)
-    budget_s = 60.0 * config.cpu_minutes
-    learning = Learning(task_of(training.env), training.algorithm, training.num_envs, config.decisions, cell.seed)
+    learning = Learning(task_of(training.env), training.algorithm, training.num_envs, training.steps, cell.seed)
 
     def scores() -> list[float]:
         return score_systems(cell.env, [learning.system], config.worlds)[0]
 
-    while not curve.points or curve.cpu_s < budget_s:  # also where the worlds alone take the budget
-        learning.steps = max(1, round(learning.decisions * budget_s / curve.cpu_s))  # the step size falls to 0 with the time that is left
+    while learning.decisions < training.steps:
         learning.turn()
-        if curve.cpu_s >= budget_s * (len(curve.points) + 1) / config.points:
+        if curve.is_due(learning.decisions):
             curve.add(learning.decisions, scores)

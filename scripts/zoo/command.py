@@ -1,4 +1,4 @@
-"""vcgym-zoo: train algorithms on environments at two budgets, write table and picture; or search arguments. See conf/zoo.yaml."""
+"""vcgym-zoo: train algorithms on environments, write table and picture; or search arguments. See conf/zoo.yaml."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from vcgym.scripts.zoo.cell import CurvePoint, train_cell
 from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
 from vcgym.scripts.zoo.picture import draw
 from vcgym.scripts.zoo.references import means, read_references, references_path
-from vcgym.scripts.zoo.runs import ZooBudget, planned_for, read_runs, write_runs
+from vcgym.scripts.zoo.runs import planned_for, read_runs, write_runs
 from vcgym.scripts.zoo.search import trials_of, write_found
 from vcgym.scripts.zoo.table import markdown, with_table
 
@@ -91,11 +91,11 @@ def _report(config: ZooConfig) -> None:
     curves = planned_for(runs, config.decisions)
     if not curves:
         return
-    levels, budget = means(references, config.worlds), ZooBudget(config.decisions, 60.0 * config.cpu_minutes)
-    table = markdown(runs, budget, levels, {(one.env, one.role): one.name for one in references})
+    levels = means(references, config.worlds)
+    table = markdown(runs, config.decisions, levels, {(one.env, one.role): one.name for one in references})
     page = config.page.read_text() if config.page.is_file() else "# The zoo\n"
     replace_file(config.page, with_table(page, table).encode())
-    draw(curves, budget, levels, config.page.parent / "pictures" / "zoo.png")
+    draw(curves, levels, config.page.parent / "pictures" / "zoo.png")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,9 @@ from vcgym.envs import VERSIONS
 
 ENVIRONMENTS = [env for env in VERSIONS if env.endswith("-v1")]
 INSIDE = "InsidePPO"
+_INSIDE_DECISIONS = {
+    "Relay-v1": 2_000_000, "Playout-v1": 16_000_000, "Call-v1": 16_000_000, "Rate-v1": 1_000_000, "SendOrder-v1": 8_000_000,
+}  # fmt: skip
 ALGORITHMS = ["PPO", "A2C", "TRPO", "DQN", "QRDQN", "ARS", "SAC", "TD3", "RecurrentPPO", "TQC", INSIDE]
 """Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop."""
 TUNED = "-tuned"
@@ -37,10 +40,9 @@ class ZooConfig(Config):
         environments: ids of version 1.
         algorithms: names of `ALGORITHMS`.
         seeds: one training each.
-        decisions: first budget, decisions of a training.
-        cpu_minutes: second budget, minutes of processor time; a training that has ended before counts as it was at its end.
-        most_cpu_minutes: a training ends here if it has not had its decisions.
-        points: evaluations of a training, at equal shares of its decisions; another comes where the second budget ends.
+        decisions: decisions of a training, on which its schedules depend; its processor time is measured beside it and decides nothing.
+        inside: decisions of PPO inside the loop by environment, where a million take a second or some; half a minute of one core each.
+        points: evaluations of a training, at equal shares of its decisions.
         worlds: validation worlds of an evaluation; the references have 50.
         arguments: arguments of an algorithm, or of ALGORITHM/ENVIRONMENT, that are not its defaults, such as SAC/Call-v1. One step of the
             gradient for four decisions, as DQN has by default, keeps SAC, TD3 and TQC within some minutes.
@@ -61,8 +63,7 @@ class ZooConfig(Config):
     algorithms: list[str] = Field(default=ALGORITHMS)
     seeds: list[Annotated[int, Field(ge=0, lt=2**31)]] = Field(default=[0])
     decisions: Annotated[int, Field(ge=1)] = 100_000
-    cpu_minutes: Annotated[float, Field(gt=0)] = 1.0
-    most_cpu_minutes: Annotated[float, Field(gt=0)] = 4.0
+    inside: dict[str, Annotated[int, Field(ge=1)]] = Field(default=_INSIDE_DECISIONS)
     points: Annotated[int, Field(ge=1)] = 5
     worlds: Annotated[int, Field(ge=2, le=50)] = 30
     arguments: dict[str, dict[str, Any]] = Field(default={"SAC": {"train_freq": 4}, "TD3": {"train_freq": 4}, "TQC": {"train_freq": 4}})
@@ -73,6 +74,13 @@ class ZooConfig(Config):
     runs: AbsolutePath = Path("data/zoo_runs.csv")
     page: AbsolutePath = Path("lab/notes/zoo.md")
     ray: RayConfig = Field(default_factory=RayConfig)
+
+    @field_validator("inside")
+    @classmethod
+    def _all_planned(cls, given: dict[str, int]) -> dict[str, int]:
+        if unknown := given.keys() - _INSIDE_DECISIONS.keys():
+            raise ValueError(f"{sorted(unknown)} is not known; allowed: {', '.join(_INSIDE_DECISIONS)}")
+        return _INSIDE_DECISIONS | given
 
     @field_validator("environments", "algorithms")
     @classmethod
@@ -86,12 +94,16 @@ class ZooConfig(Config):
         """Return the trainings, seed by seed, so that a run that is cut short has each pair as often."""
         found = found_arguments() if self.tuned else {}
         return [
-            ZooTraining(env, f"{name}{TUNED}" if self.tuned else name, seed, self.decisions)
+            ZooTraining(env, f"{name}{TUNED}" if self.tuned else name, seed, self.planned(name, env))
             for seed in self.seeds
             for name in self.algorithms
             for env in self.environments
             if not self.tuned or pair(name, env) in found
         ]
+
+    def planned(self, algorithm: str, env: str) -> int:
+        """Return the decisions for which a training is planned."""
+        return self.inside[env.removeprefix("vcgym/")] if algorithm == INSIDE else self.decisions
 
     def arguments_of(self, cell: ZooTraining) -> dict[str, Any]:
         """Return the arguments of a training."""

@@ -12,7 +12,7 @@ from vcgym.leaderboard.statistics.aggregates import performance_profile
 from vcgym.leaderboard.statistics.laws import student_quantile
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE
 from vcgym.scripts.zoo.cell import CurvePoint
-from vcgym.scripts.zoo.runs import Curves, ZooBudget
+from vcgym.scripts.zoo.runs import Curves
 from vcgym.scripts.zoo.table import Levels, normalised, scores_of
 
 LOWEST, HIGHEST = -50.0, 100.0
@@ -20,7 +20,7 @@ BAND_SEEDS = 3  # with fewer, Student's interval is wider than the picture
 _STEPS = 60
 
 
-def draw(curves: Curves, budget: ZooBudget, levels: Levels, path: Path) -> None:
+def draw(curves: Curves, levels: Levels, path: Path) -> None:
     """Draw a row of environments over decisions, one over processor time, and the profiles of the algorithms that are on all."""
     envs, algorithms = sorted({cell.env for cell in curves}), sorted({cell.algorithm for cell in curves})
     colours = {name: f"C{number}" if number < 10 else "black" for number, name in enumerate(algorithms)}
@@ -39,7 +39,7 @@ def draw(curves: Curves, budget: ZooBudget, levels: Levels, path: Path) -> None:
             panel.axhline(0.0, color="grey", linewidth=0.8)
             panel.axhline(normalised(levels[env, "tuned"], env, levels), color="grey", linewidth=0.8, linestyle="--")
         panels[row][0].set_ylabel("0 = best published, dashes: tuned")
-    _profiles(panels[0][-1], curves, budget, levels, colours)
+    _profiles(panels[0][-1], curves, levels, colours)
     panels[1][-1].axis("off")
     for name, colour in colours.items():
         panels[1][-1].plot([], [], color=colour, label=name)
@@ -64,10 +64,10 @@ def _curves(panel: Any, its: list[list[CurvePoint]], field: str, env: str, level
         panel.fill_between(grid, mean - half, mean + half, color=colour, alpha=0.2, linewidth=0.0)
 
 
-def _profiles(panel: Any, curves: Curves, budget: ZooBudget, levels: Levels, colours: dict[str, str]) -> None:
+def _profiles(panel: Any, curves: Curves, levels: Levels, colours: dict[str, str]) -> None:
     thresholds = np.linspace(LOWEST, HIGHEST, 201)
     envs = {cell.env for cell in curves}
-    for name, its in scores_of(curves, budget, levels).items():
-        if its.by_decisions.keys() == envs:
-            panel.plot(thresholds, performance_profile(np.concatenate(list(its.by_decisions.values())), thresholds), color=colours[name])
-    panel.set(title="trainings above a score", xlabel=f"score after {budget.decisions:,} decisions", ylim=(0.0, 1.0))
+    for name, its in scores_of(curves, levels).items():
+        if its.by_env.keys() == envs:
+            panel.plot(thresholds, performance_profile(np.concatenate(list(its.by_env.values())), thresholds), color=colours[name])
+    panel.set(title="trainings above a score", xlabel="score at the end", ylim=(0.0, 1.0))

@@ -1,26 +1,18 @@
 """The table of all trainings so far: one row per evaluation, in a file to which each run of the zoo adds."""
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
 
 from vcgym.network.traces.card_file import replace_with_card
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.scripts.zoo.cell import CurvePoint
-from vcgym.scripts.zoo.config import ZooTraining
+from vcgym.scripts.zoo.config import INSIDE, ZooTraining
 
 Curves = Mapping[ZooTraining, list[CurvePoint]]
 """Training -> its curve."""
 _COLUMNS = (*ZooTraining._fields, *CurvePoint._fields)
-
-
-class ZooBudget(NamedTuple):
-    """Decisions and seconds of processor time at which trainings are compared."""
-
-    decisions: int
-    cpu_s: float
 
 
 def read_runs(path: Path) -> dict[ZooTraining, list[CurvePoint]]:
@@ -53,16 +45,10 @@ def write_runs(path: Path, curves: Curves) -> None:
 
 
 def planned_for(runs: Curves, decisions: int) -> dict[ZooTraining, list[CurvePoint]]:
-    """Return the trainings that were planned for so many decisions."""
-    return {cell: curve for cell, curve in runs.items() if cell.planned == decisions}
+    """Return the trainings that were planned for so many decisions, and those inside the loop, which have their own number."""
+    return {cell: curve for cell, curve in runs.items() if cell.algorithm == INSIDE or cell.planned == decisions}
 
 
-def at_decisions(curve: Iterable[CurvePoint], budget: ZooBudget) -> CurvePoint | None:
-    """Return the first point with the decisions of the budget; None if the training ended before, or has twice as many."""
-    return next((point for point in curve if budget.decisions <= point.decisions < 2 * budget.decisions), None)
-
-
-def at_cpu(curve: Iterable[CurvePoint], budget: ZooBudget) -> CurvePoint:
-    """Return the last point within the processor time of the budget, or the first one if none is."""
-    points = list(curve)
-    return next((point for point in reversed(points) if point.cpu_s <= 1.05 * budget.cpu_s), points[0])
+def at_end(cell: ZooTraining, curve: Sequence[CurvePoint]) -> CurvePoint | None:
+    """Return the first point with all decisions of a training; None if it ended before, or has twice as many."""
+    return next((point for point in curve if cell.planned <= point.decisions < 2 * cell.planned), None)

@@ -71,7 +71,7 @@ def _arguments(values: dict[str, Any]) -> dict[str, Any]:
 def _config_of(config: ZooConfig, name: str, number: int, arguments: dict[str, Any]) -> ZooConfig:
     home = config.folder / f"{name.replace('/', '-')}-trial-{number}"
     set_elsewhere = config.arguments.get(name, {})
-    changed = {"arguments": config.arguments | {name: set_elsewhere | arguments}, "folder": home, "points": 1, "most_cpu_minutes": np.inf}
+    changed = {"arguments": config.arguments | {name: set_elsewhere | arguments}, "folder": home, "points": 1}
     return config.model_copy(update=changed)
 
 

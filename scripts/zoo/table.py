@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean, probability_of_improvement
 from vcgym.leaderboard.statistics.laws import student_quantile
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate, resample
-from vcgym.scripts.zoo.runs import Curves, ZooBudget, at_cpu, at_decisions, planned_for
+from vcgym.scripts.zoo.config import INSIDE
+from vcgym.scripts.zoo.runs import Curves, at_end, planned_for
 
 BEGIN, END = "<!-- the table: made by vcgym zoo -->", "<!-- the end of the table -->"
 Levels = Mapping[tuple[str, str], float]
@@ -22,10 +23,10 @@ Levels = Mapping[tuple[str, str], float]
 
 
 class ZooScores(NamedTuple):
-    """Scores of an algorithm by environment, (seeds,) each: after the decisions, and after the processor time, of the budget."""
+    """Scores of an algorithm at the ends of its trainings, by environment (seeds,), and the seconds of one core that these took."""
 
-    by_decisions: dict[str, NDArray[np.float64]]
-    by_cpu: dict[str, NDArray[np.float64]]
+    by_env: dict[str, NDArray[np.float64]]
+    cpu_s: list[float]
 
 
 def normalised(score: float, env: str, levels: Levels) -> float:
@@ -34,14 +35,15 @@ def normalised(score: float, env: str, levels: Levels) -> float:
     return 100.0 * (score - zero) / (hundred - zero)
 
 
-def scores_of(curves: Curves, budget: ZooBudget, levels: Levels) -> dict[str, ZooScores]:
-    """Return the scores of each algorithm; a training without the decisions of the budget counts under processor time alone."""
+def scores_of(curves: Curves, levels: Levels) -> dict[str, ZooScores]:
+    """Return the scores of each algorithm; a training without its decisions does not count."""
     found: dict[str, ZooScores] = {}
     for cell, curve in sorted(curves.items()):
-        its = found.setdefault(cell.algorithm, ZooScores({}, {}))
-        for values, point in ((its.by_decisions, at_decisions(curve, budget)), (its.by_cpu, at_cpu(curve, budget))):
-            if point is not None:
-                values[cell.env] = np.append(values.get(cell.env, np.zeros(0)), normalised(point.score, cell.env, levels))
+        point = at_end(cell, curve)
+        if point is not None:
+            its = found.setdefault(cell.algorithm, ZooScores({}, []))
+            its.by_env[cell.env] = np.append(its.by_env.get(cell.env, np.zeros(0)), normalised(point.score, cell.env, levels))
+            its.cpu_s.append(point.cpu_s)
     return found
 
 
@@ -66,44 +68,40 @@ def improvement(by_env: Mapping[str, NDArray[np.float64]], others: Mapping[str, 
     return float(np.mean([probability_of_improvement(by_env[env][None], others[env][None]) for env in common]))
 
 
-def markdown(runs: Curves, budget: ZooBudget, levels: Levels, names: Mapping[tuple[str, str], str]) -> str:
-    """Return the tables at both budgets, rules first, the aggregates, and one table for each other number of planned decisions.
+def markdown(runs: Curves, decisions: int, levels: Levels, names: Mapping[tuple[str, str], str]) -> str:
+    """Return the table of scores, rules first, the aggregates, and one table for each other number of planned decisions.
 
     Args:
         runs: all trainings so far.
-        budget: decisions and processor time at which they are compared.
+        decisions: planned decisions at which they are compared.
         levels: mean scores of the references.
         names: their names.
     """
-    curves = planned_for(runs, budget.decisions)
+    curves = planned_for(runs, decisions)
     envs = sorted({cell.env for cell in curves})
-    found = scores_of(curves, budget, levels)
-    lines = _head(f"after {budget.decisions:,} decisions (seeds)", envs)
+    found = scores_of(curves, levels)
+    lines = _head(f"after {decisions:,} decisions, {INSIDE} after its own (seeds)", envs)
     for role in ("bound", "tuned", "learned", "published", "random"):
         cells = [f"{normalised(levels[env, role], env, levels):.0f} {names[env, role]}" for env in envs]
         lines.append(f"| {role} | {' | '.join(cells)} |")
-    lines += [_row(name, found[name].by_decisions, envs) for name in _ordered(found, "by_decisions")]
-    lines += ["", *_head(f"after {budget.cpu_s:.0f} s of processor time (seeds)", envs)]
-    lines += [_row(name, found[name].by_cpu, envs) for name in _ordered(found, "by_cpu")]
-    whole = {name: its for name, its in found.items() if its.by_cpu.keys() == set(envs)}
-    first = next(iter(_ordered(whole, "by_cpu")), "")
+    lines += [_row(name, found[name].by_env, envs) for name in _ordered(found)]
+    whole = {name: its for name, its in found.items() if its.by_env.keys() == set(envs)}
+    first = next(iter(_ordered(whole)), "")
     title = f"interquartile mean, {len(envs)} environments"
-    lines += ["", f"| {title} | equal decisions | equal time | better than {first}, equal time |", "| --- | ---: | ---: | ---: |"]
-    for name in _ordered(whole, "by_cpu"):
+    lines += ["", f"| {title} | score | better than {first} | seconds of one core, median |", "| --- | ---: | ---: | ---: |"]
+    for name in _ordered(whole):
         its = whole[name]
-        after = _text(over_environments(its.by_decisions)) if its.by_decisions.keys() == set(envs) else ""
-        better = "" if name == first else f"{improvement(its.by_cpu, whole[first].by_cpu):.2f}"
-        lines.append(f"| {name} | {after} | {_text(over_environments(its.by_cpu))} | {better} |")
-    for decisions in sorted({cell.planned for cell in runs} - {budget.decisions}, reverse=True):
-        lines += _other(runs, decisions, levels)
+        better = "" if name == first else f"{improvement(its.by_env, whole[first].by_env):.2f}"
+        lines.append(f"| {name} | {_text(over_environments(its.by_env))} | {better} | {np.median(its.cpu_s):.0f} |")
+    for other in sorted({cell.planned for cell in runs if cell.algorithm != INSIDE} - {decisions}, reverse=True):
+        lines += _other({cell: curve for cell, curve in runs.items() if cell.planned == other}, other, levels)
     return "\n".join(lines)
 
 
-def _other(runs: Curves, decisions: int, levels: Levels) -> list[str]:
-    """Return the table of the trainings that were planned for another number of decisions, after these."""
-    curves = planned_for(runs, decisions)
-    envs, found = sorted({cell.env for cell in curves}), scores_of(curves, ZooBudget(decisions, 0.0), levels)
-    rows = [_row(name, found[name].by_decisions, envs) for name in _ordered(found, "by_decisions")]
+def _other(curves: Curves, decisions: int, levels: Levels) -> list[str]:
+    """Return the table of the trainings that were planned for another number of decisions."""
+    envs, found = sorted({cell.env for cell in curves}), scores_of(curves, levels)
+    rows = [_row(name, found[name].by_env, envs) for name in _ordered(found)]
     return ["", *_head(f"planned for {decisions:,} decisions, after these (seeds)", envs), *rows]
 
 
@@ -112,10 +110,10 @@ def _head(title: str, envs: Sequence[str]) -> list[str]:
     return [f"| {title} | {heads} |", f"| --- |{' ---: |' * len(envs)}"]
 
 
-def _ordered(found: Mapping[str, ZooScores], field: str) -> list[str]:
-    """Return the algorithms with scores, on most environments first, then best mean first."""
-    means = {name: [float(one.mean()) for one in getattr(its, field).values()] for name, its in found.items()}
-    return sorted((name for name in means if means[name]), key=lambda name: (-len(means[name]), -float(np.mean(means[name]))))
+def _ordered(found: Mapping[str, ZooScores]) -> list[str]:
+    """Return the algorithms, on most environments first, then best mean first."""
+    means = {name: [float(one.mean()) for one in its.by_env.values()] for name, its in found.items()}
+    return sorted(means, key=lambda name: (-len(means[name]), -float(np.mean(means[name]))))
 
 
 def _row(name: str, by_env: Mapping[str, NDArray[np.float64]], envs: Sequence[str]) -> str:

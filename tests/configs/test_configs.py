@@ -79,11 +79,11 @@ def built(name, *overrides):
     ("overrides", "said"),
     [
         ([], ""),
-        (["algorithm.learning_rate=1e-3", "seeds=[1]", "folder=elsewhere", "study=mine"], "lr 1e-3, "),
-        (["algorithm.gamma=0.95", "env.options.interval=50", "env=relay"], "interval 50, gamma 0.95, "),
+        (["algorithm.learning_rate=1e-4", "seeds=[1]", "folder=elsewhere", "study=mine"], "lr 1e-4, "),
+        (["algorithm.gamma=0.97", "env.options.interval=50", "env=relay"], "interval 50, gamma 0.97, "),
         (
-            ["steps=1e6", "num_envs=256", "algorithm.n_epochs=2", "algorithm.hidden=8", "device=cpu"],
-            "n_epochs 2, hidden 8, num_envs 256, ..., ",
+            ["steps=1e6", "num_envs=64", "algorithm.n_epochs=4", "algorithm.hidden=8", "device=cpu"],
+            "n_epochs 4, hidden 8, num_envs 64, ..., ",
         ),
     ],
 )

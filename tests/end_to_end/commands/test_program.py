@@ -21,7 +21,7 @@ sys.argv = {words}
 main()
 assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
 """
-SAID = [(["vcgym"], "leaderboard"), (["vcgym-train", "--help"], "steps=1000000"), (["vcgym", "--version"], "vcgym 0")]
+SAID = [(["vcgym"], "leaderboard"), (["vcgym-train", "--help"], "num_envs=null"), (["vcgym", "--version"], "vcgym 0")]
 
 
 def run(*words, cwd):

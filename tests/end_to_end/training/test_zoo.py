@@ -13,13 +13,14 @@ from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
 from vcgym.scripts.zoo.runs import read_runs
 
 ENV = "vcgym/Playout-v1"
+INSIDE = 100_000
 DQN = {"learning_starts": 40, "buffer_size": 200}
 
 
 def config_of(home, **changes):
     files = {"folder": home / "cells", "runs": home / "runs.csv", "page": home / "zoo.md"}
-    small = {"environments": [ENV], "decisions": 300, "points": 3, "worlds": 2, "cpu_minutes": 0.01, "arguments": {"DQN": DQN}}
-    return ZooConfig(**files | small | {"algorithms": ["DQN"]} | changes)
+    small = {"environments": [ENV], "decisions": 300, "points": 3, "worlds": 2, "inside": {"Playout-v1": INSIDE}}
+    return ZooConfig(**files | small | {"arguments": {"DQN": DQN}, "algorithms": ["DQN"]} | changes)
 
 
 def test_a_training_that_was_ended_goes_on_with_the_same_scores(tmp_path, monkeypatch):
@@ -47,10 +48,16 @@ def test_a_training_that_was_ended_goes_on_with_the_same_scores(tmp_path, monkey
     assert cells.train_cell(config_of(tmp_path / "ended"), one) == resumed
 
 
-def test_a_training_ends_when_its_processor_time_does(tmp_path):
-    found = cells.train_cell(config_of(tmp_path, decisions=100_000, most_cpu_minutes=0.02), ZooTraining(ENV, "PPO", 0, 100_000))
-    assert found[-1].decisions < 20_000
-    assert found[-1].cpu_s >= 1.2
+@pytest.mark.parametrize("algorithm", ["PPO", "InsidePPO"])
+def test_a_row_repeats_whatever_the_clock_says(tmp_path, monkeypatch, algorithm):
+    one = ZooTraining(ENV, algorithm, 1, INSIDE if algorithm == "InsidePPO" else 300)
+    found = []
+    for name, speed in (("idle", 0.001), ("busy", 50.0)):
+        clock = iter(range(1_000_000))
+        monkeypatch.setattr(cells.time, "process_time", lambda clock=clock, speed=speed: speed * next(clock))
+        points = cells.train_cell(config_of(tmp_path / name), one)
+        found.append([(point.decisions, point.score) for point in points])
+    assert found[0] == found[1] and found[0][-1][0] >= one.planned
 
 
 def test_a_run_trains_what_the_table_lacks_and_writes_table_picture_and_study(tmp_path, monkeypatch):
@@ -60,7 +67,7 @@ def test_a_run_trains_what_the_table_lacks_and_writes_table_picture_and_study(tm
     text = (tmp_path / "zoo.md").read_text()
     (tmp_path / "zoo.md").write_text(text + "\nMy words.\n")
     run(config_of(tmp_path, algorithms=["DQN", "InsidePPO"], folder=tmp_path / "elsewhere"))
-    assert set(read_runs(tmp_path / "runs.csv")) == {ZooTraining(ENV, name, 0, 300) for name in ("DQN", "InsidePPO")}
+    assert set(read_runs(tmp_path / "runs.csv")) == {ZooTraining(ENV, "DQN", 0, 300), ZooTraining(ENV, "InsidePPO", 0, INSIDE)}
     page = (tmp_path / "zoo.md").read_text()
     assert "| InsidePPO | " in page and page.endswith("My words.\n")
     assert (tmp_path / "pictures" / "zoo.png").stat().st_size > 1000

@@ -11,12 +11,12 @@ from lab.shipped import printed
 
 PAGES = Path(__file__).parents[3] / "docs"
 BLOCK = re.compile(r'^```(python|sh|toml)(?: title="([\w.]+)")?\n(.+?)^```', re.MULTILINE | re.DOTALL)
+SMALL = "steps=512 num_envs=4 algorithm.n_steps=32 algorithm.batch_size=128 env.options.packets=1000"
 SMALLER = {
-    "steps=131072": "steps=512",
-    "num_envs=16": "num_envs=4",
-    "n_steps=64": "n_steps=32",
-    "batch_size=256": "batch_size=128",
-    "DRT-WM,GRD-WM,GRD+EWMA-tuned": "DRT-WM",
+    "study=tutorial": f"study=tutorial {SMALL}",
+    "study=calm": f"study=calm {SMALL}",
+    "train.study=sweep": "train.study=sweep " + " ".join(f"train.{one}" for one in SMALL.split()),
+    "DRT-WM,VIA-BF,GRD+EWMA-tuned": "DRT-WM",
     "trials=4": "trials=2",
     "seconds=30": "seconds=2",
     "protect.py 40": "protect.py 2",

@@ -1,25 +1,51 @@
 """Whole trainings inside the loop: the same with any threads, controls in turns, worlds of several kinds, what an environment says."""
 
+import hashlib
+
 import numpy as np
 import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.agents.config.algorithms import InsidePPOConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, PPOConfig
 from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.controllers.learned_aim import LearnedAim
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.agents.controllers.learned_switch import LearnedSwitch
 from vcgym.agents.inside.learner import Learning
 from vcgym.agents.inside.tasks import task_of
+from vcgym.agents.training.training import require_trainable
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedCopies
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import Control
+from vcgym.network.scenarios.paths.synthetic import normal_table
+from vcgym.network.scenarios.recipe import Layout, Recipe
+from vcgym.network.worlds.paper import PaperWorld
 
 PACKETS, REPLICAS = 400, 4
 SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
+
+
+class OnePath(Recipe):
+    """A path and no other."""
+
+    modes = ("paper",)
+
+    def __init__(self, settings):
+        self.strata = {"independent": 1.0}
+        self.layout = Layout(("alone",), np.zeros((1, 1), np.int64), hashlib.sha256(b"one path").hexdigest())
+
+    def pairs(self, split):
+        return ["here-there"]
+
+    def world(self, sessions):
+        return PaperWorld(sessions, self.layout.path_links)
+
+    def parameters(self, split, pair, stratum, draws):
+        return {"quantiles_ms": np.array([normal_table(80.0, 5.0)]), "loss": np.zeros(1)}
 
 
 @pytest.mark.long  # trainings
@@ -66,6 +92,28 @@ def test_training_worlds_may_be_longer():
     added_us = (longer - usual)[:, :, 0][usual[:, :, 0] >= 0]
     assert added_us.min() == 0 and 20_000 < added_us.max() <= 30_000
     assert np.mean(added_us > 0) == pytest.approx(0.5, abs=0.25)
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options", "message"),
+    [
+        ("vcgym/Relay-v1", {"packets": 15}, "path has nothing to decide in calls of 0.15 s"),
+        ("vcgym/Call-v1", {"packets": 15}, "path has nothing to decide in calls of 0.15 s"),
+        ("vcgym/Relay-v1", {"scenario": OnePath, "mode": "paper", "packets": 400}, "path has nothing to decide in calls of 4 s"),
+    ],
+    ids=["short", "short, both", "one path"],
+)
+def test_a_control_without_a_decision_is_refused(tmp_path, env_id, options, message):
+    with pytest.raises(ValueError, match=message) as refused:
+        require_trainable(TrainConfig(env=EnvConfig(id=env_id, options=options), algorithm=SMALL, num_envs=8, folder=tmp_path))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("algorithm", [PPOConfig(), LibraryConfig(name="DQN")], ids=["ppo", "dqn"])
+def test_an_action_without_a_choice_is_refused(tmp_path, algorithm):
+    env = EnvConfig(id="vcgym/Relay-v1", options={"scenario": OnePath, "mode": "paper", "packets": 400})
+    with pytest.raises(ValueError, match=r"action space of vcgym/Relay-v1 is Discrete\(1\); allowed: two actions or more"):
+        require_trainable(TrainConfig(env=env, algorithm=algorithm, folder=tmp_path))
 
 
 def learned(env_id="vcgym/Call-v0", turns=2, threads=1, **changed):

@@ -1,4 +1,4 @@
-"""Numbers of the zoo's table against arithmetic done here: scale, intervals over seeds, aggregates as rliable defines them, budgets."""
+"""Numbers of the zoo's table against arithmetic done here: scale, intervals over seeds, aggregates as rliable defines them, ends."""
 
 from pathlib import Path
 
@@ -8,12 +8,11 @@ import pytest
 from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.config import ALGORITHMS, ENVIRONMENTS, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.references import ROLES, Reference, means, read_references, references_path, write_references
-from vcgym.scripts.zoo.runs import ZooBudget, at_cpu, at_decisions, read_runs, write_runs
+from vcgym.scripts.zoo.runs import at_end, read_runs, write_runs
 from vcgym.scripts.zoo.table import BEGIN, END, improvement, markdown, normalised, of_seeds, over_environments, scores_of, with_table
 
 A, B = "vcgym/Call-v1", "vcgym/Rate-v1"
 LEVELS = {(A, "published"): 80.0, (A, "bound"): 90.0, (B, "published"): 0.5, (B, "bound"): 1.0}
-BUDGET = ZooBudget(100, 10.0)
 CURVE = [CurvePoint(50, 4.0, 79.0), CurvePoint(80, 9.0, 82.0), CurvePoint(110, 14.0, 85.0)]
 
 
@@ -22,18 +21,16 @@ def test_scores_are_percent_of_the_way_from_published_to_the_bound():
     assert normalised(0.6, B, LEVELS) == pytest.approx(20.0)
 
 
-def test_budgets_are_read_off_a_curve():
-    assert (at_decisions(CURVE, BUDGET), at_cpu(CURVE, BUDGET)) == (CURVE[2], CURVE[1])
-    assert at_decisions(CURVE[:2], BUDGET) is None
-    assert at_decisions([CurvePoint(200, 1.0, 0.0)], BUDGET) is None
-    assert at_cpu([CurvePoint(50, 40.0, 1.0)], BUDGET) == CurvePoint(50, 40.0, 1.0)
-
-
-def test_a_seed_without_the_decisions_counts_at_equal_time_alone():
+def test_a_training_counts_at_its_end_alone_and_not_at_a_time():
+    cell = ZooTraining(A, "SAC", 0, 100)
+    assert at_end(cell, CURVE) == CURVE[2]
+    assert at_end(cell, CURVE[:2]) is None
+    assert at_end(cell, [CurvePoint(200, 1.0, 0.0)]) is None
     curves = {ZooTraining(A, "SAC", seed, 100): curve for seed, curve in enumerate((CURVE, CURVE[:2]))}
-    found = scores_of(curves, BUDGET, LEVELS)["SAC"]
-    np.testing.assert_allclose(found.by_decisions[A], [50.0])
-    np.testing.assert_allclose(found.by_cpu[A], [20.0, 20.0])
+    found = scores_of(curves, LEVELS)["SAC"]
+    np.testing.assert_allclose(found.by_env[A], [50.0])
+    slower = {cell: [point._replace(cpu_s=7.0 * point.cpu_s) for point in curve] for cell, curve in curves.items()}
+    np.testing.assert_equal(scores_of(slower, LEVELS)["SAC"].by_env, found.by_env)
 
 
 def test_the_interval_of_a_cell_is_students_over_seeds():
@@ -71,17 +68,24 @@ def test_the_table_has_a_row_for_each_rule_and_algorithm_and_names_seeds():
     curves = {ZooTraining(env, name, seed, 100): [CurvePoint(100, 5.0, LEVELS[env, "published"] + 0.1 * seed)] for env in (A, B)
               for name, seeds in (("PPO", 2), ("DQN", 1)) for seed in range(seeds)}  # fmt: skip
     levels = LEVELS | {(env, role): 0.7 for env in (A, B) for role in ("tuned", "learned", "random")}
-    text = markdown(curves, BUDGET, levels, {key: f"its {key[1]}" for key in levels})
+    text = markdown(curves, 100, levels, {key: f"its {key[1]}" for key in levels})
     assert "| DQN | 0 (1) | 0 (1) |" in text
     assert "| bound | 100 its bound | 100 its bound |" in text
     assert "| PPO | 0 [-6, 7] (2) | 10 [-117, 137] (2) |" in text
-    assert "| interquartile mean, 2 environments | equal decisions | equal time | better than PPO, equal time |" in text
+    assert "| interquartile mean, 2 environments | score | better than PPO | seconds of one core, median |" in text
+
+
+def test_trainings_inside_the_loop_stand_beside_those_of_other_decisions():
+    curves = {ZooTraining(A, "PPO", 0, 100): CURVE, ZooTraining(A, "InsidePPO", 0, 5000): [CurvePoint(5010, 60.0, 86.0)]}
+    levels = LEVELS | {(A, role): 85.0 for role in ("tuned", "learned", "random")}
+    text = markdown(curves, 100, levels, dict.fromkeys(levels, "it"))
+    assert "| InsidePPO | 60 (1) |" in text and "| PPO | 50 (1) |" in text and "planned for" not in text
 
 
 def test_trainings_planned_for_other_decisions_have_their_own_table():
     curves = {ZooTraining(A, "PPO", 0, planned): [CurvePoint(planned, 5.0, 81.0 + planned / 100)] for planned in (10, 50, 100)}
     levels = LEVELS | {(A, role): 85.0 for role in ("tuned", "learned", "random")}
-    head, *rest = markdown(curves, BUDGET, levels, dict.fromkeys(levels, "it")).split("| planned for ")
+    head, *rest = markdown(curves, 100, levels, dict.fromkeys(levels, "it")).split("| planned for ")
     assert "| PPO | 20 (1) |" in head
     assert [table.splitlines()[0] for table in rest] == [f"{n} decisions, after these (seeds) | Call-v1 |" for n in (50, 10)]
     assert [table.splitlines()[2] for table in rest] == ["| PPO | 15 (1) |", "| PPO | 11 (1) |"]
@@ -90,9 +94,9 @@ def test_trainings_planned_for_other_decisions_have_their_own_table():
 def test_the_shipped_page_has_the_table_of_the_shipped_trainings():
     config, references = ZooConfig(), read_references(references_path())
     runs = read_runs(references_path().with_name("zoo_runs.csv"))
-    levels, budget = means(references, config.worlds), ZooBudget(config.decisions, 60.0 * config.cpu_minutes)
+    levels = means(references, config.worlds)
     page = (Path(__file__).parents[3] / "lab" / "notes" / "zoo.md").read_text(encoding="utf-8")
-    assert page == with_table(page, markdown(runs, budget, levels, {(one.env, one.role): one.name for one in references}))
+    assert page == with_table(page, markdown(runs, config.decisions, levels, {(one.env, one.role): one.name for one in references}))
 
 
 def test_a_page_keeps_its_words_when_its_table_is_made_anew():
@@ -127,5 +131,10 @@ def test_cells_come_seed_by_seed():
     cells = ZooConfig(seeds=[0, 1], decisions=7).cells()
     assert [cell.seed for cell in cells] == [0] * (len(cells) // 2) + [1] * (len(cells) // 2)
     assert len(cells) == len(set(cells)) == 2 * 5 * len(ALGORITHMS)
+    assert {cell.planned for cell in cells if cell.algorithm != "InsidePPO"} == {7}
+    inside = ZooConfig(inside={"Call-v1": 9})
+    assert {cell.env: cell.planned for cell in inside.cells() if cell.algorithm == "InsidePPO"}["vcgym/Call-v1"] == 9
+    with pytest.raises(ValueError, match=r"\['Chess'\] is not known; allowed: Relay-v1, Playout-v1"):
+        ZooConfig(inside={"Chess": 9})
     with pytest.raises(ValueError, match=r"\['A3C'\] is not known; allowed: PPO, A2C"):
         ZooConfig(algorithms=["A3C"])
