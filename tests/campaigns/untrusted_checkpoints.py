@@ -42,7 +42,7 @@ def _model(folder):
     from vcgym.agents.training.learners import build_model
 
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=8)
-    env = EnvConfig(options={"packets": 230})
+    env = EnvConfig(id="vcgym/Call-v0", options={"packets": 230})
     return build_model(TrainConfig(env=env, algorithm=ppo, num_envs=2, device="cpu", folder=folder), seed=5)
 
 

@@ -149,7 +149,7 @@ FORECAST = {
 
 def test_added_features_may_be_an_argument():
     written = f"[{json.dumps(FORECAST)}]".replace('"', "")
-    typed = built("train", "env=relay", f"env.options.features={written}").env
+    typed = built("train", "env=relay", "env.id=vcgym/Relay-v0", f"env.options.features={written}").env
     read = EnvConfig(id="vcgym/Relay-v0", options={"features": [FORECAST]})
     for config in (typed, read, EnvConfig.model_validate_json(typed.model_dump_json())):
         assert config.options["features"] == [Forecast(shipped_network(), WMJitter(quantile=0.9))]
@@ -182,6 +182,23 @@ def test_yaml_means_what_python_means():
     assert built("train_predictor") == TrainPredictorConfig()
     assert built("train", "folder=here") == TrainConfig(folder=folder)
     assert built("sweep", "train.folder=here") == SweepConfig(train=TrainConfig(folder=folder))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "num_envs", "steps"),
+    [("ppo", 256, 400_000), ("sac", 64, 400_000), ("inside_ppo", 8, 20_000_000), ("dqn", 1, 100_000)],
+)
+def test_the_size_of_a_training_is_that_of_its_algorithm_unless_given(algorithm, num_envs, steps):
+    config = built("train", f"algorithm={algorithm}")
+    assert (config.env.id, config.num_envs, config.steps) == ("vcgym/Call-v1", num_envs, steps)
+    given = built("train", f"algorithm={algorithm}", "num_envs=32", "steps=96")
+    assert (given.num_envs, given.steps) == (32, 96)
+    assert TrainConfig(algorithm=config.algorithm, num_envs=None).num_envs == num_envs
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_every_env_is_of_version_1(env):
+    assert built("train", f"env={env}").env.id.endswith("-v1")
 
 
 def test_the_resolved_config_is_complete():

@@ -31,7 +31,7 @@ from vcgym.scripts.console.moved import MOVED
 
 SCRIPTS = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
 COMMANDS = {name: at for name, at in SCRIPTS.items() if name.removeprefix("vcgym-").replace("-", "_") not in MOVED}
-CALL = EnvConfig(options={"packets": 60})
+CALL = EnvConfig(id="vcgym/Call-v0", options={"packets": 60})
 
 
 def end_of(monkeypatch, name, *overrides):

@@ -127,7 +127,7 @@ def test_agent_of_another_environment_is_refused(tmp_path):
 
 
 def calls(**options):
-    return EnvConfig(options={"packets": 60} | options)
+    return EnvConfig(id="vcgym/Call-v0", options={"packets": 60} | options)
 
 
 def agent_of(config, folder, rename=lambda features: features):

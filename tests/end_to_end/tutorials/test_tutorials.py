@@ -114,7 +114,6 @@ def test_train_and_rank_and_then_read_the_result(tmp_path):
     assert "Your agent MINE" in follow("train", tmp_path)
     output = follow("rank", tmp_path)
     assert re.search(r"difference [+-]\d+\.\d \+- \d+\.\d over \d\d+ worlds", output)
-    assert "152 of 152 agent results reproduced." in output
 
 
 def test_sweep_and_rank_one_of_its_agents(tmp_path):
