@@ -13,7 +13,7 @@ from vcgym.envs import VERSIONS
 ENVIRONMENTS = [env for env in VERSIONS if env.endswith("-v1")]
 INSIDE = "InsidePPO"
 _INSIDE_DECISIONS = {
-    "Relay-v1": 2_000_000, "Playout-v1": 16_000_000, "Call-v1": 16_000_000, "Rate-v1": 1_000_000, "SendOrder-v1": 8_000_000,
+    "Relay-v1": 2_000_000, "Playout-v1": 8_000_000, "Call-v1": 16_000_000, "Rate-v1": 1_000_000, "SendOrder-v1": 8_000_000,
 }  # fmt: skip
 ALGORITHMS = ["PPO", "A2C", "TRPO", "DQN", "QRDQN", "ARS", "SAC", "TD3", "RecurrentPPO", "TQC", INSIDE]
 """Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop."""
