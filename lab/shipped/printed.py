@@ -14,7 +14,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECTION = re.compile(r"^## ([^\n]*step by step[^\n]*)\n(.+?)(?=^## )", re.MULTILINE | re.DOTALL | re.IGNORECASE)
-STEP = re.compile(r'^```(python|sh|toml)(?: title="([\w.]+)")?\n(.+?)^```|((?:^    .+\n)+)', re.MULTILINE | re.DOTALL)
+STEP = re.compile(r'^```(python|sh|toml)(?: title="([\w.]+)")?\n(.+?)^```|((?:^    [^\n]+\n)+)', re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?")
 _FRAME = re.compile(r"[\u2500-\u257f]")  # of tables
 
