@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vcgym.agents.config.env import env_defaults
-from vcgym.agents.evaluation.own_policy import MADE_WITH, load_own
+from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.evaluation.saved_model import beside
 from vcgym.agents.published.shipped import shipped_names
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.systems import System
 from vcgym.envs import name_of
+from vcgym.envs.faces.made_with import MADE_WITH
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.participants import STUDY, shipped_agent, study_agents, study_config
