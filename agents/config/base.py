@@ -15,7 +15,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 PLACES = frozenset({"folder", "data", "resume"})
 """Fields of every config that have no effect on the result."""
 
-AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(lambda path: path.expanduser().absolute())]
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.expanduser(path)).absolute()  # that of Path raises an error for ~NAME without such a user
+
+
+AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(_absolute)]
 
 
 class Config(BaseModel):

@@ -78,13 +78,13 @@ def _system(name: str) -> str:
 
 
 def _policy(name: str) -> str:
-    if not Path(name).expanduser().is_dir():
+    if not os.path.isdir(os.path.expanduser(name)):
         _require_system(name)
     return name
 
 
 def _agent(name: str) -> str:
-    if name in shipped_names() or Path(name).expanduser().is_dir():
+    if name in shipped_names() or os.path.isdir(os.path.expanduser(name)):
         return name
     if name.endswith((".zip", ".onnx")) or "/" in name:
         if not Path(name).is_file():

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -164,7 +165,7 @@ def _loaded(item: str, options: Mapping[str, Any] | None, suite: Suite, parts: I
         raise ValueError(f"agent_options.{name} is {dict(options)}; allowed: none for {item}, which has its options")
     if item in shipped_names():
         return [_Player(item, name, shipped_agent(name, item, suite), None)]
-    folder = Path(item).expanduser().absolute()
+    folder = Path(os.path.expanduser(item)).absolute()
     found = study_agents(name, folder, suite)
     is_known = any(isinstance(one, PublishedAgent) for one in found.values())
     trained = study_config(name, folder).env.options if is_known else None

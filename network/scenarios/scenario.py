@@ -18,6 +18,7 @@ Each is one file of `vcgym.network.scenarios`; docs/worlds.md lists what is meas
 and, for series, by time. Only the leaderboard may use worlds of the test split (`vcgym.network.scenarios.splits`).
 """
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ MODES = {name: modes_of(maker) for name, maker in _RECIPES.items()}
 
 def _named(name: str) -> RecipeMaker:
     if name.endswith(ENDING):
-        return partial(Fitted, file=Path(name).expanduser())
+        return partial(Fitted, file=Path(os.path.expanduser(name)))
     one_of("scenario", name, (*MODES, *plugin_names(PLUGINS)))
     maker: RecipeMaker = _RECIPES[name] if name in _RECIPES else load_plugin(PLUGINS, name)
     return maker

@@ -3,6 +3,7 @@
 Environments, their configs, suites and saved states take the fields from there.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -97,4 +98,4 @@ def absolute(traces: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the absolute path of each file or folder of traces, because workers may have other working directories."""
     if traces is None:
         return None
-    return tuple(str(Path(one).expanduser().absolute()) for one in ([traces] if isinstance(traces, str) else traces))
+    return tuple(str(Path(os.path.expanduser(one)).absolute()) for one in ([traces] if isinstance(traces, str) else traces))

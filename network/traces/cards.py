@@ -77,7 +77,7 @@ def data_root(root: str | None = None) -> Path:
     setting, value = ("data", root) if root else (DATA_VARIABLE, os.environ.get(DATA_VARIABLE))
     if not value:
         raise DataError("data folder", DATA_VARIABLE, None, f"a folder; {how}")
-    folder = Path(value).expanduser().resolve()
+    folder = Path(os.path.expanduser(value)).resolve()
     if not folder.is_dir():
         raise DataError("data folder", f"{setting} ({folder})", value, f"an existing folder; {how}")
     return folder

@@ -6,27 +6,52 @@ checked when the config is built. Whatever only hydra can read (interpolations, 
 
 import ast
 import importlib
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from vcgym.agents.config.names import SET_BY_VCGYM, refusals
-from vcgym.scripts.console.usage import FIRST_PARTY, Key, configs_of, fields_of, groups_of, keys_of, place_of, tree_of
+from vcgym.baselines.controls.control import CONTROLS
+from vcgym.scripts.console.literal import LIST, OTHER, forms_of, quoted, typed
+from vcgym.scripts.console.search_path import chosen_file, option_of, search_path
+from vcgym.scripts.console.usage import FIRST_PARTY, Key, choices_of, configs_of, fields_of, groups_of, keys_of, tree_of
 
-_LIGHT = ("builtins", "pathlib", "pydantic", "typing", "vcgym.agents.config.base", "vcgym.agents.config.names")
+_LIGHT = ("builtins", "collections.abc", "pathlib", "pydantic", "typing", "vcgym.agents.config.base", "vcgym.agents.config.names")
 """Modules that are imported to learn the type of a key; of others only the source is read."""
-_FLAGS = {"-m", "--multirun", "-r", "--run", "-i", "--resolve", "--hydra-help", "--experimental-rerun"}
-_FLAGS_OF_ONE = {"-c", "--cfg", "-p", "--package", "-cp", "--config-path", "-cn", "--config-name", "-cd", "--config-dir", "--info"}
+_FLAGS = {"-m", "--multirun", "-r", "--run", "--resolve", "--hydra-help", "-i", "--info"}
+_FLAGS_OF_ONE = {
+    "-c", "--cfg", "-p", "--package", "-cp", "--config-path", "-cn", "--config-name", "-cd", "--config-dir", "--experimental-rerun",
+}  # fmt: skip
+_KINDS_OF_INFO = {"all", "config", "defaults", "defaults-tree", "plugins", "searchpath"}
+_OF_HYDRA: dict[str, Any] = {"hydra.run.dir": str, "hydra.sweep.dir": str, "hydra.sweep.subdir": str, "hydra.searchpath": list[str]}
 _ONLY_HYDRA = re.compile(r"[${}'\"\\(]")
-_KEY = re.compile(r"(?:\+\+|\+|~)?([\w@.:/-]+)=(.*)", re.DOTALL)
+_UNREADABLE = re.compile(r"[^'\"()\[\]{}]*(?:[^\x00-\x7f]|[=#;&!^<>~`])[^'\"()\[\]{}]*")
+"""Values that hydra takes for texts but cannot read without quotes."""
+_DEEPEST = 10  # YAML files of environments, each built on another
+_NAME_OF_RULE = Key(
+    "", "", "", "", ast.parse("from vcgym.agents.config.names import PolicyName"), ast.parse("PolicyName | None", mode="eval").body
+)  # fmt: skip
+"""The rule of a control as the name of a system or the folder of a training."""
+_KEY = re.compile(r"(\+\+|\+|~)?([\w@.:/-]+)=(.*)", re.DOTALL)
 
 
-def check(words: Sequence[str], name: str, module: str, conf: str) -> None:
-    """Check the arguments of a command.
+class _Argument(NamedTuple):
+    """An argument of the form key=value: its place among the words, what precedes the key, the key and the value."""
+
+    place: int
+    prefix: str
+    key: str
+    text: str
+
+
+def check(words: Sequence[str], name: str, module: str, conf: str) -> list[str]:
+    """Check the arguments of a command; return them as hydra reads them, with texts and paths in quotes (`vcgym.scripts.console.literal`).
 
     Args:
         words: what was typed after the command.
@@ -37,21 +62,29 @@ def check(words: Sequence[str], name: str, module: str, conf: str) -> None:
     Raises:
         ValueError: an argument that the command would refuse; the message names it and what is allowed.
     """
-    keys, groups = keys_of(name, module, conf, deep=True), {group: names for group, names, _ in groups_of(name, conf)}
-    typed = dict(_typed(words, [*(key.name for key in keys), *groups]))
+    keys, places = keys_of(name, module, conf, deep=True), search_path(words, conf)
+    groups = {group: names for group, names, _ in groups_of(name, conf, places)}
+    known = [*(key.name for key in keys), *groups]
+    given = list(_arguments(words, known))
+    by_key = {one.key: one.text for one in given}
     multirun = bool({"-m", "--multirun"} & set(words))
-    for key, text in typed.items():
-        if key in groups:
-            for value in _values(text, multirun):
-                if isinstance(value, str) and value not in groups[key]:
-                    raise ValueError(f"{key} is {value!r}; allowed: {', '.join(groups[key])}")
-        elif not key.startswith("hydra.") and not key.endswith("_target_"):
-            _check_value(key, text, _named(key, keys, groups), multirun)
-    _check_environment(typed, name, conf, groups, multirun)
-    missing = [key.name for key in keys if key.default in ("(needed)", "???") and "." not in key.name and key.name not in typed]
-    if missing and not any(word in _FLAGS_OF_ONE for word in words):
+    is_of_another = option_of(words, "-cn", "--config-name") is not None or option_of(words, "-cp", "--config-path") is not None
+    options = {} if is_of_another else _options(by_key, name, conf, groups, places)
+    checked = []
+    for _, prefix, key, text in given:
+        declared: Sequence[Key] = ()
+        if key in options:
+            declared = options[key]
+        elif not (_is_choice(prefix, key, text, multirun, groups, places) or key.startswith("hydra.") or key.endswith("_target_")):
+            declared = () if is_of_another and key not in known else _named(key, keys, groups)
+        checked.append(f"{prefix}{key}={_checked(key, text, declared, multirun, known)}")
+    missing = [key.name for key in keys if key.default in ("(needed)", "???") and "." not in key.name and key.name not in by_key]
+    is_from_file = is_of_another or any(one.prefix == "+" for one in given)
+    if missing and not is_from_file and all(option_of(words, *flags) is None for flags in (("-c", "--cfg"), ("-i", "--info"))):
         verb = "is" if len(missing) == 1 else "are"
         raise ValueError(f"{', '.join(missing)} {verb} not given; type {' '.join(f'{key}=...' for key in missing)}")
+    places_of_keys = {one.place for one in given}
+    return [word for place, word in enumerate(words) if place not in places_of_keys] + checked  # hydra takes no options between keys
 
 
 def meant(text: str, known: Sequence[str]) -> str:
@@ -64,28 +97,46 @@ def meant(text: str, known: Sequence[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _typed(words: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield key and value of each argument; refuse other forms."""
-    left = iter(words)
-    for word in left:
-        if word in _FLAGS_OF_ONE:
+def _arguments(words: Sequence[str], known: Sequence[str]) -> Iterator[_Argument]:
+    """Yield each argument of the form key=value; refuse other forms."""
+    left = iter(enumerate(words))
+    for place, word in left:
+        following = words[place + 1] if place + 1 < len(words) else "..."
+        if word in _FLAGS_OF_ONE or (word in ("-i", "--info") and following in _KINDS_OF_INFO):
             next(left, None)
         elif word.startswith("-") and word.partition("=")[0] not in _FLAGS | _FLAGS_OF_ONE:
             name, is_given, value = word.lstrip("-").replace("-", "_").partition("=")
             close = get_close_matches(name, known, 1)
-            meaning = f"type {close[0]}={value if is_given else _next_value(left)}" if close else "--help lists the keys"
+            meaning = f"type {close[0]}={value if is_given else _value_in(following)}" if close else "--help lists the keys"
             raise ValueError(f"{word} is no option; arguments are key=value: {meaning}")
-        elif found := _KEY.fullmatch(word):
-            yield found[1], found[2]
+        elif not word.startswith("-") and (found := _KEY.fullmatch(word)):
+            yield _Argument(place, found[1] or "", found[2], found[3])
         elif not word.startswith(("-", "~")):
             close = get_close_matches(word, known, 1)
-            meaning = f": type {close[0]}={_next_value(left)}" if close else "; --help lists the keys"
+            meaning = f": type {close[0]}={_value_in(following)}" if close else "; --help lists the keys"
             raise ValueError(f"{word} is no argument of the form key=value{meaning}")
 
 
-def _next_value(left: Iterator[str]) -> str:
-    following = next(left, "...")
-    return "..." if following.startswith("-") or "=" in following else following
+def _value_in(word: str) -> str:
+    return "..." if word.startswith("-") or "=" in word else word
+
+
+def _is_choice(
+    prefix: str, key: str, text: str, multirun: bool, groups: Mapping[str, Sequence[str]], places: Sequence[Path]
+) -> bool:  # fmt: skip
+    """Return True if a key is a group of configs; refuse a choice that is in no folder of the search path."""
+    if key.startswith("hydra/"):
+        return True
+    names = groups.get(key) or choices_of(key, places)
+    if not names or (key not in groups and "." in key):
+        return False
+    if key not in groups and not prefix.startswith("+"):
+        raise ValueError(f"{key} is no key of this command, but a group of configs; type +{key}={text}")
+    for value in _values(text, multirun):
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, str) and one.removesuffix(".yaml") not in names:
+                raise ValueError(f"{key} is {one!r}; allowed: {', '.join(names)}")
+    return True
 
 
 def _named(key: str, keys: Sequence[Key], groups: Any) -> list[Key]:
@@ -99,16 +150,24 @@ def _named(key: str, keys: Sequence[Key], groups: Any) -> list[Key]:
     raise ValueError(f"{key} is no key of this command; --help lists those that are")
 
 
-def _check_value(key: str, text: str, declared: Sequence[Key], multirun: bool) -> None:
-    kinds = [_kind(one.tree, one.annotation) for one in declared if one.annotation is not None]
-    if None in kinds or not kinds:
-        return
-    is_below = declared[0].name.endswith(".KEY")
-    for given in _values(text, multirun):
-        value = [given] if is_below and isinstance(given, str) else given  # one, in place of a list of one
+def _checked(key: str, text: str, declared: Sequence[Key], multirun: bool, known: Sequence[str]) -> str:
+    """Return a value as hydra reads it; refuse one of a wrong type."""
+    kinds = [_kind(one.tree, one.annotation) for one in declared if one.annotation is not None] or [_OF_HYDRA.get(key, Any)]
+    is_below = bool(declared) and declared[0].name.endswith(".KEY")
+    forms = {form for kind in kinds for form in ({OTHER} if kind is None else forms_of(kind))}
+    if OTHER not in forms and (is_below or forms != {LIST} or text.startswith("[")):
+        read = typed(text, forms, multirun, known)
+        values, written = [one.read for one in read if one.is_final], ",".join(one.written for one in read)
+    else:
+        parts = text.split(",") if multirun else [text]
+        written = ",".join(quoted(one, known) if _UNREADABLE.fullmatch(one) else one for one in parts)
+        values = [] if None in kinds or written != text else _values(text, multirun)
+    for given in values if declared and None not in kinds else ():
+        value = [given] if is_below and LIST in forms and isinstance(given, str) else given  # one, in place of a list of one
         refused = [error for kind in kinds for error in [_refusal(kind, value, key)] if error]
         if len(refused) == len(kinds):
             raise ValueError(refused[0])
+    return written
 
 
 def _refusal(kind: Any, value: Any, key: str) -> str | None:
@@ -137,6 +196,9 @@ class _Names(dict[str, Any]):
         self._tree = tree
 
     def __missing__(self, name: str) -> Any:
+        light = next((module for module in _LIGHT if module.startswith(FIRST_PARTY) and tree_of(module) is self._tree), None)
+        if light is not None and hasattr(importlib.import_module(light), name):
+            return getattr(importlib.import_module(light), name)
         for one in self._tree.body:
             if isinstance(one, ast.Import | ast.ImportFrom) and name in (each.asname or each.name for each in one.names):
                 return self._imported(one, name)
@@ -177,36 +239,62 @@ def _parsed(text: str) -> Any:
     return text
 
 
-def _check_environment(typed: dict[str, str], name: str, conf: str, groups: dict[str, list[str]], multirun: bool) -> None:
-    """Check the id of an environment and the names of its arguments."""
+def _options(
+    typed: Mapping[str, str], name: str, conf: str, groups: Mapping[str, Sequence[str]], places: Sequence[Path]
+) -> dict[str, list[Key]]:  # fmt: skip
+    """Return the declared arguments of the chosen environment, by the keys that were typed; refuse others, and an unknown id."""
     group = next((one for one in groups if one.partition("@")[0] == "env"), None)
     prefix = group.rpartition("@")[2] if group else ""
-    asked = [key for key in typed if group and key.startswith(f"{prefix}.")]
+    asked = [key for key in typed if group and key.startswith((f"{prefix}.options.", f"{prefix}.id"))]
     if not group or not asked:
-        return
+        return {}
+    chosen = typed.get(group) or next(choice for one, _, choice in groups_of(name, conf) if one == group)
+    env_id = typed.get(f"{prefix}.id") or _written_id("env", chosen, places)
+    declared = {} if env_id is None else _arguments_of_id(env_id, f"{prefix}.id")
+    found = {}
+    for key in asked:
+        option, is_option = key.removeprefix(f"{prefix}.options.").partition(".")[0], key.startswith(f"{prefix}.options.")
+        if is_option and declared and option not in declared:
+            raise ValueError(f"{env_id} has no argument {option!r}; allowed: {', '.join(sorted(declared))}")
+        if key == f"{prefix}.options.{option}":
+            is_name = option in CONTROLS and (not typed[key].startswith("{") or os.path.exists(typed[key]))
+            found[key] = [_NAME_OF_RULE._replace(name=option)] if is_name else [declared[option]] if option in declared else []
+            if option in CONTROLS and not is_name:
+                found[key] = []
+    return found
+
+
+def _written_id(group: str, choice: str, places: Sequence[Path]) -> str | None:
+    """Return the id in the YAML of an environment or in that on which it is built; None if only hydra can tell."""
+    for _ in range(_DEEPEST):
+        file = chosen_file(group, choice, places)
+        written = yaml.safe_load(file.read_text(encoding="utf-8")) if file else None
+        if not isinstance(written, dict) or isinstance(written.get("id"), str):
+            return written["id"] if isinstance(written, dict) else None
+        below = [one for one in written.get("defaults", ()) if isinstance(one, str) and one not in ("_self_", "env_schema")]
+        if len(below) != 1:
+            return None
+        choice = below[0]
+    return None
+
+
+def _arguments_of_id(env_id: str, where: str) -> dict[str, Key]:
+    """Return the arguments of an environment of vcgym that a config may set; none if only its import could tell."""
     import gymnasium  # imported here: only these keys need it, and most errors are found without it
 
     import vcgym.envs  # noqa: F401  (registers the ids)
 
-    chosen = typed.get(group) or next(choice for one, _, choice in groups_of(name, conf) if one == group)
-    written = yaml.safe_load((place_of(conf) / "env" / f"{chosen}.yaml").read_text(encoding="utf-8"))
-    env_id = typed.get(f"{prefix}.id", written["id"])
-    if ":" in env_id:
-        return
+    if ":" in env_id or "$" in env_id:
+        return {}
     if env_id not in gymnasium.registry:
         own = sorted(one for one in gymnasium.registry if one.startswith("vcgym/"))
-        raise ValueError(f"{prefix}.id is {env_id!r}; allowed: {', '.join(own)}, or module:id")
+        raise ValueError(f"{where} is {env_id!r}; allowed: {', '.join(own)}, or module:id")
     entry = gymnasium.registry[env_id].vector_entry_point
     if not isinstance(entry, str) or not entry.startswith(FIRST_PARTY):
-        return
+        return {}
     module, _, kind = entry.partition(":")
-    arguments = arguments_of(tree_of(module), ast.parse(kind, mode="eval").body)
-    for key in asked:
-        option, is_option = key.removeprefix(f"{prefix}.options.").partition(".")[0], key.startswith(f"{prefix}.options.")
-        if is_option and option not in arguments.keys() - SET_BY_VCGYM:
-            raise ValueError(f"{env_id} has no argument {option!r}; allowed: {', '.join(sorted(arguments.keys() - SET_BY_VCGYM))}")
-        if key == f"{prefix}.options.{option}" and option in arguments:
-            _check_value(key, typed[key], [arguments[option]], multirun)
+    found = arguments_of(tree_of(module), ast.parse(kind, mode="eval").body)
+    return {name: key for name, key in found.items() if name not in SET_BY_VCGYM}
 
 
 def arguments_of(tree: ast.Module, kind: ast.expr) -> dict[str, Key]:

@@ -20,7 +20,8 @@ from typing import Any, TypeVar
 import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException, InstantiationException
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException, InstantiationException, OverrideParseException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -30,7 +31,9 @@ from vcgym.agents.config.base import Config, DataConfig, RayConfig
 from vcgym.agents.config.names import refusals
 from vcgym.baselines.configured import class_of_plugin
 from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.refusal import shown
 from vcgym.scripts.console.program import VCGYM, Program
+from vcgym.scripts.console.search_path import option_of
 from vcgym.scripts.console.usage import has_schema, keys_of
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
@@ -66,9 +69,9 @@ def command(
             if has_schema(name, program.conf):
                 register()
             os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise its errors and print nothing
-            sys.argv += folders_of_jobs(name, program)
             with _ending_on_signals(title), _failing_in_one_line(name, program):
                 refuse_links(name)
+                sys.argv[1:] = arguments_for_hydra(name, program)
                 hydra.main(version_base="1.3", config_path=f"pkg://{program.conf}", config_name=name)(task)()
 
         task.__module__ = name  # hydra uses it as the name of the log
@@ -78,10 +81,26 @@ def command(
     return decorate
 
 
-def folders_of_jobs(name: str, program: Program) -> list[str]:
-    """Return the arguments that give each job of a multirun a folder of its own, unless the user names folders."""
+def arguments_for_hydra(name: str, program: Program) -> list[str]:
+    """Return the arguments of this process for hydra, which refuses `--cfg` in a multirun: then those of its first job."""
     if not {"-m", "--multirun"} & set(sys.argv):
-        return []
+        return sys.argv[1:]
+    if option_of(sys.argv, "-c", "--cfg") is None:
+        return sys.argv[1:] + folders_of_jobs(name, program)
+    parser = OverridesParser.create()
+    return [_first(word, parser) for word in sys.argv[1:] if word not in ("-m", "--multirun")]
+
+
+def _first(word: str, parser: OverridesParser) -> str:
+    """Return an argument with the first of its values."""
+    override = parser.parse_override(word) if "=" in word and not word.startswith("-") else None
+    if override is None or not override.is_sweep_override():
+        return word
+    return f"{word.partition('=')[0]}={next(override.sweep_string_iterator())}"
+
+
+def folders_of_jobs(name: str, program: Program) -> list[str]:
+    """Return the arguments that give each job of this multirun a folder of its own, unless the user names folders."""
     typed = {word.partition("=")[0] for word in sys.argv}
     keys = {key.name for key in keys_of(name, program.modules[name], program.conf, deep=True)}
     sweep = [] if "hydra.sweep.dir" in typed else [f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}"]
@@ -182,7 +201,9 @@ def _text(error: BaseException) -> str:
         return f"{error.filename or 'a file'}: {error.strerror}"
     if isinstance(error, RecursionError | MemoryError):
         return f"{type(error).__name__}: {error}"
-    if choice := re.search(r"Could not find '(\w+)/([^']*)'\s+Available options in '\w+':\s+(.*?)\s+Config search", str(error), re.DOTALL):
+    if isinstance(error, OverrideParseException):
+        return f"{shown(error.override)} is not of hydra's grammar; put the value in quotes, such as \"key='value'\""
+    if choice := re.search(r"Could not find '([\w/]+)/([^']*)'\s+Available options in '[\w/]+':\s+(.*?)\s+Config search", str(error), re.DOTALL):
         allowed = ", ".join(name for name in choice[3].split() if not name.endswith("_schema"))
         return f"{choice[1]} is {choice[2]!r}; allowed: {allowed}"
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):

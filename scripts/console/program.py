@@ -80,7 +80,7 @@ class Program(NamedTuple):
 
     def _check(self, command: str) -> None:
         try:
-            check(sys.argv[1:], command, self.modules[command], self.conf)
+            sys.argv[1:] = check(sys.argv[1:], command, self.modules[command], self.conf)
         except ValueError as error:
             sys.exit(self.refusal(command, str(error)))
 

@@ -7,7 +7,7 @@ import ast
 import functools
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,15 +70,20 @@ def keys_of(name: str, module: str, conf: str, deep: bool = False) -> list[Key]:
     return list(_keys(*next(configs_of(tree, kind)), _yaml(name, conf), "", deep))
 
 
-def groups_of(name: str, conf: str) -> list[tuple[str, list[str], str]]:
-    """Return the config groups of a command: what a user types, the choices, and the default."""
+def groups_of(name: str, conf: str, places: Sequence[Path] = ()) -> list[tuple[str, list[str], str]]:
+    """Return the config groups of a command: what a user types, the choices in `places` (none: those of `conf`), and the default."""
     found = []
     for default in _yaml(name, conf).get("defaults", []):
         if isinstance(default, dict) and not next(iter(default)).startswith("override"):
             ((group, choice),) = default.items()
-            names = sorted(path.stem for path in (place_of(conf) / group.partition("@")[0]).glob("*.yaml"))
-            found.append((group, names, str(choice or "null")))
+            found.append((group, choices_of(group, places or [place_of(conf)]), str(choice or "null")))
     return found
+
+
+def choices_of(group: str, places: Sequence[Path]) -> list[str]:
+    """Return the choices of a config group that the folders of a search path have."""
+    folders = [place / group.partition("@")[0] for place in places]
+    return sorted({file.relative_to(folder).with_suffix("").as_posix() for folder in folders for file in folder.rglob("*.yaml")})
 
 
 def has_schema(name: str, conf: str) -> bool:
@@ -100,7 +105,7 @@ def _keys(tree: ast.Module, node: ast.ClassDef, yaml_keys: dict[str, Any], prefi
     for field in fields_of(node):
         name = f"{prefix}{field.target.id}"
         meaning = " ".join(meanings.get(field.target.id, "").split())
-        inner = list(configs_of(tree, field.annotation))
+        inner = [] if "list[" in ast.unparse(field.annotation) else list(configs_of(tree, field.annotation))
         is_open = "dict" in ast.unparse(field.annotation)
         if inner and not is_open and (deep or len(fields_of(inner[0][1])) <= _FEW):
             below = yaml_keys.get(field.target.id)
