@@ -45,7 +45,7 @@ leaderboard: install
 
 # Algorithms on environments at small budgets, about an hour of one core for each seed; a run that was ended goes on.
 zoo: develop
-	$(BIN)/vcgym zoo
+	$(BIN)/vcgym zoo runs=data/zoo_runs.csv page=lab/notes/zoo.md
 
 test: develop
 	$(BIN)/ruff check .

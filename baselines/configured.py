@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.plugins import plugins_of
+from vcgym.network.traces.refusal import shown
 from vcgym.predictors.published import shipped_network, shipped_table
 
 PLUGINS = ("vcgym.rules", "vcgym.features", "vcgym.rewards")
@@ -38,7 +39,7 @@ def rule_from(written: Any, where: str) -> Any:
             not checked here (see `vcgym.baselines.rule.require_rule`).
     """
     if not isinstance(written, Mapping) or not isinstance(written.get("_target_"), str):
-        raise ValueError(f"{where} = {written!r}: allowed are mappings with _target_, a class of rules, and its parameters")
+        raise ValueError(f"{where} = {shown(written)}: allowed are mappings with _target_, a class of rules, and its parameters")
     if written["_target_"] in _SHIPPED and len(written) == 1:
         return _SHIPPED[written["_target_"]]()
     return _build(_class(written["_target_"], where), written, where)
@@ -84,20 +85,20 @@ def _class(name: str, where: str) -> type:
     else:
         module, _, attribute = name.rpartition(".")
         if not module.startswith(ROOMS):
-            raise ValueError(f"{where}: _target_ is {name!r}; allowed: a class of {', '.join(ROOMS)} or of a plug-in")
+            raise ValueError(f"{where}: _target_ is {shown(name)}; allowed: a class of {', '.join(ROOMS)} or of a plug-in")
         try:
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
-            raise ValueError(f"{where}: _target_ is {name!r}, which is not there; allowed: a class of rules") from error
+            raise ValueError(f"{where}: _target_ is {shown(name)}, which is not there; allowed: a class of rules") from error
     if not (isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields")):
-        raise ValueError(f"{where}: _target_ is {name!r}, not a class of parameters; allowed: a NamedTuple")
+        raise ValueError(f"{where}: _target_ is {shown(name)}, not a class of parameters; allowed: a NamedTuple")
     return found
 
 
 def _build(cls: Any, written: Mapping[str, Any], where: str) -> Any:
     given = {name: value for name, value in written.items() if name != "_target_"}
     if unknown := [name for name in given if name not in cls._fields]:
-        raise ValueError(f"{where}: {cls.__name__} has no parameter {unknown[0]!r}; allowed: {', '.join(cls._fields) or 'none'}")
+        raise ValueError(f"{where}: {cls.__name__} has no parameter {shown(unknown[0])}; allowed: {', '.join(cls._fields) or 'none'}")
     if missing := [name for name in cls._fields if name not in given and name not in cls._field_defaults]:
         raise ValueError(f"{where}: {cls.__name__} lacks its parameter {missing[0]!r}")
     return cls(**{name: _value(cls.__annotations__[name], value, f"{where}.{name}") for name, value in given.items()})
@@ -113,23 +114,33 @@ def _value(kind: Any, value: Any, where: str) -> Any:
         return _array(kind, value, where)
     if kind is bool and isinstance(value, int) and value in (0, 1):
         return bool(value)
-    if kind in (int, float) and isinstance(value, int | float) and not isinstance(value, bool) and kind(value) == value:
+    if kind in (int, float) and _is_exact(kind, value):
         return kind(value)
     if kind is Any or (isinstance(kind, type) and kind not in (bool, int, float) and isinstance(value, kind)):
         return value
-    raise ValueError(f"{where} is {value!r}; allowed is a value of {getattr(kind, '__name__', kind)}")
+    raise ValueError(f"{where} is {shown(value)}; allowed is a value of {getattr(kind, '__name__', kind)}")
+
+
+def _is_exact(kind: type[int] | type[float], value: Any) -> bool:
+    """Return True if a number is one of `kind` without a loss; infinity is no integer, and an integer may be beyond every float."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return bool(kind(value) == value)
+    except (OverflowError, ValueError):
+        return False
 
 
 def _array(kind: Any, value: Any, where: str) -> NDArray[Any]:
     wanted = get_args(get_args(kind)[1])[0]
     try:
         return np.asarray(value, wanted)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{where} is {value!r:.80}; allowed is an array of {wanted.__name__}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{where} is {shown(value)}; allowed is an array of {wanted.__name__}") from error
 
 
 def _member(kind: type[enum.IntEnum], value: Any, where: str) -> enum.IntEnum:
     for member in kind:
         if value == member.name.lower() or (isinstance(value, int) and not isinstance(value, bool) and value == member):
             return member
-    raise ValueError(f"{where} is {value!r}; allowed: {', '.join(member.name.lower() for member in kind)}")
+    raise ValueError(f"{where} is {shown(value)}; allowed: {', '.join(member.name.lower() for member in kind)}")

@@ -90,7 +90,7 @@ def _agent(name: str) -> str:
         if not Path(name).is_file():
             raise _refuse("a file or folder that exists")
         if name.endswith(".onnx") and find_spec("onnxruntime") is None:
-            raise _refuse("an .onnx where onnxruntime is installed; type pip install 'vcgym[onnx]', or make develop in a checkout")
+            raise _refuse("an .onnx where onnxruntime is installed; type pip install '.[onnx]' in a checkout")
         if name.endswith(".zip") and not zipfile.is_zipfile(name):
             raise _refuse("a zip that model.save() of Stable-Baselines3 wrote; this file is no zip")
         return name

@@ -97,8 +97,9 @@ def _versions(run: Run, name: str) -> list[str]:
 
 def _save(path: Path, served: Served, model_id: str, run_id: str) -> None:
     with warnings.catch_warnings():
-        # mlflow emits warnings about its own types on import.
-        warnings.filterwarnings("ignore", ".*Any type hint is inferred as AnyType")
+        # The signature is given below; mlflow looks for another in the type hints, and warns.
+        for said in ("Any type hint is inferred as AnyType", "Type hint used in the model's predict", "Failed to infer signature"):
+            warnings.filterwarnings("ignore", f".*{said}")
         from mlflow.models import Model, ModelSignature
         from mlflow.pyfunc import save_model
 

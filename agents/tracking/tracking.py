@@ -41,6 +41,7 @@ from vcgym.agents.tracking import points
 from vcgym.agents.tracking.points import MetricPoint
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import locked, read_plain, replace_file
+from vcgym.network.traces.refusal import one_line, shown
 
 HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -68,6 +69,7 @@ _SQLITE = "sqlite:///"
 _PARAMS_PER_BATCH = 100  # MLflow's limit per request
 _LONGEST_PARAM = 500  # the arrays of a rule are longer; config.json has them whole
 _RUN_ID, _MAX_MARKER_BYTES = re.compile("[0-9a-f]{32}"), 100
+_MAX_REASON = 100  # characters of an error of MLflow that ours repeats
 _ANSWER_S = 2.0  # timeout of the first request to a server
 
 log = logging.getLogger(__name__)
@@ -168,10 +170,20 @@ class Tracking:
 
     Raises:
         ConnectionError: the server does not respond within two seconds.
+        ValueError: MLflow cannot keep runs there: a folder, an unknown scheme, a driver that is not installed, another version's database.
     """
 
     def __init__(self, uri: str | None = None):
         uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{Path('outputs/mlflow.db').absolute()}"
+        try:
+            self._open(uri)
+        except OSError:
+            raise
+        except Exception as error:  # of MLflow, of SQLAlchemy, of Alembic or of a driver
+            allowed = "sqlite:///FILE of this version of MLflow, another database with its driver, or the address of a server"
+            raise ValueError(f"MLFLOW_TRACKING_URI is {shown(uri)} ({one_line(str(error), _MAX_REASON)}); allowed: {allowed}") from error
+
+    def _open(self, uri: str) -> None:
         database = Path(uri.removeprefix(_SQLITE)).absolute() if uri.startswith(_SQLITE) else None
         with locked(database.with_name(f"{database.name}.lock")) if database else nullcontext():
             if database and not database.exists():

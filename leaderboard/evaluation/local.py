@@ -1,5 +1,6 @@
 """Local agents: a user's own policy is matched to a suite and tried once on each scenario before any call is played."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -90,7 +91,7 @@ def _normaliser(named: dict[str, Any], found: Normaliser | None) -> Normaliser |
     file = named.pop("normalize")
     if file is not None and not isinstance(file, str | Path):
         raise ValueError(f"normalize is {shown(file)}; allowed: the file that VecNormalize.save wrote, or null")
-    return None if file is None else Normaliser(Path(file).expanduser())
+    return None if file is None else Normaliser(Path(os.path.expanduser(file)))
 
 
 def _environment(own: OwnPolicy, env_id: Any, suite: Suite) -> str | None:

@@ -95,7 +95,7 @@ def on_own_traces(agents: Mapping[str, Sequence[str]]) -> bool:
 
 def _says(item: str) -> Mapping[str, Any] | None:
     """Return the arguments of the environment in training that the file of an agent names as plain text; None: it names none."""
-    path = Path(item).expanduser()
+    path = Path(os.path.expanduser(item))
     files = [path / STUDY] if path.is_dir() else [path]
     files = sorted(path.glob("seed-*/learned.json")) or files if path.is_dir() else files
     try:
@@ -143,7 +143,7 @@ def _content_of(one: _Player) -> Any:
         return one.plays.files
     if isinstance(one.plays, System):
         return repr(described(one.plays.rules))
-    path = Path(one.item).expanduser()
+    path = Path(os.path.expanduser(one.item))
     if not path.is_file():
         return one.item
     if one.item.endswith(".zip"):

@@ -12,7 +12,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import QuotedString
 from hydra.errors import HydraException, InstantiationException, OverrideParseException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
@@ -59,9 +60,10 @@ def command(
 
     def decorate(function: Callable[[AnyConfig], int | None]) -> Callable[[], None]:
         title = program.title(name)
+        found: set[Path] = set()  # the user's own folders, in which hydra may make its own
 
         def task(composed: DictConfig) -> None:
-            with _failing_in_one_line(name, program), _leaving_nothing(Path(HydraConfig.get().runtime.output_dir), name):
+            with _failing_in_one_line(name, program), _leaving_nothing(Path(HydraConfig.get().runtime.output_dir), name, found):
                 if status := function(build(composed, kind)):
                     sys.exit(status)
 
@@ -72,6 +74,7 @@ def command(
             with _ending_on_signals(title), _failing_in_one_line(name, program):
                 refuse_links(name)
                 sys.argv[1:] = arguments_for_hydra(name, program)
+                found.update(Path(value).resolve() for _, value in _texts(sys.argv[1:]) if os.path.isdir(value))
                 hydra.main(version_base="1.3", config_path=f"pkg://{program.conf}", config_name=name)(task)()
 
         task.__module__ = name  # hydra uses it as the name of the log
@@ -83,9 +86,7 @@ def command(
 
 def arguments_for_hydra(name: str, program: Program) -> list[str]:
     """Return the arguments of this process for hydra, which refuses `--cfg` in a multirun: then those of its first job."""
-    if not {"-m", "--multirun"} & set(sys.argv):
-        return sys.argv[1:]
-    if option_of(sys.argv, "-c", "--cfg") is None:
+    if option_of(sys.argv, "-c", "--cfg") is None or not {"-m", "--multirun"} & set(sys.argv):
         return sys.argv[1:] + folders_of_jobs(name, program)
     parser = OverridesParser.create()
     return [_first(word, parser) for word in sys.argv[1:] if word not in ("-m", "--multirun")]
@@ -100,7 +101,9 @@ def _first(word: str, parser: OverridesParser) -> str:
 
 
 def folders_of_jobs(name: str, program: Program) -> list[str]:
-    """Return the arguments that give each job of this multirun a folder of its own, unless the user names folders."""
+    """Return the arguments that give each job of a multirun a folder of its own, unless the user names folders."""
+    if not {"-m", "--multirun"} & set(sys.argv):
+        return []
     typed = {word.partition("=")[0] for word in sys.argv}
     keys = {key.name for key in keys_of(name, program.modules[name], program.conf, deep=True)}
     sweep = [] if "hydra.sweep.dir" in typed else [f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}"]
@@ -114,10 +117,9 @@ def refuse_links(name: str) -> None:
     Raises:
         DataError: the message names the link.
     """
-    for word in sys.argv[1:]:
-        key, _, value = word.lstrip("+").partition("=")
+    for key, value in _texts(sys.argv[1:]):
         if key in _FOLDERS and value:
-            folder = Path(value.strip("'\"")).expanduser()
+            folder = Path(os.path.expanduser(value))
             for path in (folder / ".hydra", *folder.glob(".hydra/*"), folder / f"{name}.log"):
                 if path.is_symlink():
                     raise DataError(path, "file", f"a link to {os.readlink(path)}", "a file of the run, no link")
@@ -143,18 +145,42 @@ def _failing_in_one_line(name: str, program: Program) -> Iterator[None]:
 
 
 @contextmanager
-def _leaving_nothing(folder: Path, name: str) -> Iterator[None]:
-    """Remove the folder of a command that failed before it wrote anything, and parent folders that become empty."""
+def _leaving_nothing(folder: Path, name: str, found: Collection[Path]) -> Iterator[None]:
+    """Remove what hydra made for a command that failed before it wrote anything, and parent folders that become empty.
+
+    Args:
+        folder: output folder of hydra.
+        name: name of the command's YAML.
+        found: folders that were there before, of which none is removed.
+    """
     try:
         yield
     except EXPECTED:
         if folder != Path.cwd() and {path.name for path in folder.iterdir()} <= {".hydra", f"{name}.log"}:
-            shutil.rmtree(folder)
-            for above in folder.parents:
-                if above == Path.cwd() or not above.is_relative_to(Path.cwd()) or any(above.iterdir()):
+            shutil.rmtree(folder / ".hydra", ignore_errors=True)
+            (folder / f"{name}.log").unlink(missing_ok=True)
+            for above in (folder, *folder.parents):
+                if (
+                    above.resolve() in found
+                    or above.is_symlink()
+                    or above == Path.cwd()
+                    or not above.is_relative_to(Path.cwd())
+                    or any(above.iterdir())
+                ):
                     break
                 above.rmdir()
         raise
+
+
+def _texts(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield key and value of the arguments that are texts, as hydra reads them."""
+    parser = OverridesParser.create()
+    for word in words:
+        override = parser.parse_override(word) if "=" in word and not word.startswith("-") else None
+        values = [] if override is None else [*override.sweep_iterator()] if override.is_sweep_override() else [override.value()]
+        for value in values:
+            if override and isinstance(value, str | QuotedString):
+                yield override.key_or_group, value.text if isinstance(value, QuotedString) else value
 
 
 @contextmanager
@@ -203,7 +229,8 @@ def _text(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     if isinstance(error, OverrideParseException):
         return f"{shown(error.override)} is not of hydra's grammar; put the value in quotes, such as \"key='value'\""
-    if choice := re.search(r"Could not find '([\w/]+)/([^']*)'\s+Available options in '[\w/]+':\s+(.*?)\s+Config search", str(error), re.DOTALL):
+    missing = r"Could not find '([\w/]+)/([^']*)'\s+Available options in '[\w/]+':\s+(.*?)\s+Config search"
+    if choice := re.search(missing, str(error), re.DOTALL):
         allowed = ", ".join(name for name in choice[3].split() if not name.endswith("_schema"))
         return f"{choice[1]} is {choice[2]!r}; allowed: {allowed}"
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):

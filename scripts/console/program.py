@@ -75,7 +75,7 @@ class Program(NamedTuple):
     def end_without(self, command: str, error: ModuleNotFoundError) -> None:
         """End the program with one line if an extra of vcgym installs the missing package."""
         if extra := _extra_of(error.name or ""):
-            how = f"pip install 'vcgym[{extra}]', or make develop in a checkout"
+            how = f"make develop in a checkout of vcgym, or pip install '.[{extra}]' there"
             sys.exit(f"{self.title(command)}: needs the package {error.name}; type {how}")
 
     def _check(self, command: str) -> None:

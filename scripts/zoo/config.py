@@ -71,8 +71,8 @@ class ZooConfig(Config):
     tuned: bool = False
     trials: Annotated[int, Field(ge=0)] = 0
     folder: AbsolutePath = Path("outputs/zoo")
-    runs: AbsolutePath = Path("data/zoo_runs.csv")
-    page: AbsolutePath = Path("lab/notes/zoo.md")
+    runs: AbsolutePath = Path("outputs/zoo/zoo_runs.csv")
+    page: AbsolutePath = Path("outputs/zoo/zoo.md")
     ray: RayConfig = Field(default_factory=RayConfig)
 
     @field_validator("inside")

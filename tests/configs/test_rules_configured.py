@@ -72,3 +72,20 @@ def test_a_plug_in_goes_by_the_name_of_its_entry_point_or_by_its_class(monkeypat
     offered = EntryPoint("my_rule", f"{RULES[0].__module__}:WMJitter", of)
     monkeypatch.setattr(configured, "plugins_of", lambda group: [offered] if group == of else [])
     assert rule_from({"_target_": "my_rule", "quantile": 0.5}, "playout") == WMJitter(quantile=0.5)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), 1.5, True, "x" * 20_000, [1], {}, None, 10**400])
+@pytest.mark.parametrize("field", ["alpha", "memory", "wait_us"])
+def test_a_parameter_of_the_wrong_kind_is_refused_in_a_short_line(field, value):
+    target = "vcgym.baselines.playout.wmjitter.WMJitter"
+    try:
+        rule_from({"_target_": target, field: value}, "playout")
+    except ValueError as error:
+        assert len(str(error)) < 300 and "\n" not in str(error)
+
+
+@pytest.mark.parametrize("target", ["x" * 17_000, "vcgym.baselines." + "x" * 17_000, "vcgym.baselines.path.x", 7, None, ["a" * 9_000]])
+def test_a_class_that_is_none_is_refused_in_a_short_line(target):
+    with pytest.raises(ValueError, match="_target_") as caught:
+        rule_from({"_target_": target}, "playout")
+    assert len(str(caught.value)) < 400

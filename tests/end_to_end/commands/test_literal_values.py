@@ -10,9 +10,11 @@ from vcgym.scripts.console import arguments
 from vcgym.scripts.console.program import VCGYM
 
 NAMES = [
-    "a[1]", "[a]", "a b", "a,b", "a=b", "it's", 'say "so"', "'a'", '"a"', "a#b", "#a", "a;b", "a&b", "café", "数据", "007", "1e3",
-    "20240501", "~x", "a$b", "$HOME", "${x}", "a${b", "\\${x}", "100%", "%d", "a\\b", "a\\", "\\", "C:\\new", "a:b", " a", "a ", "null", "true", "Yes", "nan", "1_000",
-    "a(b)", "{a}", "{a: b}", "(", "!", "^", "a\tb", "a\nb", "+", "-", "=", "@a", "a|b", "*", "a?", "<a>", "`a`", "choice(a,b)", "é'\"\\'${[,",
+    "a[1]", "[a]", "a b", "a,b", "a=b", "it's", "say \"so\"", "'a'", "\"a\"", "a#b", "#a", "a;b", "a&b",
+    "café", "数据", "007", "1e3", "20240501", "~x", "a$b", "$HOME", "${x}", "a${b", "\\${x}", "100%",
+    "%d", "a\\b", "a\\", "\\", "C:\\new", "a:b", " a", "a ", "null", "true", "Yes", "nan", "1_000",
+    "a(b)", "{a}", "{a: b}", "(", "!", "^", "a\tb", "a\nb", "+", "-", "=", "@a", "a|b", "*", "a?",
+    "<a>", "`a`", "choice(a,b)", "é'\"\\'${[,",
 ]  # fmt: skip
 """Names of files and folders."""
 

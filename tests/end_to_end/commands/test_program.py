@@ -127,5 +127,7 @@ def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch, na
     monkeypatch.setitem(sys.modules, VCGYM.modules[name], SimpleNamespace(main=without))
     monkeypatch.setattr(sys, "argv", ["vcgym", name])
     monkeypatch.setattr(Program, "_check", lambda program, command: None)
-    with pytest.raises(SystemExit, match=rf"needs the package {package}; type pip install 'vcgym\[{extra}\]'"):
+    with pytest.raises(
+        SystemExit, match=rf"needs the package {package}; type make develop in a checkout of vcgym, or pip install '\.\[{extra}\]' there"
+    ):
         main()

@@ -100,7 +100,7 @@ def test_the_names_of_the_suites_are_those_that_there_are():
 def test_a_model_whose_runtime_is_not_installed_is_refused_with_what_to_type(monkeypatch, tmp_path):
     (tmp_path / "mine.onnx").write_bytes(b"")
     monkeypatch.setattr("vcgym.agents.config.names.find_spec", lambda name: None)
-    with pytest.raises(ValueError, match=r"allowed: an \.onnx where .* pip install 'vcgym\[onnx\]'"):
+    with pytest.raises(ValueError, match=r"allowed: an \.onnx where .* pip install '\.\[onnx\]'"):
         checked("leaderboard", f"agents.MINE={tmp_path / 'mine.onnx'}")
 
 
