@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vcgym.leaderboard.statistics.laws import student_quantile
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """Gain over the published constants on kinds that were left out of the choice.
 
     Attributes:
@@ -67,7 +67,7 @@ def chosen_without(scores: NDArray[np.float64], groups: Sequence[str]) -> dict[s
     return {group: chosen(scores[:, kept] if any(kept) else scores) for group, kept in left.items()}
 
 
-def judged(scores: NDArray[np.float64], groups: Sequence[str], play: Callable[[int, str], NDArray[np.float64]]) -> Judged:
+def judged(scores: NDArray[np.float64], groups: Sequence[str], play: Callable[[int, str], NDArray[np.float64]]) -> Judgement:
     """Judge the choice on kinds that it left out, against candidate 0.
 
     Args:
@@ -81,14 +81,14 @@ def judged(scores: NDArray[np.float64], groups: Sequence[str], play: Callable[[i
     return gains(np.concatenate(list(published.values())), np.concatenate(tuned))
 
 
-def gains(published: NDArray[np.float64], tuned: NDArray[np.float64]) -> Judged:
+def gains(published: NDArray[np.float64], tuned: NDArray[np.float64]) -> Judgement:
     """Return the gain of one set of scores (kinds, worlds) over another on the same worlds, at least two of each kind."""
     change, deviation = tuned - published, _deviation(published)
     kinds, worlds = change.shape
     halves = student_quantile(0.025, worlds - 1) * change.std(axis=1, ddof=1) / np.sqrt(worlds)
     found = change.mean(axis=1) / deviation
     mean, half = float(found.mean()), float(np.sqrt(np.square(halves / deviation).sum())) / kinds
-    return Judged(change.mean(axis=1), np.asarray(halves), found, mean - half, mean + half)
+    return Judgement(change.mean(axis=1), np.asarray(halves), found, mean - half, mean + half)
 
 
 def _deviation(scores: NDArray[np.float64]) -> NDArray[np.float64]:

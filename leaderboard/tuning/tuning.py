@@ -21,7 +21,7 @@ from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import TUNED, System
 from vcgym.leaderboard.kept import kept_document
 from vcgym.leaderboard.tuning.climb import around
-from vcgym.leaderboard.tuning.regret import Judged, chosen, judged, total_regret
+from vcgym.leaderboard.tuning.regret import Judgement, chosen, judged, total_regret
 from vcgym.leaderboard.tuning.tunable import as_data, short, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import Kinds
 from vcgym.network.traces.cards import canonical_sha256
@@ -119,7 +119,7 @@ def _validated(published: System, task: TuningTask, values: Values) -> NDArray[n
     return task.scores(with_values(published, values), "validation")
 
 
-def judged_as_data(found: Judged, task: TuningTask) -> dict[str, Any]:
+def judged_as_data(found: Judgement, task: TuningTask) -> dict[str, Any]:
     """Return the gain over the published values on kinds left out of the choice."""
     return {
         task.metric: {

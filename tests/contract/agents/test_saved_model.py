@@ -62,9 +62,10 @@ def test_one_that_may_be_of_another_agent_is_asked_about(folder, tmp_path):
     with pytest.raises(ValueError, match=r"vecnormalize.pkl lies beside it, but the last observation of the agent in training was not"):
         told([raw])
     assert "behind" not in told([raw], {"normalize": None})[0]
-    assert "behind VecNormalize" in told([raw, raw], {"normalize": [file, file]})[0]
+    other, of_other = folder / "theirs" / "mine.zip", folder / "theirs" / "vecnormalize.pkl"
+    assert "behind VecNormalize" in told([raw, str(other)], {"normalize": [file, str(of_other)]})[0]
     with pytest.raises(ValueError, match="normalize has 1 files; allowed: one for all, or one for each of 2 agents"):
-        told([raw, raw], {"normalize": [file]})
+        told([raw, str(other)], {"normalize": [file]})
     with pytest.raises(ValueError, match=r"normalize is .*; allowed: with a model that Stable-Baselines3 has saved"):
         evaluate(lambda observations: np.zeros(len(observations), int), suite=SUITE, options={"normalize": file})
 
