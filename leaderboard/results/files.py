@@ -53,7 +53,8 @@ def results_of(columns: Columns) -> FileLayout:
 
     An older file may lack any metric but that of the ranks and the mark of its kind, and what was measured when.
     """
-    newer = frozenset(column.name for column in columns.metrics) - {columns.ranked_by, columns.mark} | MEASURED_TIME.keys()
+    measured = MEASURED_TIME.keys() & columns.types.keys()
+    newer = frozenset(column.name for column in columns.metrics) - {columns.ranked_by, columns.mark} | measured
     return layout_of(columns.types, (*WORLD, "system"))._replace(newer=newer)
 
 

@@ -35,7 +35,7 @@ class _Player(NamedTuple):
 
     item: str
     called: str
-    plays: Participant
+    participant: Participant
     trained: Mapping[str, Any] | None
 
 
@@ -67,7 +67,7 @@ def own_methods(
             raise ValueError(f"agents.{name}: {str(error).removeprefix(f'agents.{name}: ')}") from error
         single, alone = len(players) == 1, len(items) == 1
         for number, one in enumerate(players):
-            found[name if single else one.called if alone else f"{name}{SEED}{number}"] = one.plays
+            found[name if single else one.called if alone else f"{name}{SEED}{number}"] = one.participant
         told += _told(name, players, options.get(name, {}))
         if any(part.traces for part, _ in parts):
             told += _trained_on(name, players)
@@ -139,10 +139,10 @@ def _refuse_copies(players: Sequence[_Player]) -> None:
 
 def _content_of(one: _Player) -> Any:
     """Return what two copies of an agent have in common, and no other."""
-    if isinstance(one.plays, PublishedAgent):
-        return one.plays.files
-    if isinstance(one.plays, System):
-        return repr(described(one.plays.rules))
+    if isinstance(one.participant, PublishedAgent):
+        return one.participant.files
+    if isinstance(one.participant, System):
+        return repr(described(one.participant.rules))
     path = Path(os.path.expanduser(one.item))
     if not path.is_file():
         return one.item
@@ -182,7 +182,7 @@ def _told(name: str, players: Sequence[_Player], options: Mapping[str, Any]) -> 
 
 def _played(name: str, one: _Player, options: Mapping[str, Any]) -> str:
     """Return how a participant plays, and how that is known."""
-    player = one.plays
+    player = one.participant
     if isinstance(player, System):
         return ", ".join(f"{control} {_text(rule)}" for control, rule in player.rules.items())
     known, given = env_defaults(player.env), dict(player.arguments)

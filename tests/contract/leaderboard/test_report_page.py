@@ -159,14 +159,14 @@ def test_the_sentences_say_who_where_and_how_my_agent_did(folder):
     first, where, mine = headline(boards(read(RESULTS, folder / "results.parquet"))[0])
     assert first == (
         "BestHistory-FixedLag60 is first of 12 systems over 6 worlds: R 85.2 [85.0, 85.5], MOS 0.00. "
-        "Against direct path / count buffer (DRT-BF), the best published system of the 5 played (the suite has 13): +1.0 [1.0, 1.0]."
+        "Against direct path / count buffer (DRT-BF), the best published system of this board: +1.0 [1.0, 1.0]."
     )
     assert where == (
         "Its lead over direct path / count buffer is largest in quiet, +1.0 [1.0, 1.0], and smallest in user-node, +1.0 [1.0, 1.0]."
     )
     assert mine.startswith("Your agent PPO Call <one>, rank 12: R 74.2 [")
     assert mine.endswith(
-        " Against direct path / count buffer (DRT-BF), the best published system of the 5 played (the suite has 13): -10.0 [-10.0, -10.0]."
+        " Against direct path / count buffer (DRT-BF), the best published system of this board: -10.0 [-10.0, -10.0]."
     )
 
 
