@@ -87,7 +87,8 @@ def test_a_shipped_agent_is_ranked_by_name_where_its_environment_plays():
     suite = Suite("tiny", "v0", 200, (Part("wonderproxy", "paper", 1),))
     found, told = own_methods({"MINE": [of_call]}, {}, suite, prepare(suite))
     assert found["MINE"].env == "vcgym/Call-v1" and found["MINE"].policy().training_decisions >= 100_000
-    assert told == [f"MINE, {of_call}: action relative_discrete, interval 50 packets (0.5 s); it ships, and plays with the defaults of vcgym/Call-v1."]
+    said = "action relative_discrete, interval 50 packets (0.5 s); it ships, and plays with the defaults of vcgym/Call-v1."
+    assert told == [f"MINE, {of_call}: {said}"]
     of_rate = next(name for name in shipped_names() if name.endswith("-Rate-v1"))
     assert shipped_agent("MINE", of_rate, SUITES["rate-v0"]).env == "vcgym/Rate-v1"
     with pytest.raises(ValueError, match=r"agents\.MINE: .* is of vcgym/Call-v1; allowed: .*vcgym/Rate-v1"):

@@ -59,7 +59,7 @@ def test_what_the_user_typed_or_has_imported_is_taken(monkeypatch):
 
 
 def test_no_hydra_is_allowed_whose_list_of_refused_targets_can_be_changed_or_bypassed():
-    """1.3.4 has the first list, 1.3.6 knows other names of its members, 1.3.7 keeps configs from changing it (CVE-2026-106439), 1.3.8 is tried."""
+    """1.3.4 has the first list, 1.3.6 knows other names of its members, 1.3.7 keeps configs from changing it (CVE-2026-106439)."""
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     found = [Requirement(one).specifier for extra in project.values() for one in extra if one.startswith("hydra-core")]
     assert found and all("1.3.8" in allowed and "1.3.7" not in allowed for allowed in found)
