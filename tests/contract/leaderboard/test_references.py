@@ -6,7 +6,9 @@ import pytest
 
 from vcgym.leaderboard.evaluation.bars import bar_of, bar_on, load_bars, of_any_kind, references
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
-from vcgym.leaderboard.report.board import board_of, boards
+from vcgym.leaderboard.evaluation.participants import systems_of
+from vcgym.leaderboard.evaluation.suites import SUITES
+from vcgym.leaderboard.report.board import board_of, boards, published_of
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.results.call_columns import CALL
@@ -60,6 +62,12 @@ def test_the_best_of_some_published_systems_is_no_reference():
     assert any(note.startswith(said) for note in found.notes) and found.reference == "GRD+EWMA-tuned"
     of_own = board(list(KINDS), suite=("mine", "v0"))
     assert of_own.published == "VIA-WM"
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_a_suite_plays_all_systems_that_its_best_published_one_is_chosen_of(suite):
+    needed = published_of(suite.columns, f"{suite.name}-{suite.version}")
+    assert needed and set(needed) <= systems_of(suite).keys()
 
 
 def test_boards_of_budgets_sort_by_number():

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
+from vcgym.leaderboard.evaluation.bars import bar_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.publish import publish, publish_together
@@ -23,8 +24,9 @@ from vcgym.leaderboard.results.sender_columns import RATE
 RUNS = 20
 KINDS = ("steps", "wifi")
 DRAWS = np.random.default_rng(1).normal(0.0, 1.0, (len(KINDS), RUNS))
+BAR = bar_of("rate-v0", "bottleneck")
 SYSTEMS = {
-    "oracle_rate": ("oracle", 2.0, 0.0), "GCC-rate-tuned": ("tuned", 1.2, 0.2), "PPO": ("agent", 1.0, 0.2),
+    "oracle_rate": ("oracle", 2.0, 0.0), BAR: ("tuned", 1.2, 0.2), "PPO": ("agent", 1.0, 0.2),
     "GCC-WEBRTC": ("rule", 0.6, 0.3), "UNMOD": ("rule", 0.6, 0.31), "FIXED": ("rule", -0.2, 0.2),
 }  # fmt: skip
 """Kind, mean and spread of the utility; GCC-WEBRTC and UNMOD are not apart."""
@@ -78,7 +80,7 @@ def folder(tmp_path_factory):
 def test_systems_are_ranked_by_the_mean_of_the_suites_metric():
     (board,) = boards(table())
     assert [line.standing.system for line in board.lines] == [
-        "GCC-rate-tuned",
+        BAR,
         "PPO",
         *sorted(("GCC-WEBRTC", "UNMOD"), key=lambda name: -np.mean([row["utility"] for row in rows() if row["system"] == name])),
         "FIXED",
@@ -93,10 +95,10 @@ def test_systems_are_ranked_by_the_mean_of_the_suites_metric():
 @pytest.mark.parametrize("suite", ["rate", "order"])
 def test_the_first_system_is_compared_with_the_best_published_one_kind_by_kind(suite):
     leads = {"steps": dict.fromkeys(("utility", "audio_on_time"), 99.0), "wifi": dict.fromkeys(("utility", "audio_on_time"), -9.0)}
-    made = [row | (leads[row["stratum"]] if row["system"] == "GCC-rate-tuned" else {}) for row in table(suite).to_pylist()]
+    made = [row | (leads[row["stratum"]] if row["system"] == BAR else {}) for row in table(suite).to_pylist()]
     (board,) = boards(pa.Table.from_pylist(made, schema=table(suite).schema))
     first, where, _ = headline(board)
-    assert first.startswith("GCC-rate-tuned is first of 5 systems")
+    assert first.startswith(f"{with_id(BAR)} is first of 5 systems")
     assert board.published in ("GCC-WEBRTC", "UNMOD")
     assert f"Against {with_id(board.published)}, the best published system of this board: +" in first
     assert where.startswith(f"Its lead over {in_words(board.published)} is largest in steps, +")
@@ -144,9 +146,9 @@ def test_an_oracle_sets_the_axis_and_has_no_rank():
 def test_who_a_tuned_rule_beats_is_said_in_the_suites_metric():
     results = table()
     (found,) = beaten_by_tuned_rule(boards(results))
-    assert found.bar.system == "GCC-rate-tuned"
+    assert found.bar.system == BAR
     assert {one.system for one in found.others if one.beaten} == {"PPO", "GCC-WEBRTC", "UNMOD", "FIXED"}
-    assert re.search(r"\(utility against GCC-rate-tuned\): agent PPO \(-0\.\d\d \[-0\.\d\d, -0\.\d\d\]\)", sentence(found))
+    assert re.search(rf"\(utility against {BAR}\): agent PPO \(-0\.\d\d \[-0\.\d\d, -0\.\d\d\]\)", sentence(found))
 
 
 def test_the_difference_to_the_bar_is_shown_kind_by_kind(folder):
@@ -156,7 +158,7 @@ def test_the_difference_to_the_bar_is_shown_kind_by_kind(folder):
     (board,) = boards(pa.Table.from_pylist(made, schema=results_of(RATE).schema))
     assert board.lines[0].standing.system == "PPO"
     (of_agent,) = of_kinds(board)
-    assert of_agent.startswith("By kind, agent PPO against GCC-rate-tuned (utility): ahead in steps (+9")
+    assert of_agent.startswith(f"By kind, agent PPO against {in_words(BAR)} (utility): ahead in steps (+9")
     assert re.search(r"\]\); behind in wifi \(-9\.\d\d \[-9\.\d\d, -9\.\d\d\]\)\.$", of_agent)
     assert sentence(beaten_by_tuned_rule([board])[0]).endswith(of_agent)
     console = Console(file=io.StringIO(), width=1000)
@@ -164,8 +166,8 @@ def test_the_difference_to_the_bar_is_shown_kind_by_kind(folder):
     assert of_agent in console.file.getvalue()
     for page in ("leaderboard.md", "report.html"):
         text = (folder / page).read_text()
-        assert "utility /s less that of GCC-rate-tuned in each stratum [95 %]" in text
-        assert "By kind, agent PPO against GCC-rate-tuned (utility): behind in" in text
+        assert f"utility /s less that of {in_words(BAR)} in each stratum [95 %]" in text
+        assert f"By kind, agent PPO against {in_words(BAR)} (utility): behind in" in text
 
 
 def test_text_has_every_system_and_the_kinds(folder):
