@@ -97,16 +97,15 @@ def _versions(run: Run, name: str) -> list[str]:
 
 def _save(path: Path, served: Served, model_id: str, run_id: str) -> None:
     with warnings.catch_warnings():
-        # The signature is given below; mlflow looks for another in the type hints, and warns.
-        for said in ("Any type hint is inferred as AnyType", "Type hint used in the model's predict", "Failed to infer signature"):
-            warnings.filterwarnings("ignore", f".*{said}")
+        # mlflow emits warnings about its own types on import.
+        warnings.filterwarnings("ignore", ".*Any type hint is inferred as AnyType")
         from mlflow.models import Model, ModelSignature
         from mlflow.pyfunc import save_model
 
         save_model(
             path,
             python_model=str(Path(__file__).with_name("served.py")),
-            artifacts={file.name: str(file) for file in served.files},
+            artifacts={file.name: file.absolute().as_uri() for file in served.files},
             signature=ModelSignature(_schema(served.example), _schema(served.answer)),
             input_example=served.example,
             pip_requirements=[f"vcgym=={version('vcgym')}", f"mlflow=={version('mlflow-skinny')}"],

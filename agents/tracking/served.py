@@ -21,12 +21,14 @@ from vcgym.baselines.zoo import CARD, LEARNED
 class ServedModel(PythonModel):
     """MLflow model of a predictor, an agent or a learned pair."""
 
+    _skip_type_hint_validation = True  # registry.py gives the signature; mlflow would look for one in type hints, and warn
+
     def load_context(self, context: Any) -> None:
         files = {name: Path(path) for name, path in context.artifacts.items()}
         makers = {"agent.zip": _library, "card.json": _agent, "predictor.json": _predictor, f"{LEARNED}{CARD}": _pair}
         self.answer = next(make(files[name]) for name, make in makers.items() if name in files)
 
-    def predict(self, context: Any, model_input: Any, params: Any = None) -> Any:  # mlflow uses the signature, not type hints
+    def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]
         return self.answer(model_input)
 
 

@@ -174,7 +174,7 @@ class Tracking:
     """
 
     def __init__(self, uri: str | None = None):
-        uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{Path('outputs/mlflow.db').absolute()}"
+        uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or _default()
         try:
             self._open(uri)
         except OSError:
@@ -184,7 +184,7 @@ class Tracking:
             raise ValueError(f"MLFLOW_TRACKING_URI is {shown(uri)} ({one_line(str(error), _MAX_REASON)}); allowed: {allowed}") from error
 
     def _open(self, uri: str) -> None:
-        database = Path(uri.removeprefix(_SQLITE)).absolute() if uri.startswith(_SQLITE) else None
+        database = Path(uri.removeprefix(_SQLITE)) if uri.startswith(_SQLITE) else None
         with locked(database.with_name(f"{database.name}.lock")) if database else nullcontext():
             if database and not database.exists():
                 _create(database)
@@ -192,7 +192,7 @@ class Tracking:
             self.client = self.server.client
             experiment = self.client.get_experiment_by_name(EXPERIMENT)
             if experiment is None:
-                artefacts = (database.parent / "mlruns").as_uri() if database else None
+                artefacts = (database.parent.absolute() / "mlruns").as_uri() if database else None
                 self.experiment_id = self.client.create_experiment(EXPERIMENT, artifact_location=artefacts)
             else:
                 self.experiment_id = experiment.experiment_id
@@ -233,6 +233,12 @@ class Tracking:
         nested = {MLFLOW_PARENT_RUN_ID: parent.id} if parent else {}
         all_tags = {**tags, **source, **nested, MLFLOW_USER: _user(), "vcgym": version("vcgym")}
         run.id = self.client.create_run(self.experiment_id, tags=all_tags, run_name=name).info.run_id
+
+
+def _default() -> str:
+    """Return the address of outputs/mlflow.db, relative where an absolute one would be cut at a character of the working folder."""
+    database = Path("outputs/mlflow.db")
+    return f"{_SQLITE}{database if set('#?%') & set(str(Path.cwd())) else database.absolute()}"
 
 
 def marked(marker: Path) -> str:

@@ -27,7 +27,7 @@ def faults(error: ValidationError, where: str = "") -> str:
         error: the validation error.
         where: name of the validated field, if it is part of another document.
     """
-    found = error.errors(include_url=False, include_context=False)
+    found = [one for one in error.errors(include_url=False, include_context=False) if one["type"] != "default_factory_not_called"]
     lines = [_fault([where, *map(str, one["loc"])], one["input"], one["msg"]) for one in found[:_MAX_FAULTS]]
     return "; ".join(lines + ([f"and {len(found) - _MAX_FAULTS} more"] if len(found) > _MAX_FAULTS else []))
 

@@ -280,14 +280,16 @@ def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
     if missing := sorted(OmegaConf.missing_keys(composed)):
         verb = "is" if len(missing) == 1 else "are"
         raise ValueError(f"{', '.join(missing)} {verb} not given; type {' '.join(f'{key}=...' for key in missing)}")
-    config = instantiate(OmegaConf.create(_with_classes(OmegaConf.to_container(composed))), _convert_="all")
+    config = instantiate(OmegaConf.create(_with_classes(OmegaConf.to_container(composed, resolve=True))), _convert_="all")
     if not isinstance(config, kind):
         raise ValueError(f"_target_ is {type(config).__name__}; allowed: {kind.__name__}")
     return config
 
 
 def _with_classes(written: Any) -> Any:
-    """Return a config in which each `_target_` that is the name of an entry point is its class, which hydra imports."""
+    """Return a resolved config in which each `_target_` that is the name of an entry point is its class, which hydra imports."""
+    if isinstance(written, str):
+        return _escaped(_escaped(written))  # hydra.utils.instantiate resolves twice
     if isinstance(written, list):
         return [_with_classes(value) for value in written]
     if not isinstance(written, dict):
@@ -297,6 +299,10 @@ def _with_classes(written: Any) -> Any:
     if isinstance(target, str) and "." not in target and (found := class_of_plugin(target)):
         named["_target_"] = found
     return named
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"(\\*)\$\{", lambda found: found[1] * 2 + r"\${", text)
 
 
 def _schema(kind: type[Config], **nested: dict[str, Any] | None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ keys, of `hydra` and of resolvers, such as ${board} and ${now:%Y}. A path that e
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -50,7 +50,7 @@ def forms_of(kind: Any) -> set[str]:
     return {PATH, TEXT} if kind is Path else {TEXT} if kind is str else {OTHER}
 
 
-def typed(text: str, forms: Collection[str], multirun: bool, known: Collection[str]) -> list[Typed]:
+def typed(text: str, forms: Set[str], multirun: bool, known: Collection[str]) -> list[Typed]:
     """Return the value of a key of texts or paths, or each of a multirun.
 
     Args:
@@ -70,7 +70,7 @@ def quoted(text: str, known: Collection[str] = ()) -> str:
     return "'" + re.sub(r"(\\*)('|\Z)", lambda found: found[1] * 2 + found[2].replace("'", r"\'"), text) + "'"
 
 
-def _one(text: str, forms: Collection[str], known: Collection[str]) -> Typed:
+def _one(text: str, forms: Set[str], known: Collection[str]) -> Typed:
     is_there = os.path.exists(text)
     if text == "null" and NULL in forms:
         return Typed(None, "null", True)

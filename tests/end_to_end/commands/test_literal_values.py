@@ -6,7 +6,9 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
+from vcgym.agents.config.base import Config
 from vcgym.scripts.console import arguments
+from vcgym.scripts.console.command import build
 from vcgym.scripts.console.program import VCGYM
 
 NAMES = [
@@ -79,3 +81,17 @@ def test_a_text_and_a_new_path_of_any_name_are_taken_as_they_stand(here, name):
 def test_what_keeps_a_meaning(here, monkeypatch, typed, value):
     monkeypatch.setattr(arguments, "_refusal", lambda *_: None)  # none of these exist
     assert got(*typed.split()) == value
+
+
+class Named(Config):
+    """A config of one text."""
+
+    text: str
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_config_gets_the_text(name):
+    (text,) = got("train", f"study= {name}")
+    composed = OmegaConf.create({"_target_": f"{__name__}.Named", "text": text.replace("\\${", "\\\\${").replace("${", "\\${")})
+    assert composed.text == text
+    assert build(composed, Named).text == text == f" {name}"
