@@ -75,9 +75,9 @@ def table(rows: list[dict[str, str]], cell: Callable[[dict[str, str]], str]) -> 
 
 
 def of_board(row: dict[str, str]) -> str:
-    """Return the difference on a board."""
+    """Return the difference on a board, without an interval where too few calls over measured time count."""
     value, low, high = (float(row[word]) for word in ("value", "low", "high"))
-    return f"{value:+.2f} [{low:.2f}, {high:.2f}]"
+    return f"{value:+.2f}" + ("" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]")
 
 
 def of_means(row: dict[str, str]) -> str:
