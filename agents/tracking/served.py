@@ -28,7 +28,7 @@ class ServedModel(PythonModel):
         makers = {"agent.zip": _library, "card.json": _agent, "predictor.json": _predictor, f"{LEARNED}{CARD}": _pair}
         self.answer = next(make(files[name]) for name, make in makers.items() if name in files)
 
-    def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]
+    def predict(self, context, model_input, params=None):
         return self.answer(model_input)
 
 
