@@ -133,8 +133,8 @@ def made(tmp_path_factory):
 AGENT, STUDY, BOARD = "study/seed-0/agent", "study", "board"
 OWN = ["suite=order-v0", "train=null", "systems=[FIXED]", "folder=new"]
 READS = [
-    ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}"]),
-    ("vcgym-evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}"]),
+    ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}", "env.id=vcgym/Call-v0"]),
+    ("vcgym-evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}", "env.id=vcgym/Call-v0"]),
     ("vcgym-train", f"{STUDY}/config.json", [f"folder={STUDY}", "resume=true", "env.options.packets=60", "seeds=[7]"]),
     ("vcgym-leaderboard", f"{STUDY}/config.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
     ("vcgym-leaderboard", f"{AGENT}/card.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
