@@ -165,9 +165,7 @@ def test_the_sentences_say_who_where_and_how_my_agent_did(folder):
         "Its lead over direct path / count buffer is largest in quiet, +1.0 [1.0, 1.0], and smallest in user-node, +1.0 [1.0, 1.0]."
     )
     assert mine.startswith("Your agent PPO Call <one>, rank 12: R 74.2 [")
-    assert mine.endswith(
-        " Against direct path / count buffer (DRT-BF), the best published system of this board: -10.0 [-10.0, -10.0]."
-    )
+    assert mine.endswith(" Against direct path / count buffer (DRT-BF), the best published system of this board: -10.0 [-10.0, -10.0].")
 
 
 def test_tied_systems_are_not_called_first_and_one_s_own_may_be():

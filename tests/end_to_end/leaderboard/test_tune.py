@@ -30,7 +30,7 @@ SMALL = ["systems=[DRT-FIX]", NO_SENDERS, NO_PAIRS, "trials=5", "worlds=6", "val
          "~kinds", "+kinds={one: [wonderproxy correlated, table1 correlated], other: [synthetic-9 paper]}"]  # fmt: skip
 TASK = CallTask(6, 4, 300, kinds_of({"one": ["wonderproxy correlated", "table1 correlated"], "other": ["synthetic-9 paper"]}))
 TASK_OF_PAIRS = CallTask(6, 4, 300, kinds_of({"wonderproxy": ["wonderproxy correlated"]}))
-SENDERS = ["systems=[]", NO_PAIRS, "sending.senders=[FIXED]", "sending.scenarios=[rate]", "sending.trials=4", "sending.worlds=2",
+SENDERS = ["systems=[]", NO_PAIRS, "sending.senders=[FIXED]", "sending.scenarios=[rate]", "sending.trials=6", "sending.worlds=2",
            "sending.validation_worlds=3", "folder=found", "~sending.kinds",
            "+sending.kinds={rate: {steps: [rate steps], calls: [calls fixed]}}"]  # fmt: skip
 
@@ -97,7 +97,8 @@ def test_a_search_is_kept_as_a_system_with_its_study(tmp_path):
     assert study["budget"]["packets_in_all"] == 5 * 3 * 6 * 300
     for which, pair in (("r_published", System(Direct(), FixedLag(60.0))), ("r_tuned", system)):
         assert study["validation"][which] == round(float(TASK.scores(pair, "validation").mean()), 3)
-    assert study["train"]["regret_tuned"] < study["train"]["regret_published"]
+    assert study["train"]["regret_tuned"] == study["train"]["regret_published"]  # none of five is better than 60 ms ...
+    assert study["tuned"] == study["published"] and found.system is None  # ... so there is no tuned system
     assert study["left_out"]["r"].keys() == set(TASK.kinds.names)
     (searched,) = (tmp_path / "found" / "searched").iterdir()
     began_ns = searched.stat().st_mtime_ns
@@ -113,8 +114,8 @@ def test_a_sender_is_tuned_for_a_scenario(tmp_path):
     found = saved(tmp_path, "FIXED-rate-tuned")
     study = found.study
     sender = System(FixedRate(study["tuned"]["rate.rate_kbps"]), Fifo(), pacing=2.5)
-    assert found.system is None or build_system("FIXED-rate-tuned", found.system) == sender
-    assert study["budget"]["calls_in_all"] == 4 * 2 * 2 and study["budget"]["kinds"] == ["rate steps", "calls fixed"]
+    assert build_system("FIXED-rate-tuned", found.system) == sender
+    assert study["budget"]["calls_in_all"] == 6 * 2 * 2 and study["budget"]["kinds"] == ["rate steps", "calls fixed"]
     task = SenderTask(2, 3, "rate", kinds_of({"steps": ["rate steps"], "calls": ["calls fixed"]}))
     score = float(task.scores(sender, "validation").mean())
     assert study["validation"]["utility_tuned"] == (round(score, 3) if abs(score) >= 1.0 else float(f"{score:.3g}"))
