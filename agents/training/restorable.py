@@ -14,6 +14,7 @@ from vcgym.network.traces.refusal import shown
 _NUMPY_WORDS = 624  # state size of numpy's Mersenne Twister
 _EPISODES = 10_000
 _MOMENTS = ({"step", "exp_avg", "exp_avg_sq"}, {"step", "square_avg"})  # of Adam, and of A2C's RMSprop
+_PROGRESS = "_current_progress_remaining"  # below 0 after the last rollout, which is whole
 _SIGNED = "exp_avg"
 
 
@@ -62,7 +63,7 @@ def require_fit(
     if sorted(scalars["numbers"]) != sorted(numbers):
         raise ValueError(f"numbers are {shown(sorted(scalars['numbers']))}; allowed: {', '.join(numbers)}")
     for name in numbers:
-        _require_number(name, scalars["numbers"][name])
+        _require_number(name, scalars["numbers"][name], lowest=-1.0 if name == _PROGRESS else 0.0)
     _require_whole("random_numpy.pos", scalars["random_numpy"]["pos"], _NUMPY_WORDS)
     _require_number("return_count", scalars["return_count"])
     if not isinstance(scalars["episodes"], list) or len(scalars["episodes"]) > _EPISODES:
@@ -75,9 +76,9 @@ def require_fit(
         _require_groups(name, scalars[name], optimiser)
 
 
-def _require_number(name: str, value: object) -> None:
-    if not isinstance(value, float | int) or isinstance(value, bool) or not 0.0 <= value < np.inf:
-        raise ValueError(f"{name} is {value!r}; allowed: a finite number, from 0 on")
+def _require_number(name: str, value: object, lowest: float = 0.0) -> None:
+    if not isinstance(value, float | int) or isinstance(value, bool) or not lowest <= value < np.inf:
+        raise ValueError(f"{name} is {value!r}; allowed: a finite number, from {lowest:g} on")
 
 
 def _require_whole(name: str, value: object, largest: int) -> None:

@@ -55,7 +55,7 @@ def follow(section: str, home: Path, changed: Callable[[str], str] = str) -> tup
         )  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"{command}{done.stdout[-2000:]}{done.stderr[-2000:]}")
-        printed, output = done.stdout + done.stderr, output + done.stdout
+        printed, output = (done.stdout + done.stderr).replace(f"{home}/", ""), output + done.stdout
         return found[0]
 
     written = STEP.sub(step, section)

@@ -120,7 +120,8 @@ def _suite(log: Sequence[dict[str, Any]], claimed: Sequence[dict[str, Any]], sui
     known = {(suite.name, suite.version, suite.packets): suite for suite in suites if {part.split for part in suite.parts} == splits}
     if len(named) != 1 or not named <= known.keys():
         file = "actions.parquet" if log else "results.parquet"
-        raise ValueError(f"{file} is of suites (name, version, packets) {sorted(named)}; allowed: one of {sorted(known)}")
+        allowed = f"one of {sorted(known)}" if known else "own traces, with suite=, traces=, packets= and split= of the run"
+        raise ValueError(f"{file} is of suites (name, version, packets) {sorted(named)}; allowed: {allowed}")
     return known[named.pop()]
 
 

@@ -40,9 +40,9 @@ train(TrainConfig(
 """
 
 
-def run(env, folder, kill_at=-1):
+def run(env, folder, kill_at=-1, steps=640):
     """Train in a process of its own, which kills itself at the training's step `kill_at` of that process."""
-    command = [sys.executable, "-c", RUN, env[0], json.dumps(env[1]), str(folder), str(kill_at)]
+    command = [sys.executable, "-c", RUN.replace("steps=640", f"steps={steps}"), env[0], json.dumps(env[1]), str(folder), str(kill_at)]
     search = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(command, env=os.environ | {"PYTHONPATH": search}, capture_output=True, text=True, check=False)
 
@@ -51,6 +51,14 @@ def final_bytes(folder):
     home = folder / "seed-5"
     files = [home / "agent" / "agent.safetensors", home / "agent" / "card.json", *(home / "checkpoints" / "step-000000000640").iterdir()]
     return {path.name: path.read_bytes() for path in sorted(files)}
+
+
+def test_a_training_that_ended_with_a_whole_rollout_is_resumed(tmp_path):
+    """600 steps are rounded up to 640, so less than nothing is left."""
+    for _ in range(2):
+        ended = run(CART, tmp_path, steps=600)
+        assert ended.returncode == 0, ended.stderr
+        assert (tmp_path / "seed-5" / "checkpoints" / "step-000000000640").is_dir()
 
 
 @pytest.mark.parametrize("env", [CART, CALL], ids=["cart", "call"])
