@@ -25,6 +25,7 @@ from vcgym.leaderboard.kept import described
 from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.network.kernels.slots import SLOT_US
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 
 _UNITS = {"Playout": " arrivals", "Rate": " reports", "SendOrder": " opportunities"}
 _SAID = ("action", "interval", "features", *CONTROLS, "reward")
@@ -101,9 +102,11 @@ def _says(item: str) -> Mapping[str, Any] | None:
     try:
         if item.endswith(".zip"):
             with zipfile.ZipFile(path) as archive:
+                if archive.getinfo("data").file_size > MAX_JSON_BYTES:
+                    return None
                 found: Any = json.loads(archive.read("data"))["action_space"][MADE_WITH]
         else:
-            content = json.loads(files[0].read_text(encoding="utf-8"))
+            content = json.loads(read_plain(files[0], MAX_JSON_BYTES))
             found = (content["study"]["config"] if "study" in content and "weights_sha256" in content else content)["env"]
         return dict(found["options"])
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):  # what is broken is refused where it is loaded
