@@ -40,7 +40,7 @@ def test_every_section_is_followed():
 
 def test_own_rule(tmp_path):
     output = " ".join(follow("rules", tmp_path).split())
-    said = r"Your agent PATIENT, rank .*: R \d\d\.\d \[.*\], MOS \d\.\d\d\. Against .* \(DRT-WM\), the best published .*: [+-]\d+\.\d \["
+    said = r"Your agent PATIENT, rank .*: R \d\d\.\d \[.*\], MOS \d\.\d\d\. Against .*-tuned\), the best tuned rule: [+-]\d+\.\d \["
     assert re.search(said, output)
 
 
