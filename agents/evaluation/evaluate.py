@@ -11,7 +11,8 @@ from vcgym.agents.config.training import EvaluateConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.agents.networks.observation import ObservedPart, count_items
-from vcgym.agents.published.export import CARD, load_agent, read_card
+from vcgym.agents.published.export import load_agent, read_card
+from vcgym.agents.published.new_folder import CARD
 from vcgym.agents.published.spaces import build, over_items
 
 

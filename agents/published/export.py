@@ -12,14 +12,12 @@ from safetensors.numpy import save
 from vcgym.agents.networks.description import SetNetwork, Strict
 from vcgym.agents.networks.observation import ObservedPart, require_network
 from vcgym.agents.networks.policy import AgentPolicy, output_count
-from vcgym.agents.published.new_folder import new_folder
+from vcgym.agents.published.new_folder import CARD, WEIGHTS, new_folder
 from vcgym.agents.published.spaces import build, describe
 from vcgym.baselines.tensors import tensors_of
 from vcgym.network.traces.plain_file import parse_json, read_plain
 from vcgym.network.traces.refusal import faults, shown
 
-WEIGHTS = "agent.safetensors"
-CARD = "card.json"
 FORMAT: Literal[2] = 2
 MAX_CARD_BYTES, MAX_WEIGHT_BYTES = 1 << 18, 1 << 28
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+WEIGHTS, CARD = "agent.safetensors", "card.json"
+"""Files of a published agent."""
+
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:

@@ -11,7 +11,7 @@ from gymnasium.envs.registration import load_env_creator
 
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.play import Policy
-from vcgym.agents.published.export import CARD, WEIGHTS
+from vcgym.agents.published.new_folder import CARD, WEIGHTS
 from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system, tuning_trials

@@ -10,8 +10,7 @@ from typing import Any
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.paths import measured_time
-from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
+from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys, measured_time
 from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import SenderRollout, play_sender, play_sender_agent, sender_envs
 from vcgym.leaderboard.results.cdf import DelayCdf

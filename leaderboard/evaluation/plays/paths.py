@@ -11,7 +11,7 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.controls.control import LOGGED
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.part import FITTED, Part
-from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
+from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys, measured_time
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, LocalAgent, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.actions import Recorded
 from vcgym.leaderboard.evaluation.rollouts.rollout import Rollout, call_envs, play_policy, play_rules_together
@@ -93,20 +93,6 @@ def conditions(scenario: Scenario, draws: Sequence[WorldDraw]) -> dict[str, Any]
         "env": AGENT_ENV, "packets": scenario.packets, "latency_from_rtt": "full" if scenario.share_of_rtt == 1.0 else "half",
         "clocked_input": "arrival", "delay_impairment": "reduced",
     }  # fmt: skip
-
-
-def measured_time(stretches: Sequence[Sequence[tuple[str, int, int]]], per_ms: float) -> dict[str, list[list[Any]]]:
-    """Return the columns `MEASURED_TIME` of calls from what each has of measured traces.
-
-    Args:
-        stretches: for each call the name of each trace and the ends of what it has of it.
-        per_ms: how many units of time of these ends are a millisecond.
-    """
-    return {
-        "series": [[name for name, _, _ in of_call] for of_call in stretches],
-        "begins_ms": [[round(begin / per_ms) for _, begin, _ in of_call] for of_call in stretches],
-        "ends_ms": [[round(end / per_ms) for _, _, end in of_call] for of_call in stretches],
-    }
 
 
 def _logged(agent: PublishedAgent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:

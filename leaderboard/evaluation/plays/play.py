@@ -105,3 +105,17 @@ class Play(ABC):
     @abstractmethod
     def rows(self, part: Part, scenario: Any, which: WorldKeys, rollout: Any) -> PlayedRows:
         """Return the rows of a rollout on worlds of a part."""
+
+
+def measured_time(stretches: Sequence[Sequence[tuple[str, int, int]]], per_ms: float) -> dict[str, list[list[Any]]]:
+    """Return the columns `MEASURED_TIME` of calls from what each has of measured traces.
+
+    Args:
+        stretches: for each call the name of each trace and the ends of what it has of it.
+        per_ms: how many units of time of these ends are a millisecond.
+    """
+    return {
+        "series": [[name for name, _, _ in of_call] for of_call in stretches],
+        "begins_ms": [[round(begin / per_ms) for _, begin, _ in of_call] for of_call in stretches],
+        "ends_ms": [[round(end / per_ms) for _, _, end in of_call] for of_call in stretches],
+    }
