@@ -16,7 +16,7 @@ NOTES, SHOWN = "lab/notes", "notes"
 """Folder of the laboratory's notes in the repository, and its name on the site; README.md there is the index."""
 PICTURES = (".png", ".svg")
 SHIM, WORKER = "https://unpkg.com/iframe-worker/shim", "worker_from_disk.js"
-"""What the theme loads from elsewhere to search a site on disk, and what takes its place, so that it needs no network."""
+"""Script that the theme loads from elsewhere to search a site on disk, and ours in its place, which needs no network."""
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 Stretch = tuple[str, int, int]
 """Part of a trace: its name, and where it begins and ends, in any unit of time."""
 Stretches = tuple[Stretch, ...]
-"""What one call has of each trace; of a trace that is played in a circle there may be two parts."""
+"""Parts of the traces that one call plays; of a trace that is played in a circle there may be two."""
 
 
 @lru_cache(maxsize=512)
