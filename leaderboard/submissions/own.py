@@ -109,7 +109,7 @@ def _says(item: str) -> Mapping[str, Any] | None:
             content = json.loads(read_plain(files[0], MAX_JSON_BYTES))
             found = (content["study"]["config"] if "study" in content and "weights_sha256" in content else content)["env"]
         return dict(found["options"])
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):  # what is broken is refused where it is loaded
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, zipfile.BadZipFile):  # what is broken is refused where it is loaded
         return None
 
 

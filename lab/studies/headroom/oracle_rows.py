@@ -30,13 +30,13 @@ from lab.studies.oracles.seen import Seen, along, see
 from lab.studies.oracles.sequences import best_sequence, clairvoyant, costs
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
-from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
 from vcgym.leaderboard.kept import kept
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import ANCHORS, CALL, METRICS
 from vcgym.leaderboard.results.call_metrics import g114_band, rows
-from vcgym.leaderboard.results.columns import IDENTITY
+from vcgym.leaderboard.results.columns import IDENTITY, MEASURED_TIME
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
 from vcgym.network.scenarios.scenario import Scenario
@@ -70,7 +70,9 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
             raise ValueError(f"result row of {identity['system']}: {name} is {identity[name]}; allowed: {value}, of the data that are here")
     draw = scenario.draw(identity["split"], identity["seed"], identity["pair"], identity["stratum"])
     none = {"training_decisions": 0, "tuning_trials": 0, "parameters": 0}
-    return Drawn(scenario, draw, {name: identity[name] for name in IDENTITY | CALL.identity} | {"kind": "oracle", "env": "none"} | none)
+    known = {name: identity[name] for name in IDENTITY | CALL.identity}
+    unknown = {name: [] for name in MEASURED_TIME if known[name] is None}  # an older file has no such columns
+    return Drawn(scenario, draw, known | unknown | {"kind": "oracle", "env": "none"} | none)
 
 
 def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path) -> list[dict[str, Any]]:
@@ -124,10 +126,13 @@ def _played(world: Drawn, seen: Seen) -> Iterator[dict[str, Any]]:
     scripts = {f"oracle_path_{name}": best_sequence(cost, changes) for name, changes in SEQUENCES.items()}
     scripts["oracle_clairvoyant"] = clairvoyant(real_us)
     for system, path in scripts.items():
-        yield from rows(play_script(world.scenario, world.draw, path, WMJitter()), **(world.identity | {"system": system}))
+        yield _row(world, system, play_script(world.scenario, world.draw, path, WMJitter()))
     path = informed_sequence(real_us, seen.history)
-    played = play_script(world.scenario, world.draw, path, INFORMED_RECEIVER)
-    yield from rows(played, **(world.identity | {"system": "oracle_informed"}))
+    yield _row(world, "oracle_informed", play_script(world.scenario, world.draw, path, INFORMED_RECEIVER))
+
+
+def _row(world: Drawn, system: str, played: Played) -> dict[str, Any]:
+    return world.identity | {"system": system} | rows(played)[0]
 
 
 def _limits(world: Drawn) -> list[int]:
@@ -138,7 +143,7 @@ def _limits(world: Drawn) -> list[int]:
 def _apart(world: Drawn, seen: Seen, name: str, pair: System, best_path: NDArray[np.int16]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a system with only ideal routing, and with only ideal playout."""
     routed = play_script(world.scenario, world.draw, best_path, pair.playout)
-    yield from rows(routed, **(world.identity | {"system": f"oracle_routing_{name}"}))
+    yield _row(world, f"oracle_routing_{name}", routed)
     batch = CallBatch(world.scenario, 1, pair.path, pair.playout, log=True)
     batch.start(0, world.draw)
     batch.play(np.arange(1))
