@@ -42,7 +42,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    policy: Any, suite: str | Suite = "quick-v3", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1,
+    policy: Any, suite: str | Suite = "default", options: Mapping[str, Any] | None = None, folder: Path | str = FOLDER, threads: int = 1,
     progress_bar: bool = False,
 ) -> dict[str, Evaluated]:  # fmt: skip
     """Play your own policy and the best tuned rules on a suite, and return the policy's result on each board.
@@ -73,7 +73,7 @@ def evaluate(
 
 
 def play(
-    *systems: str, suite: str | Suite = "quick-v3", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
+    *systems: str, suite: str | Suite = "default", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
     threads: int = 1, workers: int = 0, progress_bar: bool = False,
 ) -> pa.Table:  # fmt: skip
     """Play systems on the worlds of a suite and return their result rows, one per system and world.

@@ -1,7 +1,7 @@
 """The board of `make leaderboard` on the pages: ``python -m lab.shipped.board`` writes README's table and sentences from kept rows.
 
-`quick_v3_board.parquet` keeps what they need of a run: R, mouth-to-ear delay and concealed share of every system and of hindsight in each
-world. ``python -m lab.shipped.board outputs/leaderboard/quick-v3`` keeps the rows of that run first.
+`default_board.parquet` keeps what they need of a run: R, mouth-to-ear delay and concealed share of every system and of hindsight in each
+world. ``python -m lab.shipped.board outputs/leaderboard/default`` keeps the rows of that run first.
 """
 
 import sys
@@ -21,7 +21,7 @@ from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.files import read_with_oracles
 
 HOME = Path(__file__).parents[2]
-KEPT = Path(__file__).with_name("quick_v3_board.parquet")
+KEPT = Path(__file__).with_name("default_board.parquet")
 STEPS = {"r": 1e-4, "mouth_to_ear_mean_ms": 1e-2, "concealed_share": 1e-6}
 """Kept metrics; each is kept as a whole number of such steps."""
 COLUMNS = CALL._replace(

@@ -1,4 +1,4 @@
-"""Write data/hindsight.parquet, the oracle with score 100 on the worlds of quick-v3: ``python -m lab.shipped.hindsight``."""
+"""Write data/hindsight.parquet, the oracle with score 100 on the worlds of default: ``python -m lab.shipped.hindsight``."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +13,7 @@ from vcgym.leaderboard.play import play
 from vcgym.leaderboard.results import files as results
 from vcgym.network.traces.card_file import replace_with_card
 
-SUITE = "quick-v3"
+SUITE = "default"
 FOLDER = Path("outputs/hindsight")
 THREADS = 2
 

@@ -16,8 +16,7 @@ from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite,
 from vcgym.network.scenarios.paths.fitted import ENDING
 
 SuiteName = Literal[
-    "quick-v2", "quick-v3", "first", "paper-v0", "correlated-v0", "measured-v0", "replay-v0", "stress-v0", "stress-v1", "scale-v0",
-    "order-v0", "rate-v0", "calls-v0", "rmcat-v0", "rmcat-v1", "whole-v0", "protected-v0", "protected-link-v0", "conference-v0", "replay",
+    "default", "paper-v0", "correlated-v0", "measured-v0", "replay-v0", "stress-v1", "scale-v0", "order-v0", "rate-v0", "calls-v0", "rmcat-v0", "rmcat-v1", "whole-v0", "protected-v0", "protected-link-v0", "conference-v0", "replay",
     "rate-replay", "fitted",
 ]  # fmt: skip
 """Every suite, and those of your own traces."""
@@ -33,7 +32,7 @@ class LeaderboardConfig(Config):
             rmcat-v0, or of suite rmcat-v1, or with suite conference-v0 on the dumbbell; swaps: say which control explains the difference of
             two `systems`, by taking one control at a time from the other; export: write the board in `folder` to `output`.
         list: only print the systems that play the suite, with their rules, parameters and sources.
-        suite: quick-v3, first, paper-v0, correlated-v0, replay-v0, stress-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
+        suite: default, paper-v0, correlated-v0, measured-v0, replay-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
             rmcat-v0, rmcat-v1; whole-v0; protected-v0, protected-link-v0; conference-v0; or replay, rate-replay for your own traces,
             fitted for a scenario file fitted to them. See docs/rank.md.
         traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
@@ -62,7 +61,7 @@ class LeaderboardConfig(Config):
 
     do: Literal["run", "add", "verify", "page", "fairness", "courses", "swaps", "export"] = "run"
     list: Literal["systems"] | None = None
-    suite: SuiteName = "quick-v3"
+    suite: SuiteName = "default"
     traces: Traces | Annotated[builtins.list[Traces], Field(min_length=1)] | None = None
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = PACKETS
     split: Literal["test", "all"] | None = None
@@ -73,8 +72,8 @@ class LeaderboardConfig(Config):
     agents: dict[str, Annotated[builtins.list[AgentName], Field(min_length=1)]] = Field(default_factory=dict)
     agent_options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     data: DataConfig = Field(default_factory=DataConfig)
-    folder: AbsolutePath = Path("outputs/leaderboard/quick-v3")
-    board: AbsolutePath = Path("outputs/leaderboard/quick-v3")
+    folder: AbsolutePath = Path("outputs/leaderboard/default")
+    board: AbsolutePath = Path("outputs/leaderboard/default")
     output: AbsolutePath | None = None
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     workers: Annotated[int, Field(ge=0, le=1024)] = 0

@@ -24,14 +24,11 @@ class Frozen(NamedTuple):
 
 
 FROZEN = {
-    "quick-v2": Frozen("2a7a038508cb7136", "48fd4240506e5870"),
-    "quick-v3": Frozen("adc04eed3701e1b0", "9dac856a51e25433"),
-    "first": Frozen("493fbd203aab7bea", "a64004b3b256dd07"),
+    "default": Frozen("65695edcdca1f982", "9dac856a51e25433"),
     "paper-v0": Frozen("27ab21b4de41fc81", "30c8355ab4190308"),
     "correlated-v0": Frozen("68ddaf521e408245", "6264415cce056cae"),
     "measured-v0": Frozen("7ca2cd1a85a45598", "40c9c2caf523e600"),
     "replay-v0": Frozen("0ed53456894d78ce", "5114b647f944419a"),
-    "stress-v0": Frozen("f7447c15320d3af5", "19d0d62b3a9ce0ce"),
     "stress-v1": Frozen("efaed209cc9ed1c8", "f9cf16833a8360aa"),
     "scale-v0": Frozen("9725ba1864b52e1d", "40789183f0a0711d"),
     "order-v0": Frozen("4a48b4698ae22031", "1eb940c7fd9ea1a7"),

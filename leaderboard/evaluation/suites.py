@@ -1,14 +1,12 @@
 """Suites: worlds on which systems are ranked. The worlds of a suite never change; a changed suite gets a new version (see `frozen`).
 
-quick-v3        the suite of `make leaderboard`: quick-v2, and drives over 5G networks in mode replay
-quick-v2        mode correlated detects a difference of 1 R between two named systems (power 80 %); mode paper
-first           its predecessor, with measured series if available
+default         the suite of `make leaderboard`: mode correlated detects a difference of 1 R between two named systems (power 80 %);
+                mode paper; drives over 5G networks in mode replay
 paper-v0        mode paper: the VCRoute paper's two settings and its motivation
 correlated-v0   mode correlated: the declared strata with their weights; then the natural mix and one-second bursts separately
 measured-v0     measured series that ship: drives over 5G networks, and apart satellite pings; apart those of replay-v0, if available
 replay-v0       measured series of satellites
-stress-v0       deliberate faults; its delay steps of 30 s test robustness rather than quality
-stress-v1       the same with delay steps of 50 to 500 ms
+stress-v1       deliberate faults, with delay steps of 50 to 500 ms
 scale-v0        9 to 900 paths, and locations that no system was designed for
 order-v0        over a bottleneck: every kind of the scenario `order`, 30 calls each, as in S1
 calls-v0        every kind of `calls`, 30 calls each
@@ -56,7 +54,7 @@ from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.leo import FOLDER as LEO
 from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
 from vcgym.network.scenarios.paths.shipped_series import SATELLITE
-from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS, STRESS
+from vcgym.network.scenarios.paths.stress import MILD_STRESS, ONE_SECOND_BURSTS
 from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 from vcgym.network.worlds.strata import NATURAL, STRATA
 
@@ -121,9 +119,9 @@ PACKETS = 6000
 SEEDS = 10  # minimum for each kind of world
 REPLAY_SEEDS = 24
 _PER_WEIGHT = 100  # worlds of a pair over all strata; the smallest weight is 10 %
-_QUICK_PER_WEIGHT = 40
+_DEFAULT_PER_WEIGHT = 40
 _APART = 1000  # distance of seeds between strata, so that their worlds share no random numbers
-_QUICK = (
+_DEFAULT = (
     "BEST-WM", "DRT-BF", "DRT-BF-tuned", "DRT-EWMA", "DRT-EWMA-tuned", "DRT-FIX", "DRT-NEQ", "DRT-NEQ-tuned", "DRT-QTL", "DRT-WM",
     "DTS-WM", "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned", "LEARNED",
     "LEARNED-correlated", "LEARNED-everywhere", "LEARNED-start", "LIN+EWMA-tuned", "LIN+EWMAH-tuned", "LIN-WM", "LIN-WM-tuned",
@@ -194,16 +192,15 @@ LINK_LOADS = (0.6, 0.8, 0.9)  # by plain bytes alone; probes add 5 %
 _LINK_BUDGETS = (10, 100)
 _LINKED_WORLDS = {"wonderproxy correlated": 6, "table1 correlated": 6}
 
-_QUICK_DRAWN = (
-    *_each_stratum("wonderproxy", {stratum: round(_QUICK_PER_WEIGHT * weight) for stratum, weight in STRATA.items()}, first=20),
+_DEFAULT_PARTS = (
+    *_each_stratum("wonderproxy", {stratum: round(_DEFAULT_PER_WEIGHT * weight) for stratum, weight in STRATA.items()}, first=20),
     Part("wonderproxy", "paper", 6, first_seed=20 * _APART),
+    Part("5g-urban", "replay", 3, first_seed=20 * _APART),
+    Part("5g-weak", "replay", 8, first_seed=20 * _APART),
 )
-_QUICK_MEASURED = (Part("5g-urban", "replay", 3, first_seed=20 * _APART), Part("5g-weak", "replay", 8, first_seed=20 * _APART))
 _MEASURED_PACKETS = 4000  # with its history shorter than the shortest drive
 
 _VERSIONED = (
-    Suite("quick", "v2", PACKETS, _QUICK_DRAWN, systems=_QUICK),
-    Suite("quick", "v3", PACKETS, (*_QUICK_DRAWN, *_QUICK_MEASURED), systems=_QUICK),
     Suite("paper", "v0", PACKETS, tuple(Part(scenario, "paper", SEEDS) for scenario in ("wonderproxy", "cloud", "table1"))),
     Suite(
         "correlated",
@@ -227,7 +224,6 @@ _VERSIONED = (
         ),
     ),
     Suite("replay", "v0", PACKETS, (Part("leo", "replay", 40),)),
-    Suite("stress", "v0", PACKETS, _each_stratum("stress", dict.fromkeys(STRESS, SEEDS))),
     Suite("stress", "v1", PACKETS, _each_stratum("stress", dict.fromkeys(MILD_STRESS, SEEDS), first=20)),
     Suite(
         "scale",
@@ -291,19 +287,7 @@ _VERSIONED = (
 )
 
 SUITES = {
-    "first": Suite(
-        "first",
-        "v1",
-        PACKETS,
-        (
-            Part("wonderproxy", "correlated", 12),
-            Part("wonderproxy", "correlated", 8, stratum=NATURAL),
-            Part("table1", "correlated", 4),
-            Part("wonderproxy", "paper", 4),
-            Part("table1", "paper", 4),
-            Part("leo", "replay", 24),
-        ),
-    ),
+    "default": Suite("default", "v1", PACKETS, _DEFAULT_PARTS, systems=_DEFAULT),
     **{f"{suite.name}-{suite.version}": suite for suite in _VERSIONED},
 }
 

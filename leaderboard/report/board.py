@@ -235,7 +235,7 @@ def published_of(columns: Columns, suite: str) -> tuple[str, ...]:
 
     The best published system is that of them all: the best of those that happen to be played would change with every command.
     """
-    known = SUITES.get("first" if suite == "first-v1" else suite)
+    known = SUITES.get("default" if suite == "default-v1" else suite)
     if known is None and suite.partition("-")[0] not in REPLAYS and not suite.startswith("rate-replay"):
         return ()
     return tuple(name for name in columns.published if known is None or not known.systems or name in known.systems)

@@ -62,7 +62,7 @@ RESULTS = results_of(CALL)
 """`results.parquet` of calls over paths."""
 
 HINDSIGHT = "hindsight.parquet"
-"""Shipped rows of the oracle with anchored score 100 on the worlds of quick-v3 (`lab.shipped.hindsight`)."""
+"""Shipped rows of the oracle with anchored score 100 on the worlds of default (`lab.shipped.hindsight`)."""
 
 DELAY_CDF = layout_of(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},

@@ -97,7 +97,7 @@ def _studies(start, count, folder):
 
     def use():
         live_policy(str(folder / "seed-0"))
-        study_agents("sent", folder, SUITES["first"])
+        study_agents("sent", folder, SUITES["correlated-v0"])
         return "taken"
 
     watch = Watch()

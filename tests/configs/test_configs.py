@@ -98,7 +98,7 @@ def test_the_name_of_a_run_says_what_differs_from_the_defaults(overrides, said):
         ("train -m steps=5,6", ["hydra.sweep.dir", "folder"]),
         ("sweep -m train.steps=5,6", ["hydra.sweep.dir", "train.folder"]),
         ("tune --multirun trials=5,6 folder=mine hydra.sweep.dir=here", []),
-        ("leaderboard -m suite=quick-v2,paper-v0", ["hydra.sweep.dir"]),  # a board has the folder of its suite
+        ("leaderboard -m suite=default,paper-v0", ["hydra.sweep.dir"]),  # a board has the folder of its suite
     ],
 )
 def test_each_job_of_a_multirun_has_a_folder_of_its_own(monkeypatch, typed, added):

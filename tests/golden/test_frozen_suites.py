@@ -18,7 +18,7 @@ WITH_SERIES = sorted(set(SUITES) - set(WITHOUT_SERIES))
 
 def test_every_suite_is_frozen_under_its_name():
     assert set(FROZEN) == set(SUITES)
-    assert [name for name, suite in SUITES.items() if name != "first" and name != f"{suite.name}-{suite.version}"] == []
+    assert [name for name, suite in SUITES.items() if name != "default" and name != f"{suite.name}-{suite.version}"] == []
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -61,7 +61,7 @@ def test_suites_over_bottlenecks_have_every_kind_and_their_runs():
 def test_measured_worlds_are_left_out_without_data(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     assert {part.scenario for part, _ in prepare(SUITES["rate-v0"])} == {"rate"}
-    assert {part.mode for part, _ in prepare(SUITES["first"])} == {"correlated", "paper"}
+    assert {part.scenario for part, _ in prepare(SUITES["measured-v0"])} == {"5g-urban", "5g-weak", "starlink-ping"}
 
 
 def test_a_data_root_that_holds_some_sets_is_enough_for_what_needs_them(monkeypatch, tmp_path):
@@ -69,7 +69,7 @@ def test_a_data_root_that_holds_some_sets_is_enough_for_what_needs_them(monkeypa
     (tmp_path / "leo_ping_10ms").mkdir()
     assert {part.scenario for part, _ in prepare(SUITES["rate-v0"])} == {"rate"}
     (tmp_path / "leo_ping_10ms").rmdir()
-    assert {part.mode for part, _ in prepare(SUITES["first"])} == {"correlated", "paper"}
+    assert {part.scenario for part, _ in prepare(SUITES["measured-v0"])} == {"5g-urban", "5g-weak", "starlink-ping"}
 
 
 def test_rate_v0_without_measured_worlds_is_frozen():
@@ -80,11 +80,6 @@ def test_rate_v0_without_measured_worlds_is_frozen():
 def test_measured_v0_without_what_cannot_ship_is_frozen():
     suite = SUITES["measured-v0"]
     assert worlds_hash(suite._replace(parts=tuple(part for part in suite.parts if part.scenario != "leo"))) == "25039e86a379eb6a"
-
-
-def test_the_third_quick_suite_has_the_drawn_worlds_of_the_second():
-    assert SUITES["quick-v3"].parts[: len(SUITES["quick-v2"].parts)] == SUITES["quick-v2"].parts
-    assert {part.mode for part, _ in prepare(SUITES["quick-v3"])} == {"correlated", "paper", "replay"}
 
 
 TINY = Suite("tiny", "v0", 600, (Part("table1", "correlated", 2),))
@@ -110,7 +105,7 @@ def test_no_world_is_played_twice(name):
     assert max(met.values()) == 1
 
 
-@pytest.mark.parametrize("name", ["correlated-v0", "quick-v3"])
+@pytest.mark.parametrize("name", ["correlated-v0", "default"])
 def test_declared_strata_have_their_weights_and_share_no_seed(name):
     declared = [(part, len(SUITES[name].play.worlds(part, scenario))) for part, scenario in prepare(SUITES[name]) if part.stratum in STRATA]
     total = sum(n for _, n in declared)
@@ -119,8 +114,8 @@ def test_declared_strata_have_their_weights_and_share_no_seed(name):
     assert len(correlated_seeds(name)) == sum(n for part, n in declared) + 100 * (name == "correlated-v0")
 
 
-def test_what_the_quick_suite_says_can_be_checked_on_other_worlds():
-    assert not correlated_seeds("quick-v3") & correlated_seeds("correlated-v0")
+def test_what_the_default_suite_says_can_be_checked_on_other_worlds():
+    assert not correlated_seeds("default") & correlated_seeds("correlated-v0")
 
 
 def correlated_seeds(name):

@@ -30,7 +30,7 @@ class HeadroomConfig(Config):
         direct: as in that run, for your own traces.
     """
 
-    results: AbsolutePath = Path("outputs/leaderboard/quick-v3")
+    results: AbsolutePath = Path("outputs/leaderboard/default")
     folder: AbsolutePath = Path("outputs/headroom")
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     data: DataConfig = Field(default_factory=DataConfig)

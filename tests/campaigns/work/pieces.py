@@ -59,8 +59,8 @@ def leaderboard(folder, *overrides):
     """Play a suite of two scenarios, in the place of a known one: the command takes only names that it knows."""
     from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite
 
-    SUITES["first"] = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 4), Part("table1", "paper", 1)))
-    small = ("suite=first", f"systems=[{','.join(SYSTEMS)}]", "train=null", "threads=1", f"folder={folder / 'run'}")
+    SUITES["default"] = Suite("mini", "v0", 600, (Part("wonderproxy", "correlated", 4), Part("table1", "paper", 1)))
+    small = ("suite=default", f"systems=[{','.join(SYSTEMS)}]", "train=null", "threads=1", f"folder={folder / 'run'}")
     _command("leaderboard", folder, *small, *overrides)
 
 

@@ -70,7 +70,7 @@ def test_an_algorithm_trains_where_the_table_admits_it(algorithm, env, form, adm
 def test_every_block_of_a_page_runs_after_the_others(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
-    monkeypatch.setitem(SUITES, "quick-v3", TINY)
+    monkeypatch.setitem(SUITES, "default", TINY)
     blocks, run = BLOCK.findall(PAGES[page]), {}
     assert blocks
     for block in blocks:

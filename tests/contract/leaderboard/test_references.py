@@ -19,7 +19,7 @@ KINDS = {"GRD+EWMA-tuned": "tuned", "DRT-WM-tuned": "tuned", "DRT-WM": "rule", "
 LEVELS = {"GRD+EWMA-tuned": 4.0, "MINE": 3.0, "DRT-WM-tuned": 2.0, "VIA-WM": 1.0, "DRT-WM": 0.0}
 
 
-def board(names, suite=("quick", "v3"), mode="correlated", worlds=12, measured=()):
+def board(names, suite=("default", "v1"), mode="correlated", worlds=12, measured=()):
     """A board of systems that differ by constants, over one kind of world."""
     texts = {name: "x" for name, kind in COLUMNS.types.items() if kind == "string"}
     texts |= {name: [] for name in MEASURED_TIME}
@@ -46,9 +46,9 @@ def test_on_own_traces_the_bar_is_the_reference_for_unknown_paths():
 
 
 def test_without_the_bar_no_other_rule_takes_its_place():
-    assert bar_on("quick-v3", "correlated", {"DRT-WM-tuned": "tuned"}).system == ""
+    assert bar_on("default-v1", "correlated", {"DRT-WM-tuned": "tuned"}).system == ""
     lacking, whole = board(["MINE", "DRT-WM-tuned", "DRT-WM"]), board(list(KINDS))
-    assert whole.bar.system == bar_of("quick-v3", "correlated") == "GRD+EWMA-tuned"
+    assert whole.bar.system == bar_of("default-v1", "correlated") == "GRD+EWMA-tuned"
     mine = {line.standing.system: line.value.to_bar for line in whole.lines}["MINE"]
     assert mine.value == pytest.approx(-1.0)
     assert all(line.value.to_bar is None for line in lacking.lines)  # it was +1 to the tuned rule that was played

@@ -46,8 +46,8 @@ def test_every_file_is_a_system():
 
 
 def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
-    suite = SUITES["quick-v3"]
-    assert set(systems_of(suite)) == set(suite.systems) and set(systems_of(suite, ["all"])) == set(systems_of(SUITES["first"]))
+    suite = SUITES["default"]
+    assert set(systems_of(suite)) == set(suite.systems) and set(systems_of(suite, ["all"])) == set(systems_of(SUITES["correlated-v0"]))
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
@@ -60,13 +60,13 @@ def test_the_commands_that_are_said_to_rank_a_new_system_rank_it(page, tmp_path,
     assert promised
     for command in promised:
         names = re.search(r"systems=\[(.+)\]", command)
-        assert "MY-WM" in systems_of(SUITES["quick-v3"], names[1].split(",") if names else None), command
+        assert "MY-WM" in systems_of(SUITES["default"], names[1].split(",") if names else None), command
 
 
-@pytest.mark.parametrize("suite", ["first", "rate-v0", "order-v0", "calls-v0", "conference-v0"])
+@pytest.mark.parametrize("suite", ["correlated-v0", "rate-v0", "order-v0", "calls-v0", "conference-v0"])
 def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
     found = systems_of(SUITES[suite])
-    plays = {"first": "paths", "conference-v0": "conference"}.get(suite, "bottleneck")
+    plays = {"correlated-v0": "paths", "conference-v0": "conference"}.get(suite, "bottleneck")
     assert {system.plays for system in found.values()} == {plays}
     oracles = {"paths": [], "bottleneck": ["oracle_rate"], "conference": ["oracle_trees"]}
     assert [name for name in found if name.startswith(ORACLE)] == oracles[plays]
@@ -96,7 +96,7 @@ def test_the_stages_decide_how_a_suite_is_played_and_by_what(name):
 
 def test_stages_that_no_calls_have_together_are_refused():
     with pytest.raises(ValueError, match=r"stages is \('conference', 'paths'\); allowed: \('paths',\), "):
-        _ = SUITES["first"]._replace(stages=(CONFERENCE, PATHS)).play
+        _ = SUITES["correlated-v0"]._replace(stages=(CONFERENCE, PATHS)).play
 
 
 def test_suites_of_your_own_traces_are_played_by_tuned_rules():
@@ -110,8 +110,8 @@ def test_suites_of_your_own_traces_are_played_by_tuned_rules():
 def test_a_system_of_other_controls_is_refused():
     with pytest.raises(ValueError, match=r"systems has \['DRT-WM'\], which suite rate-v0 cannot play: .* rate and order alone"):
         systems_of(SUITES["rate-v0"], ["DRT-WM", "UNMOD"])
-    with pytest.raises(ValueError, match=r"systems has \['UNMOD'\], which suite first-v1 cannot play"):
-        systems_of(SUITES["first"], ["DRT-WM", "UNMOD"])
+    with pytest.raises(ValueError, match=r"systems has \['UNMOD'\], which suite correlated-v0 cannot play"):
+        systems_of(SUITES["correlated-v0"], ["DRT-WM", "UNMOD"])
     with pytest.raises(ValueError, match=r"systems has \['MINE'\], which suite rate-v0 cannot play"):
         all_participants(SUITES["rate-v0"], {}, None, {"MINE": load_system("DRT-WM")})
 
@@ -119,7 +119,7 @@ def test_a_system_of_other_controls_is_refused():
 FOUR = load_system("VCR-WM").replace(**load_system("FIXED").rules)
 
 
-@pytest.mark.parametrize(("suite", "allowed"), [("first", "path and playout"), ("rate-v0", "rate and order"), ("conference-v0", "trees")])
+@pytest.mark.parametrize(("suite", "allowed"), [("correlated-v0", "path and playout"), ("rate-v0", "rate and order"), ("conference-v0", "trees")])
 def test_a_system_with_more_controls_than_the_calls_is_refused(suite, allowed):
     said = rf"\['MINE'\], which suite {suite}.* MINE has path, playout, rate, order; allowed: systems with {allowed} alone"
     with pytest.raises(ValueError, match=said):
@@ -133,7 +133,7 @@ def test_a_system_with_more_controls_than_the_calls_is_refused(suite, allowed):
 
 def test_a_system_that_lacks_a_control_of_the_calls_is_refused():
     with pytest.raises(ValueError, match="HALF has path; allowed: systems with path and playout alone"):
-        all_participants(SUITES["first"], {}, None, {"HALF": FOUR.replace(playout=None, rate=None, order=None)})
+        all_participants(SUITES["correlated-v0"], {}, None, {"HALF": FOUR.replace(playout=None, rate=None, order=None)})
 
 
 def test_a_shipped_system_with_more_controls_than_the_calls_is_refused(tmp_path, monkeypatch):
@@ -142,13 +142,13 @@ def test_a_shipped_system_with_more_controls_than_the_calls_is_refused(tmp_path,
     for module in (systems, system_files):
         monkeypatch.setattr(module, "published", lambda: known | {"FOUR": tmp_path / "FOUR.yaml"})
     with pytest.raises(ValueError, match="FOUR has path, playout, rate, order"):
-        systems_of(SUITES["first"], ["DRT-WM", "FOUR"])
-    assert "FOUR" not in systems_of(SUITES["first"], ["all"]) and "FOUR" not in systems_of(SUITES["rate-v0"], ["all"])
+        systems_of(SUITES["correlated-v0"], ["DRT-WM", "FOUR"])
+    assert "FOUR" not in systems_of(SUITES["correlated-v0"], ["all"]) and "FOUR" not in systems_of(SUITES["rate-v0"], ["all"])
 
 
 def test_an_oracle_of_paths_is_never_ranked():
     with pytest.raises(ValueError, match=r"oracle_VCR5-WM.*never ranked"):
-        all_participants(SUITES["first"], load_systems(["DRT-WM", "oracle_VCR5-WM"]), None, {})
+        all_participants(SUITES["correlated-v0"], load_systems(["DRT-WM", "oracle_VCR5-WM"]), None, {})
 
 
 def test_no_two_systems_have_the_same_rules():

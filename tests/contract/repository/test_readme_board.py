@@ -82,7 +82,7 @@ def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table
 
 
 def test_the_table_of_all_systems_in_the_results_is_that_of_the_kept_rows(board):
-    section = read(RESULTS).partition("## Suite quick-v3, mode correlated")[2].partition("\n## ")[0]
+    section = read(RESULTS).partition("## Suite default-v1, mode correlated")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ((?:tied )?[-\d]+ \| \S+ \| \w+ \| [\d.]+ \[[\d.]+, [\d.]+\]) \|", section, re.MULTILINE)
     primary = board.columns.primary
     ends = [tuple(format_value(primary, end) for end in line.estimate(primary)) for line in board.lines]

@@ -105,7 +105,7 @@ def test_every_moved_command_is_still_installed():
         ("vcgym lea", ["leaderboard"]),
         ("vcgym train st", ["study=", "steps="]),
         ("vcgym train algorithm=s", ["algorithm=sac"]),
-        ("vcgym leaderboard suite=stress", ["suite=stress-v0", "suite=stress-v1"]),
+        ("vcgym leaderboard suite=rmcat", ["suite=rmcat-v0", "suite=rmcat-v1"]),
     ],
 )
 def test_completion_is_a_static_script(tmp_path, line, offered):

@@ -139,7 +139,7 @@ def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     assert "trace measured/home: slots of 10 ms is 366; allowed: at least 1324" in done.stderr
     done = call(tmp_path, *BOARD, "split=test")
     assert "trace measured/home: slots of 10 ms in its test part is 74; allowed: at least 1324" in done.stderr
-    done = call(tmp_path, BOARD[0], "suite=first", "traces=measured")
+    done = call(tmp_path, BOARD[0], "suite=default", "traces=measured")
     assert done.returncode == 1
     assert "allowed: traces=FOLDER with suite=replay or rate-replay, traces=FILE.json with suite=fitted" in done.stderr
 
@@ -147,7 +147,7 @@ def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"suite": "quick-v3", "split": "all"}, "split is 'all'; allowed: with suite=replay or rate-replay and traces=FOLDER"),
+        ({"suite": "default", "split": "all"}, "split is 'all'; allowed: with suite=replay or rate-replay and traces=FOLDER"),
         ({"suite": "rate-replay", "traces": "home.csv.gz", "offsets": "common"}, "suite is 'rate-replay', offsets is 'common'"),
     ],
 )

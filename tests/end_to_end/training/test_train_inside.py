@@ -85,7 +85,7 @@ def test_an_order_resumes_to_the_same_bytes_and_plays_on_its_board(tmp_path, mon
 def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
     playout = EnvConfig(id="vcgym/Playout-v0", options={"packets": 500, "reward": "impairment"})
     (trained,) = run_study(config(tmp_path / "lag", env=playout, steps=5_000))
-    assert study_agents("RL", tmp_path / "lag", SUITES["quick-v2"]).keys() == {"RL"}
+    assert study_agents("RL", tmp_path / "lag", SUITES["default"]).keys() == {"RL"}
     system = learned_system(trained.agent, LEARNED)
     study = json.loads((trained.agent / "learned.json").read_text())["study"]
     assert system.is_learned and system.trained_packets == study["budget"]["packets"] > 0
@@ -115,7 +115,7 @@ def test_a_training_over_several_kinds_says_what_each_has(tmp_path):
 
 
 def test_a_board_trains_it_once_and_refuses_another_config(tmp_path, monkeypatch):
-    suite, wanted = SUITES["quick-v2"], config(tmp_path, resume=True)
+    suite, wanted = SUITES["default"], config(tmp_path, resume=True)
     trained = all_participants(suite, {}, wanted, {})
     assert list(trained) == ["PPO"] and trained["PPO"].is_learned and trained["PPO"].fits(suite.controls)
     monkeypatch.setattr(inside.Learning, "turn", lambda learning: pytest.fail("it trains again"))

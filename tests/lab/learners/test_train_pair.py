@@ -121,7 +121,7 @@ def test_its_run_holds_the_worlds_and_the_graphs(trained):
 
 def test_it_stands_on_a_board_as_an_agent(trained):
     folder, pair = trained
-    found = study_agents("OURS", folder, SUITES["first"])
+    found = study_agents("OURS", folder, SUITES["correlated-v0"])
     assert list(found) == ["OURS"]
     assert kind_of("OURS", found["OURS"]) == "agent"
     cost = cost_of("OURS", found["OURS"])

@@ -93,9 +93,9 @@ def test_oracles_of_other_worlds_and_of_a_part_of_a_board_are_left_out(written, 
     assert correlated.axis is not None and paper.axis is None
 
 
-def test_a_run_of_quick_v3_has_the_shipped_hindsight(tmp_path):
+def test_a_run_of_the_default_suite_has_the_shipped_hindsight(tmp_path):
     ships = results.read(results.RESULTS, shipped() / results.HINDSIGHT)
-    suite = SUITES["quick-v3"]
+    suite = SUITES["default"]
     played = {(part.mode, pair, seed) for part, scenario in prepare(suite) for pair, seed in suite.play.worlds(part, scenario)}
     assert {tuple(row) for row in zip(*(ships[name].to_pylist() for name in ("mode", "pair", "seed")), strict=True)} == played
     (again,) = map(hindsight_row, worlds(ships.slice(0, 1)))
