@@ -26,7 +26,7 @@ class EnvConfig(Config):
             else, the module must have been imported already: nothing that a file names is imported, and no folder is read.
         options: arguments of the environment by name, such as env.options.mode=paper; see docs/envs.md. A rule, reward or feature is
             written as its class and parameters: {_target_: vcgym.baselines.playout.fixed_lag.FixedLag, ...}; features are a list. The
-            rule of a control may also be that of a system, by its name or by the folder of its training: env.options.path=LEARNED-RL.
+            rule of a control may also be that of a system, by its name or by the folder of its training: env.options.path=learned-rl.
     """
 
     id: str = "vcgym/Call-v1"

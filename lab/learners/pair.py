@@ -28,7 +28,7 @@ from safetensors.torch import load, save
 from lab.learners.arrivals import record_arrivals
 from lab.learners.experts import hedged
 from lab.learners.lag_learner import LagNet, learn_lag
-from lab.learners.pair_config import PairConfig
+from lab.learners.pair_config import PairConfig, Specialist
 from lab.learners.price_search import search_prices
 from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.hedged_lag import HedgedLag
@@ -37,12 +37,20 @@ from vcgym.agents.controllers.learned_router import MARGIN, ROUGHNESS, SCALE, ST
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.sweeps.search import each
 from vcgym.baselines.path.direct import Direct
-from vcgym.baselines.systems import load_system
+from vcgym.baselines.systems import System, learned_system
+from vcgym.baselines.zoo import LEARNED
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain, replace_file
 
+PAIRS = Path(__file__).parent / "pairs"
 _CHUNKS_KEPT = 8  # chunks cached in each Ray process, whose worlds are then sampled only once
+
+
+def specialist(name: Specialist) -> System:
+    """Return the pair of one kind of worlds from its folder in `PAIRS`."""
+    (home,) = (PAIRS / name).glob("seed-*")
+    return learned_system(home, LEARNED)
 
 
 class Candidates:
@@ -131,14 +139,14 @@ class Turns:
         torch.manual_seed(seed)
         self.net = LagNet(config.hidden)
         if config.start_lag is not None:
-            begun = load_system(config.start_lag).playout
+            begun = specialist(config.start_lag).playout
             if (units := begun.last.size - 1) != config.hidden:
                 raise ValueError(f"hidden is {config.hidden} and start_lag is {config.start_lag}; allowed: its {units} units")
             self.net.load_arrays(*begun)
-        self.experts = [load_system(name).playout for name in config.experts]
+        self.experts = [specialist(name).playout for name in config.experts]
         self.specialists = [copy.deepcopy(self.net) for _ in config.specialists]
-        self.prices = START if config.start is None else load_system(config.start).path.prices
-        self.rough = None if config.start_rough is None else load_system(config.start_rough).path.prices
+        self.prices = START if config.start is None else specialist(config.start).path.prices
+        self.rough = None if config.start_rough is None else specialist(config.start_rough).path.prices
 
     @property
     def pair(self) -> Pair:

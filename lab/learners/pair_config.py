@@ -10,7 +10,8 @@ from vcgym.agents.config.algorithms import Kind
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 
 Count = Annotated[int, Field(ge=1)]
-Shipped = Literal["LEARNED", "LEARNED-correlated"]
+Specialist = Literal["all-worlds", "correlated"]
+"""Pair of one kind of worlds, in `lab/learners/pairs`; a board plays it as agents.NAME=lab/learners/pairs/correlated."""
 
 
 KINDS = (
@@ -65,10 +66,10 @@ class PairConfig(Config):
     calls_per_step: Count = 32
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
-    start: Shipped | None = None
-    start_rough: Shipped | None = None
-    start_lag: Shipped | None = None
-    experts: list[Shipped] = Field(default=[])
+    start: Specialist | None = None
+    start_rough: Specialist | None = None
+    start_lag: Specialist | None = None
+    experts: list[Specialist] = Field(default=[])
     specialists: list[Annotated[list[Kind], Field(min_length=1)]] = Field(default=[])
     trials: Annotated[int, Field(ge=0)] = 1200
     rough_trials: Annotated[int, Field(ge=0)] = 160

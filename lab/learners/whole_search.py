@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from lab.learners.pair import specialist
+from lab.learners.pair_config import Specialist
 from lab.learners.price_search import search_prices
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.controllers.learned_order import NUMBERS, LearnedOrder
@@ -28,8 +30,9 @@ from vcgym.leaderboard.tuning.tuning import compared
 from vcgym.network.bottleneck.send_queue import VIDEO
 
 SUITE = SUITES["whole-v0"]
-PAIR, RATE = "LEARNED-correlated", "GCC-WEBRTC"
-"""Systems whose path and playout, and whose rate, stay as they are."""
+PAIR: Specialist = "correlated"
+RATE = "GCC-WEBRTC"
+"""Pair and system whose path and playout, and whose rate, stay as they are."""
 
 
 class WholeConfig(Config):
@@ -102,7 +105,7 @@ def call_returns(rollout: WholeRollout) -> list[float]:
 
 def system_of(weights: NDArray[np.float64]) -> System:
     """Return the system of whole calls with an order of these weights."""
-    pair, rate = load_system(PAIR), load_system(RATE)
+    pair, rate = specialist(PAIR), load_system(RATE)
     return System(path=pair.path, playout=pair.playout, rate=rate.rate, order=LearnedOrder(weights), pacing=rate.pacing)
 
 

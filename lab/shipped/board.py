@@ -62,7 +62,7 @@ def blocks(boards: Sequence[Board]) -> dict[str, str]:
 def short_table(boards: Sequence[Board]) -> str:
     """Return README's table in words: the first system, the references, the agents for one kind and for all, and the last system."""
     last = boards[0].lines[-1].standing.system
-    _, rows = modes_table(boards, few(boards[0], ["LEARNED-everywhere", last]))
+    _, rows = modes_table(boards, few(boards[0], ["learned", last]))
     headings = [f"{board.mode}: above {in_words(board.bar.system)}" for board in boards]
     return markdown_table(["system", *headings, "rank"], ([name, *cells] for name, _, *cells in rows))
 

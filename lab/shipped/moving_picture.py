@@ -20,7 +20,7 @@ from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_togethe
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 
-SYSTEMS = {"DRT-WM": "direct path / WMJitter", "LEARNED-correlated": "learned pair"}
+SYSTEMS = {"DRT-WM": "direct path / WMJitter", "learned": "learned pair"}
 SEED, FIRST, LAST = 16, 2010, 2290  # world of the validation split, and slots of the moment
 SLOTS_PER_FRAME, FRAME_MS = 2, 80
 PATHS = (0, 4, 1, 8)  # that are drawn: those in use, and two more

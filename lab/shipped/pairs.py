@@ -25,7 +25,7 @@ from vcgym.network.worlds.strata import NATURAL
 KEPT = Path(__file__).with_name("learned_pairs.csv")
 PAGE, NOTES = "docs/train.md", "lab/notes/agents.md"
 PLAYED = ("correlated-v0", "paper-v0", "stress-v1", "scale-v0", "replay-v0", "measured-v0")
-PAIRS = ("LEARNED-everywhere", "LEARNED-correlated")
+PAIRS = ("learned",)
 WORLD = ("scenario", "stratum", "pair", "seed")
 
 

@@ -63,7 +63,7 @@ def main() -> None:
 
 def _of_env(env_id: str) -> Iterator[Reference]:
     rival, name = RIVALS[env_id], env_id.removeprefix("vcgym/").removesuffix("-v1")
-    learned = {"Rate": "LEARNED-rate", "SendOrder": "LEARNED-order"}.get(name, "LEARNED-correlated")
+    learned = {"Rate": "learned-rate", "SendOrder": "learned-order"}.get(name, "learned")
     pair = load_system(learned)
     systems = {
         "published": (rival.published, load_system(rival.published)),

@@ -16,8 +16,8 @@ from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite,
 from vcgym.network.scenarios.paths.fitted import ENDING
 
 SuiteName = Literal[
-    "default", "paper-v0", "correlated-v0", "measured-v0", "replay-v0", "stress-v1", "scale-v0", "order-v0", "rate-v0", "calls-v0", "rmcat-v0", "rmcat-v1", "whole-v0", "protected-v0", "protected-link-v0", "conference-v0", "replay",
-    "rate-replay", "fitted",
+    "default", "paper-v0", "correlated-v0", "measured-v0", "replay-v0", "stress-v1", "scale-v0", "order-v0", "rate-v0", "calls-v0",
+    "rmcat-v0", "rmcat-v1", "whole-v0", "protected-v0", "protected-link-v0", "conference-v0", "replay", "rate-replay", "fitted",
 ]  # fmt: skip
 """Every suite, and those of your own traces."""
 

@@ -123,10 +123,9 @@ _DEFAULT_PER_WEIGHT = 40
 _APART = 1000  # distance of seeds between strata, so that their worlds share no random numbers
 _DEFAULT = (
     "BEST-WM", "DRT-BF", "DRT-BF-tuned", "DRT-EWMA", "DRT-EWMA-tuned", "DRT-FIX", "DRT-NEQ", "DRT-NEQ-tuned", "DRT-QTL", "DRT-WM",
-    "DTS-WM", "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned", "LEARNED",
-    "LEARNED-correlated", "LEARNED-everywhere", "LEARNED-start", "LIN+EWMA-tuned", "LIN+EWMAH-tuned", "LIN-WM", "LIN-WM-tuned",
-    "RND-WM", "SWTS-WM", "SWTS-WM-tuned", "VCR-BF", "VCR-WM", "VCR-WM-tuned", "VCR2+NEQ-paper-tuned", "VCR2-WM", "VCR2-WM-tuned",
-    "VCR5-WM", "VIA-BF", "VIA-WM",
+    "DTS-WM", "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned",
+    "LIN+EWMA-tuned", "LIN+EWMAH-tuned", "LIN-WM", "LIN-WM-tuned", "RND-WM", "SWTS-WM", "SWTS-WM-tuned", "VCR-BF", "VCR-WM",
+    "VCR-WM-tuned", "VCR2+NEQ-paper-tuned", "VCR2-WM", "VCR2-WM-tuned", "VCR5-WM", "VIA-BF", "VIA-WM", "learned",
 )  # fmt: skip
 """The systems of the papers, the best tuned ones of each family, and what is learned: every pair of rules costs seconds to compile."""
 
@@ -154,7 +153,7 @@ def _each_kind(*scenarios: str, runs: int = RUNS) -> tuple[Part, ...]:
     return tuple(Part(scenario, BOTTLENECK, runs, stratum=kind) for scenario in scenarios for kind in _KINDS[scenario])
 
 
-_WHOLE = ("CALL-LEARNED", "CALL-PAPERS", "CALL-PLAIN", "CALL-REFERENCE", "CALL-TUNED", "LEARNED-whole")
+_WHOLE = ("CALL-LEARNED", "CALL-PAPERS", "CALL-PLAIN", "CALL-REFERENCE", "CALL-TUNED", "learned-whole")
 _WHOLE_SEEDS = 8  # worlds of each of the five pairs, for each kind of bottleneck: 240 in all
 
 
@@ -169,8 +168,8 @@ def _whole(uplink: str, kinds: Sequence[str], first: int) -> tuple[Part, ...]:
 BUDGETS = (5, 10, 25, 100)  # % of the plain bytes
 LOSS_RUN_SLOTS = 3.0  # near what was measured, see `vcgym.network.worlds.losses`
 _PROTECTED = (
-    "CHIME", "COPY-HELD", "COPY-NACK", "COPY-RED", "COPY-RISE", "COPY1", "COPY2", "FEC5", "HAIRPIN", "LEARNED", "LEARNED-correlated",
-    "NACK", "RED-MISSING", "RED1", "RED2", "RED3",
+    "CHIME", "COPY-HELD", "COPY-NACK", "COPY-RED", "COPY-RISE", "COPY1", "COPY2", "FEC5", "HAIRPIN", "NACK",
+    "RED-MISSING", "RED1", "RED2", "RED3", "learned",
 )  # fmt: skip
 _PROTECTED_WORLDS = {
     "wonderproxy correlated": 6, "wonderproxy paper": 4, "table1 correlated": 6, "table1 paper": 4, "stress correlated": 4,

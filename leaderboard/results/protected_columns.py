@@ -26,7 +26,7 @@ PROTECTED = CALL._replace(
     anchors=None,
     fronts=(CLOCKED, EVENT._replace(losses=("residual_loss", "event_late_loss"))),
     price="overhead",
-    drawn=("LEARNED", "RED1", "COPY1", "COPY-RED"),
+    drawn=("learned", "RED1", "COPY1", "COPY-RED"),
     footnote=f"{CALL.footnote} Overhead: bytes of protection and probes over those without them; the board names the budget of protection.",
 )
 """Calls over paths with protection, ranked by R within a budget of bytes."""

@@ -20,7 +20,7 @@ AFTER_SENDER = CALL._replace(
     groups=(CALL.groups[0], ("Video, rate and others", ("video_on_time", "utility", TAKEN.name)), *CALL.groups[1:]),
     published=("CALL-PLAIN", "CALL-PAPERS"),
     anchors=None,
-    drawn=("CALL-PLAIN", "CALL-PAPERS", "LEARNED-whole"),
+    drawn=("CALL-PLAIN", "CALL-PAPERS", "learned-whole"),
     footnote=f"{CALL.footnote} Video on time, utility and delivered: over bottleneck and path together, from capture to arrival. Taken: "
     "share of what all flows deliver, beyond an equal one. Utility, transit and queueing count the delay of the path too.",
 )  # fmt: skip

@@ -34,7 +34,7 @@ from vcgym.network.scenarios.scenario import Scenario
 
 SECONDS = {"small": 15, "medium": 20, "full": 20}
 SEEDS = {"small": (0,), "medium": (0,), "full": (0, 1, 2)}
-POLICIES = ("LEARNED-correlated", "VCR5-WM", "VCR-WM")
+POLICIES = ("learned", "VCR5-WM", "VCR-WM")
 LEAVES = POLICIES[:1]  # policies that must leave a relay that died; the others learn from arrivals only (docs/live.md)
 MAX_MOVE_S = 3.0
 WORLDS = 3  # to find one in which the router crosses a second relay: in a quiet world, on a busy machine, it may not

@@ -60,7 +60,8 @@ def main(config: OracleCheckConfig) -> None:
     """Play the systems, compare them with their oracles, and print the result."""
     scenarios = [Scenario(name, mode, config.packets) for name, mode in SCENARIOS]
     with progress("oracle check", config.worlds) as on_progress:
-        found = compare(scenarios, systems_of(SUITES["correlated-v0"], config.systems), config.worlds, config.per_world, on_progress, config.first)
+        systems = systems_of(SUITES["correlated-v0"], config.systems)
+        found = compare(scenarios, systems, config.worlds, config.per_world, on_progress, config.first)
     Console().print(summary(found), highlight=False, soft_wrap=True)
 
 

@@ -47,7 +47,7 @@ class ProtectionBoundConfig(Config):
         packets: length of the calls.
     """
 
-    pair: str = "LEARNED"
+    pair: str = "learned"
     systems: Annotated[list[str], Field(min_length=1)] = Field(
         default_factory=lambda: ["COPY-HELD", "COPY-RISE", "COPY-RED", "RED1", "FEC5", "CHIME", "NACK", "COPY1", "RED3"]
     )

@@ -14,11 +14,9 @@ RULES = {
 """Code of a rule over paths -> its words."""
 SYSTEMS = {
     "CALL-PLAIN": "plain WebRTC call", "CALL-PAPERS": "the papers' rules", "CALL-TUNED": "the papers' rules, tuned",
-    "CALL-REFERENCE": "each board's best rule", "CALL-LEARNED": "each board's learned rule", "LEARNED": "learned pair, all worlds",
-    "LEARNED-correlated": "learned pair", "LEARNED-everywhere": "learned pair, hedged",
-    "LEARNED-RL": "pair by reward alone",
-    "LEARNED-whole": "learned on whole calls", "LEARNED-start": "learned pair, untrained", "LEARNED-rate": "learned rate",
-    "LEARNED-order": "learned order", "ALLOCATOR": "learned allocator", "CELERITY": "Celerity", "MUTUALCAST": "Mutualcast",
+    "CALL-REFERENCE": "each board's best rule", "CALL-LEARNED": "each board's learned rule", "learned": "learned pair",
+    "learned-rl": "pair by reward alone", "learned-whole": "learned on whole calls", "learned-rate": "learned rate",
+    "learned-order": "learned order", "ALLOCATOR": "learned allocator", "CELERITY": "Celerity", "MUTUALCAST": "Mutualcast",
     "SIMULCAST": "simulcast", "SFU": "forwarding unit", "FIXED": "fixed rate", "GCC-DRAFT": "GCC of the draft",
     "GCC-WEBRTC": "GCC of libwebrtc", "GCC-DRAFT-PRE": "GCC of the draft, bursts joined",
     "GCC-WEBRTC-NOPRE": "GCC of libwebrtc, bursts apart", "NADA": "NADA", "NADA-XMAX": "NADA, limited signal", "SCREAM-V1": "SCReAM v1",

@@ -36,7 +36,7 @@ def _learned(folder):
     from vcgym.baselines.system_files import zoo
 
     for ending in (".json", ".safetensors"):
-        shutil.copy(zoo() / f"LEARNED{ending}", folder / f"learned{ending}")
+        shutil.copy(zoo() / f"learned{ending}", folder / f"learned{ending}")
 
 
 def _predictor(folder):

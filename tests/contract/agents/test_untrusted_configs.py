@@ -67,11 +67,11 @@ def test_no_hydra_is_allowed_whose_list_of_refused_targets_can_be_changed_or_byp
 
 def test_a_control_may_have_the_rule_of_a_system(tmp_path):
     """By its name, or by the folder of its training; what is neither, or has no such rule, is refused in one line."""
-    shipped = load_system("LEARNED-RL")
+    shipped = load_system("learned-rl")
     save_learned(tmp_path, LEARNED, {"path": Direct(), "playout": shipped.playout}, {"budget": {"packets": 1}}, "Learned", "a test")
-    found = EnvConfig(id="vcgym/Call-v1", options={"path": str(tmp_path), "playout": "LEARNED-RL"}).options
+    found = EnvConfig(id="vcgym/Call-v1", options={"path": str(tmp_path), "playout": "learned-rl"}).options
     assert found["path"] == Direct() and all(map(np.array_equal, found["playout"], shipped.playout))
-    again = EnvConfig.model_validate_json(EnvConfig(id="vcgym/Call-v1", options={"path": "LEARNED-RL"}).model_dump_json())
+    again = EnvConfig.model_validate_json(EnvConfig(id="vcgym/Call-v1", options={"path": "learned-rl"}).model_dump_json())
     assert np.array_equal(again.options["path"].first, shipped.path.first)
     refused = {"NOBODY": "allowed are the name of a system and the folder of a learned one", "SBPN2": "that system has rate, order"}
     for written, why in refused.items():

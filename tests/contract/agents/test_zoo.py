@@ -21,6 +21,7 @@ from vcgym.baselines.tensors import tensors_of
 from vcgym.network.traces.cards import DataError, canonical_sha256
 
 SHIPPED = zoo_names()
+NAME = "learned-whole"
 MAX_SHIPPED_BYTES = 300_000
 
 
@@ -34,15 +35,15 @@ def test_each_shipped_system_is_small_and_says_how_it_was_made(name):
     assert sum(len(file.read_bytes()) for file in files) < MAX_SHIPPED_BYTES
 
 
-def test_a_system_and_its_start_ship():
-    assert {"LEARNED", "LEARNED-start"} <= set(SHIPPED)
-    assert load_system("LEARNED-start").trained_packets == 0 < load_system("LEARNED").trained_packets
+def test_one_learned_system_of_each_kind_ships():
+    assert set(SHIPPED) == {"learned", "learned-rl", "learned-rate", "learned-order", "learned-whole", "ALLOCATOR"}
+    assert all(load_system(name).trained_packets > 0 for name in SHIPPED)
 
 
 @pytest.fixture
 def folder(tmp_path):
     for ending in (zoo.CARD, zoo.WEIGHTS):
-        shutil.copy(str(shipped().joinpath(f"LEARNED{ending}")), tmp_path / f"mine{ending}")
+        shutil.copy(str(shipped().joinpath(f"{NAME}{ending}")), tmp_path / f"mine{ending}")
     return tmp_path
 
 
@@ -63,7 +64,7 @@ def change_card(folder: Path, change):
 
 def test_saved_is_read_back_equal(folder, tmp_path):
     rules = learned_system(folder, "mine").rules
-    zoo.save_learned(tmp_path, "again", rules, load_study("LEARNED"), "a copy", "a test")
+    zoo.save_learned(tmp_path, "again", rules, load_study(NAME), "a copy", "a test")
     for one, other in zip(rules.values(), learned_system(tmp_path, "again").rules.values(), strict=True):
         assert type(one) is type(other)
         assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(one, other, strict=True))
@@ -111,7 +112,7 @@ def test_another_class_is_refused(folder):
 
 
 def test_an_array_may_stand_in_yaml_as_numbers():
-    prices = load_system("LEARNED").path.prices.tolist()
+    prices = load_system(NAME).path.prices.tolist()
     target = "vcgym.agents.controllers.learned_router.LearnedRouter"
     assert rule_from({"_target_": target, "prices": prices}, "path").prices.tolist() == prices
     with pytest.raises(ValueError, match=r"path\.prices is .* allowed is an array of float64"):
@@ -159,17 +160,17 @@ def chained(folder: Path, name: str, names: str):
 
 
 def test_the_file_of_a_learned_system_may_name_another_system(tmp_path):
-    found, wanted = learned_system(chained(tmp_path, "a", "LEARNED"), zoo.LEARNED), load_system("LEARNED")
+    found, wanted = learned_system(chained(tmp_path, "a", "learned"), zoo.LEARNED), load_system("learned")
     assert np.array_equal(found.path.prices, wanted.path.prices)
 
 
 def test_no_file_of_a_learned_system_names_a_folder(tmp_path, monkeypatch):
     """Not itself, each other or a chain, in which two rules of each would double the reads; nothing above it, absolute or by a link."""
     monkeypatch.chdir(tmp_path)
-    chained(tmp_path, "level-0", "LEARNED")
+    chained(tmp_path, "level-0", "learned")
     (tmp_path / "link").symlink_to("level-0")
     (tmp_path / "inner").mkdir()
-    chained(tmp_path / "inner", "level-0", "LEARNED")
+    chained(tmp_path / "inner", "level-0", "learned")
     names = {"itself": str(tmp_path / "itself"), "one": str(tmp_path / "other"), "other": "one", "absolute": str(tmp_path / "level-0")}
     names |= {"beside": "level-0", "above": "../level-0", "linked": "link", "below": "inner/level-0", "nothing": "", "here": "."}
     names |= {f"level-{n}": f"level-{n - 1}" for n in range(1, 15)}

@@ -51,7 +51,7 @@ def acting(policy):
     return act
 
 
-@pytest.mark.parametrize("name", [pytest.param("LEARNED", marks=pytest.mark.long), "GRD-WM"])
+@pytest.mark.parametrize("name", [pytest.param("learned", marks=pytest.mark.long), "GRD-WM"])
 def test_a_pair_plays_as_inside_the_loop(name):
     router, receiver = load_system(name).chosen
     inside = CallBatch(Scenario("wonderproxy", "paper", PACKETS), 1, router, receiver, log=True)

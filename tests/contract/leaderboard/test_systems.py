@@ -119,7 +119,9 @@ def test_a_system_of_other_controls_is_refused():
 FOUR = load_system("VCR-WM").replace(**load_system("FIXED").rules)
 
 
-@pytest.mark.parametrize(("suite", "allowed"), [("correlated-v0", "path and playout"), ("rate-v0", "rate and order"), ("conference-v0", "trees")])
+@pytest.mark.parametrize(
+    ("suite", "allowed"), [("correlated-v0", "path and playout"), ("rate-v0", "rate and order"), ("conference-v0", "trees")]
+)
 def test_a_system_with_more_controls_than_the_calls_is_refused(suite, allowed):
     said = rf"\['MINE'\], which suite {suite}.* MINE has path, playout, rate, order; allowed: systems with {allowed} alone"
     with pytest.raises(ValueError, match=said):
@@ -161,7 +163,7 @@ def test_a_system_takes_rules_of_others_by_name():
     assert papers.pacing == load_system("GCC-WEBRTC").pacing == 2.5
     assert papers.path == load_system("VCR-WM").path and papers.order == load_system("SBPN2").order
     assert load_system("CALL-LEARNED").trained_packets == sum(
-        load_system(name).trained_packets for name in ("LEARNED-correlated", "LEARNED-rate", "LEARNED-order")
+        load_system(name).trained_packets for name in ("learned", "learned-rate", "learned-order")
     )
     assert tuning_trials("CALL-TUNED") == sum(map(tuning_trials, ("VCR-WM-tuned", "GCC-WEBRTC-rate-tuned", "SBPN2-order-tuned"))) > 0
     with pytest.raises(ValueError, match=r"path = 'SBPN2': that system has rate, order; allowed: "):

@@ -50,7 +50,7 @@ def test_the_short_table_has_the_references_and_the_last_system_in_words(boards,
     assert [board.mode for board in boards] == ["correlated", "paper", "replay"]
     assert all(f"{one.mode}: above {in_words(one.bar.system)}" in headings for one in boards)
     ends = board.lines[0].standing.system, board.lines[-1].standing.system
-    expected = [*ends, board.published, board.bar.system, "LEARNED-everywhere", "PPO"]
+    expected = [*ends, board.published, board.bar.system, "learned", "PPO"]
     assert len(rows) <= 10 and {in_words(name) for name in expected} <= set(rows)
 
 
@@ -72,12 +72,12 @@ def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table
     of_measured = {line.standing.system: line.value.to_bar for line in boards[-1].lines}
     below, behind, hedged = (
         "{:.1f} [{:.1f}, {:.1f}]".format(*(-end for end in (found.value, found.high, found.low)))
-        for found in (of_measured[first.standing.system], of_measured["PPO"], of_measured["LEARNED-everywhere"])
+        for found in (of_measured[first.standing.system], of_measured["PPO"], of_measured["learned"])
     )
     measured = f"is {below} below that of the best tuned rule, that of the PPO agent {behind}, that of the hedged pair {hedged}"
     assert f"the R of the learned pair {measured}" in opening
     tied = [line.standing.system for line in board.lines if line.standing.rank_low == 1]
-    assert tied == [first.standing.system, "LEARNED-everywhere", "LEARNED"]  # "tied with two other learned pairs"
+    assert tied == [first.standing.system, "learned", "LEARNED"]  # "tied with two other learned pairs"
     assert board.published.startswith("VIA-")
 
 

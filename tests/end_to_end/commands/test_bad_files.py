@@ -121,7 +121,7 @@ def made(tmp_path_factory):
     (home / "board" / "board.json").write_text("{}")
     (home / "pair" / "seed-0").mkdir(parents=True)
     for ending in (CARD, WEIGHTS):
-        shutil.copy(zoo() / f"LEARNED{ending}", home / "pair" / "seed-0" / f"{LEARNED}{ending}")
+        shutil.copy(zoo() / f"{LEARNED}{ending}", home / "pair" / "seed-0" / f"{LEARNED}{ending}")
     law = {"base_ms": 20.0, "log_mean": 0.0, "log_sd": 0.5, "loss": 0.0, "loss_run": 1.0, "tau_ms": 100.0}
     body = {"paths": ["direct"], "pairs": {"here-there": [law]}}
     card = dict.fromkeys(("name", "description", "source", "licence", "units"), "test")

@@ -154,8 +154,8 @@ def test_a_row_left_out_of_the_results_is_named(board, known, tmp_path):
 def silent(tmp_path_factory):
     """A board of agents that log nothing: a pair that ships, an agent that ships under a name of one's own, and one that is not known."""
     folder = tmp_path_factory.mktemp("silent")
-    pair, mine = load_systems(["LEARNED"])["LEARNED"], shipped_agent("mine", "DQN-Call-v1", SUITE)
-    agents = {"LEARNED": pair, "mine": mine, "gone": mine}
+    pair, mine = load_systems(["learned"])["learned"], shipped_agent("mine", "DQN-Call-v1", SUITE)
+    agents = {"learned": pair, "mine": mine, "gone": mine}
     run_suite(SUITE, prepare(SUITE), {**load_systems(["DRT-WM"]), **agents}, folder, lambda done, note: None)
     assert read(ACTIONS, folder / "actions.parquet").num_rows == 0
     return folder, mine
@@ -164,9 +164,9 @@ def silent(tmp_path_factory):
 def test_agents_that_log_nothing_are_played_again_or_named_as_not_verified(silent, known):
     folder, mine = silent
     verdicts = verify(folder, lambda done, name: None, known={"mine": mine})
-    found = {name: [one for one in verdicts if one.system == name] for name in ("LEARNED", "mine", "gone")}
+    found = {name: [one for one in verdicts if one.system == name] for name in ("learned", "mine", "gone")}
     assert {len(of_agent) for of_agent in found.values()} == {len(read_rows(folder)) // 4} and len(verdicts) == 3 * len(found["mine"])
-    assert all(one.equal and one.checked and not one.said for name in ("LEARNED", "mine") for one in found[name])
+    assert all(one.equal and one.checked and not one.said for name in ("learned", "mine") for one in found[name])
     assert not any(one.equal or one.checked for one in found["gone"])
     assert {one.said for one in found["gone"]} == {UNKNOWN}
 

@@ -70,7 +70,7 @@ def records(packets, seed):
         yield Record(kind, int(sent_us[n]) // 10_000, int(path[n]), int(sent_us[n]), arrived_us, arrived_us + 50_000, 40_000, 0)
 
 
-@pytest.mark.parametrize("name", ["LEARNED-correlated", pytest.param("LEARNED-everywhere", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["LEARNED-correlated", pytest.param("learned", marks=pytest.mark.long)])
 @pytest.mark.parametrize("restless", [False, True])
 def test_the_router_decides_as_the_compiled_rule_in_whole_calls(name, restless):
     params, changes = load_system(name).path, 0
@@ -103,7 +103,7 @@ def test_the_router_decides_as_the_compiled_rule_in_whole_calls(name, restless):
     assert changes >= (20 if restless else 2)
 
 
-@pytest.mark.parametrize("name", ["LEARNED", "LEARNED-start", pytest.param("LEARNED-everywhere", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["LEARNED", "LEARNED-start", pytest.param("learned", marks=pytest.mark.long)])
 def test_the_lag_decides_as_the_compiled_rule_in_every_call(name):
     params = load_system(name).playout
     graph, different, arrivals = Deciding(lag_graph(params)), 0, 0

@@ -410,7 +410,7 @@ def test_a_rule_without_a_name_sends_what_the_named_rule_sends():
         batch.play(np.arange(1))
         return [batch.log(0), *(batch.log_of_other(0, call) for call in range(2))]
 
-    learned, nada = load_system("LEARNED-rate").rate, Nada()
+    learned, nada = load_system("learned-rate").rate, Nada()
     for logs in zip(sent(("nada", "scream_v2")), sent((nada, "scream_v2"), rates=(learned, nada)), strict=True):
         np.testing.assert_array_equal(*logs)
     first, of_learned, of_nada = sent((learned, nada), rates=(learned, nada))

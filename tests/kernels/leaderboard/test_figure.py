@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from vcgym.leaderboard.report.figure import _name, style
 
-PLACES = {"LEARNED": (100.0, 1.0), "LEARNED-correlated": (103.0, 1.05), "LEARNED-start": (106.0, 0.95), "GRD": (140.0, 5.0)}
+PLACES = {"learned": (100.0, 1.0), "learned-rl": (103.0, 1.05), "learned-rate": (106.0, 0.95), "GRD": (140.0, 5.0)}
 
 
 def test_names_of_close_marks_do_not_touch():
@@ -20,6 +20,6 @@ def test_names_of_close_marks_do_not_touch():
         boxes = [text.get_window_extent() for text in axes.texts]
         marks = axes.transData.transform(list(PLACES.values()))
     written = {text.get_text() for text in axes.texts}
-    assert {"LEARNED", "GRD"} <= written and len(written) > 2
+    assert {"learned", "GRD"} <= written and len(written) > 2
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
     assert not any(box.contains(*mark) for box in boxes for mark in marks)

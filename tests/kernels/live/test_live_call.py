@@ -81,7 +81,7 @@ def simulated(policy, scenario, seed):
     [
         ("GRD-WM", "sender"),
         pytest.param("VCR-WM", "central", marks=pytest.mark.long),
-        pytest.param("LEARNED-correlated", "receiver", marks=pytest.mark.long),
+        pytest.param("learned", "receiver", marks=pytest.mark.long),
     ],
 )
 def test_a_call_equals_its_simulation(name, location):
@@ -140,7 +140,7 @@ def test_a_call_of_an_agent_is_as_its_simulation(tmp_path, env, key):
 
 @pytest.mark.long
 def test_a_learned_router_leaves_a_relay_that_died():
-    network, parties, _ = call(load_system("LEARNED-correlated"), packets=1500, seed=0)
+    network, parties, _ = call(load_system("learned"), packets=1500, seed=0)
     network.run(START_US + 500 * SLOT_US)
     routes, path = parties.session.media, parties.sender.paths[-1]
     dead = routes[path][2]

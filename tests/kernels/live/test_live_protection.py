@@ -171,7 +171,7 @@ def test_each_packet_is_lost_repaired_or_neither():
 
 
 def test_what_a_live_call_cannot_send_is_refused_in_one_line():
-    for name in ("FEC5", "OPUS-FEC", "DRED", "LEARNED", "no such system"):
+    for name in ("FEC5", "OPUS-FEC", "DRED", "learned", "no such system"):
         with pytest.raises(ValueError, match=f"protection is {name}; allowed, .*: CHIME, COPY-HELD, .*, RED3$"):
             protection_of(name)
     assert live_policy("GRD-WM", "COPY-NACK", 0.1).budget == 0.1

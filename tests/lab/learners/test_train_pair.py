@@ -15,6 +15,7 @@ from safetensors.torch import save
 
 from lab.learners import pair as learned_pair
 from lab.learners.experts import hedged
+from lab.learners.pair import PAIRS, specialist
 from lab.learners.pair_config import PairConfig
 from lab.learners.study import MODEL, run_pairs
 from vcgym.agents.controllers.learned_router import NUMBERS
@@ -23,8 +24,9 @@ from vcgym.agents.sweeps.search import each
 from vcgym.agents.tracking import registry
 from vcgym.baselines.records import Record
 from vcgym.baselines.rule import allocate, decide, start, update
-from vcgym.baselines.systems import learned_system, load_study, load_system
-from vcgym.baselines.zoo import LEARNED
+from vcgym.baselines.system_files import zoo
+from vcgym.baselines.systems import learned_system
+from vcgym.baselines.zoo import LEARNED, read_learned
 from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.published import cost_of, kind_of
 from vcgym.leaderboard.evaluation.suites import SUITES
@@ -75,18 +77,18 @@ def test_a_trained_pair_beats_its_start_on_training_calls(trained):
 def test_a_lag_goes_on_from_a_shipped_one_and_joins_experts(tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/runs.db")  # the champion of the others stays
     onward = {
-        "turns": 0, "start": "LEARNED", "start_rough": "LEARNED-correlated", "start_lag": "LEARNED", "experts": ["LEARNED-correlated"],
+        "turns": 0, "start": "all-worlds", "start_rough": "correlated", "start_lag": "all-worlds", "experts": ["correlated"],
         "specialists": [["table1 paper"]], "lag_steps": 2,
     }  # fmt: skip
     (pair,) = train(tmp_path / "onward", hidden=32, **onward)
     before, after = (learned_system(pair.folder, name).playout for name in ("start", LEARNED))
-    paths, lags = zip(*(load_system(name).chosen for name in ("LEARNED", "LEARNED-correlated")), strict=True)
+    paths, lags = zip(*(specialist(name).chosen for name in ("all-worlds", "correlated")), strict=True)
     shipped = hedged(lags, lags[:1])
     assert all(np.array_equal(a, b) for a, b in zip(before, shipped, strict=True))
     assert [np.array_equal(a, b) for a, b in zip(after.first, before.first, strict=True)] == [False, True, False]
     assert np.array_equal(learned_system(pair.folder, LEARNED).path.prices, [path.prices for path in paths])
     assert set(pair.validation_r) == {"start", "end", "DRT-WM"}
-    with pytest.raises(ValueError, match="hidden is 8 and start_lag is LEARNED; allowed: its 32 units"):
+    with pytest.raises(ValueError, match="hidden is 8 and start_lag is all-worlds; allowed: its 32 units"):
         train(tmp_path / "narrow", **onward)
 
 
@@ -192,8 +194,8 @@ def test_the_prices_of_roughness_are_searched_on_worlds_of_mode_paper(tmp_path):
 
 
 def test_it_may_begin_with_the_prices_of_another_and_leave_them_alone(tmp_path):
-    train(tmp_path, start="LEARNED-correlated", trials=0, lag_steps=2)
-    prices = load_system("LEARNED-correlated").path.prices
+    train(tmp_path, start="correlated", trials=0, lag_steps=2)
+    prices = specialist("correlated").path.prices
     for name in ("start", LEARNED):
         np.testing.assert_array_equal(learned_system(tmp_path / "seed-3", name).path.prices, prices)
 
@@ -206,11 +208,14 @@ def test_only_the_last_lag_is_learned_on_calls_over_longer_distances(trained, tm
     assert (tmp_path / "seed-3" / "lag-1.safetensors").read_bytes() != (pair.folder / "lag-1.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["LEARNED", "LEARNED-correlated"])
-def test_the_experiment_of_a_shipped_pair_is_that_of_its_card(name):
+HOMES = {"learned": zoo()} | {path.parts[-3]: path.parent for path in PAIRS.glob("*/*/learned.json")}
+
+
+@pytest.mark.parametrize(("name", "home"), HOMES.items())
+def test_the_experiment_of_a_pair_is_that_of_its_card(name, home):
     with initialize_config_module("lab.conf", version_base="1.3"):
         config = build(compose("train_pair", [f"experiment={name}"]), PairConfig).decisive()
-    trained = load_study(name)["config"]
+    trained = read_learned(home, LEARNED).file.study["config"]
     decided = trained.keys() - {"study", "seeds"}
     assert {key: config[key] for key in decided} == {key: trained[key] for key in decided}
 

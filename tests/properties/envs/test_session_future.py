@@ -119,7 +119,7 @@ def test_a_learned_pair_knows_nothing_of_later(mode):
     for border in BORDERS[1:]:
         played = []
         for world in (scenario.world(3), ChangedWorld(scenario.world(3), border)):
-            batch = CallBatch(scenario, 3, *load_system("LEARNED").chosen, log=True, world=world)
+            batch = CallBatch(scenario, 3, *load_system("learned").chosen, log=True, world=world)
             for row, draw in enumerate(draws):
                 batch.start(row, draw)
             batch.play(np.arange(3))

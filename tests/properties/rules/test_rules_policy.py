@@ -27,7 +27,7 @@ from vcgym.baselines.systems import load_system
 ROUTERS = [Direct(), RandomPath(), RoundRobin(), BestHistory(), Via(epsilon=0.1), VCRoute()]
 RECEIVERS = [FixedLag(30.0), CountTarget(30.0), WMJitter(), NetEqTarget()]
 POLICIES = [RulePolicy(router) for router in ROUTERS] + [RulePolicy(receiver) for receiver in RECEIVERS]
-POLICIES += [RulePolicy(VCRoute(), WMJitter()), RulePolicy(*load_system("LEARNED").chosen)]
+POLICIES += [RulePolicy(VCRoute(), WMJitter()), RulePolicy(*load_system("learned").chosen)]
 SESSIONS, PATHS, ROWS, STEPS = 5, 4, 6, 25
 
 
