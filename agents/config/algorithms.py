@@ -120,7 +120,6 @@ class InsidePPOConfig(Config):
         noise_memory: correlation of this noise from decision to decision.
         mirrored: every second replica has the noise of the one before with the other sign.
         hidden: units in each of the two layers of a policy; an order has no layers.
-        recurrent: units of the memory that the lag keeps from arrival to arrival; 0: none.
     """
 
     num_envs: ClassVar[int] = 8
@@ -143,7 +142,6 @@ class InsidePPOConfig(Config):
     noise_memory: Annotated[float, Field(ge=0, lt=1)] = 0.9
     mirrored: bool = True
     hidden: Annotated[int, Field(ge=1, le=256)] = 32
-    recurrent: Annotated[int, Field(ge=0, le=64)] = 0
 
 
 class LibraryConfig(Config):

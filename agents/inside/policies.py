@@ -14,13 +14,11 @@ from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.agents.controllers.learned_router import START
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
-from vcgym.agents.controllers.recurrent_lag import RecurrentLag
 from vcgym.agents.inside.sampled_aim import SampledAim
 from vcgym.agents.inside.sampled_lag import SampledLag
 from vcgym.agents.inside.sampled_margin import SampledMargin
 from vcgym.agents.inside.sampled_switch import SampledSwitch
-from vcgym.agents.networks.memory import LagMemory
-from vcgym.agents.networks.two_layers import TwoLayers, with_bias
+from vcgym.agents.networks.two_layers import TwoLayers
 from vcgym.baselines.controls.control import Control
 
 START_OUTPUT = 0.5  # initial bias of the lag: about 20 ms above the newest delay
@@ -71,12 +69,7 @@ class LagPolicy(NoisyPolicy):
     after = False
 
     def __init__(self, settings: InsidePPOConfig) -> None:
-        super().__init__(arrival_features.WIDTH + settings.recurrent, START_OUTPUT, settings.gamma, settings)
-        self.recurrent = LagMemory(arrival_features.WIDTH, settings.recurrent) if settings.recurrent else None
-
-    def measure(self, x: torch.Tensor) -> None:
-        """Take the units of the features of an arrival; the memory, which learns too, has none."""
-        super().measure(x[:, : arrival_features.WIDTH])
+        super().__init__(arrival_features.WIDTH, START_OUTPUT, settings.gamma, settings)
 
     def log_prob(self, x: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Return the log densities (arrivals,) of outputs for features (arrivals, width) of calls of these lengths."""
@@ -88,16 +81,9 @@ class LagPolicy(NoisyPolicy):
         sd = torch.where(first, self.sd, self.sd * math.sqrt(1.0 - self.memory**2))
         return normal_log_prob(torch.where(first, noise, after), sd)
 
-    def rule(self) -> LearnedLag | RecurrentLag:
+    def rule(self) -> LearnedLag:
         """Return the rule with the weights of this network."""
-        if self.recurrent is None:
-            return LearnedLag(*self.arrays())
-        return RecurrentLag(*self.arrays(), with_bias(self.recurrent.gates), with_bias(self.recurrent.taken))
-
-    def recalled(self, x: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-        """Return the observations (arrivals, width) of calls of these lengths, one after another, with the memory that weights now give."""
-        features = x[:, : arrival_features.WIDTH]
-        return x if self.recurrent is None else torch.cat([features, self.recurrent(features, lengths)], 1)
+        return LearnedLag(*self.arrays())
 
     def sampled(self, slots: int, draw: int, reward: Any) -> SampledLag:
         """Return the stochastic rule for calls of this length."""

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, aim, output, take_in
-from vcgym.agents.controllers.recurrent_lag import RecurrentLag, remember
 from vcgym.agents.inside.noise import density, density_after, following, require_noise
 from vcgym.agents.inside.recorder import Recorder, add_decision, begin_recording, new_recorder
 from vcgym.baselines.records import MEDIA
@@ -22,7 +21,7 @@ from vcgym.baselines.rule import allocate, decide, init, rule, update
 class SampledLag(NamedTuple):
     """Parameters."""
 
-    lag: LearnedLag | RecurrentLag  # the policy
+    lag: LearnedLag  # the policy
     sd: float  # of the noise, > 0
     memory: float  # correlation of the noise from arrival to arrival, 0 <= memory < 1
     after: bool  # its density is that after the noise before, else of each noise alone
@@ -59,7 +58,6 @@ def _update(params, state, s, record):
     if record.kind != MEDIA:
         return
     smallest_ms = take_in(state.lag, s, record)
-    remember(params.lag, state.lag.x[s])
     mean = output(params.lag, state.lag.x[s], state.lag.layers[s])
     noise = following(params, state.noise[s], state.recorder, s)
     action = np.float32(mean + noise)

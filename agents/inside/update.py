@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.inside.advantages import generalised, less_replicas, returns
-from vcgym.agents.inside.policies import LagPolicy, LoopPolicy
+from vcgym.agents.inside.policies import LoopPolicy
 from vcgym.agents.inside.recorder import Recorder
 from vcgym.agents.networks.two_layers import TwoLayers
 
@@ -67,8 +67,7 @@ def improve(
             lengths = [int(n) for *_, n in calls]
             if not any(lengths):
                 continue
-            seen = policy.recalled(x, lengths) if isinstance(policy, LagPolicy) else x
-            ratio = torch.exp(policy.log_prob(seen, action, lengths) - before)
+            ratio = torch.exp(policy.log_prob(x, action, lengths) - before)
             within = ratio.clamp(1.0 - settings.clip_range, 1.0 + settings.clip_range)
             loss = -torch.minimum(ratio * advantage, within * advantage).mean()
             if critic is not None:

@@ -34,9 +34,9 @@ class TwoLayers(torch.nn.Module):
         self.register_buffer("unit", torch.ones(width))
 
     def measure(self, x: torch.Tensor) -> None:
-        """Take mean and standard deviation of the first features from examples (n, up to width): all features then learn at one speed."""
-        self.mean[: x.shape[1]] = x.mean(0)
-        self.unit[: x.shape[1]] = x.std(0).clamp(min=SMALLEST_UNIT)
+        """Take mean and standard deviation of the features from examples (n, width): all features then learn at one speed."""
+        self.mean.copy_(x.mean(0))
+        self.unit.copy_(x.std(0).clamp(min=SMALLEST_UNIT))
 
     def output(self, x: torch.Tensor) -> torch.Tensor:
         """Return the output (...) for features (..., width)."""

@@ -103,18 +103,6 @@ class PlainLag:
         return 20 * math.log1p(math.exp(out))
 
 
-class PlainRecurrentLag(PlainLag):
-    """`RecurrentLag` for one call."""
-
-    memory = 0.0
-
-    def _headroom_ms(self, x):
-        gates, taken = (x @ weights[:-1].astype(float) + weights[-1] for weights in (self.params.gates, self.params.taken))
-        share = 1 / (1 + np.exp(-gates))
-        self.memory = (1 - share) * self.memory + share * taken
-        return super()._headroom_ms(np.concatenate([x, self.memory]))
-
-
 class PlainHedge(PlainLag):
     """`HedgedLag` for one call: at each arrival every expert plays the whole call anew, from the list of its targets."""
 

@@ -56,16 +56,15 @@ def interrupt(wanted, monkeypatch, turns):
 
 
 def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monkeypatch):
-    recurrent = SETTINGS.model_copy(update={"recurrent": 2})
-    (whole,) = run_study(config(tmp_path / "whole", algorithm=recurrent))
+    (whole,) = run_study(config(tmp_path / "whole"))
     assert whole.steps >= 30_000
-    interrupt(config(tmp_path / "cut", algorithm=recurrent), monkeypatch, 5)
+    interrupt(config(tmp_path / "cut"), monkeypatch, 5)
     with pytest.raises(FileExistsError, match="resume is False"):
-        run_study(config(tmp_path / "cut", algorithm=recurrent))
-    run_study(config(tmp_path / "cut", resume=True, algorithm=recurrent))
+        run_study(config(tmp_path / "cut"))
+    run_study(config(tmp_path / "cut", resume=True))
     assert files_of(tmp_path / "cut" / "seed-0") == files_of(tmp_path / "whole" / "seed-0")
     with pytest.raises(ValueError, match=r"another study: algorithm\.hidden is 8, expected 9"):
-        run_study(config(tmp_path / "cut", resume=True, algorithm=recurrent.model_copy(update={"hidden": 9})))
+        run_study(config(tmp_path / "cut", resume=True, algorithm=SETTINGS.model_copy(update={"hidden": 9})))
 
 
 @pytest.mark.long  # compiles loops that no other test needs

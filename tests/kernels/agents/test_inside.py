@@ -17,7 +17,6 @@ from vcgym.agents.controllers.learned_aim import follow, is_due, set_aim
 from vcgym.agents.controllers.learned_lag import aim, output, take_in
 from vcgym.agents.controllers.learned_margin import SBPN2, by_margin, observed, weighed
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS
-from vcgym.agents.controllers.recurrent_lag import RecurrentLag, remember
 from vcgym.agents.inside.advantages import generalised, less_replicas, returns
 from vcgym.agents.inside.noise import density
 from vcgym.agents.inside.policies import AimPolicy, LagPolicy, MarginPolicy, SwitchPolicy
@@ -41,9 +40,9 @@ PACKETS, SEED, REPLICAS = 400, 5, 4
 SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
 
 
-def example(kind, after=True, **changed):
+def example(kind, after=True):
     torch.manual_seed(1)
-    policy = kind(SMALL.model_copy(update=changed))
+    policy = kind(SMALL)
     policy.after = after
     if kind is SwitchPolicy:
         with torch.no_grad():
@@ -82,10 +81,9 @@ def new_records(seen):
 
 
 @pytest.mark.long  # compiles a loop that no other quick test needs
-@pytest.mark.parametrize("units", [0, 3])
 @pytest.mark.parametrize("after", [False, True])
-def test_the_lag_records_what_the_face_shows_and_earns(units, after):
-    policy = example(LagPolicy, after, recurrent=units)
+def test_the_lag_records_what_the_face_shows_and_earns(after):
+    policy = example(LagPolicy, after)
     recorder, rule = played(policy), policy.rule()
     envs, seen, state = outside("vcgym/Playout-v0", rule)
     number, earned, done, before = 0, 0.0, False, None
@@ -93,7 +91,6 @@ def test_the_lag_records_what_the_face_shows_and_earns(units, after):
         (record,) = new_records(seen)
         assert record.kind == MEDIA
         smallest_ms = take_in(state, 0, record)
-        remember(rule, state.x[0])
         assert state.x[0].tobytes() == recorder.x[0, number].tobytes(), number
         assert recorder.slot[0, number] == record.arrived_us // 10_000
         noise = recorder.action[0, number] - output(rule, state.x[0], state.layers[0])
@@ -192,43 +189,6 @@ def test_units_of_features_leave_the_rule_the_same_function():
     rule, layers = policy.rule(), np.zeros((2, SMALL.hidden), np.float32)
     out = [output(rule, row, layers) for row in x[:20].numpy()]
     np.testing.assert_allclose(out, policy.output(x[:20]).detach().numpy(), rtol=1e-4, atol=1e-5)
-
-
-def test_torch_remembers_as_the_rule_does():
-    """Outputs and gradients, over two calls, equal those of the rule and of a plain recursion in torch."""
-    policy = example(LagPolicy, recurrent=3).double()
-    rule = RecurrentLag(*(layer.astype(np.float64) for layer in policy.rule()))
-    x = torch.from_numpy(np.random.default_rng(0).standard_normal((50, WIDTH + 3)))
-    lengths = [30, 20]
-    out = policy.output(policy.recalled(x, lengths))
-    row, layers, found = np.zeros(WIDTH + 3), np.zeros((2, SMALL.hidden)), []
-    for n in range(50):
-        row[:WIDTH], row[WIDTH:] = x[n, :WIDTH], 0.0 if n == lengths[0] else row[WIDTH:]
-        remember(rule, row)
-        found.append(output(rule, row, layers))
-    np.testing.assert_allclose(out.detach().numpy(), found, rtol=1e-12, atol=1e-12)
-    share, taken = torch.sigmoid(policy.recurrent.gates(x[:, :WIDTH])), policy.recurrent.taken(x[:, :WIDTH])
-    kept, plain = torch.zeros(3, dtype=torch.float64), []
-    for n in range(50):
-        kept = share[n] * taken[n] + (1 - share[n]) * (0.0 if n == lengths[0] else kept)
-        plain.append(kept)
-    weights = tuple(policy.recurrent.parameters())
-    for mine, other in zip(
-        torch.autograd.grad((out**2).sum(), weights),
-        torch.autograd.grad((policy.output(torch.cat([x[:, :WIDTH], torch.stack(plain)], 1)) ** 2).sum(), weights),
-        strict=True,
-    ):
-        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-12)
-
-
-def test_what_a_lag_remembered_is_what_torch_recalls():
-    policy = example(LagPolicy, recurrent=3)
-    recorder = played(policy)
-    calls = [torch.from_numpy(recorder.x[s, : recorder.decided[s]]) for s in range(2)]
-    x = torch.cat(calls)
-    recalled = policy.recalled(x, [len(call) for call in calls])
-    torch.testing.assert_close(recalled, x, rtol=1e-4, atol=1e-5)
-    assert x[:, WIDTH:].abs().max() > 0.1
 
 
 def test_draws_follow_from_world_number_and_row():

@@ -139,12 +139,6 @@ def test_a_training_is_the_same_with_the_same_seed_and_any_threads(baseline):
     assert isinstance(first.system.path, LearnedSwitch) and isinstance(first.system.playout, LearnedLag)
 
 
-def test_a_recurrent_lag_learns_its_memory():
-    before, after = (weights(learned("vcgym/Playout-v0", turns, recurrent=3)) for turns in (0, 1))
-    assert {name for control, name in before if before[control, name] == after[control, name]} == {"mean", "unit"}
-    assert {name for _, name in before} > {f"recurrent.{layer}.{part}" for layer in ("gates", "taken") for part in ("weight", "bias")}
-
-
 def test_an_environment_says_what_learns():
     assert list(learned("vcgym/Playout-v0", turns=1).policies) == [Control.PLAYOUT]
     assert list(learned("vcgym/Relay-v0", turns=1).policies) == [Control.PATH]

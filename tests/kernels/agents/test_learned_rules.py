@@ -6,12 +6,10 @@ import torch
 
 from lab.learners.experts import hedged
 from lab.learners.lag_learner import LagNet
-from twins.learned import PlainGatedRouter, PlainHedge, PlainLag, PlainRecurrentLag, PlainRouter
-from vcgym.agents.config.algorithms import InsidePPOConfig
+from twins.learned import PlainGatedRouter, PlainHedge, PlainLag, PlainRouter
 from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START, LearnedRouter
-from vcgym.agents.inside.policies import LagPolicy
 from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.baselines.rule import allocate, decide, start, update
 from vcgym.network.kernels.slots import BLOCK_SLOTS
@@ -23,12 +21,6 @@ PATHS = 3
 def example_lag(hidden=8, seed=0):
     torch.manual_seed(seed)
     return LagNet(hidden).rule()
-
-
-def example_recurrent_lag(seed=0, units=5):
-    torch.manual_seed(seed)
-    rule = LagPolicy(InsidePPOConfig(hidden=8, recurrent=units)).rule()
-    return rule._replace(last=10 * rule.last)
 
 
 def example_hedge(seed=0, temperature=0.01):
@@ -73,19 +65,6 @@ def test_lag_equals_its_plain_twin(seed):
         update(params, state, 0, Record(MEDIA, int(sent_us) // 10_000, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
         lag_ms = twin.arrive(int(path), sent_us / 1000.0, arrived_us / 1000.0)
         assert decide(params, state, 0, int(arrived_us)) / 1000.0 == pytest.approx(lag_ms, abs=0.01), packet
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_recurrent_lag_equals_its_plain_twin(seed):
-    params, history = example_recurrent_lag(seed), example_history(seed)
-    state, twin = started(params, history), PlainRecurrentLag(params, history[:, 1:])
-    for packet, (path, sent_us, arrived_us) in enumerate(zip(*arrivals(seed=seed), strict=True)):
-        update(params, state, 0, Record(MEDIA, int(sent_us) // 10_000, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0))
-        lag_ms = twin.arrive(int(path), sent_us / 1000.0, arrived_us / 1000.0)
-        assert decide(params, state, 0, int(arrived_us)) / 1000.0 == pytest.approx(lag_ms, abs=0.01), packet
-    assert np.abs(state.x[0, -5:]).min() > 0.01
-    start(params, state, np.ones(1, np.bool_), history[None], np.zeros(1, np.uint64))
-    assert not state.x[0, -5:].any()
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -216,10 +195,5 @@ def test_wrong_weights_are_refused():
     lag = example_lag()
     with pytest.raises(ValueError, match="weights have shapes"):
         allocate(lag._replace(second=lag.first), 1, 2)
-    recurrent = example_recurrent_lag()
-    with pytest.raises(ValueError, match=r"gates and taken have shapes \(26, 5\), \(25, 5\): allowed is \(26, n\)"):
-        allocate(recurrent._replace(taken=recurrent.taken[1:]), 1, 2)
-    with pytest.raises(ValueError, match="not finite"):
-        allocate(recurrent._replace(gates=recurrent.gates * np.float32("nan")), 1, 2)
     with pytest.raises(ValueError, match="not finite"):
         allocate(LearnedLag(lag.first * np.float32("nan"), lag.second, lag.last), 1, 2)
