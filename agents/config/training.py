@@ -96,7 +96,9 @@ class EvaluateConfig(Config):
 
 
 class SweepConfig(Config):
-    """A search over two settings of PPO, each sampled log-uniformly.
+    """A search over two settings of PPO, each sampled log-uniformly; weak trials stop early.
+
+    They stop by asynchronous successive halving (Li et al. 2018, arXiv 1810.05934).
 
     Attributes:
         train: training of every trial, with the first of its seeds. With `resume` a killed sweep continues: finished trials report from
@@ -104,8 +106,6 @@ class SweepConfig(Config):
         learning_rate: minimum and maximum of Adam's step size.
         ent_coef: minimum and maximum of the weight of the entropy bonus.
         trials: number of sampled pairs of values.
-        scheduler: asha stops weak trials early (asynchronous successive halving, Li et al. 2018, arXiv 1810.05934); pbt lets them go on
-            from the checkpoints of strong ones with changed values (population-based training, Jaderberg et al. 2017, arXiv 1711.09846).
         concurrent: concurrent trials, one CPU each.
         seed: seed of the sampling.
         ray: cluster to run on; None starts a local Ray.
@@ -117,7 +117,6 @@ class SweepConfig(Config):
     learning_rate: Annotated[list[Annotated[float, Field(gt=0, le=1)]], Field(min_length=2, max_length=2)] = Field(default=[1e-4, 3e-3])
     ent_coef: Annotated[list[Annotated[float, Field(gt=0)]], Field(min_length=2, max_length=2)] = Field(default=[1e-4, 3e-2])
     trials: Annotated[int, Field(ge=1)] = 4
-    scheduler: Literal["asha", "pbt"] = "asha"
     concurrent: Annotated[int, Field(ge=1)] = 2
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     ray: RayConfig = Field(default_factory=RayConfig)
@@ -135,13 +134,7 @@ class SweepConfig(Config):
         return bounds
 
     @model_validator(mode="after")
-    def _population_has_checkpoints(self) -> Self:
-        every = self.train.checkpoint_every
+    def _has_an_entropy(self) -> Self:
         if isinstance(self.train.algorithm, InsidePPOConfig):
             raise ValueError("train.algorithm is InsidePPO, which has no ent_coef to search; allowed: algorithms on the environment")
-        if self.scheduler == "pbt" and (self.trials < 2 or self.train.evaluate_every % every):
-            raise ValueError(
-                f"trials is {self.trials}, train.evaluate_every {self.train.evaluate_every}, train.checkpoint_every {every}; "
-                "allowed with pbt: at least 2 trials, and a checkpoint at each evaluation"
-            )
         return self

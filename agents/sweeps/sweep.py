@@ -20,7 +20,6 @@ from ray.tune.schedulers import ASHAScheduler
 
 from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
-from vcgym.agents.sweeps.population import population_of, run_member
 from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, home_of, name_of, reports_of, run_trial, trial_config
 from vcgym.agents.tracking import points, registry
@@ -66,7 +65,7 @@ def run_sweep(config: SweepConfig) -> BestTrial:
     require_same_study(config)
     require_space(folder)
     data, title = data_hash(config.train.env), title_of(config.train)
-    tracking, trial = Tracking(), run_trial if config.scheduler == "asha" else run_member
+    tracking = Tracking()
     replace_file(saved, (config.model_dump_json(indent=2) + "\n").encode())
     with (
         ray_running(config.concurrent, config.ray.address),
@@ -77,7 +76,7 @@ def run_sweep(config: SweepConfig) -> BestTrial:
         sweep.config(config)
         report_progress(0, _before(config.train))
         tuner = tune.Tuner(
-            tune.with_resources(tune.with_parameters(trial, train_config=config.train), {"cpu": 1}),
+            tune.with_resources(tune.with_parameters(run_trial, train_config=config.train), {"cpu": 1}),
             param_space={name: tune.loguniform(*getattr(config, name)) for name in VALUES},
             tune_config=_tune_config(config),
             run_config=tune.RunConfig(
@@ -129,17 +128,14 @@ def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[BestTrial, int
 
 
 def _tune_config(config: SweepConfig) -> tune.TuneConfig:
-    # In a population all trials wait for each other, so none waits for the end of another.
-    concurrent = config.concurrent if config.scheduler == "asha" else 0
-    searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=concurrent)
+    searcher = tune.search.BasicVariantGenerator(random_state=config.seed, max_concurrent=config.concurrent)
     return tune.TuneConfig(
         metric=METRIC,
         mode="max",
         num_samples=config.trials,
         search_alg=searcher,
-        scheduler=_halving(config) if config.scheduler == "asha" else population_of(config),
+        scheduler=_halving(config),
         trial_name_creator=lambda trial: name_of(trial.trial_id),
-        reuse_actors=config.scheduler == "pbt",  # which stops and starts each trial at each evaluation
     )
 
 

@@ -58,27 +58,6 @@ def _checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("step-*") if _NAME.fullmatch(path.name) and not path.is_symlink())
 
 
-def path_of(folder: Path, steps: int) -> Path:
-    """Return the checkpoint of `folder` after `steps` transitions."""
-    return folder / f"step-{steps:012d}"
-
-
-def adopt(source: Path | None, folder: Path, changed: dict[str, Any]) -> None:
-    """Copy the checkpoint `source` of another training to `folder`, with some values of its identity changed.
-
-    Raises:
-        FileNotFoundError: there is no such checkpoint.
-        ValueError: it differs from its manifest.
-    """
-    if source is None:
-        raise FileNotFoundError(f"{folder}: the checkpoint to go on from is no longer kept")
-    arrays, content = read_files(source, (ARRAYS, SCALARS))
-    scalars = parse_json(source / SCALARS, content)
-    scalars["identity"] |= changed
-    with new_folder(path_of(folder, scalars["steps"])) as draft:
-        write_files(draft, {ARRAYS: arrays, SCALARS: json.dumps(scalars, indent=1).encode()})
-
-
 def write(folder: Path, steps: int, arrays: dict[str, np.ndarray], scalars: dict[str, Any], identity: dict[str, Any]) -> Path:
     """Write `folder`/step-<transitions>, unless it exists, and remove all but the newest two.
 
@@ -92,7 +71,7 @@ def write(folder: Path, steps: int, arrays: dict[str, np.ndarray], scalars: dict
     Returns:
         The folder of the checkpoint.
     """
-    target = path_of(folder, steps)
+    target = folder / f"step-{steps:012d}"
     if not target.exists():
         with new_folder(target) as draft:
             write_files(draft, {ARRAYS: to_bytes(arrays), SCALARS: json.dumps({"identity": identity, **scalars}, indent=1).encode()})

@@ -20,7 +20,7 @@ from vcgym.agents.inside.recorder import accounts_of
 from vcgym.agents.inside.tasks import Task, task_of
 from vcgym.agents.tracking.progress import BEFORE, progress
 from vcgym.agents.training import checkpoint
-from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
+from vcgym.agents.training.trained import Log, Trained, identity_of, newest_checkpoint
 from vcgym.baselines.systems import System
 from vcgym.baselines.zoo import CARD, LEARNED, save_learned
 from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
@@ -28,7 +28,7 @@ from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewa
 _FORMAT = 4
 
 
-def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log: Log, on_checkpoint: OnCheckpoint) -> Trained:
+def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log: Log) -> Trained:
     """Train one system and write it to `config.folder`/seed-<seed>/learned.json and .safetensors.
 
     Raises:
@@ -61,7 +61,6 @@ def train_inside(config: TrainConfig, settings: InsidePPOConfig, seed: int, log:
                 validate()
             if learning.rollouts % config.checkpoint_every == 0:
                 _save(checkpoint.folder_of(home), learning, identity)
-                on_checkpoint(learning.decisions)
         found, r = validate()
     _save(checkpoint.folder_of(home), learning, identity)
     if not (home / f"{LEARNED}{CARD}").exists():

@@ -11,8 +11,6 @@ from vcgym.agents.training import checkpoint
 
 # Called with metric values by name and the number of transitions so far.
 Log = Callable[[dict[str, float], int], None]
-# Called after each checkpoint between rollouts, with the number of transitions so far.
-OnCheckpoint = Callable[[int], None]
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from vcgym.agents.training import checkpoint
 from vcgym.agents.training.inside import train_inside
 from vcgym.agents.training.learners import Model, build_model, require_learnable, snapshot
 from vcgym.agents.training.table import name_of
-from vcgym.agents.training.trained import Log, OnCheckpoint, Trained, identity_of, newest_checkpoint
+from vcgym.agents.training.trained import Log, Trained, identity_of, newest_checkpoint
 
 _VALIDATION_SEED = 0
 _CHECKPOINT_FORMAT = 7
@@ -59,9 +59,7 @@ def require_trainable(config: TrainConfig) -> None:
             envs.close()
 
 
-def train(
-    config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None, on_checkpoint: OnCheckpoint = lambda steps: None
-) -> Trained:
+def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None) -> Trained:
     """Train one agent and publish it under `config.folder`/seed-<seed>/agent; inside the loop, as a system in `config.folder`/seed-<seed>.
 
     Raises:
@@ -70,7 +68,7 @@ def train(
     """
     _require_device(config)
     if isinstance(config.algorithm, InsidePPOConfig):
-        return train_inside(config, config.algorithm, seed, log, on_checkpoint)
+        return train_inside(config, config.algorithm, seed, log)
     config.data.export()
     torch.set_num_threads(config.threads)
     home = config.folder / f"seed-{seed}"
@@ -87,7 +85,7 @@ def train(
         title = f"training {name_of(config.algorithm)} on {config.env.id}, seed {seed}: decisions"
         with progress(title, planned) as report_progress:
             report_progress(model.num_timesteps, "" if newest is None else BEFORE)
-            callback = _BetweenRollouts(config, checkpoint.folder_of(home), identity, validation_envs, log, on_checkpoint, report_progress)
+            callback = _BetweenRollouts(config, checkpoint.folder_of(home), identity, validation_envs, log, report_progress)
             model.learn(max(config.steps - model.num_timesteps, 0), callback=callback, reset_num_timesteps=False)
             validation = callback.evaluate()
         checkpoint.save(checkpoint.folder_of(home), model, identity)
@@ -148,12 +146,11 @@ class _BetweenRollouts(BaseCallback):
         identity: dict[str, Any],
         validation_envs: Any,
         log: Log,
-        on_checkpoint: OnCheckpoint,
         report_progress: OnProgress,
     ):
         super().__init__()
         self.config, self.folder, self.identity = config, folder, identity
-        self.validation_envs, self.log, self.on_checkpoint = validation_envs, log, on_checkpoint
+        self.validation_envs, self.log = validation_envs, log
         self.report_progress = report_progress
 
     def evaluate(self) -> Evaluation:
@@ -170,7 +167,6 @@ class _BetweenRollouts(BaseCallback):
             self.evaluate()
         if self._passed(self.config.checkpoint_every):
             checkpoint.save(self.folder, self.model, self.identity)
-            self.on_checkpoint(self.num_timesteps)
         self.seen = self.model.num_timesteps
 
     def _passed(self, rollouts: int) -> bool:

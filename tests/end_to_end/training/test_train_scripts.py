@@ -93,34 +93,6 @@ def test_sweep_nests_its_trials(tmp_path):
     assert len(logged(tmp_path)[1]) == len(found)
 
 
-def test_a_weak_trial_goes_on_from_the_checkpoint_of_a_strong_one(tmp_path, monkeypatch):
-    from vcgym.agents.config.env import EnvConfig
-    from vcgym.agents.config.training import TrainConfig
-    from vcgym.agents.sweeps.trial import VALUES
-    from vcgym.agents.training import checkpoint
-    from vcgym.agents.training.training import train
-
-    overrides = [f"train.{override}" for override in [*SMALL, "env.id=cart:test/Cart-v0", "steps=128", "evaluate_every=1"]]
-    overrides += ["train.checkpoint_every=1", "train.folder=outputs/mine", "scheduler=pbt", "trials=2", "concurrent=2"]
-    call(tmp_path, "sweep", *overrides)
-    homes = [tmp_path / "outputs" / "mine" / "agents" / f"trial-0000{i}" for i in range(2)]
-    reports = [[json.loads(line)[0] for line in (home / "reports.jsonl").read_text().splitlines()] for home in homes]
-    weak = min(range(2), key=lambda i: reports[i][0]["validation/return_mean"])
-    changed = {name: reports[weak][1][name] for name in VALUES}
-    assert [len(lines) for lines in reports] == [2, 2]
-    assert all(reports[1 - weak][0][name] == reports[1 - weak][1][name] != changed[name] != reports[weak][0][name] for name in VALUES)
-
-    # The same by hand: the strong trial's checkpoint after 64 transitions, with the changed values, leads to the weak trial's agent.
-    (passed,) = (tmp_path / "outputs" / "mine").glob(f"trial-0000{1 - weak}*/checkpoint_000000/step-*")
-    monkeypatch.syspath_prepend(HERE)
-    config = json.loads((homes[weak].parents[1] / "config.json").read_text())["train"]
-    config |= {"folder": tmp_path / "by-hand", "resume": True, "env": EnvConfig(id="cart:test/Cart-v0")}
-    config["algorithm"] |= changed
-    checkpoint.adopt(passed, tmp_path / "by-hand" / "seed-0" / "checkpoints", {f"algorithm.{name}": changed[name] for name in VALUES})
-    agent = train(TrainConfig(**config), 0).agent / "agent.safetensors"
-    assert agent.read_bytes() == (homes[weak] / "seed-0" / "agent" / "agent.safetensors").read_bytes()
-
-
 def test_a_sweep_without_an_agent_is_an_error(tmp_path):
     from vcgym.agents.config.training import TrainConfig
     from vcgym.agents.sweeps.sweep import TrialError, _best
