@@ -102,8 +102,7 @@ class InsidePPOConfig(Config):
 
     Attributes:
         learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.
-        baseline: what a return is compared with: the other replicas of its world, or a critic.
-        replicas: calls of a rollout in the same world, an even number; must divide num_envs.
+        replicas: calls of a rollout in the same world, each other's baseline, an even number; must divide num_envs.
         kinds: kinds of worlds of training and validation, as "scenario mode", num_envs calls of each in a rollout, with the other options
             of the environment; none: those of the environment.
         worlds: training worlds, of all kinds together, sampled once, 0.4 MB each with 17 paths; a rollout draws some of them.
@@ -112,8 +111,6 @@ class InsidePPOConfig(Config):
         n_epochs: passes over each rollout.
         gamma: discount per 10 ms, for the lag.
         path_gamma: discount per 10 ms, for the path, the rate and the order.
-        gae_lambda: lambda of generalised advantage estimation, with a critic.
-        vf_coef: weight of the value loss, with a critic.
         clip_range: allowed relative change of an action's probability per rollout.
         noise_sd: standard deviation of the noise on the network's output for the lag, one is about 10 to 20 ms, for the aim of a
             rate, or for the margin of an order.
@@ -126,7 +123,6 @@ class InsidePPOConfig(Config):
     steps: ClassVar[int] = 20_000_000
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
-    baseline: Literal["replicas", "critic"] = "replicas"
     replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 2
     kinds: list[Kind] = Field(default=[])
     worlds: Annotated[int, Field(ge=1)] = 1000
@@ -135,8 +131,6 @@ class InsidePPOConfig(Config):
     n_epochs: Annotated[int, Field(ge=1)] = 1
     gamma: Share = 0.98
     path_gamma: Share = 0.998
-    gae_lambda: Share = 0.95
-    vf_coef: Annotated[float, Field(ge=0)] = 0.5
     clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
     noise_sd: Annotated[float, Field(gt=0)] = 0.5
     noise_memory: Annotated[float, Field(ge=0, lt=1)] = 0.9

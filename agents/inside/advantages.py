@@ -2,8 +2,7 @@
 
 Worlds are exogenous, so replicas of one world differ by the draws of the policy alone. The baseline of a decision is the mean return of
 the other replicas of its world from the same slot on (leave-one-out, as Kool, van Hoof and Welling 2019, "Buy 4 REINFORCE samples, get a
-baseline for free!"). It needs no critic and removes what the world did. The alternative is generalised advantage estimation (Schulman et
-al. 2015, arXiv 1506.02438) with the values of a critic.
+baseline for free!"). It needs no critic and removes what the world did.
 """
 
 import math
@@ -70,25 +69,3 @@ def _add_by_slot(of, slot, count, discount, at):
             value = of[n]
             n -= 1
         at[t] += value
-
-
-@kernel
-def generalised(gain, slot, count, value, discount, decay, out):
-    """Write generalised advantages.
-
-    Args:
-        gain: float32 (sessions, decisions), reward from each decision to the next.
-        slot: int32 (sessions, decisions), slot of each decision, not decreasing.
-        count: int64 (sessions,), decisions of each session.
-        value: float32 (sessions, decisions), of a critic; 0 after the last decision.
-        discount: float64, per slot, 0 to 1.
-        decay: float64, lambda, 0 to 1.
-        out: float32 (sessions, decisions), written up to `count`.
-    """
-    for s in range(count.size):
-        following = 0.0
-        for n in range(count[s] - 1, -1, -1):
-            fade = math.pow(discount, slot[s, n + 1] - slot[s, n]) if n + 1 < count[s] else 0.0
-            ahead = fade * value[s, n + 1] if n + 1 < count[s] else 0.0
-            following = gain[s, n] + ahead - value[s, n] + fade * decay * following
-            out[s, n] = following

@@ -15,13 +15,10 @@ from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.inside.policies import POLICIES, LagPolicy, LoopPolicy
 from vcgym.agents.inside.recorder import Recorder, bind, close
 from vcgym.agents.inside.tasks import Task
-from vcgym.agents.inside.update import evened, improve, judge
-from vcgym.agents.networks.two_layers import TwoLayers
+from vcgym.agents.inside.update import advantages, evened, improve
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.rule import for_kernels
 from vcgym.baselines.systems import System
-
-CRITIC_HIDDEN = 64
 
 
 class Learning:
@@ -32,7 +29,6 @@ class Learning:
         decisions: number of recorded decisions so far, of all controls.
         packets: number of packets played so far.
         policies: policy of each learned control.
-        critics: critic of each; None: replicas are the baseline.
         optimisers: optimiser of each.
 
     Args:
@@ -52,11 +48,9 @@ class Learning:
         self.rollouts, self.decisions, self.packets = 0, 0, 0
         torch.manual_seed(seed)
         self.policies: dict[str, LoopPolicy] = {control: POLICIES[Control(control)](settings) for control in task.learned}
-        self.critics: dict[str, TwoLayers | None] = {
-            control: TwoLayers(policy.first.in_features, CRITIC_HIDDEN, 0.0) if settings.baseline == "critic" else None
-            for control, policy in self.policies.items()
+        self.optimisers = {
+            control: torch.optim.Adam(policy.parameters(), settings.learning_rate) for control, policy in self.policies.items()
         }
-        self.optimisers = {control: torch.optim.Adam(self._trained(control), settings.learning_rate) for control in task.learned}
         each, lengths = -(-settings.worlds // task.kinds), np.random.default_rng(seed)
         self.worlds = task.worlds("train", each, seed * each)
         if settings.max_added_ms:
@@ -70,9 +64,7 @@ class Learning:
         alone = next(iter(self.policies.values()))
         if len(self.policies) == 1 and isinstance(alone, LagPolicy):
             alone.after = True
-            for network in (alone, self.critics[alone.control]):
-                if isinstance(network, TwoLayers):
-                    network.measure(before[alone.control])
+            alone.measure(before[alone.control])
 
     def _before(self, control: str) -> torch.Tensor:
         """Return the features (decisions, width) of a rollout before the first, from which networks take units.
@@ -92,15 +84,11 @@ class Learning:
     def start_moments(self) -> None:
         """Take a step of size zero, so that the optimisers have moments that can be restored."""
         for control, optimiser in self.optimisers.items():
-            for parameter in self._trained(control):
+            for parameter in self.policies[control].parameters():
                 parameter.grad = torch.zeros_like(parameter)
             for group in optimiser.param_groups:
                 group["lr"] = 0.0
             optimiser.step()
-
-    def _trained(self, control: str) -> list[torch.nn.Parameter]:
-        critic = self.critics[control]
-        return [*self.policies[control].parameters(), *(() if critic is None else critic.parameters())]
 
     def _rules(self, exploring: str) -> dict[str, Any]:
         learned = {control: policy.rule() for control, policy in self.policies.items()}
@@ -117,13 +105,13 @@ class Learning:
         draws = np.random.default_rng([self.seed, self.rollouts])
         control = self.task.learned[self.rollouts % len(self.task.learned)]
         recorders = [self._play(control, kind, draws) for kind in range(len(self.worlds))]
-        policy, critic, optimiser = self.policies[control], self.critics[control], self.optimisers[control]
+        policy, optimiser = self.policies[control], self.optimisers[control]
         for group in optimiser.param_groups:
             group["lr"] = self.settings.learning_rate * max(0.0, 1.0 - self.decisions / self.steps)
-        judged = [judge(recorder, policy, critic, self.settings, self.task.slots) for recorder in recorders]
+        judged = [advantages(recorder, policy, self.settings.replicas, self.task.slots) for recorder in recorders]
         if len(judged) > 1:
             judged = [evened(*both) for both in zip(recorders, judged, strict=True)]
-        clipped = improve(policy, critic, optimiser, recorders, judged, self.settings, draws)
+        clipped = improve(policy, optimiser, recorders, judged, self.settings, draws)
         self.decisions += sum(int(recorder.decided.sum()) for recorder in recorders)
         self.rollouts += 1
         returned = [float(recorder.gain.sum(dtype=np.float64)) / len(recorder.decided) for recorder in recorders]

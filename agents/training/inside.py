@@ -102,8 +102,7 @@ def _tensors(learning: Learning) -> dict[str, torch.Tensor]:
     """Return the tensors of a training by name; those of an optimiser are its moments."""
     found: dict[str, torch.Tensor] = {}
     for control, policy in learning.policies.items():
-        parts = {"policy": policy.state_dict(), "critic": {} if (critic := learning.critics[control]) is None else critic.state_dict()}
-        found |= {f"{control}/{part}/{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
+        found |= {f"{control}/policy/{name}": tensor for name, tensor in policy.state_dict().items()}
         for index, moments in learning.optimisers[control].state_dict()["state"].items():
             found |= {f"{control}/optimiser/{index}/{name}": tensor for name, tensor in moments.items()}
     return found

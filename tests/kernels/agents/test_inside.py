@@ -17,12 +17,12 @@ from vcgym.agents.controllers.learned_aim import follow, is_due, set_aim
 from vcgym.agents.controllers.learned_lag import aim, output, take_in
 from vcgym.agents.controllers.learned_margin import SBPN2, by_margin, observed, weighed
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS
-from vcgym.agents.inside.advantages import generalised, less_replicas, returns
+from vcgym.agents.inside.advantages import less_replicas, returns
 from vcgym.agents.inside.noise import density
 from vcgym.agents.inside.policies import AimPolicy, LagPolicy, MarginPolicy, SwitchPolicy
 from vcgym.agents.inside.recorder import bind, close
 from vcgym.agents.inside.tasks import task_of
-from vcgym.agents.inside.update import Advantages, evened
+from vcgym.agents.inside.update import evened
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import best_of
 from vcgym.baselines.order.scheduler import choose
@@ -229,16 +229,14 @@ def random_records(sessions=8, room=30, slots=25):
     draws = np.random.default_rng(0)
     count = draws.integers(0, room + 1, sessions)
     slot = np.sort(draws.integers(0, slots, (sessions, room)), axis=1).astype(np.int32)
-    gain, value = draws.standard_normal((2, sessions, room)).astype(np.float32)
-    return gain, slot, count, value
+    return draws.standard_normal((sessions, room)).astype(np.float32), slot, count
 
 
 def test_returns_and_advantages_equal_plain_twins():
-    gain, slot, count, value = random_records()
-    found, less, gae = (np.zeros_like(gain) for _ in range(3))
+    gain, slot, count = random_records()
+    found, less = np.zeros_like(gain), np.zeros_like(gain)
     returns(gain, slot, count, 0.9, found)
     less_replicas(found, slot, count, REPLICAS, 0.9, np.zeros(40), less)
-    generalised(gain, slot, count, value, 0.9, 0.8, gae)
     for s, n in np.ndindex(gain.shape):
         if n >= count[s]:
             continue
@@ -246,19 +244,12 @@ def test_returns_and_advantages_equal_plain_twins():
         assert found[s, n] == pytest.approx(sum(0.9 ** (slot[s, k] - slot[s, n]) * gain[s, k] for k in later), abs=1e-5)
         others = [k for k in range(s // REPLICAS * REPLICAS, s // REPLICAS * REPLICAS + REPLICAS) if k != s]
         assert less[s, n] == pytest.approx(found[s, n] - np.mean([from_slot(found, slot, count, k, slot[s, n]) for k in others]), abs=1e-5)
-        delta = [gain[s, k] + ahead(value, slot, count, s, k) - value[s, k] for k in later]
-        expected = sum(0.9 ** (slot[s, k] - slot[s, n]) * 0.8 ** (k - n) * delta[k - n] for k in later)
-        assert gae[s, n] == pytest.approx(expected, abs=1e-4)
 
 
 def from_slot(of, slot, count, s, at):
     """Return of a session from a slot on: discounted from its next decision."""
     following = [n for n in range(count[s]) if slot[s, n] >= at]
     return 0.9 ** (slot[s, following[0]] - at) * of[s, following[0]] if following else 0.0
-
-
-def ahead(value, slot, count, s, n):
-    return 0.9 ** (slot[s, n + 1] - slot[s, n]) * value[s, n + 1] if n + 1 < count[s] else 0.0
 
 
 @pytest.mark.long  # compiles a loop that no other quick test needs
@@ -346,8 +337,8 @@ def test_kinds_count_by_the_root_of_their_spread():
     recorder = played(policy)
     some = np.random.default_rng(0).standard_normal(recorder.gain.shape).astype(np.float32)
     some[:, PACKETS - 1 :] = 1e6  # never decided: without effect
-    calm, wild = (evened(recorder, Advantages(scale * some, some)).advantage[:, :300] for scale in (0.01, 100.0))
+    calm, wild = (evened(recorder, np.float32(scale) * some)[:, :300] for scale in (0.01, 100.0))
     np.testing.assert_allclose(wild, 100.0 * calm, rtol=1e-4)
     assert calm.std() == pytest.approx(0.1, rel=0.2)
-    zero = Advantages(np.zeros_like(some), some)
-    assert evened(recorder, zero).advantage.tobytes() == zero.advantage.tobytes()
+    zero = np.zeros_like(some)
+    assert evened(recorder, zero).tobytes() == zero.tobytes()
