@@ -1,8 +1,7 @@
 """A scenario file as a scenario: `Scenario("FILE.json", "correlated")`; `vcgym-data do=fit` writes such files from traces.
 
 Fitted: everything. The paths are independent, without bad hours and shifts, and the setting tau_ms has no effect. Splits are by seed:
-every split has all pairs. Files of the two older fits play as before: a held level with jitter of one correlation time
-(`vcgym.network.worlds.fitted`), or lognormal queueing with the median correlation time of its pair's paths.
+every split has all pairs.
 """
 
 from pathlib import Path
@@ -10,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.network.fitting.laws import OF_WORLD, FittedPath, FittedScenario, JitterPath, RegimePath, laws_of, parameters_of
+from vcgym.network.fitting.laws import OF_WORLD, FittedScenario, laws_of, parameters_of
 from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import Card, DataError, parse_carded
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
-from vcgym.network.worlds.correlated import CorrelatedWorld
-from vcgym.network.worlds.fitted import FittedWorld
 from vcgym.network.worlds.regimes import RegimeWorld
 from vcgym.network.worlds.world import World
 
@@ -45,7 +42,6 @@ class Fitted(Recipe):
         for pair, laws in fitted.pairs.items():
             if len(laws) != len(fitted.paths):
                 raise DataError(file, f"number of laws of pair {pair}", len(laws), f"{len(fitted.paths)}, one per path")
-        self._kind = type(next(iter(fitted.pairs.values()))[0])
         self._number = {pair: number * len(fitted.paths) for number, pair in enumerate(fitted.pairs)}
 
     def cards(self) -> list[Card]:
@@ -58,21 +54,10 @@ class Fitted(Recipe):
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
-        if self._kind is RegimePath:
-            laws = [law for of_pair in self._fitted.pairs.values() for law in of_pair if isinstance(law, RegimePath)]
-            return RegimeWorld(sessions, self.layout.path_links, laws_of(laws))
-        if self._kind is JitterPath:
-            return FittedWorld(sessions, len(self.layout.path_names))
-        return CorrelatedWorld(sessions, self.layout.path_links)
+        laws = [law for of_pair in self._fitted.pairs.values() for law in of_pair]
+        return RegimeWorld(sessions, self.layout.path_links, laws_of(laws))
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Return the laws of the pair; a world is its seed."""
         laws = self._fitted.pairs[pair]
-        if self._kind is RegimePath:
-            return parameters_of(laws, OF_WORLD) | {"law": self._number[pair] + np.arange(len(laws))}
-        if self._kind is JitterPath:
-            return parameters_of(laws, tuple(JitterPath.model_fields))
-        never = np.zeros(len(laws), np.int64)
-        found = parameters_of(laws, ("base_ms", "log_mean", "log_sd", "loss", "loss_run"))
-        tau_ms = float(np.median([law.tau_ms for law in laws if isinstance(law, FittedPath)]))
-        return {**found, "tau_ms": tau_ms, "bad_from": never, "bad_to": never, "shift_every_s": np.inf}
+        return parameters_of(laws, OF_WORLD) | {"law": self._number[pair] + np.arange(len(laws))}

@@ -1,8 +1,6 @@
 """`vcgym-data do=fit`: traces with a known structure are fitted, drawn and compared; the reference are the numbers put in."""
 
 import io
-import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -14,20 +12,13 @@ from vcgym.network.fitting.laws import RegimePath
 from vcgym.network.fitting.traces import MIN_WINDOWS, PROBES, SHARES, drawn_us, fit_path, loss_of, observed, step_ms
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import Card, DataError, canonical_sha256
+from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.trace import Trace
 from vcgym.network.traces.trace_file import write_trace
-from vcgym.network.worlds.correlated import CorrelatedWorld
-from vcgym.network.worlds.fitted import SCORES, FittedWorld
-from vcgym.network.worlds.world import WorldDraw, blocks
+from vcgym.network.worlds.world import blocks
 from vcgym.scripts.importing.command import DataCommand, run
 
 SLOTS = 60_000  # ten minutes
-OLDER = [  # per path: base, log_mean, log_sd, loss, loss_run
-    {"base_ms": 40.0, "log_mean": math.log(3.0), "log_sd": 0.6, "loss": 0.0, "loss_run": 1.0, "tau_ms": 50.0},
-    {"base_ms": 90.0, "log_mean": math.log(2.0), "log_sd": 0.9, "loss": 0.05, "loss_run": 4.0, "tau_ms": 400.0},
-    {"base_ms": 15.0, "log_mean": math.log(0.5), "log_sd": 0.8, "loss": 0.01, "loss_run": 1.0, "tau_ms": 60.0},
-]
 CARD = Card(name="k", description="", source="", licence="", sha256="0" * 64, kind="synthesised", units="ms")
 
 
@@ -198,35 +189,3 @@ def test_fit_refuses_too_few_answers_and_other_names_of_files(tmp_path: Path) ->
     assert set(np.ravel(law.level_ms)) == {20.0} and set(np.ravel(law.excess_ms)) == {0.0} and set(law.loss) == {0.0}
     with pytest.raises(ValueError, match=r"output is 'fitted.csv'; allowed with do=fit: a name ending in .json"):
         DataCommand(do="fit", file=tmp_path, output=tmp_path / "fitted.csv")
-
-
-def test_a_file_of_an_older_fit_plays_as_before(tmp_path: Path) -> None:
-    """Lognormal queueing with the median correlation time of its paths, bit for bit."""
-    body = {"paths": ["a", "b", "c"], "pairs": {"one": OLDER}}
-    said = {"name": "known", "description": "", "source": "", "licence": "", "kind": "fitted", "units": "ms"}
-    file = tmp_path / "known.json"
-    file.write_text(json.dumps({"card": said | {"sha256": canonical_sha256(body)}, **body}), encoding="utf-8")
-    never = np.zeros(3, np.int64)
-    laws = {name: np.array([law[name] for law in OLDER]) for name in OLDER[0]}
-    wanted = {**laws, "tau_ms": 60.0, "bad_from": never, "bad_to": never, "shift_every_s": np.inf}
-    world = CorrelatedWorld(1, np.arange(3)[:, None])
-    seed = Scenario(str(file), "correlated", 2000).draw("train", 3).seed
-    world.start(0, WorldDraw("one", "fitted", seed, wanted))
-    np.testing.assert_array_equal(played_us(file, 2000), np.concatenate([*blocks(world, 2000)], axis=1)[:, :2000])
-
-
-def test_a_file_of_the_second_fit_plays_as_before(tmp_path: Path) -> None:
-    """A held level with jitter of one correlation time, bit for bit."""
-    law = {
-        "level_ms": np.linspace(20.0, 60.0, len(SCORES)).tolist(), "scale_ms": np.exp(SCORES / 4.0).tolist(), "jitter": SCORES.tolist(),
-        "level_held_ms": 2000.0, "scale_held_ms": 500.0, "tau_ms": 20.0, "largest_ms": 70.0, "loss": 0.02, "loss_run": 5.0,
-    }  # fmt: skip
-    body = {"paths": ["a", "b"], "pairs": {"one": [law, law | {"tau_ms": 0.0}]}}
-    said = {"name": "known", "description": "", "source": "", "licence": "", "kind": "fitted", "units": "ms"}
-    file = tmp_path / "known.json"
-    file.write_text(json.dumps({"card": said | {"sha256": canonical_sha256(body)}, **body}), encoding="utf-8")
-    world = FittedWorld(1, 2)
-    seed = Scenario(str(file), "correlated", 2000).draw("train", 3).seed
-    wanted = {name: np.array([one[name] for one in body["pairs"]["one"]]) for name in law}
-    world.start(0, WorldDraw("one", "fitted", seed, wanted))
-    np.testing.assert_array_equal(played_us(file, 2000), np.concatenate([*blocks(world, 2000)], axis=1)[:, :2000])

@@ -10,7 +10,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError, canonical_sha256
 from vcgym.network.traces.catalogue import shipped
 
-LAW = {"base_ms": 20.0, "log_mean": 0.0, "log_sd": 0.5, "loss": 0.0, "loss_run": 1.0, "tau_ms": 100.0}
+LAW = next(iter(json.loads((shipped() / "measured_like.json").read_bytes())["laws"]["satellite"].values()))
 CARD = dict.fromkeys(("name", "description", "source", "licence", "units"), "test") | {"kind": "fitted"}
 
 
@@ -36,42 +36,26 @@ def test_nothing_at_all(tmp_path, paths, laws, what):
 
 def test_a_law_for_each_path(tmp_path):
     scenario = Scenario(written(tmp_path, ["direct", "a"], {"here-there": [LAW] * 2}), "correlated", 100)
-    assert scenario.draw("train", 1).parameters["base_ms"].tolist() == [20.0, 20.0]
+    assert scenario.draw("train", 1).parameters["loss_run"].tolist() == [LAW["loss_run"]] * 2
 
 
-HELD = {
-    "level_ms": [30.0] * 33, "scale_ms": [1.0] * 33, "jitter": [0.0] * 33, "level_held_ms": 1000.0, "scale_held_ms": 1000.0,
-    "tau_ms": 100.0, "largest_ms": 80.0, "loss": 0.01, "loss_run": 2.0,
-}  # fmt: skip
-REGIME = next(iter(json.loads((shipped() / "measured_like.json").read_bytes())["laws"]["satellite"].values()))
 OUT_OF_RANGE = [
-    *((LAW, name, value) for name, value in (
-        ("base_ms", -1.0), ("base_ms", 60_001.0), ("log_mean", 12.0), ("log_sd", 11.0), ("loss", 1.0), ("loss", -0.1), ("loss_run", 1e10),
-        ("loss_run", 0.5), ("tau_ms", -1.0), ("tau_ms", 1e6), ("tau_ms", "x"), ("tau_ms", None), ("tau_ms", 10**400), ("base_ms", [20.0]),
-    )),
-    *((HELD, name, value) for name, value in (
-        ("loss_run", 1e10), ("level_held_ms", 1.0), ("largest_ms", 60_001.0), ("jitter", [1e4] * 33), ("jitter", [0.0]),
-        ("scale_ms", [2.0, *[1.0] * 32]), ("level_ms", [-1.0] * 33),
-    )),
-    *((REGIME, name, value) for name, value in (
-        ("loss_run", 1e10), ("every_slots", 0), ("window_slots", 10**12), ("kept", 1.5), ("held", 1.0), ("loss", [0.1]),
-        ("change", [[1.0]]), ("change", [[2.0, *row[1:]] for row in REGIME["change"]]),
-        ("excess_ms", 1), ("level_ms", [[1e6] * 33] * len(REGIME["level_ms"])),
-    )),
+    ("loss_run", 1e10), ("loss_run", 0.5), ("loss_run", "x"), ("loss_run", None), ("loss_run", 10**400), ("every_slots", 0),
+    ("window_slots", 10**12), ("kept", 1.5), ("held", 1.0), ("loss", [0.1]), ("loss", [-0.1] * len(LAW["loss"])), ("change", [[1.0]]),
+    ("change", [[2.0, *row[1:]] for row in LAW["change"]]), ("excess_ms", 1), ("level_ms", [[1e6] * 33] * len(LAW["level_ms"])),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("law", "name", "value"), OUT_OF_RANGE)
-def test_a_law_out_of_range_names_the_file_and_the_field(tmp_path, law, name, value):
-    file = written(tmp_path, ["direct"], {"here-there": [law | {name: value}]})
+@pytest.mark.parametrize(("name", "value"), OUT_OF_RANGE)
+def test_a_law_out_of_range_names_the_file_and_the_field(tmp_path, name, value):
+    file = written(tmp_path, ["direct"], {"here-there": [LAW | {name: value}]})
     with pytest.raises(DataError, match=rf"sent\.json: content is .*{name}") as refused:
         Scenario(file, "correlated", 100)
     assert "\n" not in str(refused.value) and len(str(refused.value)) <= 300
 
 
-@pytest.mark.parametrize("law", [LAW, HELD, REGIME], ids=["first", "held", "regimes"])
-def test_each_kind_of_law_begins_a_world(tmp_path, law):
-    scenario = Scenario(written(tmp_path, ["direct", "a"], {"here-there": [law, law]}), "correlated", 100)
+def test_a_file_begins_a_world(tmp_path):
+    scenario = Scenario(written(tmp_path, ["direct", "a"], {"here-there": [LAW, LAW]}), "correlated", 100)
     assert np.isfinite(scenario.world(1).start(0, scenario.draw("train", 1))).all()
 
 
@@ -80,16 +64,18 @@ def test_a_path_twice_is_refused(tmp_path):
         Scenario(written(tmp_path, ["direct", "a", "a"], {"here-there": [LAW] * 3}), "correlated", 100)
 
 
-def test_laws_of_two_kinds_are_refused(tmp_path):
-    for laws in ({"here-there": [LAW, HELD]}, {"here-there": [LAW] * 2, "there-here": [HELD] * 2}):
-        with pytest.raises(DataError, match=r"sent\.json: content is .*laws of the kinds FittedPath, JitterPath; allowed: one kind"):
-            Scenario(written(tmp_path, ["direct", "a"], laws), "correlated", 100)
+@pytest.mark.parametrize("older", [{"base_ms": 20.0, "log_mean": 0.0, "tau_ms": 100.0}, {"level_ms": [30.0] * 33, "scale_ms": [1.0] * 33}])
+def test_a_file_of_an_older_fit_says_what_to_do(tmp_path, older):
+    with pytest.raises(DataError, match=r"sent\.json: content is .*of an older fit; fit anew: vcgym-data do=fit") as refused:
+        Scenario(written(tmp_path, ["direct"], {"here-there": [older]}), "correlated", 100)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_key_twice_and_a_number_that_is_none_are_refused(tmp_path):
     file = Path(written(tmp_path, ["direct"], {"here-there": [LAW]}))
     text = file.read_text()
-    for other in (text.replace('"loss": 0.0', '"loss": 0.0, "loss": 0.5'), text.replace('"loss": 0.0', '"loss": NaN')):
+    run = f'"loss_run": {LAW["loss_run"]}'
+    for other in (text.replace(run, f'{run}, "loss_run": 2.0'), text.replace(run, '"loss_run": NaN')):
         file.write_text(other)
         with pytest.raises(DataError, match=r"sent\.json: content is "):
             Scenario(str(file), "correlated", 100)
