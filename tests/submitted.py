@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vcgym.agents.exported.graph import Graph
+from lab.learners.exported.graph import Graph
 from vcgym.leaderboard.submissions.accept import take
 from vcgym.leaderboard.submissions.folder import RefusedError
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import torch
 
+from lab.learners.exported.pair import export_pair
 from lab.learners.pair import Log, Turns, scenarios_of
 from lab.learners.pair_config import PairConfig
-from vcgym.agents.exported.pair import export_pair
 from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import progress

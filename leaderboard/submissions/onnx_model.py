@@ -1,6 +1,6 @@
 """Check that an ONNX model is harmless and of bounded size: parsed with the allowed part of the format, before any runtime reads it.
 
-Parts that `vcgym.agents.exported.onnx_format` does not declare (functions, graphs within nodes, sparse or quantised tensors, training) are
+Parts that `.onnx_format` does not declare (functions, graphs within nodes, sparse or quantised tensors, training) are
 rejected as unknown. Operators are those of feed-forward and recurrent networks. Shapes must follow from constants and from the shapes of
 the inputs, so a trial with each input shape shows the maximum memory. The runtime gets the parsed content, written anew, not the original
 bytes.
@@ -14,8 +14,8 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from vcgym.agents.exported.onnx_format import BOOL, FLOAT, INT64, MESSAGES, Model
 from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.submissions.onnx_format import BOOL, FLOAT, INT64, MESSAGES, Model
 
 MAX_NODES = 2000
 _TYPES: dict[int, np.dtype[Any]] = {FLOAT: np.dtype("<f4"), INT64: np.dtype("<i8"), BOOL: np.dtype("?")}

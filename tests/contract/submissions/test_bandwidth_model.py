@@ -6,9 +6,8 @@ import pytest
 from submitted import observed, write_card
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from lab.learners.exported.graph import Graph
 from vcgym.agents.evaluation.play import play
-from vcgym.agents.exported.graph import Graph
-from vcgym.agents.exported.onnx_format import Model
 from vcgym.leaderboard.evaluation.local import env_of, local_agent
 from vcgym.leaderboard.evaluation.published import RATE_ENV
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender_agent
@@ -18,6 +17,7 @@ from vcgym.leaderboard.play import evaluate
 from vcgym.leaderboard.submissions.accept import FOLDER, accept, accepted, take
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.submissions.onnx_format import Model
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.network.traces.cards import data_root
 

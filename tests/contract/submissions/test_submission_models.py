@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from submitted import observed, refused
 
-from vcgym.agents.exported.onnx_format import Model
 from vcgym.leaderboard.submissions.accept import accept, take
 from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.submissions.onnx_format import Model
 from vcgym.leaderboard.submissions.onnx_model import checked_model
 
 ONNX = Path(__file__).parent / "submission_onnx"

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vcgym.agents.exported.lag_graph import lag_graph
-from vcgym.agents.exported.router_graph import router_graph
+from lab.learners.exported.lag_graph import lag_graph
+from lab.learners.exported.router_graph import router_graph
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.systems import System
 from vcgym.network.traces.plain_file import replace_file

@@ -14,11 +14,11 @@ import math
 
 import numpy as np
 
+from lab.learners.exported.graph import Graph, GraphValue, merged, where
+from lab.learners.exported.hedge_graph import EXPERT, hedge, new_experts, targets_of
 from vcgym.agents.controllers import arrival_features as arrivals
 from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import START_LAG_MS, LearnedLag
-from vcgym.agents.exported.graph import Graph, GraphValue, merged, where
-from vcgym.agents.exported.hedge_graph import EXPERT, hedge, new_experts, targets_of
 from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA, Record

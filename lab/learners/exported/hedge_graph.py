@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from lab.learners.exported.graph import Graph, GraphValue, merged, where
 from vcgym.agents.controllers.hedged_lag import CALL_ARRIVALS, MAX_CREDIT_MS, QUANTILE_HEADROOM_MS, UNIT_MS, HedgedLag
-from vcgym.agents.exported.graph import Graph, GraphValue, merged, where
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.network.playout import quality
 

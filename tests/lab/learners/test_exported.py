@@ -8,10 +8,10 @@ import numpy as np
 import onnxruntime
 import pytest
 
+from lab.learners.exported.lag_graph import lag_graph
+from lab.learners.exported.pair import export_pair
+from lab.learners.exported.router_graph import router_graph
 from vcgym.agents.controllers.learned_router import MARGIN, TWICE
-from vcgym.agents.exported.lag_graph import lag_graph
-from vcgym.agents.exported.pair import export_pair
-from vcgym.agents.exported.router_graph import router_graph
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.records import MEDIA, PROBE, Record, read_record
 from vcgym.baselines.rule import allocate, decide, start, update
@@ -141,7 +141,7 @@ def test_what_is_not_asked_for_changes_nothing():
 def test_files_are_written_without_torch(tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
-        "from vcgym.agents.exported.pair import export_pair\nfrom vcgym.baselines.systems import load_system\n"
+        "from lab.learners.exported.pair import export_pair\nfrom vcgym.baselines.systems import load_system\n"
         f"export_pair(load_system('LEARNED'), Path({str(tmp_path)!r}))\n"
         "assert not {'torch', 'onnx', 'mlflow'} & sys.modules.keys()"
     )

@@ -18,11 +18,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lab.learners.exported.graph import Graph, GraphValue, merged, where
 from vcgym.agents.controllers import gated_router as gated
 from vcgym.agents.controllers import learned_router as rule
 from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.learned_router import LearnedRouter
-from vcgym.agents.exported.graph import Graph, GraphValue, merged, where
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
