@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.standalone import emissions, levels
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.playout.path_diversity import PathDiversity
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
-from vcgym.baselines.standalone import emissions, levels
 from vcgym.network.playout.receiver import WATERMARK
 
 RULES = [AdaptiveEwma(), AdaptiveEwma(alpha=0.9, deviations=2.0), AdaptiveQuantile(), AdaptiveQuantile(quantile=0.8, window=7)]

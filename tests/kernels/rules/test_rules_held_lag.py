@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.standalone import levels
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.playout.count_buffer import CountTarget
@@ -15,7 +16,6 @@ from vcgym.baselines.playout.held_lag import HeldLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, decide, init, update
-from vcgym.baselines.standalone import levels
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 

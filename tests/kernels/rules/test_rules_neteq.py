@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.standalone import emissions, levels
 from vcgym.baselines.playout.neteq.delay import allocate_delay, packet_arrived, reset_delay
 from vcgym.baselines.playout.neteq.histogram import ONE, add_to_histogram, allocate_histogram, quantile_bucket, reset_histogram
 from vcgym.baselines.playout.neteq.history import WINDOW_MS
 from vcgym.baselines.playout.neteq.neteq import NetEQ
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
-from vcgym.baselines.standalone import emissions, levels
 from vcgym.network.playout.receiver import COUNT
 
 

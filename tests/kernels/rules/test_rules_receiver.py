@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.standalone import emissions, levels
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.playout.bf_published import PublishedBuffer
@@ -21,7 +22,6 @@ from vcgym.baselines.playout.wmjitter import Memory, WMJitter
 from vcgym.baselines.playout.wmjitter_reset import WMJitterReset
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
-from vcgym.baselines.standalone import emissions, levels
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
 ORDER = [0, 2, 1, 3, 6, 4, 5, 8, 7, 9]  # the first five are the paper's, the rest is our completion

@@ -153,7 +153,7 @@ FROM_OUTSIDE = """
 import json, sys
 import numpy as np
 from vcgym.baselines import policy as module
-from vcgym.baselines.standalone import emissions
+from twins.standalone import emissions
 from vcgym.baselines.path.vcroute.vcroute import VCRoute
 from vcgym.baselines.playout.wmjitter import WMJitter
 

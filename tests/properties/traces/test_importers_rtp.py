@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.standalone import emissions
 from vcgym.baselines.playout.fixed_lag import FixedLag
-from vcgym.baselines.standalone import emissions
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.importers.rtp import import_rtp
 from vcgym.network.traces.trace import TraceError
