@@ -11,9 +11,7 @@ from PIL import Image
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from lab.shipped.board import kept_boards
-from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.policy import RulePolicy
-from vcgym.baselines.sender_policy import OrderPolicy
 from vcgym.baselines.systems import load_system
 from vcgym.envs.conference.central import ConferenceVectorEnv
 from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
@@ -26,11 +24,23 @@ from vcgym.network.scenarios.scenario import Scenario
 
 FOLDER = Path(__file__).parents[2] / "docs" / "pictures"
 GREEDY = load_system("GRD+EWMA-tuned")
+
+
+class Oldest:
+    """First in, first out, as an agent of SendOrder."""
+
+    reads, action = "features", "discrete"
+
+    def predict(self, observation: np.ndarray, state: None = None) -> tuple[np.ndarray, None]:
+        """Return the slot of the oldest packet for each session, and no state."""
+        return np.zeros(len(observation), np.int64), state
+
+
 RENDERED: dict[str, tuple[Any, int, int]] = {
     "Relay": (RulePolicy(GREEDY.path), 100, 8),
     "Playout": (RulePolicy(GREEDY.playout), 330, 3),
     "Call": (RulePolicy(GREEDY.path, GREEDY.playout), 45, 5),
-    "SendOrder": (OrderPolicy(Fifo()), 700, 3),
+    "SendOrder": (Oldest(), 700, 3),
 }
 """Policy of each environment, number of decisions before the picture, and seed of the world."""
 BLOCKS = 8  # of 5.12 s

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lab.studies.live_kernel.bottleneck import ETHERNET_BYTES
+from lab.studies.live_kernel.sender_policy import OrderPolicy, RatePolicy
 from vcgym.baselines.records import NOT_ARRIVED
 from vcgym.baselines.rule import NEVER_US
-from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.baselines.systems import System
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from lab.studies.live_kernel.sender_policy import OrderPolicy, RatePolicy
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
@@ -21,7 +22,6 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.records import PacketFeedback
-from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.faces.rate import STEPS
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError

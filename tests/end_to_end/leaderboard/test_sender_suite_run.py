@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.studies.live_kernel.sender_policy import OrderPolicy, RatePolicy
 from vcgym.agents.config.algorithms import PPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
@@ -17,7 +18,6 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.baselines.systems import System, load_systems
 from vcgym.leaderboard.evaluation import evaluate as evaluation
 from vcgym.leaderboard.evaluation.participants import study_agents

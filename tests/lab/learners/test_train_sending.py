@@ -12,6 +12,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from lab.studies.live_kernel.sender_policy import RatePolicy
 from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
@@ -23,7 +24,6 @@ from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.training import require_trainable, train
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.baselines.sender_policy import RatePolicy
 
 pytestmark = pytest.mark.long  # trains
 

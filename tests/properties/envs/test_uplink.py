@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from lab.studies.live_kernel.sender_policy import RatePolicy
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.baselines.sender_policy import RatePolicy
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.network.bottleneck.capacity.capacity import constant, rate_trace, steps
 from vcgym.network.bottleneck.flow import Udp

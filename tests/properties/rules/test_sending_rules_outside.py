@@ -6,6 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from lab.studies.live_kernel.sender_policy import OrderPolicy, RatePolicy
 from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Overflow, Sbpn
@@ -13,7 +14,6 @@ from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
-from vcgym.baselines.sender_policy import OrderPolicy, RatePolicy
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 
