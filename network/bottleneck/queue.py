@@ -218,12 +218,3 @@ def is_marked(queue, s, now_us):
     """Return True if an ECN-capable packet that arrives at bottleneck `s` at `now_us` is marked on entry."""
     link = queue.link[s]
     return link.entered > 0 and queue.departs_us[s, (link.entered - 1) & _MASK] - now_us > link.mark_us
-
-
-@kernel
-def queued(queue, s, now_us):
-    """Return the number of packets queued or in service at bottleneck `s`."""
-    link, n = queue.link[s], np.int64(0)
-    for entry in range(link.left, link.entered):
-        n += queue.departs_us[s, entry & _MASK] > now_us
-    return n

@@ -9,6 +9,7 @@ import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from twins.queued import queued
 from vcgym.network.bottleneck.capacity.capacity import (
     OPPORTUNITY_BYTES,
     CapacityTrace,
@@ -18,7 +19,7 @@ from vcgym.network.bottleneck.capacity.capacity import (
     pool,
     rate_trace,
 )
-from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer, queued, require_limits, start_link
+from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, offer, require_limits, start_link
 from vcgym.network.kernels.jit import kernel
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from twins.queued import queued
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
@@ -32,7 +33,6 @@ from vcgym.envs.call.stages import DONE
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.flow import Tcp, Udp
 from vcgym.network.bottleneck.other_call import ORDERS, RATES, OtherCall
-from vcgym.network.bottleneck.queue import queued
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline

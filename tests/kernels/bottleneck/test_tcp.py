@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.queued import queued
 from vcgym.network.bottleneck.capacity.capacity import constant, opportunity_trace, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
-from vcgym.network.bottleneck.queue import allocate_queue, queued, require_limits, start_link
+from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.tcp_window import (
     BETA,
     CONTROLS,
