@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.plugins import plugins_of
 from vcgym.network.traces.refusal import shown
-from vcgym.predictors.published import shipped_network, shipped_table
+from vcgym.predictors.published import shipped_network
 
 PLUGINS = ("vcgym.rules", "vcgym.features", "vcgym.rewards")
 """Groups of entry points."""
 ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.")
-_SHIPPED = {f"{make.__module__}.{make.__name__}": make for make in (shipped_network, shipped_table)}
+_SHIPPED = f"{shipped_network.__module__}.{shipped_network.__name__}"
 
 
 def rule_from(written: Any, where: str) -> Any:
@@ -40,8 +40,8 @@ def rule_from(written: Any, where: str) -> Any:
     """
     if not isinstance(written, Mapping) or not isinstance(written.get("_target_"), str):
         raise ValueError(f"{where} = {shown(written)}: allowed are mappings with _target_, a class of rules, and its parameters")
-    if written["_target_"] in _SHIPPED and len(written) == 1:
-        return _SHIPPED[written["_target_"]]()
+    if written["_target_"] == _SHIPPED and len(written) == 1:
+        return shipped_network()
     return _build(_class(written["_target_"], where), written, where)
 
 

@@ -17,7 +17,6 @@ from safetensors.numpy import save
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import faults, one_line
 from vcgym.predictors.mlp import Network, aligned, require_network
-from vcgym.predictors.table import DelayTable, tabulate
 
 WEIGHTS = "predictor.safetensors"
 CARD = "predictor.json"
@@ -116,12 +115,6 @@ def shipped_network() -> Network:
     """Load the network shipped with vcgym in data/predictor."""
     with importlib.resources.as_file(importlib.resources.files("vcgym.data").joinpath(SHIPPED)) as folder:
         return load_network(folder)
-
-
-@functools.cache
-def shipped_table() -> DelayTable:
-    """Return `shipped_network` as a table that records its error; see `tabulate`."""
-    return tabulate(shipped_network())
 
 
 def _network(path: Path, content: bytes) -> Network:

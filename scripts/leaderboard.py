@@ -21,7 +21,7 @@ from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.bars import references
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import env_of
-from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, table_errors, trained_before
+from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, trained_before
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
@@ -103,8 +103,6 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
         console.print(f"Taken: {accept(config.folder, board, observe(suite, parts), system_names(), env_of(suite))}")
     if len(parts) < len(suite.parts):
         console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    for sentence in table_errors(systems):
-        console.print(f"{sentence}.")
     submitted, left_out = accepted(board)
     own, told = own_methods(config.agents, config.agent_options, suite, parts)
     for line in told:

@@ -19,10 +19,10 @@ from vcgym.network.traces.plain_file import replace_file
 
 Benchmark = Callable[[Effort], Iterable[Measurement | Absent]]
 
-_BOTH_MODES = ("drt_bf", "drt_wm", "via_wm", "vcr_wm_exact", "vcr_wm_table")
+_BOTH_MODES = ("drt_bf", "drt_wm", "via_wm", "vcr_wm_exact")
 
 CATALOGUE: dict[str, Benchmark] = {
-    **{name: partial(system, name) for name in ("drt_bf", "drt_wm", "via_wm", "vcr_wm_last_value", "vcr_wm_exact", "vcr_wm_table")},
+    **{name: partial(system, name) for name in ("drt_bf", "drt_wm", "via_wm", "vcr_wm_last_value", "vcr_wm_exact")},
     **{f"{name}_correlated": partial(system, name, mode="correlated") for name in _BOTH_MODES},
     **{f"vcr_wm_paths_{number}": partial(paths, number) for number in (9, 90, 900)},
     "vcr_wm_paths_900_over_17": paths_ratio,

@@ -6,7 +6,7 @@ predictor. Here each packet costs a Thompson choice among five paths and one pre
 paths, and the paper's evaluation, use the paper's top-k.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,15 +24,11 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import DrawnWorld
-from vcgym.predictors.published import shipped_network, shipped_table
-from vcgym.predictors.table import DelayTable
+from vcgym.predictors.published import shipped_network
 
 # Calls are long because starting one runs in Python.
 PACKETS = 30_000
 CALLS = 4
-
-# Factories of VCRoute's predictors by name: the exact network, and the same network as a table.
-NETWORKS: dict[str, Callable[[], Any]] = {"exact": shipped_network, "table": shipped_table}
 
 VCR_WM = System(VCRoute(), WMJitter())
 SYSTEMS = {
@@ -64,16 +60,12 @@ def system(name: str, effort: Effort, mode: str = "paper") -> Iterator[Measureme
     """Yield the packets per second of one system with one and two threads; modes other than paper appear in the name.
 
     Args:
-        name: name in `SYSTEMS`, or "vcr_wm_" and a name in `NETWORKS`; a table also reports its error (ms).
+        name: name in `SYSTEMS`, or "vcr_wm_exact", with the shipped network.
         effort: amount of work.
         mode: mode of the worlds.
     """
     named = name if mode == "paper" else f"{name}_{mode}"
-    pair = SYSTEMS[name] if name in SYSTEMS else _forecasting(NETWORKS[name.removeprefix("vcr_wm_")]())
-    table = getattr(pair.path, "predictor", None)
-    if isinstance(table, DelayTable):
-        yield Measurement(f"{named}_largest_error", table.largest_error_ms, "ms", 1, 1, 0.0)
-        yield Measurement(f"{named}_mean_error", table.mean_error_ms, "ms", 1, 1, 0.0)
+    pair = SYSTEMS[name] if name in SYSTEMS else _forecasting(shipped_network())
     scenario, sessions = Scenario("wonderproxy", mode, effort.part(PACKETS)), effort.part(CALLS, minimum=2)
     for threads, unit in ((1, "packets/s/core"), (2, "packets/s")):
         yield rate(named, unit, sessions * scenario.packets, calls(pair, scenario, sessions, threads), effort, threads)

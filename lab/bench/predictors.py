@@ -1,11 +1,11 @@
-"""Cost of one forecast of the paper's network: packet by packet, four in lockstep, as plain loops, and as a table.
+"""Cost of one forecast of the paper's network: packet by packet, four in lockstep, and as plain loops.
 
-The network is the shipped one; inputs are sampled once over the ranges of the table. The plain loops are the naive implementation: for each
-output a sum over the inputs, without optimisation. They sum in another order, so their forecasts differ in the last bits.
+The network is the shipped one; inputs are sampled once over the ranges that a forecast meets. The plain loops are the naive
+implementation: for each output a sum over the inputs, without optimisation. They sum in another order, so their forecasts differ in the
+last bits.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -13,18 +13,15 @@ from lab.bench.measure import Effort, Measurement, rate
 from vcgym.network.kernels.jit import kernel
 from vcgym.predictors.mlp import HIDDEN, RANGES_MS
 from vcgym.predictors.predictor import predict_e2e, predict_row
-from vcgym.predictors.published import shipped_network, shipped_table
+from vcgym.predictors.published import shipped_network
 from vcgym.predictors.scratch import scratch
 
 FORECASTS = 4096
 
 
 def forward(way: str, effort: Effort) -> Iterator[Measurement]:
-    """Yield the nanoseconds per forecast of one `way` in `FORWARD`; a table also reports its error (ms)."""
-    predictor: Any = shipped_network()
-    if way == "table":
-        predictor = shipped_table()
-        yield Measurement("predictor_table_largest_error", predictor.largest_error_ms, "ms", 1, 1, 0.0)
+    """Yield the nanoseconds per forecast of one `way` in `FORWARD`."""
+    predictor = shipped_network()
     draws = np.random.default_rng(0)
     transmit_ms, jitter_ms = (draws.uniform(*range_ms, FORECASTS) for range_ms in RANGES_MS)
     forecast_ms, run = np.empty(FORECASTS), FORWARD[way]
@@ -71,5 +68,4 @@ FORWARD: dict[str, Callable[..., None]] = {
     "batch1": _one_by_one,
     "lockstep": _in_rows,
     "naive": _plain_loops,
-    "table": _one_by_one,
 }

@@ -27,7 +27,6 @@ from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, one_line
-from vcgym.predictors.table import DelayTable
 
 AGENT, OF_SEED = "PPO", f"PPO{SEED}"
 """Names of the agents trained here: one alone, or by their seeds."""
@@ -98,15 +97,6 @@ def all_participants(
     if twice := sorted(names.keys() & others.keys()):
         raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(names)}")
     return {**others, **_trained_agents(train, names)}
-
-
-def table_errors(systems: Mapping[str, System]) -> list[str]:
-    """Return a note for each system that forecasts with a table, which is not exact."""
-    tables = {name: table for name, one in systems.items() if isinstance(table := getattr(one.path, "predictor", None), DelayTable)}
-    return [
-        f"{name} forecasts by a table, within {table.largest_error_ms:.2f} ms of its network, {table.mean_error_ms:.3f} ms on average"
-        for name, table in tables.items()
-    ]
 
 
 def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant]:

@@ -21,7 +21,7 @@ from vcgym.leaderboard.evaluation.part import Part
 from vcgym.network.scenarios.paths.stress import STRESS
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.predictors.published import SHIPPED, read_card, shipped_network, shipped_table
+from vcgym.predictors.published import SHIPPED, read_card, shipped_network
 from vcgym.scripts.console.command import command
 
 PAGE = "decision_value.md"
@@ -102,7 +102,7 @@ def write_decision_value(
         done += 1
     on_progress(done, "intervals")
     card = read_card(Path(str(importlib.resources.files("vcgym.data"))) / SHIPPED)
-    replace_file(folder / PAGE, page(results, found, packets, card.training, shipped_table()).encode())
+    replace_file(folder / PAGE, page(results, found, packets, card.training).encode())
     return folder / PAGE
 
 

@@ -13,7 +13,6 @@ from vcgym.leaderboard.report.table import markdown_table, signed
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.statistics import Estimate, Paired, difference, means, pair_worlds
 from vcgym.predictors.published import Training
-from vcgym.predictors.table import DelayTable
 
 EVENT, CLOCKED, R = "event_end_to_end_delay_mean_ms", "clocked_end_to_end_delay_mean_ms", "r"
 DECIMALS = {EVENT: 1, CLOCKED: 1, R: 2}
@@ -24,7 +23,6 @@ def page(
     drifts: Sequence[tuple[Drift, pa.Table]],
     packets: int,
     training: Training,
-    table: DelayTable,
 ) -> str:
     """Return the whole page as Markdown.
 
@@ -33,7 +31,6 @@ def page(
         drifts: results of each drift.
         packets: length of the calls.
         training: training data of the shipped network.
-        table: the network as a table.
     """
     paired = {key: pair_worlds(found) for key, found in results.items()}
     headings = ("reward", "what teaches VCRoute")
@@ -43,7 +40,7 @@ def page(
     return render(
         Path(__file__).with_name("decision_value.md.j2"),
         reference=REFERENCE, basis=BASIS, packets=packets, modes=", ".join(training.modes), data=training.data_sha256[:12],
-        rows=training.rows, largest=table.largest_error_ms, mean=table.mean_error_ms, kinds=ABOUT,
+        rows=training.rows, kinds=ABOUT,
         rewards=markdown_table(headings, ([reward.name, reward.about] for reward in REWARDS), text=headings), sections=sections,
         drift_kind=KIND, drift=_drift(drifts),
     )  # fmt: skip

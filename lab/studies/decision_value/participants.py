@@ -13,7 +13,7 @@ from vcgym.baselines.path.vcroute.online import VCRouteOnline
 from vcgym.baselines.path.vcroute.oracle import OracleVCRoute
 from vcgym.baselines.path.vcroute.vcroute import RewardSource, Sample, VCRoute
 from vcgym.predictors.predictor import LastValue
-from vcgym.predictors.published import shipped_network, shipped_table
+from vcgym.predictors.published import shipped_network
 
 NEWEST_WEIGHT = 0.125  # weight of the newest value in the moving average: alpha of RFC 6298, section 2.3
 
@@ -58,7 +58,6 @@ REWARDS = (
     ),
     Reward("linear", "least squares on delay and lag", _predicting(partial(Linear, 1.00781, 0.96881, 1.4444))),
     Reward("dnn", "the shipped network", _predicting(shipped_network)),
-    Reward("table", "the shipped network as a table", _predicting(shipped_table)),
     Reward("dnn, online", "the shipped network, corrected while the call runs", lambda route: VCRouteOnline(route=_dnn(route))),
     Reward("delayed actual", "delay of each packet fed back, a round trip late", _delayed),
     Reward(REFERENCE, "true one-way delay at once; no rule can know it", lambda route: OracleVCRoute(route=route)),

@@ -40,7 +40,7 @@ FAMILIES = {
 VARIANTS = {
     "VIA5": "Via among the five best paths", "VIAR": "Via, its paths chosen anew every 5 s", "VCR2": "VCRoute on delay plus spread",
     "VCR5": "VCRoute among the five best paths", "VCR5D": "VCR5 told delayed feedback", "VCR5L": "VCR5 rewarded by the newest delay",
-    "VCR5M": "VCR5 that draws means", "VCR5O": "VCR5 that corrects its network in the call", "VCR5T": "VCR5 that forecasts by a table",
+    "VCR5M": "VCR5 that draws means", "VCR5O": "VCR5 that corrects its network in the call",
     "RED1": "one frame", "RED2": "two frames", "RED3": "three frames", "COPY1": "one copy", "COPY2": "two copies", "FEC5": "one in five",
     "VCRL": "VCRoute rewarded by the newest delay", "SBPN1": "SBPN, first version", "SBPN2": "SBPN, second version",
 }  # fmt: skip

@@ -6,7 +6,7 @@ RULES = {
     "DRT": "direct path", "BEST": "best history", "RND": "random", "RR": "paths in turn", "VIA": "Via", "VIA5": "Via, five paths",
     "VIAR": "Via, paths renewed", "VCR": "VCRoute", "VCRL": "VCRoute, newest delay", "VCR2": "VCRoute, delay and spread",
     "VCR5": "VCRoute-5", "VCR5D": "VCRoute-5, delayed", "VCR5L": "VCRoute-5, newest delay", "VCR5M": "VCRoute-5, means",
-    "VCR5O": "VCRoute-5, online", "VCR5T": "VCRoute-5, table", "GRD": "greedy", "LIN": "LinUCB", "DTS": "Thompson, discounted",
+    "VCR5O": "VCRoute-5, online", "GRD": "greedy", "LIN": "LinUCB", "DTS": "Thompson, discounted",
     "SWTS": "Thompson, window", "WM": "WMJitter", "WML": "WMJitter, late", "WMR": "WMJitter, reset", "WMH": "WMJitter, held",
     "BF": "count buffer", "BFP": "published count buffer", "NEQ": "NetEQ", "FIX": "fixed lag", "CNT": "fixed count", "EWMA": "EWMA",
     "EWMAH": "EWMA, held", "QTL": "quantile", "QTLH": "quantile, held",

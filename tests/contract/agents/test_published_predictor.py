@@ -17,10 +17,6 @@ from pydantic import ValidationError
 from safetensors.numpy import load_file, save
 from untrained import random_network
 
-from vcgym.baselines.path.vcroute.vcroute import VCRoute
-from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.participants import table_errors
 from vcgym.predictors.mlp import Network
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import (
@@ -33,7 +29,6 @@ from vcgym.predictors.published import (
     publish,
     read_card,
     shipped_network,
-    shipped_table,
 )
 
 NETWORK = random_network(1)
@@ -250,11 +245,3 @@ def test_the_shipped_network_is_what_its_card_says():
     assert card.training.jitter == "lag"
     assert shipped_network() is shipped_network()
     assert 100.0 < predict_each(shipped_network(), 100.0, 30.0) < 160.0
-
-
-def test_the_table_of_the_shipped_network_tells_its_error():
-    table = shipped_table()
-    assert 0.0 < table.mean_error_ms < 0.5 and table.largest_error_ms < 10.0
-    rules = {"VCR5T-WM": System(VCRoute(predictor=table), WMJitter()), "VCR-WM": System(VCRoute(), WMJitter())}
-    (said,) = table_errors(rules)
-    assert said.startswith("VCR5T-WM forecasts by a table") and f"{table.largest_error_ms:.2f} ms" in said

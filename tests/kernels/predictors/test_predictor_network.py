@@ -1,4 +1,4 @@
-"""The network of the paper and its table: a plain numpy twin, rejected input, and both inside the loop of a call."""
+"""The network of the paper: a plain numpy twin, rejected input, and inside the loop of a call."""
 
 import math
 
@@ -20,7 +20,6 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.mlp import LAYERS, Network, make_network
 from vcgym.predictors.predictor import LastValue, predict_e2e, predict_each, require_predictor
-from vcgym.predictors.table import tabulate
 
 TRAINED = [name for name in Network._fields if name.startswith(("weights", "biases"))]
 SEEDS = [3, 4, 5, 6]
@@ -73,15 +72,14 @@ delays = st.one_of(st.floats(0.0, 5000.0), st.sampled_from([0.0, 500.0, 1000.0])
 @given(delays, delays)
 @example(500.0, 250.0)  # every unit of the first layer at its kink
 def test_compiled_or_not_is_the_same_number(transmit_ms, jitter_ms):
-    for predictor in (NETWORK, TABLE):
-        assert predict_each(predictor, transmit_ms, jitter_ms) == predict_e2e(predictor, transmit_ms, jitter_ms)
+    assert predict_each(NETWORK, transmit_ms, jitter_ms) == predict_e2e(NETWORK, transmit_ms, jitter_ms)
 
 
 @given(st.lists(st.tuples(delays, delays), max_size=11))
 def test_four_in_lockstep_are_the_bits_of_each_alone(pairs):
     """Whatever stands beside an input, and whether it is one of four or left over."""
     transmit_ms, jitter_ms = np.array(pairs, np.float64).reshape(-1, 2).T
-    for predictor in (NETWORK, TABLE, LastValue()):
+    for predictor in (NETWORK, LastValue()):
         alone = [predict_e2e(predictor, *pair) for pair in zip(transmit_ms, jitter_ms, strict=True)]
         assert predict_each(predictor, transmit_ms, jitter_ms).tobytes() == np.array(alone, np.float64).tobytes()
 
@@ -106,7 +104,6 @@ def test_within_a_ten_thousandth_of_torch(seed):
 
 
 NETWORK = with_biases(4)
-TABLE = tabulate(NETWORK, 10.0, 10.0)
 
 
 def test_each_weight_has_its_place():
@@ -169,56 +166,6 @@ def test_making_one_refuses_too():
         allocate(VCRoute(predictor=None), 1, 9)
 
 
-def test_a_table_holds_its_grid_points_and_halves_between_them():
-    table = tabulate(NETWORK, 10.0, 20.0)
-    assert table.e2e_ms.shape == (101, 26)
-    rows, columns = np.arange(101)[:, None] * 10.0, np.arange(26)[None, :] * 20.0
-    exact = predict_each(NETWORK, rows, columns).astype(np.float32)
-    np.testing.assert_array_equal(predict_each(table, rows, columns), exact)
-    wide = exact.astype(np.float64)
-    middle = (wide[:-1, :-1] + wide[1:, :-1] + wide[:-1, 1:] + wide[1:, 1:]) / 4.0
-    np.testing.assert_allclose(predict_each(table, rows[:-1] + 5.0, columns[:, :-1] + 10.0), middle, rtol=1e-6, atol=1e-4)
-
-
-def test_a_table_ends_at_its_edges():
-    beyond = {(-5.0, 40.0): (0.0, 40.0), (2e6, 40.0): (1000.0, 40.0), (90.0, 900.0): (90.0, 500.0), (-1.0, 1e9): (0.0, 500.0)}
-    for there, edge in beyond.items():
-        assert predict_each(TABLE, *there) == predict_each(TABLE, *edge)
-
-
-@pytest.mark.parametrize(("transmit_step_ms", "jitter_step_ms"), [(20.0, 20.0), (5.0, 10.0), (3.0, 7.0)])
-def test_a_table_knows_its_error(transmit_step_ms, jitter_step_ms):
-    table = tabulate(NETWORK, transmit_step_ms, jitter_step_ms)
-    draws = np.random.default_rng(0)
-    inputs = draws.uniform(0.0, 1000.0, 20_000), draws.uniform(0.0, 500.0, 20_000)
-    errors_ms = np.abs(predict_each(table, *inputs) - predict_each(NETWORK, *inputs))
-    assert errors_ms.mean() == pytest.approx(table.mean_error_ms, rel=0.15)
-    assert 0.3 * table.largest_error_ms < errors_ms.max() < 2.0 * table.largest_error_ms
-    assert 0.0 < table.mean_error_ms < table.largest_error_ms
-
-
-def test_a_finer_table_is_nearer_and_a_plane_is_exact():
-    errors_ms = [tabulate(NETWORK, step_ms, step_ms).mean_error_ms for step_ms in (40.0, 20.0, 10.0, 5.0)]
-    assert errors_ms == sorted(errors_ms, reverse=True)
-    plane = tabulate(LastValue())
-    assert plane.largest_error_ms < 1e-4
-
-
-def test_bad_tables_are_refused():
-    for field, bad, message in (
-        ("e2e_ms", np.zeros((1, 9), np.float32), r"DelayTable.e2e_ms has shape \(1, 9\); allowed are two axes of at least 2"),
-        ("e2e_ms", np.full((9, 9), np.nan, np.float32), r"DelayTable.e2e_ms holds nan"),
-        ("per_jitter_step", 0.0, r"DelayTable.per_jitter_step is 0.0; allowed is a number above 0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            allocate(VCRoute(predictor=TABLE._replace(**{field: bad})), 1, 9)
-    with pytest.raises(TypeError, match=r"DelayTable.e2e_ms is of type float64"):
-        require_predictor(TABLE._replace(e2e_ms=np.zeros((9, 9))))
-    for arguments in ({"transmit_step_ms": 0.0}, {"jitter_step_ms": 501.0}, {"ranges_ms": ((5.0, 10.0), (0.0, 5.0))}):
-        with pytest.raises(ValueError, match=r"allowed is 0 < step <= high, from 0 on"):
-            tabulate(NETWORK, **arguments)
-
-
 def calls(predictor, threads=1):
     recipe = Scenario("wonderproxy", "correlated", PACKETS)
     batch = CallBatch(recipe, len(SEEDS), VCRoute(topk=FIVE, predictor=predictor), WMJitter(), log=True, threads=threads)
@@ -229,16 +176,15 @@ def calls(predictor, threads=1):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("predictor", [NETWORK, TABLE], ids=["network", "table"])
-def test_inside_a_call(predictor):
+def test_inside_a_call():
     """One thread or two play the same bytes, a policy outside takes the same paths, and the predictor matters."""
-    batch = calls(predictor)
-    played, two = batch.played(), calls(predictor, threads=2)
+    batch = calls(NETWORK)
+    played, two = batch.played(), calls(NETWORK, threads=2)
     assert np.array_equal(played.path, two.played().path) and np.array_equal(played.played_us, two.played().played_us)
     assert two.path_state.arm.tobytes() == batch.path_state.arm.tobytes()
     assert all(len(np.unique(path)) > 1 for path in played.path)
     assert not np.array_equal(played.path, calls(LastValue()).played().path)
-    policy = RulePolicy(VCRoute(topk=FIVE, predictor=predictor))
+    policy = RulePolicy(VCRoute(topk=FIVE, predictor=NETWORK))
     np.testing.assert_array_equal(outside(policy), played.path)
 
 

@@ -65,8 +65,7 @@ def test_regret_is_the_difference_of_what_stands_there(written):
                     assert regret == pytest.approx(sign * (mean - float(rows[REFERENCE][column])), abs=0.11)
 
 
-def test_the_table_shows_its_error_and_the_drift_its_gain(written):
-    assert "with an error of at most" in written[0]
+def test_the_drift_shows_its_gain(written):
     (row,) = cells(written[0], "## Drift")
     assert row[0] == "stress, correlated, congestion" and len(row) == 7
     assert float(row[3].split(" ")[0]) == pytest.approx(float(row[2]) - float(row[1]), abs=0.11)
