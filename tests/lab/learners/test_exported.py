@@ -11,6 +11,7 @@ import pytest
 from lab.learners.exported.lag_graph import lag_graph
 from lab.learners.exported.pair import export_pair
 from lab.learners.exported.router_graph import router_graph
+from lab.learners.pair import specialist
 from vcgym.agents.controllers.learned_router import MARGIN, TWICE
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.records import MEDIA, PROBE, Record, read_record
@@ -70,10 +71,14 @@ def records(packets, seed):
         yield Record(kind, int(sent_us[n]) // 10_000, int(path[n]), int(sent_us[n]), arrived_us, arrived_us + 50_000, 40_000, 0)
 
 
-@pytest.mark.parametrize("name", ["LEARNED-correlated", pytest.param("learned", marks=pytest.mark.long)])
+def pair(name):
+    return load_system(name) if name == "learned" else specialist(name)
+
+
+@pytest.mark.parametrize("name", ["correlated", pytest.param("learned", marks=pytest.mark.long)])
 @pytest.mark.parametrize("restless", [False, True])
 def test_the_router_decides_as_the_compiled_rule_in_whole_calls(name, restless):
-    params, changes = load_system(name).path, 0
+    params, changes = pair(name).path, 0
     if restless:
         params.prices[..., [MARGIN, len(TWICE) + MARGIN]] = -5.0
     calls = gymnasium.make_vec(
@@ -103,9 +108,9 @@ def test_the_router_decides_as_the_compiled_rule_in_whole_calls(name, restless):
     assert changes >= (20 if restless else 2)
 
 
-@pytest.mark.parametrize("name", ["LEARNED", "LEARNED-start", pytest.param("learned", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", ["all-worlds", pytest.param("learned", marks=pytest.mark.long)])
 def test_the_lag_decides_as_the_compiled_rule_in_every_call(name):
-    params = load_system(name).playout
+    params = pair(name).playout
     graph, different, arrivals = Deciding(lag_graph(params)), 0, 0
     for seed in range(2):
         history, begins = history_of(seed), True
@@ -121,7 +126,7 @@ def test_the_lag_decides_as_the_compiled_rule_in_every_call(name):
 
 
 def test_one_router_serves_any_number_of_paths():
-    params, history = load_system("LEARNED").path, history_of(3, 40)
+    params, history = specialist("all-worlds").path, history_of(3, 40)
     graph, state = Deciding(router_graph(params), 40), started(params, history)
     for begins, record in zip([True] + 49 * [False], records(120, 5), strict=False):
         update(params, state, 0, record)
@@ -130,7 +135,7 @@ def test_one_router_serves_any_number_of_paths():
 
 
 def test_what_is_not_asked_for_changes_nothing():
-    params, history = load_system("LEARNED").path, history_of(0)
+    params, history = specialist("all-worlds").path, history_of(0)
     graph = Deciding(router_graph(params))
     graph(begins=True, history=history)
     before = graph.state
@@ -142,12 +147,12 @@ def test_files_are_written_without_torch(tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
         "from lab.learners.exported.pair import export_pair\nfrom vcgym.baselines.systems import load_system\n"
-        f"export_pair(load_system('LEARNED'), Path({str(tmp_path)!r}))\n"
+        f"export_pair(load_system('learned'), Path({str(tmp_path)!r}))\n"
         "assert not {'torch', 'onnx', 'mlflow'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     again = tmp_path / "again"
     again.mkdir()
-    files = export_pair(load_system("LEARNED"), again)
+    files = export_pair(load_system("learned"), again)
     assert [file.name for file in files] == ["path.onnx", "playout.onnx"]
     assert all(file.read_bytes() == (tmp_path / file.name).read_bytes() and file.stat().st_size < 60_000 for file in files)
