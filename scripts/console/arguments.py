@@ -8,6 +8,7 @@ import ast
 import importlib
 import os
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,7 +19,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from vcgym.agents.config.names import SET_BY_VCGYM, refusals
 from vcgym.baselines.controls.control import CONTROLS
-from vcgym.scripts.console.literal import LIST, OTHER, forms_of, quoted, typed
+from vcgym.scripts.console.literal import LIST, OTHER, forms_of, readable, typed
 from vcgym.scripts.console.search_path import chosen_file, option_of, search_path
 from vcgym.scripts.console.usage import FIRST_PARTY, Key, choices_of, configs_of, fields_of, groups_of, keys_of, tree_of
 
@@ -31,14 +32,14 @@ _FLAGS_OF_ONE = {
 _KINDS_OF_INFO = {"all", "config", "defaults", "defaults-tree", "plugins", "searchpath"}
 _OF_HYDRA: dict[str, Any] = {"hydra.run.dir": str, "hydra.sweep.dir": str, "hydra.sweep.subdir": str, "hydra.searchpath": list[str]}
 _ONLY_HYDRA = re.compile(r"[${}'\"\\(]")
-_UNREADABLE = re.compile(r"[^'\"()\[\]{}]*(?:[^\x00-\x7f]|[=#;&!^<>~`])[^'\"()\[\]{}]*")
-"""Values that hydra takes for texts but cannot read without quotes."""
 _DEEPEST = 10  # YAML files of environments, each built on another
 _NAME_OF_RULE = Key(
     "", "", "", "", ast.parse("from vcgym.agents.config.names import PolicyName"), ast.parse("PolicyName | None", mode="eval").body
 )  # fmt: skip
 """The rule of a control as the name of a system or the folder of a training."""
-_KEY = re.compile(r"(\+\+|\+|~)?([\w@.:/-]+)=(.*)", re.DOTALL)
+_KEY = re.compile(r"(\+\+|\+|~)?([^=]+)=(.*)", re.DOTALL)
+_PART = re.compile(r"[A-Za-z_$][\w$-]*|0|[1-9][0-9]*", re.ASCII)
+"""Part of a key between dots, as hydra reads one."""
 
 
 class _Argument(NamedTuple):
@@ -110,11 +111,20 @@ def _arguments(words: Sequence[str], known: Sequence[str]) -> Iterator[_Argument
             meaning = f"type {close[0]}={value if is_given else _value_in(following)}" if close else "--help lists the keys"
             raise ValueError(f"{word} is no option; arguments are key=value: {meaning}")
         elif not word.startswith("-") and (found := _KEY.fullmatch(word)):
+            _require_readable(found[2])
             yield _Argument(place, found[1] or "", found[2], found[3])
         elif not word.startswith(("-", "~")):
             close = get_close_matches(word, known, 1)
             meaning = f": type {close[0]}={_value_in(following)}" if close else "; --help lists the keys"
             raise ValueError(f"{word} is no argument of the form key=value{meaning}")
+
+
+def _require_readable(key: str) -> None:
+    """Raise ValueError if hydra cannot read a key, such as agents.Zoë; the message says how it can be spelled."""
+    if not key.isascii() or not (re.search("[/@:]", key) or all(_PART.fullmatch(one) for one in key.split("."))):
+        plain = unicodedata.normalize("NFKD", key).encode("ascii", "ignore").decode()
+        spelled = [re.sub(r"\W+", "_", one).strip("_").lstrip("0123456789") or "NAME" for one in plain.split(".")]
+        raise ValueError(f"{key} has characters that no key has; allowed: a-z, A-Z, 0-9, _ and -; type {'.'.join(spelled)}=...")
 
 
 def _value_in(word: str) -> str:
@@ -157,17 +167,23 @@ def _checked(key: str, text: str, declared: Sequence[Key], multirun: bool, known
     forms = {form for kind in kinds for form in ({OTHER} if kind is None else forms_of(kind))}
     if OTHER not in forms and (is_below or forms != {LIST} or text.startswith("[")):
         read = typed(text, forms, multirun, known)
+        for name in [name for one in read if isinstance(one.read, dict) for name in one.read]:
+            _require_readable(f"{key}.{name}")
         values, written = [one.read for one in read if one.is_final], ",".join(one.written for one in read)
     else:
-        parts = text.split(",") if multirun else [text]
-        written = ",".join(quoted(one, known) if _UNREADABLE.fullmatch(one) else one for one in parts)
+        written = readable(text, multirun)
         values = [] if None in kinds or written != text else _values(text, multirun)
     for given in values if declared and None not in kinds else ():
-        value = [given] if is_below and LIST in forms and isinstance(given, str) else given  # one, in place of a list of one
+        value = _listed(given) if LIST in forms and (is_below or isinstance(given, dict)) else given
         refused = [error for kind in kinds for error in [_refusal(kind, value, key)] if error]
         if len(refused) == len(kinds):
             raise ValueError(refused[0])
     return written
+
+
+def _listed(given: Any) -> Any:
+    """Return a text, and each of a mapping, as the list of one for which it stands."""
+    return {key: _listed(one) for key, one in given.items()} if isinstance(given, dict) else [given] if isinstance(given, str) else given
 
 
 def _refusal(kind: Any, value: Any, key: str) -> str | None:

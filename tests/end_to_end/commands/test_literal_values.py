@@ -51,6 +51,10 @@ def test_a_path_of_any_name_is_taken_as_it_stands(here, name):
     assert got("leaderboard", f"agents.MINE={name}", f"agents.ALSO=[{name},{name}]") == [name, [name, name]]
     assert got("leaderboard", f"traces=[{name},{name}]") == [[name, name]]
     assert got("train", f"env.options.playout=./{name}") == [f"./{name}"]
+    if name != "'a'" and name != '"a"' and name == name.strip():
+        assert got("leaderboard", f"agents={{MINE: {name}, ALSO: ./{name}}}") == [{"MINE": name, "ALSO": f"./{name}"}]
+        if not {"{", ","} <= set(name):
+            assert got("leaderboard", "-m", f"agents={{MINE: ./{name}}}") == [{"MINE": f"./{name}"}]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -76,11 +80,30 @@ def test_a_text_and_a_new_path_of_any_name_are_taken_as_they_stand(here, name):
         ("leaderboard agents.A=[]", [[]]),
         ("train env.options.scenario=/é/my.json steps=1e6", ["/é/my.json", 1e6]),
         ("train env.options.path=null", [None]),
+        ("leaderboard agents={}", [{}]),
+        ("leaderboard agents={A:['one,two',three],B:'it'}", [{"A": ["one,two", "three"], "B": "it"}]),
+        ("leaderboard agent_options={A:{features:[é=1,2],say:'x,y'}}", [{"A": {"features": ["é=1", 2], "say": "x,y"}}]),
+        ("train env.options.scenario={_target_:x,file:/é#1.json}", [{"_target_": "x", "file": "/é#1.json"}]),
+        ("train -m env.options.scenario={file:é,n:1},b;c steps=range(start=1,stop=3)", [{"file": "é", "n": 1}, "b;c", 1, 2]),
     ],
 )
 def test_what_keeps_a_meaning(here, monkeypatch, typed, value):
     monkeypatch.setattr(arguments, "_refusal", lambda *_: None)  # none of these exist
     assert got(*typed.split()) == value
+
+
+@pytest.mark.parametrize(
+    ("typed", "spelled"),
+    [
+        ("agents.Zoë=a", "agents.Zoe"), ("agents.数据=a", "agents.NAME"), ("agents.007=a", "agents.NAME"), ("agents.a[1]=a", "agents.a_1"),
+        ("agents.my name=a", "agents.my_name"), ("agents={Zoë: a}", "agents.Zoe"), ("agents={a b: a, c: a}", "agents.a_b"),
+    ],
+)  # fmt: skip
+def test_a_name_that_no_key_can_have_is_refused_with_one_that_works(here, typed, spelled):
+    (here / "a").mkdir()
+    with pytest.raises(ValueError, match=rf"^agents\..* has characters that no key has; .*; type {spelled}=\.\.\.$"):
+        got("leaderboard", typed)
+    assert got("leaderboard", f"{spelled}=a") == ["a"]
 
 
 class Named(Config):
