@@ -1,8 +1,9 @@
 """Runs in MLflow: one per seed, nested in its study, in sqlite or at MLFLOW_TRACKING_URI.
 
-Runs are addressed by id, never through MLflow's active run, so one process may have several open runs. A server must respond before work
-begins. If it fails later, work continues: a warning appears once, and metrics are saved in the run's folder until the run resumes. Signals
-wait for the end of a request: an interrupted transaction would keep the database locked, and the run could not be closed.
+Runs are addressed by id, never through MLflow's active run, so one process may have several open runs. A server or the database must
+respond before work begins. If it fails later, work continues: a warning appears once, and metrics are saved in the run's folder until the
+run resumes. Signals wait for the end of a request: an interrupted transaction would keep the database locked, and the run could not be
+closed.
 """
 
 import getpass
@@ -11,6 +12,7 @@ import logging
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -18,7 +20,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -71,6 +73,7 @@ _LONGEST_PARAM = 500  # the arrays of a rule are longer; config.json has them wh
 _RUN_ID, _MAX_MARKER_BYTES = re.compile("[0-9a-f]{32}"), 100
 _MAX_REASON = 100  # characters of an error of MLflow that ours repeats
 _ANSWER_S = 2.0  # timeout of the first request to a server
+_LOCK_S = 1.5  # longest wait for other writers of a database before work; MLflow itself would try for minutes
 
 log = logging.getLogger(__name__)
 
@@ -169,7 +172,7 @@ class Tracking:
         uri: URI of the database; None: MLFLOW_TRACKING_URI, else outputs/mlflow.db in the working folder.
 
     Raises:
-        ConnectionError: the server does not respond within two seconds.
+        ConnectionError: the server or the file of the database does not respond within two seconds.
         ValueError: MLflow cannot keep runs there: a folder, an unknown scheme, a driver that is not installed, another version's database.
     """
 
@@ -188,6 +191,8 @@ class Tracking:
         with locked(database.with_name(f"{database.name}.lock")) if database else nullcontext():
             if database and not database.exists():
                 _create(database)
+            if database:
+                _require_open(database, uri)
             self.server = Server(uri)
             self.client = self.server.client
             experiment = self.client.get_experiment_by_name(EXPERIMENT)
@@ -263,6 +268,16 @@ def _require_answer(uri: str) -> None:
         pass  # any response will do
     except (OSError, ValueError) as error:
         allowed = "a server that answers within 2 s, or none: then outputs/mlflow.db"
+        raise ConnectionError(f"MLFLOW_TRACKING_URI is {uri} ({error}); allowed: {allowed}") from error
+
+
+def _require_open(database: Path, uri: str) -> None:
+    try:
+        with closing(sqlite3.connect(database, _LOCK_S, isolation_level=None)) as opened:
+            opened.execute("BEGIN IMMEDIATE")
+            opened.execute("ROLLBACK")
+    except sqlite3.OperationalError as error:
+        allowed = "a file that can be written to, and that no other program locks for more than a moment"
         raise ConnectionError(f"MLFLOW_TRACKING_URI is {uri} ({error}); allowed: {allowed}") from error
 
 

@@ -226,6 +226,26 @@ def test_a_server_that_does_not_answer_ends_the_command_before_work(tmp_path):
                 Tracking(uri)
 
 
+@pytest.mark.parametrize("lock", ["EXCLUSIVE", "IMMEDIATE"])
+def test_a_database_that_another_program_locks_ends_the_command_before_work(tmp_path, lock):
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    Tracking(uri)
+    with closing(sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)) as other:
+        other.execute(f"BEGIN {lock}")
+        began = time.monotonic()
+        with pytest.raises(ConnectionError, match=rf"^MLFLOW_TRACKING_URI is {uri} \(database is locked\); allowed: a file [^\n]+$"):
+            Tracking(uri)
+        assert time.monotonic() - began < 10.0  # not the minutes of MLflow
+        other.execute("ROLLBACK")
+    assert Tracking(uri).experiment_id
+
+
+def test_a_folder_in_place_of_a_database_is_refused_at_once(tmp_path):
+    (tmp_path / "mlflow.db").mkdir()
+    with pytest.raises(ConnectionError, match=r"\(unable to open database file\); allowed: a file that can be written to, [^\n]+$"):
+        Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+
+
 @pytest.mark.parametrize("uri", ["./mlruns", "file:", "file:mlruns", "nothing://x", "postgresql+nothing://h/d", "sqlite:///other.db"])
 def test_a_place_where_mlflow_cannot_keep_runs_is_refused_in_one_line(tmp_path, monkeypatch, uri):
     monkeypatch.chdir(tmp_path)
