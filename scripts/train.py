@@ -10,10 +10,12 @@ log = logging.getLogger(__name__)
 
 
 @command("train", TrainConfig)
-def main(config: TrainConfig) -> None:
-    """Train the agents and print their folders."""
-    for trained in run_study(config):
+def main(config: TrainConfig) -> float:
+    """Train the agents and print their folders; return the mean validation return of the seeds."""
+    results = run_study(config)
+    for trained in results:
         log.info(f"{trained.agent}: validation return {trained.validation.return_mean:.3f} after {trained.steps:,} transitions")
+    return sum(trained.validation.return_mean for trained in results) / len(results)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import re
 import shutil
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,23 +50,26 @@ _FOLDERS = frozenset(("folder", "train.folder", "board", "hydra.run.dir", "hydra
 
 def command(
     name: str, kind: type[AnyConfig], program: Program = VCGYM
-) -> Callable[[Callable[[AnyConfig], int | None]], Callable[[], None]]:
+) -> Callable[[Callable[[AnyConfig], float | None]], Callable[[], None]]:
     """Return a decorator that turns a function into a command of a program.
 
     Args:
         name: name of the YAML in the program's configs and of the log file.
-        kind: class of the config that the YAML describes and the function takes. The function returns a status; None: 0.
+        kind: class of the config that the YAML describes and the function takes. The function returns an integer as status, None for 0, or
+            a float that a sweeper of hydra compares.
         program: program of the command.
     """
 
-    def decorate(function: Callable[[AnyConfig], int | None]) -> Callable[[], None]:
+    def decorate(function: Callable[[AnyConfig], float | None]) -> Callable[[], None]:
         title = program.title(name)
         found: set[Path] = set()  # the user's own folders, in which hydra may make its own
 
-        def task(composed: DictConfig) -> None:
+        def task(composed: DictConfig) -> float | None:
             with _failing_in_one_line(name, program), _leaving_nothing(Path(HydraConfig.get().runtime.output_dir), name, found):
-                if status := function(build(composed, kind)):
-                    sys.exit(status)
+                returned = function(build(composed, kind))
+                if isinstance(returned, int) and returned:
+                    sys.exit(returned)
+                return returned
 
         def main() -> None:
             if has_schema(name, program.conf):
@@ -97,7 +101,8 @@ def _first(word: str, parser: OverridesParser) -> str:
     override = parser.parse_override(word) if "=" in word and not word.startswith("-") else None
     if override is None or not override.is_sweep_override():
         return word
-    return f"{word.partition('=')[0]}={next(override.sweep_string_iterator())}"
+    first = override.value().start if override.is_interval_sweep() else next(override.sweep_string_iterator())
+    return f"{word.partition('=')[0]}={first}"
 
 
 def folders_of_jobs(name: str, program: Program) -> list[str]:
@@ -135,7 +140,8 @@ def _failing_in_one_line(name: str, program: Program) -> Iterator[None]:
         raise
     except Exception as error:
         is_of_numba = any(kind.__name__ == "NumbaError" for kind in type(error).__mro__)  # by name: most commands do not load numba
-        if os.environ.get(_TRACEBACK) == "1" or not (is_of_numba or isinstance(error, EXPECTED)):
+        is_expected = is_of_numba or isinstance(error, EXPECTED) or _is_of_plugin(error)
+        if os.environ.get(_TRACEBACK) == "1" or not is_expected:
             raise
         if is_of_numba:  # of a version whose errors are as they are
             from vcgym.network.kernels.compiling.not_compiled import why_not_compiled
@@ -172,12 +178,17 @@ def _leaving_nothing(folder: Path, name: str, found: Collection[Path]) -> Iterat
         raise
 
 
+def _is_of_plugin(error: BaseException) -> bool:
+    """Return True if a launcher or a sweeper of hydra raised an error, such as that of Slurm where there is none."""
+    return any("hydra_plugins" in Path(frame.f_code.co_filename).parts for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
 def _texts(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield key and value of the arguments that are texts, as hydra reads them."""
     parser = OverridesParser.create()
     for word in words:
         override = parser.parse_override(word) if "=" in word and not word.startswith("-") else None
-        values = [] if override is None else [*override.sweep_iterator()] if override.is_sweep_override() else [override.value()]
+        values = [] if override is None else [*override.sweep_iterator()] if override.is_discrete_sweep() else [override.value()]
         for value in values:
             if override and isinstance(value, str | QuotedString):
                 yield override.key_or_group, value.text if isinstance(value, QuotedString) else value
@@ -232,7 +243,8 @@ def _text(error: BaseException) -> str:
     missing = r"Could not find '([\w/]+)/([^']*)'\s+Available options in '[\w/]+':\s+(.*?)\s+Config search"
     if choice := re.search(missing, str(error), re.DOTALL):
         allowed = ", ".join(name for name in choice[3].split() if not name.endswith("_schema"))
-        return f"{choice[1]} is {choice[2]!r}; allowed: {allowed}"
+        of_plugins = " and those of installed plugins of hydra" if choice[1].startswith("hydra/") else ""
+        return f"{choice[1]} is {choice[2]!r}; allowed: {allowed}{of_plugins}"
     if unknown := re.match(r"Could not override '([^']+)'", str(error)):
         return f"{unknown[1]} is no key of this command; --help lists those that are"
     return str(error)

@@ -2,21 +2,46 @@
 
 import subprocess
 import sys
+from typing import ClassVar
 
 import pytest
+from hydra.experimental.callback import Callback
 
 from vcgym.agents.config.env import env_defaults
+from vcgym.agents.config.training import TrainConfig
 from vcgym.baselines.controls.control import CONTROLS
-from vcgym.scripts.console import arguments
+from vcgym.scripts.console import arguments, command
 from vcgym.scripts.console.program import VCGYM
 from vcgym.scripts.console.usage import keys_of, usage
 
 IDS = [f"vcgym/{name}-v1" for name in ("Relay", "Playout", "Call", "Rate", "SendOrder")]
+LAUNCHER = """
+from dataclasses import dataclass
+
+from hydra.core.config_store import ConfigStore
+from hydra.plugins.launcher import Launcher
+
+
+class Failing(Launcher):
+    def setup(self, **_):
+        pass
+
+    def launch(self, job_overrides, initial_job_idx):
+        raise RuntimeError("no srun here")
+
+
+@dataclass
+class Settings:
+    _target_: str = "hydra_plugins.failing.Failing"
+
+
+ConfigStore.instance().store(group="hydra/launcher", name="failing", node=Settings)
+"""
 
 
 def run(*words, cwd):
-    command = [sys.executable, "-m", "vcgym.scripts.console.program", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    called = [sys.executable, "-m", "vcgym.scripts.console.program", *words]
+    return subprocess.run(called, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 def checked(*words):
@@ -69,6 +94,41 @@ def test_a_multirun_shows_the_config_of_its_first_job(configs):
     answer = run("train", "--config-dir=conf", "env=mine", "+experiment=small", "-m", "seeds=[3],[4]", "--cfg", "job", cwd=configs)
     assert answer.returncode == 0, answer.stderr
     assert "num_envs: 4\n" in answer.stdout and "- 3\n" in answer.stdout and "interval: 200" in answer.stdout
+
+
+def test_a_sweep_over_an_interval_is_left_to_the_sweeper(monkeypatch, configs):
+    monkeypatch.setattr(sys, "argv", ["vcgym-train", "-m", "algorithm.learning_rate=interval(0.001,0.01)", "hydra.sweep.dir=x"])
+    assert command.arguments_for_hydra("train", VCGYM)[:3] == sys.argv[1:]
+    command.refuse_links("train")
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--cfg", "job"])
+    assert "algorithm.learning_rate=0.001" in command.arguments_for_hydra("train", VCGYM)
+
+
+class Seen(Callback):
+    """Keeps what a job hands to the sweeper."""
+
+    returned: ClassVar[list[float]] = []
+
+    def on_job_end(self, config, job_return, **_):
+        self.returned.append(job_return.return_value)
+
+
+def test_a_sweeper_gets_what_a_training_returns(monkeypatch, configs):
+    monkeypatch.setattr(sys, "argv", ["vcgym-train", "seeds=[3,4]", f"+hydra.callbacks.seen._target_={__name__}.Seen"])
+    command.command("train", TrainConfig)(lambda config: -0.5 * len(config.seeds))()
+    assert Seen.returned == [-1.0]
+
+
+def test_a_plugin_that_is_not_installed_or_fails_ends_in_one_line(tmp_path):
+    answer = run("train", "hydra/launcher=submitit_slurm", "-m", "seeds=[0],[1]", cwd=tmp_path)
+    assert answer.returncode == 1 and answer.stderr.count("\n") == 1
+    assert answer.stderr.startswith("vcgym-train: hydra/launcher is 'submitit_slurm'; allowed: ")
+    assert answer.stderr.endswith(" and those of installed plugins of hydra\n")
+    plugin = tmp_path / "hydra_plugins" / "failing.py"
+    plugin.parent.mkdir()
+    plugin.write_text(LAUNCHER)
+    answer = run("train", "hydra/launcher=failing", "-m", "seeds=[0],[1]", cwd=tmp_path)
+    assert answer.returncode == 1 and answer.stderr == "vcgym-train: no srun here\n"
 
 
 @pytest.mark.parametrize("form", ["GRD-WM", "folder"])
