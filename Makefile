@@ -43,9 +43,9 @@ $(DEVELOPED): $(INSTALLED)
 leaderboard: install
 	$(BIN)/vcgym-leaderboard
 
-# Algorithms on environments at small budgets, about an hour of one core for each seed; a run that was ended goes on.
+# Algorithms on environments at small budgets into outputs/zoo, about an hour of one core for each seed; a run that was ended goes on.
 zoo: develop
-	$(BIN)/vcgym zoo runs=data/zoo_runs.csv page=lab/notes/zoo.md
+	$(BIN)/vcgym zoo
 
 test: develop
 	$(BIN)/ruff check .

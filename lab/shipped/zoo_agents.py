@@ -1,7 +1,7 @@
 """Write data/agents, the best agent of each cell of the zoo: ``python -m lab.shipped.zoo_agents FOLDER``.
 
-FOLDER is that of `vcgym zoo`. Of the trainings of an algorithm with a flat policy on an environment, the one with the best last score on
-the validation worlds ships, if FOLDER has it; what ships already is kept.
+FOLDER is that of `vcgym zoo`. Of the trainings in data/zoo_runs.csv of an algorithm with a flat policy on an environment, the one with the
+best last score on the validation worlds ships, if FOLDER has it; what ships already is kept.
 """
 
 import itertools
@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from lab.shipped.zoo_table import SHIPPED
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.own_policy import load_own
@@ -27,7 +28,7 @@ def main() -> None:
     """Write those that do not ship yet, and say which are not there."""
     config = ZooConfig(folder=Path(sys.argv[1]).absolute())
     require_space(HOME)
-    for cell in best(read_runs(config.runs), config.decisions):
+    for cell in best(read_runs(SHIPPED), config.decisions):
         home = HOME / name_of(cell)
         if home.is_dir() and read_card(home).seed == cell.seed:
             continue

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.tracking import Run, Tracking
-from vcgym.network.traces.plain_file import replace_file, require_space
+from vcgym.network.traces.plain_file import require_space
 from vcgym.scripts.console.command import command
 from vcgym.scripts.zoo.cell import CurvePoint, train_cell
-from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
-from vcgym.scripts.zoo.picture import draw
-from vcgym.scripts.zoo.references import means, read_references, references_path
-from vcgym.scripts.zoo.runs import planned_for, read_runs, write_runs
+from vcgym.scripts.zoo.config import PAGE, ZooConfig, ZooTraining
+from vcgym.scripts.zoo.page import write_page
+from vcgym.scripts.zoo.runs import read_runs, write_runs
 from vcgym.scripts.zoo.search import trials_of, write_found
-from vcgym.scripts.zoo.table import markdown, with_table
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +25,7 @@ def main(config: ZooConfig) -> None:
         log.info(f"Found: {config.folder}/*.yaml; copy them to conf/zoo_arguments to use them with tuned=true")
         return
     run(config)
-    log.info(f"Table: {config.page}")
+    log.info(f"Table: {config.folder / PAGE}")
 
 
 def search(config: ZooConfig) -> None:
@@ -56,9 +54,9 @@ def run(config: ZooConfig) -> None:
             cell = missing[number]
             _track(tracking, study, config, cell, points)
             write_runs(config.runs, read_runs(config.runs) | {cell: points})
-            _report(config)
+            write_page(config.folder / PAGE, read_runs(config.runs), config.decisions, config.worlds)
             report(done, f"{cell}: {points[-1].score:.3f} after {points[-1].decisions:,} decisions, {points[-1].cpu_s:.0f} s")
-    _report(config)
+    write_page(config.folder / PAGE, read_runs(config.runs), config.decisions, config.worlds)
 
 
 def _trained(config: ZooConfig, trainings: Sequence[tuple[ZooConfig, ZooTraining]]) -> Iterator[tuple[int, list[CurvePoint]]]:
@@ -83,19 +81,6 @@ def _track(tracking: Tracking, study: Run, config: ZooConfig, cell: ZooTraining,
     with tracking.run(str(cell), parent=study, tags=tags, marker=config.folder / str(cell) / "mlflow_run") as run:
         for point in points:
             run.metrics({"validation/score": point.score, "time/cpu_s": point.cpu_s}, point.decisions)
-
-
-def _report(config: ZooConfig) -> None:
-    """Write table and picture of all trainings so far."""
-    runs, references = read_runs(config.runs), read_references(references_path())
-    curves = planned_for(runs, config.decisions)
-    if not curves:
-        return
-    levels = means(references, config.worlds)
-    table = markdown(runs, config.decisions, levels, {(one.env, one.role): one.name for one in references})
-    page = config.page.read_text() if config.page.is_file() else "# The zoo\n"
-    replace_file(config.page, with_table(page, table).encode())
-    draw(curves, levels, config.page.parent / "pictures" / "zoo.png")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ _INSIDE_DECISIONS = {
 }  # fmt: skip
 ALGORITHMS = ["PPO", "A2C", "TRPO", "DQN", "QRDQN", "ARS", "SAC", "TD3", "RecurrentPPO", "TQC", INSIDE]
 """Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop."""
+RUNS, PAGE = "zoo_runs.csv", "zoo.md"
 TUNED = "-tuned"
 """End of the name of an algorithm that is trained with the arguments found for it."""
 
@@ -50,14 +51,12 @@ class ZooConfig(Config):
         trials: if above 0, search these arguments instead (`vcgym.scripts.zoo.search`): so many trainings of each algorithm on each
             environment with the first seed, the first of them at the defaults, scored on training worlds.
         data: folder of measured data.
-        folder: folder of checkpoints and agents; a training that was killed goes on from it.
-        runs: table of all trainings so far, to which this run adds.
-        page: page whose table is written anew, of this number of decisions first and of every other one of `runs` after it; the picture, of
-            this one alone, lies in its folder, under pictures.
+        folder: folder of everything that is written: checkpoints and agents, from which a training that was killed goes on; zoo_runs.csv,
+            all trainings so far, to which a run adds; zoo.md, their table, and its picture under pictures.
         ray: cluster; None: one training after another.
     """
 
-    without_effect: ClassVar[frozenset[str]] = PLACES | {"ray", "runs", "page", "environments", "algorithms", "seeds"}
+    without_effect: ClassVar[frozenset[str]] = PLACES | {"ray", "environments", "algorithms", "seeds"}
 
     environments: list[str] = Field(default=ENVIRONMENTS)
     algorithms: list[str] = Field(default=ALGORITHMS)
@@ -71,8 +70,6 @@ class ZooConfig(Config):
     tuned: bool = False
     trials: Annotated[int, Field(ge=0)] = 0
     folder: AbsolutePath = Path("outputs/zoo")
-    runs: AbsolutePath = Path("outputs/zoo/zoo_runs.csv")
-    page: AbsolutePath = Path("outputs/zoo/zoo.md")
     ray: RayConfig = Field(default_factory=RayConfig)
 
     @field_validator("inside")
@@ -89,6 +86,11 @@ class ZooConfig(Config):
         if unknown := [name for name in names if name not in allowed]:
             raise ValueError(f"{unknown} is not known; allowed: {', '.join(allowed)}")
         return names
+
+    @property
+    def runs(self) -> Path:
+        """Table of all trainings so far."""
+        return self.folder / RUNS
 
     def cells(self) -> list[ZooTraining]:
         """Return the trainings, seed by seed, so that a run that is cut short has each pair as often."""
