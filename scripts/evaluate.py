@@ -3,7 +3,7 @@
 import logging
 
 from vcgym.agents.config.training import EvaluateConfig
-from vcgym.agents.evaluation.evaluate import evaluate_agent
+from vcgym.agents.evaluation.evaluate import env_of, evaluate_agent
 from vcgym.agents.tracking.progress import progress
 from vcgym.scripts.console.command import command
 
@@ -15,7 +15,8 @@ def main(config: EvaluateConfig) -> None:
     """Evaluate the agent and print the result."""
     with progress(f"decisions of each of {config.episodes} calls", None) as on_progress:
         result = evaluate_agent(config, on_progress)
-    log.info(f"{config.agent}: return {result.return_mean:.3f}, sd {result.return_sd:.3f}, over {result.episodes} {config.split} episodes")
+    returned = f"return {result.return_mean:.3f}, sd {result.return_sd:.3f}, over {result.episodes} {config.split} episodes"
+    log.info(f"{config.agent}: {returned} of {env_of(config).id}")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.local import env_of
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, trained_before
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.published import Participant
+from vcgym.leaderboard.evaluation.published import AGENT_KINDS, Participant
 from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
@@ -33,11 +33,11 @@ from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pair
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.system_list import system_rows
-from vcgym.leaderboard.results.files import read_with_oracles
+from vcgym.leaderboard.results.files import read_results, read_with_oracles
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.own import on_own_traces, own_methods
 from vcgym.leaderboard.submissions.trial import observe
-from vcgym.leaderboard.submissions.verify import verify
+from vcgym.leaderboard.submissions.verify import AGENT, verify
 from vcgym.leaderboard.swaps import swaps
 from vcgym.scripts.console.command import command
 
@@ -134,6 +134,11 @@ def _verify(config: LeaderboardConfig, console: Console) -> int:
     for name, of_agent in groupby((verdict for verdict in verdicts if not verdict.checked), lambda verdict: verdict.system):
         rows = list(of_agent)
         text = f"not verified: {name}, {len(rows)} results: it {rows[0].said.replace('NAME', name)}"
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+    rules = [row for row in read_results(config.folder / "results.parquet").to_pylist() if row.get("kind", AGENT) not in AGENT_KINDS]
+    if rules:
+        how = "the command of the run with folder=NEW plays the same worlds with the same seeds again, and its rows must be equal"
+        text = f"not verified: {len(rules)} results of {len({row['system'] for row in rules})} rules, which log no actions; {how}"
         console.print(text, highlight=False, soft_wrap=True, markup=False)
     verdicts = [verdict for verdict in verdicts if verdict.checked]
     for verdict in verdicts:

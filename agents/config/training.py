@@ -75,12 +75,24 @@ class TrainConfig(Config):
         return self.num_envs * (1 if isinstance(self.algorithm, InsidePPOConfig) else self.algorithm.n_steps)
 
 
+class TrainedEnv(Config):
+    """The environment of an agent's training, but for what is given here.
+
+    Attributes:
+        id: id of an environment; None: that of the agent.
+        options: arguments that replace those of the training.
+    """
+
+    id: str | None = None
+    options: dict[str, Any] = Field(default={})
+
+
 class EvaluateConfig(Config):
     """Evaluation of a published agent; the test split is the leaderboard's.
 
     Attributes:
         agent: folder of the agent, such as outputs/train/study/seed-0/agent.
-        env: environment of the calls.
+        env: environment of the calls; by default that of the agent's training, with the options in the config.json of its study.
         data: folder of measured data.
         split: split of the worlds.
         episodes: number of calls.
@@ -88,7 +100,7 @@ class EvaluateConfig(Config):
     """
 
     agent: TrainedAgent
-    env: EnvConfig = Field(default_factory=EnvConfig)
+    env: TrainedEnv | EnvConfig = Field(default_factory=TrainedEnv)
     data: DataConfig = Field(default_factory=DataConfig)
     split: Literal["train", "validation"] = "validation"
     episodes: Annotated[int, Field(ge=1)] = 32

@@ -2,18 +2,26 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.vector import VectorEnv
+from pydantic import ValidationError
 
-from vcgym.agents.config.training import EvaluateConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import EvaluateConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.agents.networks.observation import ObservedPart, count_items
 from vcgym.agents.published.export import load_agent, read_card
 from vcgym.agents.published.new_folder import CARD
 from vcgym.agents.published.spaces import build, over_items
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
+from vcgym.network.traces.refusal import faults
+
+STUDY = "config.json"
+"""File of a study's config, in the folder above those of its seeds."""
 
 
 class Evaluation(NamedTuple):
@@ -61,6 +69,31 @@ def _without_counts(parts: list[ObservedPart]) -> list[tuple[str, list[str]]]:
     return [(part.name, part.features) for part in parts]
 
 
+def env_of(config: EvaluateConfig) -> EnvConfig:
+    """Return the environment of an evaluation: what was typed, else that of the agent's training.
+
+    An agent that does not lie in its study, as STUDY/seed-0/agent, plays with the defaults of its environment.
+
+    Raises:
+        ValueError: a file is malformed, or the study has another environment.
+    """
+    if isinstance(config.env, EnvConfig):
+        return config.env
+    card, study = read_card(config.agent), config.agent.parents[1] / STUDY
+    if config.env.id not in (None, card.env_id):
+        raise ValueError(f"env.id is {config.env.id!r}; allowed: {card.env_id}, that of {config.agent / CARD}")
+    trained: dict[str, Any] = {}
+    if config.agent.parent.name.startswith("seed-") and study.is_file():
+        try:
+            found = TrainConfig.model_validate_json(read_plain(study, MAX_JSON_BYTES))
+        except ValidationError as error:
+            raise DataError(study, "content", faults(error), "the config of a study; or type env=NAME") from error
+        if found.env.id != card.env_id:
+            raise DataError(study, "env.id", found.env.id, f"{card.env_id}, that of the agent; or type env=NAME")
+        trained = found.env.options
+    return EnvConfig(id=card.env_id, options=trained | config.env.options)
+
+
 def evaluate_agent(config: EvaluateConfig, on_progress: Callable[[int, str], None] | None = None) -> Evaluation:
     """Load and evaluate a published agent.
 
@@ -68,8 +101,9 @@ def evaluate_agent(config: EvaluateConfig, on_progress: Callable[[int, str], Non
         ValueError: the agent was trained for another environment; see also `require_fit`.
     """
     config.data.export()
-    agent = load_agent(config.agent, env_id=config.env.id)
-    envs = make_envs(config.env, config.episodes, config.split)
+    env = env_of(config)
+    agent = load_agent(config.agent, env_id=env.id)
+    envs = make_envs(env, config.episodes, config.split)
     try:
         require_fit(config.agent, envs)
         return evaluate(agent, envs, config.seed, on_progress)

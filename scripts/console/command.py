@@ -260,7 +260,7 @@ def register() -> None:
         SACConfig,
     )  # imported here: only some commands have a schema
     from vcgym.agents.config.env import EnvConfig
-    from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
+    from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig, TrainedEnv
 
     env = OmegaConf.create(_schema(EnvConfig))
     # The available options depend on the chosen environment, so EnvConfig checks them, not hydra.
@@ -283,7 +283,9 @@ def register() -> None:
     store.store(name="zoo_schema", node=arguments)
     training = _schema(TrainConfig, data=data, num_envs=None, steps=None)  # None: those of the algorithm
     store.store(name="train_schema", node=training)
-    store.store(name="evaluate_schema", node=_schema(EvaluateConfig, data=data))
+    evaluation = OmegaConf.create(_schema(EvaluateConfig, data=data, env=_schema(TrainedEnv)))
+    OmegaConf.set_struct(evaluation.env.options, False)  # as above
+    store.store(name="evaluate_schema", node=evaluation)
     store.store(name="sweep_schema", node=_schema(SweepConfig, train=training, ray=_schema(RayConfig)))
 
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
+from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig, TrainedEnv
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.training.study import what_differs
 from vcgym.baselines.playout.fixed_lag import FixedLag
@@ -129,6 +129,18 @@ def test_every_env_builds_and_is_registered(env):
 def test_every_resolved_env_is_read_back_as_it_was(env):
     config = built("train", f"env={env}").env
     assert EnvConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ([], TrainedEnv()),
+        (["env.options.mode=paper"], TrainedEnv(options={"mode": "paper"})),
+        (["env.id=vcgym/Relay-v1"], TrainedEnv(id="vcgym/Relay-v1")),
+    ],
+)
+def test_an_evaluation_takes_the_environment_of_the_agent_but_for_what_is_typed(typed, found):
+    assert built("evaluate", *typed).env == found
 
 
 def test_a_rule_may_be_an_argument():

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from submitted import write_recurrent
 
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation import suites
+from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.participants import all_participants, shipped_agent
 from vcgym.leaderboard.evaluation.published import PublishedAgent, kind_of
 from vcgym.leaderboard.evaluation.suites import prepare
@@ -19,6 +21,7 @@ from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, wr
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import UNKNOWN, verify
+from vcgym.scripts.leaderboard import _verify
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
 ONNX = Path(__file__).parents[2] / "contract" / "submissions" / "submission_onnx"
@@ -169,6 +172,14 @@ def test_agents_that_log_nothing_are_played_again_or_named_as_not_verified(silen
     assert all(one.equal and one.checked and not one.said for name in ("learned", "mine") for one in found[name])
     assert not any(one.equal or one.checked for one in found["gone"])
     assert {one.said for one in found["gone"]} == {UNKNOWN}
+
+
+def test_the_command_counts_the_rows_of_rules_that_have_no_actions(silent, known, capsys):
+    folder, _ = silent
+    assert _verify(LeaderboardConfig(do="verify", folder=folder, train=None), Console(width=120)) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if "rules" in line]
+    assert line.startswith(f"not verified: {len(read_rows(folder)) // 4} results of 1 rules, which log no actions; ")
+    assert "; the command of the run with folder=NEW plays the same worlds with the same seeds again, " in line
 
 
 def test_a_false_claim_of_an_agent_that_logs_nothing_is_named(silent, known, tmp_path):

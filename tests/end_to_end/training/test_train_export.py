@@ -13,9 +13,9 @@ from safetensors.numpy import load_file, save_file
 
 from vcgym.agents.config.algorithms import PPOConfig
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.config.training import EvaluateConfig, TrainConfig
+from vcgym.agents.config.training import EvaluateConfig, TrainConfig, TrainedEnv
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
-from vcgym.agents.evaluation.evaluate import evaluate_agent, require_fit
+from vcgym.agents.evaluation.evaluate import env_of, evaluate_agent, require_fit
 from vcgym.agents.networks.observation import ObservedPart, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.export import load_agent, publish
@@ -149,6 +149,25 @@ def test_an_agent_fits_its_environment_with_any_number_of_paths(tmp_path, env_id
         other = EnvConfig(id=env_id, options=options | {"scenario": scenario})
         require_fit(folder, make_envs(other, 1, "validation"))
         assert np.isfinite(evaluate_agent(EvaluateConfig(agent=folder, env=other, episodes=2)).return_mean)
+
+
+def test_an_agent_plays_what_its_study_says_but_for_what_is_typed(tmp_path):
+    trained = calls(action="continuous", interval=20)
+    folder = agent_of(trained, tmp_path / "seed-0" / "agent")
+    alone = agent_of(trained, tmp_path / "alone" / "agent")
+    (tmp_path / "config.json").write_text(TrainConfig(env=trained).model_dump_json())
+    assert env_of(EvaluateConfig(agent=folder)) == trained
+    assert env_of(EvaluateConfig(agent=folder, env=TrainedEnv(options={"interval": 50}))) == calls(action="continuous", interval=50)
+    assert env_of(EvaluateConfig(agent=folder, env=calls())) == calls()
+    assert env_of(EvaluateConfig(agent=alone)) == EnvConfig(id="vcgym/Call-v0")
+    assert np.isfinite(evaluate_agent(EvaluateConfig(agent=folder, episodes=2)).return_mean)
+    with pytest.raises(ValueError, match=r"card\.json: action_space"):
+        evaluate_agent(EvaluateConfig(agent=folder, env=calls(), episodes=2))
+    with pytest.raises(ValueError, match=r"env\.id is 'vcgym/Relay-v0'; allowed: vcgym/Call-v0, that of .*card\.json"):
+        env_of(EvaluateConfig(agent=folder, env=TrainedEnv(id="vcgym/Relay-v0")))
+    (tmp_path / "config.json").write_text(TrainConfig(env=EnvConfig(id="vcgym/Relay-v0")).model_dump_json())
+    with pytest.raises(ValueError, match=r"config\.json: env\.id is 'vcgym/Relay-v0'; allowed: vcgym/Call-v0, .*; or type env=NAME"):
+        env_of(EvaluateConfig(agent=folder))
 
 
 @pytest.mark.parametrize(
