@@ -15,7 +15,7 @@ TOP, BELOW = re.compile(r"^  - ([^:]+):", re.MULTILINE), re.compile(r"^      - "
 NAVIGATION = (HOME / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 LISTED = [OUTSIDE.get(file, f"docs/{file}") for name, file in ENTRY.findall(NAVIGATION) if file and name not in NOT_FOR_USERS]
 WRITTEN = [page for page in LISTED if not page.startswith(f"{REFERENCE}/")]
-MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_README = 12, 30_000, 1_200
+MOST_PAGES, MOST_WORDS, MOST_WORDS_OF_README = 12, 25_000, 900
 MOST_ROWS, MOST_COLUMNS, LONGEST_LINE = 10, 6, 200
 TABLE = re.compile(r"(?:^ *\|.*\n)+", re.MULTILINE)
 CODE = re.compile(r"^ *```.*?^ *```$|^    .*$", re.MULTILINE | re.DOTALL)
@@ -48,7 +48,7 @@ def test_there_are_at_most_twelve_pages():
 
 def test_the_pages_have_few_words():
     counts = {page: words(page) for page in LISTED}
-    assert sum(counts.values()) <= MOST_WORDS, counts
+    assert sum(count for page, count in counts.items() if page != "CONTRIBUTING.md") <= MOST_WORDS, counts
     assert counts["README.md"] <= MOST_WORDS_OF_README
 
 
