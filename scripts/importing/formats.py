@@ -18,6 +18,7 @@ from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.coverage import coverage
 from vcgym.network.traces.importers import fping, irtt, ping, rtp, table, webrtc_stats, wonderproxy
+from vcgym.network.traces.importers.drift import KeptDrift
 from vcgym.network.traces.importers.ssrc import SSRC_COLUMN, streams_of
 from vcgym.network.traces.importers.units import Unit
 from vcgym.network.traces.reading import read_content
@@ -91,10 +92,11 @@ class Fping(Format):
 
 
 class Irtt(Format):
-    """JSON of `irtt client -o`; `delay`: rtt, or one way: send, receive; `offset` of the two clocks: remove or keep."""
+    """JSON of `irtt client -o`; `delay`: rtt, or one way: send, receive; `offset` and `drift` of the two clocks: remove or keep."""
 
     delay: irtt.Delay = "rtt"
     offset: irtt.Offset = "remove"
+    drift: KeptDrift = "remove"
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""
@@ -134,7 +136,7 @@ class Rtp(Format):
     ssrc_column: Text = SSRC_COLUMN
     ssrc: Text | None = None
     header: bool = True
-    drift: rtp.KeptDrift = "remove"
+    drift: KeptDrift = "remove"
 
     def imported(self, file: Path, output: Path) -> list[Imported]:
         """See `Format`."""

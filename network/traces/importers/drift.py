@@ -1,4 +1,4 @@
-"""Clock drift between sender and receiver: the line below all delays of a log.
+"""Clock drift between sender and receiver: the line below all one-way delays of a log.
 
 Two clocks of different rates make arrival less sending rise or fall as long as the log lasts, which no network does. The line below all
 points and nearest to them on the mean is the edge of their lower convex hull over the mean time (Moon, Skelly and Towsley, "Estimation and
@@ -12,10 +12,12 @@ Left out: a drift that itself changes, as with temperature; and a change of rout
 longer fits. Such a line is not removed.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+KeptDrift = Literal["remove", "keep"]
 
 PARTS = 20
 CLOCKS_PPM = 1_000.0  # two clocks, each off by at most 500 ppm (MAXFREQ of RFC 5905, appendix A.1)
@@ -39,6 +41,17 @@ class ClockDrift(NamedTuple):
     change_ms: float
     left_ms: float
     is_found: bool
+
+    @property
+    def is_of_clocks(self) -> bool:
+        """Return True if the line is a drift that two clocks can have, not more than `CLOCKS_PPM`."""
+        return self.is_found and abs(self.ppm) <= CLOCKS_PPM
+
+    def describe(self, drift: KeptDrift, hint: str = "") -> str:
+        """Return what is done with the drift, in words; `hint` follows where it is too large for clocks."""
+        if self.is_found and not self.is_of_clocks:
+            return f"{self} kept, more than two clocks differ{hint}"
+        return str(self) + (("", " removed" if drift == "remove" else " kept")[self.is_of_clocks])
 
     def __str__(self) -> str:
         if self.is_found:

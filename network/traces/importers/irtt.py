@@ -1,7 +1,8 @@
 """Results of `irtt client -o FILE`, JSON: round trips, delays of each direction, and losses by direction.
 
-A one-way delay is the difference of two hosts' clocks, so it is known up to their offset. The offset is taken as that with which the
-smallest delays of both directions are equal (the assumption of NTP, RFC 5905, section 8).
+A one-way delay is the difference of two hosts' clocks, so it is known up to their offset and its drift. The drift is found as in the logs
+of RTP (`drift`); the offset is taken as that with which the smallest delays of both directions, without the drift, are equal (the
+assumption of NTP, RFC 5905, section 8).
 """
 
 import json
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
+from vcgym.network.traces.importers.drift import KeptDrift, drift_of
 from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_PROBES, MAX_SPAN_US, MAX_TIME_US, Trace
 
@@ -39,7 +41,14 @@ class _RoundTrips(NamedTuple):
     receive: NDArray[np.float64]
 
 
-def import_irtt(path: str | Path, *, delay: Delay = "rtt", offset: Offset = "remove", limit_bytes: int = MAX_CONTENT_BYTES) -> Trace:
+def import_irtt(
+    path: str | Path,
+    *,
+    delay: Delay = "rtt",
+    offset: Offset = "remove",
+    drift: KeptDrift = "remove",
+    limit_bytes: int = MAX_CONTENT_BYTES,
+) -> Trace:
     """Read a trace from the JSON of `irtt client`, plain, .gz or .xz.
 
     Args:
@@ -47,11 +56,13 @@ def import_irtt(path: str | Path, *, delay: Delay = "rtt", offset: Offset = "rem
         delay: rtt: round trips, which one clock measures; send or receive: one-way delays to the server or from it. Those need stamps of
             the server. Their losses are those of the direction, and those of which irtt does not know the direction; a packet lost in the
             other direction has no delay in this one and is left out.
-        offset: remove: correct one-way delays by the offset of the two clocks; keep: both clocks show one time, such as that of GPS.
+        offset: remove: correct one-way delays by the offset of the two clocks; keep: both clocks show one time, such as that of GPS, and
+            so have no drift.
+        drift: remove that of the two clocks, if one is found, or keep it in one-way delays.
         limit_bytes: maximum uncompressed size.
 
     Returns:
-        The trace, in order of sending; `notes` has the losses by direction and the offset.
+        The trace, in order of sending; `notes` has the losses by direction, the offset and the drift.
 
     Raises:
         TraceError: an unreadable or truncated file, a round trip without a number or time, a value out of range, no such delays.
@@ -65,11 +76,10 @@ def import_irtt(path: str | Path, *, delay: Delay = "rtt", offset: Offset = "rem
     delay_ns = getattr(trips, delay)
     if not np.isfinite(delay_ns).any():
         raise TraceError(path, f"number of round trips with a {delay} delay", 0, "at least 1; the server must send stamps (--tstamp=both)")
-    if np.isfinite(trips.send).any() and np.isfinite(trips.receive).any():
-        apart_ns = (np.nanmin(trips.send) - np.nanmin(trips.receive)) / 2.0
-        removed = delay != "rtt" and offset == "remove"
-        notes.append(f"the server's clock is {apart_ns / 1e6:+.6g} ms off if both directions are as fast{', removed' * removed}")
-        delay_ns = delay_ns - {"send": apart_ns, "receive": -apart_ns}.get(delay, 0.0) * removed
+    of_clocks: list[str] = []
+    if np.isfinite(trips.receive if delay == "receive" else trips.send).any():
+        delay_ns, of_clocks = _on_one_clock(trips, delay, offset, "keep" if offset == "keep" else drift)
+    notes += of_clocks
     is_lost = np.isin(trips.lost, _LOST_IN[delay])
     known = is_lost | np.isfinite(delay_ns)
     if absent := int(np.count_nonzero(~known)):
@@ -81,6 +91,24 @@ def import_irtt(path: str | Path, *, delay: Delay = "rtt", offset: Offset = "rem
     _refuse_outside(path, "us after the first", sent_us, np.flatnonzero(known), f"at most {MAX_SPAN_US}", MAX_SPAN_US)
     start_us += round(float(trips.sent_ns[known][0] - trips.sent_ns[0]) / 1e3)
     return replace(Trace(name, sent_us, delay_us, card, delay == "rtt", start_us), notes=tuple(notes))
+
+
+def _on_one_clock(trips: _RoundTrips, delay: Delay, offset: Offset, drift: KeptDrift) -> tuple[NDArray[np.float64], list[str]]:
+    """Return the delays (n,) as two clocks that agree would show them, and what was found of the two, in words."""
+    ways = (trips.receive, trips.send) if delay == "receive" else (trips.send, trips.receive)
+    known = np.isfinite(ways[0])
+    found = drift_of(*(np.rint(one[known] / 1e3).astype(np.int64) for one in (trips.sent_ns, ways[0])))
+    rise_ns = 1e-6 * found.ppm * found.is_of_clocks * (trips.sent_ns - trips.sent_ns[0])
+    there_ns, back_ns = ways[0] - rise_ns, ways[1] + rise_ns
+    one_way_ns = ways[0] if delay != "rtt" and drift == "keep" else there_ns
+    notes = []
+    if np.isfinite(back_ns).any():
+        apart_ns = np.nanmin(one_way_ns) - (np.nanmin(there_ns) + np.nanmin(back_ns)) / 2.0
+        removed = delay != "rtt" and offset == "remove"
+        ahead_ms = (-apart_ns if delay == "receive" else apart_ns) / 1e6
+        notes.append(f"the server's clock is {ahead_ms:+.6g} ms off if both directions are as fast{', removed' * removed}")
+        one_way_ns = one_way_ns - apart_ns * removed
+    return (trips.rtt, notes) if delay == "rtt" else (one_way_ns, [*notes, found.describe(drift)])
 
 
 def _read(path: Path, content: bytes) -> tuple[_RoundTrips, int]:

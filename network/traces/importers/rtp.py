@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.columns import Arrays, Table, read_columns
-from vcgym.network.traces.importers.drift import CLOCKS_PPM, ClockDrift, drift_of
+from vcgym.network.traces.importers.drift import ClockDrift, KeptDrift, drift_of
 from vcgym.network.traces.importers.restarts import refuse_new_numbers, refuse_new_timestamps, unwrapped_sequence, unwrapped_timestamps
 from vcgym.network.traces.importers.ssrc import SSRC_COLUMN, one_stream, ssrcs
 from vcgym.network.traces.importers.units import FLOOR_MS, Unit, since_first_us, unit_us
@@ -25,8 +25,6 @@ from vcgym.network.traces.trace import MAX_TIME_US, Trace, from_replies
 
 TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
 RATE_HZ = (1_000, 1_000_000)  # covers RTP clocks: 8,000 to 192,000 for audio, 90,000 for video
-
-KeptDrift = Literal["remove", "keep"]
 
 _DRIFT = 0.01  # share of the span: a hundred times the drift of two quartz clocks
 _DRIFT_US = 2_000_000  # allowed change of the delay between start and end of a log
@@ -73,19 +71,12 @@ class Arrivals:
         return drift_of(sent_us, self.arrived_us - sent_us)
 
     @property
-    def drifts(self) -> bool:
-        """Return True if the drift is one of clocks, not more than `CLOCKS_PPM`."""
-        return self.drift.is_found and abs(self.drift.ppm) <= CLOCKS_PPM
-
-    @property
     def _found_rate_hz(self) -> float:
         return self.sample_rate_hz / (1.0 + 1e-6 * self.drift.ppm)
 
     def describe_drift(self, drift: KeptDrift) -> str:
         """Return what `to_trace` does with the drift, in words."""
-        if self.drift.is_found and not self.drifts:
-            return f"{self.drift} kept, more than two clocks differ; if one does, format.sample_rate_hz={self._found_rate_hz:.0f}"
-        return str(self.drift) + (("", " removed" if drift == "remove" else " kept")[self.drifts])
+        return self.drift.describe(drift, f"; if one does, format.sample_rate_hz={self._found_rate_hz:.0f}")
 
     def to_trace(self, floor_ms: float, drift: KeptDrift = "remove") -> Trace:
         """Return a trace for replay, with send times and one-way delays.
@@ -108,7 +99,7 @@ class Arrivals:
             allowed = f"-{1e6 * _DRIFT:.0f} to {1e6 * _DRIFT:.0f}; is the sample rate right? {hint}"
             raise TraceError(self.file, "drift in ppm", round(self.drift.ppm), allowed)
         sent_us = self.sent_us
-        if drift == "remove" and self.drifts:
+        if drift == "remove" and self.drift.is_of_clocks:
             sent_us += np.rint(sent_us * (1e-6 * self.drift.ppm)).astype(np.int64)
         delay_us = self.arrived_us - sent_us
         shift_us = round(floor_ms * 1e3) - int(delay_us.min())

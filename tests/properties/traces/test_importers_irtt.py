@@ -1,4 +1,4 @@
-"""Results of irtt: round trips and the delays of each direction, losses by direction, clocks that are apart."""
+"""Results of irtt: round trips and the delays of each direction, losses by direction, clocks that are apart or drift."""
 
 import gzip
 import json
@@ -62,7 +62,8 @@ def test_one_way_delays_whose_clocks_are_apart(tmp_path, delay, lost, absent, ap
     assert made.one_way_delay_us[made.one_way_delay_us != LOST].min() == (UP_NS + DOWN_NS) // 2000
     off_ms = (apart_ns - 2_000_000) / 1e6
     assert made.notes[1] == f"the server's clock is {off_ms:+.6g} ms off if both directions are as fast, removed"
-    assert made.notes[2] == f"left out without a {delay} delay: {len(absent)}"
+    assert made.notes[2].startswith("no clock drift found")
+    assert made.notes[3] == f"left out without a {delay} delay: {len(absent)}"
 
 
 def test_clocks_that_show_one_time_are_kept(tmp_path):
@@ -71,6 +72,26 @@ def test_clocks_that_show_one_time_are_kept(tmp_path):
         assert made.one_way_delay_us[made.one_way_delay_us != LOST].min() == least_ns // 1000
     with pytest.raises(TraceError, match=r"round trip 0, receive delay in us is -2978000; .*format\.offset=remove"):
         read(tmp_path, trips(apart_ns=3_000_000_000), delay="receive", offset="keep")
+
+
+@pytest.mark.parametrize("ppm", [100.0, -100.0])
+@pytest.mark.parametrize("delay", ["send", "receive"])
+def test_a_drift_of_the_two_clocks_is_removed_from_one_way_delays_unless_it_is_to_be_kept(tmp_path, delay, ppm):
+    """The server's clock is 3 s ahead and gains `ppm`: over 5 minutes 30 ms."""
+    pings, apart_ns = 3_000, 3_000_000_000
+    rise_ns = [round(1e-6 * ppm * 100_000_000 * n) for n in range(pings)]
+    some = [trip(n, apart_ns=apart_ns + rise) for n, rise in enumerate(rise_ns)]
+    for n, one in enumerate(some):
+        one["timestamps"]["client"]["send"] = {"wall": START_NS + 100_000_000 * n, "monotonic": 100_000_000 * n}
+    one_clock = read(tmp_path, some)
+    assert not any("drift" in note for note in one_clock.notes) and "the server's clock is +2998 ms off" in one_clock.notes[0]
+    made = read(tmp_path, some, delay=delay)
+    signed = ppm if delay == "send" else -ppm
+    assert made.notes[1] == f"clock drift {signed:.1f} ppm ({0.2999 * signed:.1f} ms over the log) removed"
+    assert made.one_way_delay_us.min() == pytest.approx((UP_NS + DOWN_NS) / 2_000, abs=2) and np.ptp(made.one_way_delay_us) <= 5
+    kept = read(tmp_path, some, delay=delay, drift="keep")
+    assert kept.notes[1].endswith("kept") and kept.one_way_delay_us.min() == pytest.approx((UP_NS + DOWN_NS) / 2_000, abs=2)
+    assert (kept.one_way_delay_us[-1] - kept.one_way_delay_us[0]) / 1e3 == pytest.approx(0.2999 * signed, abs=0.01)
 
 
 def test_losses_as_booleans_and_numbers_out_of_order(tmp_path):
