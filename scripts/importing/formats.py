@@ -104,7 +104,7 @@ class Irtt(Format):
 
 
 class Csv(Format):
-    """CSV of time and delay; without a header the columns are numbered; `lost`: marks of a lost packet; `floor_ms` as in `Rtp`."""
+    """CSV of time and delay; without a header columns are numbered; `lost`: marks of a lost packet; `floor_ms`, `drift`: as in `Rtp`."""
 
     time_column: Text
     time_unit: Unit | None = None
@@ -115,6 +115,7 @@ class Csv(Format):
     header: bool = True
     lost: Annotated[list[Text], BeforeValidator(_listed)] = Field(default_factory=list)
     floor_ms: float | None = None
+    drift: KeptDrift = "remove"
     any_spacing: bool = False
     any_delay: bool = False
 
@@ -182,7 +183,7 @@ class Mahimahi(Format):
 
 
 class Throughput(Format):
-    """Table of time and throughput, used as capacity; rates below 50 kbit/s are raised to that. `any_rate`: of any median."""
+    """Table of time and throughput, used as capacity, of at least 50 kbit/s; `any_rate`, `any_spacing`: of any median, of any spacing."""
 
     time_column: Text
     time_unit: Unit | None = None
@@ -190,6 +191,7 @@ class Throughput(Format):
     rate_unit: RateUnit
     header: bool = True
     any_rate: bool = False
+    any_spacing: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
         """See `Format`."""

@@ -183,6 +183,7 @@ def import_throughput(
     rate_unit: RateUnit,
     header: bool = True,
     any_rate: bool = False,
+    any_spacing: bool = False,
 ) -> CapacityTrace:
     """Read a trace from a table of time and throughput, plain or .gz.
 
@@ -197,6 +198,7 @@ def import_throughput(
         rate_unit: bps, kbps or Mbps.
         header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
         any_rate: True: the median may be any, as over a dying wireless link or a very fast one; the unit is then not checked.
+        any_spacing: True: the spacing may be any, as in a table of one rate a minute; the unit of the times is then not checked.
 
     Raises:
         TraceError: an unreadable or truncated file, a missing column, NaN, a value out of range, times that do not increase, values that
@@ -212,19 +214,19 @@ def import_throughput(
 
     at_line, times_s, rates_bps = read_columns(path, read_content(path), numbers_of, header=header)
     spacing_s = float(times_s[-1] - times_s[0]) / (len(times_s) - 1) if len(times_s) > 1 else SPACING_S[0]
-    _refuse_outside(path, f"{time_column}, mean spacing in s", spacing_s, SPACING_S)
+    if not any_spacing:
+        _refuse_outside(path, f"{time_column}, mean spacing in s", spacing_s, SPACING_S, "any_spacing")
     if not any_rate:
-        hint = " A rate so low or high is read with any_rate=true"
-        _refuse_outside(path, f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS, hint)
+        _refuse_outside(path, f"{rate_column}, median in bit/s", float(np.median(rates_bps)), RATE_BPS, "any_rate")
     refuse_falling(path, time_column, times_s, at_line, may_stand=False)
     del at_line
     return repeating(path.name.split(".")[0], times_s, rates_bps, path)
 
 
-def _refuse_outside(path: Path, where: str, value: float, allowed: tuple[float, float], hint: str = "") -> None:
+def _refuse_outside(path: Path, where: str, value: float, allowed: tuple[float, float], override: str) -> None:
     low, high = allowed
     if not low <= value < high:
-        raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right?{hint}")
+        raise TraceError(path, where, value, f"{low:g} to {high:g}; is the unit right? format.{override}=true takes any")
 
 
 def write_capacity(trace: CapacityTrace, origin: Card, path: Path) -> Card:

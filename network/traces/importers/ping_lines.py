@@ -30,6 +30,10 @@ _SPOILED = re.compile(
     r"(?:seq|req)=[^\s,]{0,20}[\s,]+[^\s=(,][^\s=(]*="  # the number is followed by another field, as in a reply
     r"|^(?:\[[^]]*\] ?)?[0-9]+ bytes from (?!\S+(?: \([^)]*\))?: [A-Z])"  # and not by words such as Time to live exceeded
 )
+_NOT_WINDOWS = (
+    "ping of Linux (also under WSL), macOS, BSD or BusyBox, or irtt; ping of Windows has whole milliseconds, one probe a second, and no "
+    "number that shows which was lost"
+)
 _WINDOWS = re.compile(r".*[=<][0-9]+ ?ms TTL=[0-9]+\s*")
 _EXPECTED = re.compile(
     r"(?:\[[^]]*\] )?(?:no answer yet for icmp_seq=[0-9]+|From .+ icmp_seq=[0-9]+ .+|Request timeout for icmp_seq [0-9]+)"
@@ -114,7 +118,7 @@ class PingLines:
         elif _EXPECTED.fullmatch(words) or self._ending:
             pass
         elif _WINDOWS.fullmatch(words):
-            raise TraceError(self.path, f"line {line}", words, "ping of Linux, macOS, BSD or BusyBox; that of Windows numbers no reply")
+            raise TraceError(self.path, f"line {line}", words, _NOT_WINDOWS)
         elif _SPOILED.search(words) or not ended:
             raise TraceError(self.path, f"line {line}", words, _ALLOWED)
         else:

@@ -1,6 +1,7 @@
 """CSV files of time and delay from any program."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, read_columns
+from vcgym.network.traces.importers.drift import KeptDrift, drift_of
 from vcgym.network.traces.importers.marks import lost_hint, marking, refuse_mark_below, refuse_marks
 from vcgym.network.traces.importers.units import (
     DELAY_US,
@@ -42,6 +44,7 @@ def import_csv(
     header: bool = True,
     lost: str | Sequence[str] = (),
     floor_ms: float | None = None,
+    drift: KeptDrift = "remove",
     any_spacing: bool = False,
     any_delay: bool = False,
     limit_bytes: int = MAX_CONTENT_BYTES,
@@ -67,6 +70,7 @@ def import_csv(
         lost: numbers or texts, upper or lower case, in place of a delay that mark a lost probe, such as -1, next to the empty cell.
         floor_ms: the smallest one-way delay, 0 to 1000 ms, if the two ends have two clocks, which determine delays only up to a constant;
             then the delays in the file may be negative. None: one clock.
+        drift: remove that of two clocks, if one is found, or keep it in the delays; one clock has none.
         any_spacing: True: the spacing may be any, and the unit of the times is not checked.
         any_delay: True: the delays may be any, such as of a local network, 0, or far below the median; their unit is not checked.
         limit_bytes: maximum uncompressed size.
@@ -114,11 +118,15 @@ def import_csv(
         refuse_falling(path, time_column, time, lines[answered])
         number = np.flatnonzero(answered)
         sent_us, probes = since_first_us(time, time_scale), int(number[-1] - number[0]) + 1
-        sent_us -= delay_us[answered].astype(np.int64)
     else:
         _refuse_other_order(path, time_column, time, time_scale, lines, answered, delay_us)
         sent_us, probes = since_first_us(time, time_scale), len(time)
     del time
+    notes = ()
+    if floor_ms is not None:
+        delay_us[answered], notes = _on_one_clock(sent_us if time_of == "reply" else sent_us[answered], delay_us[answered], floor_ms, drift)
+    if time_of == "reply":
+        sent_us -= delay_us[answered].astype(np.int64)
     if not any_spacing:
         refuse_spacing(path, f"{time_column}, mean spacing in {time_unit or 's'}", sent_us, probes, time_scale, hint)
     if not any_delay:
@@ -127,11 +135,24 @@ def import_csv(
         refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale, override)
     name = path.name.split(".")[0]
     if time_of == "reply":
-        return from_replies(name, path, card, lines[answered], number, sent_us, delay_us[answered].astype(np.int64), round_trip, start_us)
+        whole_us = delay_us[answered].astype(np.int64)
+        made = from_replies(name, path, card, lines[answered], number, sent_us, whole_us, round_trip, start_us)
+        return replace(made, notes=notes)
     delay_us[~answered] = LOST
     first_us, sent_us, delay_us, lines = _in_order(sent_us, delay_us, lines)
     refuse_long(path, time_column, sent_us, lines)
-    return Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip, start_us + first_us)
+    return replace(Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip, start_us + first_us), notes=notes)
+
+
+def _on_one_clock(
+    at_us: NDArray[np.int64], delay_us: NDArray[np.float64], floor_ms: float, drift: KeptDrift
+) -> tuple[NDArray[np.float64], tuple[str]]:
+    """Return one-way delays (n,) at times `at_us` (n,) without the drift of two clocks, and what was found of it, in words."""
+    found = drift_of(at_us, delay_us.astype(np.int64))
+    if drift == "remove" and found.is_of_clocks:
+        delay_us = np.rint(delay_us - 1e-6 * found.ppm * at_us)
+        delay_us += 1e3 * floor_ms - delay_us.min()
+    return delay_us, (found.describe(drift),)
 
 
 def _in_order(

@@ -102,8 +102,10 @@ def test_throughput_and_mahimahi_are_imported(tmp_path):
     columns = {"time_column": "when", "rate_column": "kbps"}
     fast = import_throughput(tmp_path / "drive.csv", **columns, time_unit="ms", rate_unit="Mbps", any_rate=True)
     assert fast.rates_bps[:2].tolist() == [900_000_000, 1_000_000_000]
-    with pytest.raises(TraceError, match=r"mean spacing in s is 500\.0; allowed: 0\.02 to 20"):
-        import_throughput(tmp_path / "drive.csv", time_column="when", time_unit="s", rate_column="kbps", rate_unit="kbps")
+    with pytest.raises(TraceError, match=r"mean spacing in s is 500\.0; allowed: 0\.02 to 20; .* format\.any_spacing=true takes any"):
+        import_throughput(tmp_path / "drive.csv", **columns, time_unit="s", rate_unit="kbps")
+    sparse = import_throughput(tmp_path / "drive.csv", **columns, time_unit="s", rate_unit="kbps", any_spacing=True)
+    assert sparse.times_us[:2].tolist() == [0, 500_000_000]
     (tmp_path / "lte.down").write_text("1\n1\n5\n")
     write_capacity(read_mahimahi(tmp_path / "lte.down"), CARD, tmp_path / "lte.csv.gz")
     assert gzip.decompress((tmp_path / "lte.csv.gz").read_bytes()) == b"ms,packets\n1,2\n5,1\n"

@@ -1,4 +1,4 @@
-"""Clock drift in logs of RTP and irtt: found, removed, kept, and not found where the delays are the network's."""
+"""Clock drift in logs of RTP and in tables of two clocks: found, removed, kept, and not found where the delays are the network's."""
 
 import os
 from pathlib import Path
@@ -10,6 +10,7 @@ from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.importers.drift import CLOCKS_PPM, drift_of
 from vcgym.network.traces.importers.restarts import refuse_new_timestamps
 from vcgym.network.traces.importers.rtp import import_rtp
+from vcgym.network.traces.importers.table import import_csv
 from vcgym.network.traces.trace import TraceError
 from vcgym.network.traces.trace_file import read_trace
 
@@ -44,6 +45,30 @@ def test_a_drift_is_found_and_removed_unless_it_is_to_be_kept(tmp_path, ppm, pac
     kept_ms = made.to_trace(20.0, drift="keep").one_way_delay_us / 1e3
     tenth = packets // 10
     assert kept_ms[-tenth:].min() - kept_ms[:tenth].min() == pytest.approx(0.9 * rise_ms, abs=0.05 * abs(rise_ms) + 1.0)
+
+
+@pytest.mark.parametrize("time_of", ["send", "reply"])
+@pytest.mark.parametrize("ppm", [100.0, -100.0])
+def test_a_drift_in_a_table_of_two_clocks_is_removed_unless_it_is_to_be_kept(tmp_path, time_of, ppm):
+    """Over 5 minutes 30 ms; every 50th packet is lost."""
+    number = np.arange(3_000)
+    delay_ms = np.random.default_rng(5).gamma(2.0, 3.0, len(number))
+    shown_ms = delay_ms - 700.0 + 1e-4 * ppm * number
+    times_ms = 100.0 * number + (shown_ms if time_of == "reply" else 0.0)
+    rows = [f"{at:.3f},{'' if n % 50 == 7 else f'{one:.3f}'}" for n, at, one in zip(number.tolist(), times_ms, shown_ms, strict=True)]
+    (tmp_path / "two.csv").write_text("\n".join(["t,d", *rows, ""]))
+    told = {"time_column": "t", "time_unit": "ms", "delay_column": "d", "delay_unit": "ms", "round_trip": False, "time_of": time_of}
+    made = import_csv(tmp_path / "two.csv", **told, floor_ms=20.0)
+    [note] = made.notes
+    assert note.endswith("removed") and float(note.split()[2]) == pytest.approx(ppm, abs=5.0)
+    answered = number % 50 != 7
+    assert (made.one_way_delay_us == LOST).sum() == (~answered).sum()
+    np.testing.assert_allclose(made.one_way_delay_us[answered] / 1e3 - 20.0, (delay_ms - delay_ms[answered].min())[answered], atol=1.5)
+    assert made.one_way_delay_us[answered].min() == 20_000
+    kept = import_csv(tmp_path / "two.csv", **told, floor_ms=20.0, drift="keep")
+    assert kept.notes[0].endswith("kept")
+    rise_ms = (kept.one_way_delay_us - made.one_way_delay_us)[answered][[0, -1]] / 1e3
+    assert rise_ms[1] - rise_ms[0] == pytest.approx(0.3 * ppm, abs=2.0)
 
 
 def _bloated(draws, n):

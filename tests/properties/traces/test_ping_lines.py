@@ -244,7 +244,7 @@ def test_counts_of_every_program_fit_a_right_log_and_no_other(tmp_path, name):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["Reply from 192.0.2.1: bytes=32 time=12ms TTL=57"], "line 2 is .*; that of Windows numbers no reply"),
+        (["Reply from 192.0.2.1: bytes=32 time=12ms TTL=57"], "line 2 is .* ping of Linux .* or irtt; ping of Windows .* no number"),
         (["Antwort von 192.0.2.1: Bytes=32 Zeit=12ms TTL=57"], "Windows"),
         (["Reply from 192.0.2.1: bytes=32 time<1ms TTL=57"], "Windows"),
         (["64 bytes from 192.0.2.1: icmp_seq=3 ttl=57"], r"line 2 is .*; LC_ALL=C ping \.\.\. writes English"),
