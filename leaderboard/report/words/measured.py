@@ -17,6 +17,7 @@ from vcgym.network.traces.plain_file import read_json, replace_file
 FILE = "measured.json"
 _NAMED = 4  # traces that a sentence names
 _WHOLE = "split=all plays everything"
+_ONE_PATH = "One path: this board does not compare routers, all rules of path play alike."
 
 
 def write_measured(parts: Iterable[tuple[Part, Any]], folder: Path) -> None:
@@ -42,8 +43,9 @@ def measured_lines(folder: Path) -> list[str]:
 
 def _lines(split: str, scenario: Any) -> list[str]:
     recipe = getattr(scenario, "recipe", None)  # a bottleneck has none
+    one_path = [_ONE_PATH] * (isinstance(recipe, Fitted | Replay) and scenario.paths == 1)
     if isinstance(recipe, Fitted):
-        return [f"Played: worlds drawn from laws fitted to {recipe.cards()[0].source}."]
+        return [f"Played: worlds drawn from laws fitted to {recipe.cards()[0].source}.", *one_path]
     if not isinstance(recipe, Replay):
         whole = "Played: every trace as a whole."
         return [whole if split == ALL else f"Played: the last 20 % of each trace; of five traces or more, 20 % of the places. {_WHOLE}."]
@@ -54,7 +56,7 @@ def _lines(split: str, scenario: Any) -> list[str]:
                  for path, one in zip(found.paths, row, strict=True)}  # fmt: skip
     return [
         f"Played: {_part(split, recipe)}.",
-        *([f"Direct path: {found.paths[0]}{choice}."] if several else []),
+        *([f"Direct path: {found.paths[0]}{choice}."] if several else one_path),
         _covered(described),
         *_sparse({name: one for name, one in described.items() if one.sparse}),
     ]
