@@ -50,7 +50,7 @@ zoo: develop
 test: develop
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	PYTHONPATH=.typings $(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
+	$(BIN)/lint-imports --no-logo --cache-dir outputs/cache/import_linter
 	$(MAKE) --no-print-directory --keep-going --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) $(PARTS)
 
 $(PARTS):

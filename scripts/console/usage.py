@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-_HOME = Path(__file__).parents[2]
+_HOME = Path(__file__).parents[3]
 FIRST_PARTY = ("vcgym.", "lab.")
 _WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "value"}
 _WORDS |= {"AbsolutePath": "path", "Path": "path"}
@@ -188,8 +188,8 @@ def _yaml(name: str, conf: str) -> dict[str, Any]:
 
 
 def place_of(name: str) -> Path:
-    """Return the path of a module or package, which is not imported; vcgym is a namespace without a folder of its own."""
-    return _HOME.joinpath(*name.removeprefix("vcgym.").split("."))
+    """Return the path of a module or package, which is not imported."""
+    return _HOME.joinpath(*name.split("."))
 
 
 def _doc(node: ast.Module | ast.ClassDef) -> str:

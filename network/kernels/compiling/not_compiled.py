@@ -1,6 +1,7 @@
 """The one line that a user needs of numba's text when a function of a rule, feature or reward does not compile."""
 
 import ast
+import os
 import re
 from collections.abc import Callable
 from functools import wraps
@@ -16,7 +17,6 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PLACE = re.compile(r"(?:\bat |File \")([^\"()\n]+\.py)(?:\", line | \()(\d+)")
 _STEP = "Failed in nopython mode pipeline"
 _OURS = Path(__file__).parents[3]
-_ROOMS = ("network", "predictors", "baselines", "envs", "agents", "leaderboard", "live", "scripts")
 _INSTEAD = {
     r"Function\(<function (init|update|decide|measure|earned) at": "a class lacks it; register one, as docs/rules.md shows",
     r"NRT required|Only accept returning of array": "it makes an array or a list; only `allocate` and `init` may: loop over the state",
@@ -49,7 +49,7 @@ def why_not_compiled(error: Exception) -> str:
     text = _COLOUR.sub("", str(error))
     WHOLE.parent.mkdir(parents=True, exist_ok=True)
     WHOLE.write_text(text, encoding="utf-8")
-    places = [(found, Path(found[1]).resolve()) for found in _PLACE.finditer(text)]
+    places = [(found, Path(os.path.abspath(found[1]))) for found in _PLACE.finditer(text)]
     own = next(((found, file) for found, file in places if not _is_ours(file)), None)
     cause = _cause(text, own[0].start() if own else len(text))
     called = re.search(r"<function (\w+) at", text)
@@ -60,7 +60,7 @@ def why_not_compiled(error: Exception) -> str:
 
 def _is_ours(file: Path) -> bool:
     """Return True for a file of vcgym or of an installed package."""
-    return "site-packages" in file.parts or (file.is_relative_to(_OURS) and file.relative_to(_OURS).parts[0] in _ROOMS)
+    return "site-packages" in file.parts or file.is_relative_to(_OURS)
 
 
 def _cause(text: str, end: int) -> str:

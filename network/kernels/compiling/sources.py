@@ -24,18 +24,17 @@ from numba import types
 _INSTALLED = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib"))
 
 
-def _read_rooms() -> dict[str, bytes]:
-    house = Path(__file__).resolve().parents[3]  # vcgym is a namespace package without a folder of its own
+def _read_package() -> dict[str, bytes]:
+    package = Path(__file__).parents[3]  # not resolved: in a checkout its folders are links to the rooms
     found = {}
-    for room in sorted(house.glob("*/__init__.py")):
+    for room in sorted(package.glob("*/__init__.py")):
         for path in room.parent.rglob("*.py"):
-            parts = path.relative_to(house).with_suffix("").parts
-            above = () if parts[0] == "lab" else ("vcgym",)  # the laboratory is a package of its own
-            found[".".join((*above, *(parts[:-1] if parts[-1] == "__init__" else parts)))] = path.read_bytes()
+            parts = path.relative_to(package.parent).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_bytes()
     return found
 
 
-SOURCES = _read_rooms()
+SOURCES = _read_package()
 """Content of modules by name; those of vcgym are read at process start, because files may be edited while the old code runs."""
 
 

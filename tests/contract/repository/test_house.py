@@ -16,21 +16,22 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from vcgym.network.kernels.compiling.sources import SOURCES
+
 HOME = Path(__file__).parents[3]
 CONFIG = tomllib.loads((HOME / "pyproject.toml").read_text())
 LAB = "lab"
-ROOMS = sorted({folder.parent.name for folder in HOME.glob("*/__init__.py")} - {LAB, "package"})
+ROOMS = sorted({folder.parent.name for folder in HOME.glob("*/__init__.py")} - {LAB, "vcgym"})
 BUILDINGS = [*ROOMS, LAB]
 BIN = Path(sys.executable).parent
 CLAUSES = {"What", "Whether", "How", "Who", "Which", "Of", "As", "Where", "When", "From", "Between", "Everything", "Nothing", "One", "Some"}
 
 
 def copy_of_the_house(to: Path) -> Path:
-    """The rooms, the laboratory, their links and the settings, without anything produced."""
-    for room in [*BUILDINGS, "package"]:
-        shutil.copytree(HOME / room, to / room, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(HOME / ".typings", to / ".typings", symlinks=True)
-    for name in ("pyproject.toml", "LICENSE", CONFIG["project"].get("readme", "LICENSE")):
+    """The rooms, the laboratory, the package of links and the settings, without anything produced."""
+    for room in [*BUILDINGS, "vcgym"]:
+        shutil.copytree(HOME / room, to / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "LICENSE", CONFIG["project"]["readme"]):
         shutil.copy(HOME / name, to / name)
     return to
 
@@ -39,29 +40,28 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.Compl
     return subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False)
 
 
-def test_every_list_of_rooms_names_the_folders() -> None:
-    packages = CONFIG["tool"]["setuptools"]["packages"]
-    assert sorted(name.removeprefix("vcgym.") for name in packages if name.count(".") == 1) == ROOMS
-    assert sorted(CONFIG["tool"]["setuptools"]["package-dir"]) == ["vcgym", *(f"vcgym.{room}" for room in ROOMS)]
-    assert sorted(CONFIG["tool"]["importlinter"]["root_packages"]) == [LAB, *(f"vcgym.{room}" for room in ROOMS)]
-    assert sorted(link.name for link in (HOME / ".typings" / "vcgym").iterdir()) == ROOMS
+def test_the_package_holds_a_relative_link_to_each_room() -> None:
+    links = {path.name: path.readlink() for path in (HOME / "vcgym").iterdir() if path.is_symlink()}
+    assert links == {room: Path("..", room) for room in ROOMS}
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_links_for_type_checkers_are_relative_and_lead_to_the_room(room: str) -> None:
-    link = HOME / ".typings" / "vcgym" / room
-    assert not link.readlink().is_absolute()
-    assert link.resolve() == (HOME / room).resolve()
+def test_each_module_has_one_name_and_one_source() -> None:
+    """A second name would compile its kernels twice, and a second source would leave their cache stale."""
+    names = {".".join(("vcgym", *path.relative_to(HOME).with_suffix("").parts)) for room in ROOMS for path in (HOME / room).rglob("*.py")}
+    assert {name.removesuffix(".__init__") for name in names} == {name for name in SOURCES if name.partition(".")[0] == "vcgym"}
+    loaded = [
+        Path(module.__file__).resolve() for name, module in sys.modules.items() if "vcgym" in name and getattr(module, "__file__", None)
+    ]
+    assert [path for path, count in Counter(loaded).items() if count > 1] == []
 
 
-def test_the_link_of_the_laboratory_leads_there() -> None:
-    assert (HOME / ".typings" / LAB).readlink() == Path("..", LAB)
-
-
-def test_the_package_holds_its_docstring_its_version_and_what_tells_gymnasium_the_ids() -> None:
-    held = {path.name for path in (HOME / "package").iterdir() if path.name != "__pycache__"}
-    assert held == {"__init__.py", "gymnasium_ids.py", "vcgym.pth"}
-    assert not (HOME / "vcgym").exists()  # it would hide the mapped rooms from a program that starts here
+def test_an_editor_resolves_every_import_of_the_checkout(tmp_path: Path) -> None:
+    lines = "import vcgym.network.kernels.jit", "from lab.papers.judge import judge", "from vcgym.baselines.systems import load_system"
+    (tmp_path / "known.py").write_text("\n".join(lines) + "\n")
+    (tmp_path / "unknown.py").write_text("from vcgym.baselines.systems import load_orchestra\nimport vcgym.cellar\n")
+    known, unknown = (run(BIN / "pyright", tmp_path / name, cwd=HOME) for name in ("known.py", "unknown.py"))
+    assert known.returncode == 0, known.stdout
+    assert unknown.returncode == 1 and "2 errors" in unknown.stdout, unknown.stdout
 
 
 def test_every_named_dependency_is_pinned_and_no_pin_is_an_address() -> None:
@@ -84,7 +84,7 @@ def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"vcgym"}  # nothing of the laboratory
     held = {name for name in names if name.startswith("vcgym/")}
     files = {f"vcgym/{path.relative_to(HOME).as_posix()}" for room in ROOMS for path in (HOME / room).rglob("*") if path.is_file()}
-    package = {"vcgym/__init__.py", "vcgym/gymnasium_ids.py"}
+    package = {"vcgym/__init__.py", "vcgym/gymnasium_ids.py"}  # besides the links
     assert held == package | {name for name in files if "__pycache__" not in name and not name.endswith(".md")}
     assert [name.partition(".data/")[2] for name in names if name.endswith(".pth")] == ["purelib/vcgym.pth"]
     asked = "import vcgym, vcgym.network; print(vcgym.__version__, len(vcgym.__doc__.splitlines()) > 5, vcgym.__file__)"
@@ -96,15 +96,14 @@ def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
 def test_a_planted_forbidden_import_is_reported(tmp_path: Path) -> None:
     house = copy_of_the_house(tmp_path)
     command = (BIN / "lint-imports", "--no-logo", "--no-cache")
-    # Only the links are on the path: an installed package of the name would come before the namespace that they are.
-    assert run(*command, cwd=house, PYTHONPATH=str(house / ".typings")).returncode == 0
+    assert run(*command, cwd=house, PYTHONPATH=str(house)).returncode == 0
     (house / "network" / "planted.py").write_text("import torch\n\nimport vcgym.agents\n")
-    report = run(*command, cwd=house, PYTHONPATH=str(house / ".typings"))
+    report = run(*command, cwd=house, PYTHONPATH=str(house))
     assert report.returncode == 1
     assert "vcgym.network.planted -> torch" in report.stdout
     assert "vcgym.network.planted -> vcgym.agents" in report.stdout
     (house / "network" / "planted.py").write_text("import lab.papers.judge\n")
-    report = run(*command, cwd=house, PYTHONPATH=str(house / ".typings"))
+    report = run(*command, cwd=house, PYTHONPATH=str(house))
     assert report.returncode == 1
     assert "vcgym.network.planted -> lab.papers.judge" in report.stdout
 
@@ -113,7 +112,7 @@ def test_a_planted_forbidden_import_is_reported(tmp_path: Path) -> None:
 def test_a_planted_type_error_is_reported(tmp_path: Path) -> None:
     house = copy_of_the_house(tmp_path)
     (house / "network" / "planted.py").write_text("def halve(delay_ms: float) -> str:\n    return delay_ms / 2\n")
-    report = run(BIN / "mypy", "--package", "vcgym.network", cwd=house, PYTHONPATH=str(house / ".typings"))
+    report = run(BIN / "mypy", "--package", "vcgym.network", cwd=house, PYTHONPATH=str(house))
     assert report.returncode == 1
     assert "network/planted.py:2: error: Incompatible return value type" in report.stdout
 

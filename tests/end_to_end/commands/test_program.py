@@ -94,7 +94,7 @@ def test_a_command_of_the_laboratory_says_where_it_is_without_a_checkout(words, 
 
 
 def test_every_moved_command_is_still_installed():
-    scripts = tomllib.loads((CONF.parent / "pyproject.toml").read_text())["project"]["scripts"]
+    scripts = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
     names = {name.removeprefix("vcgym-").replace("-", "_") for name in scripts}
     assert names == {"vcgym", *VCGYM.modules, *moved.MOVED}
 
