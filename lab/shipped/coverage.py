@@ -35,7 +35,7 @@ TRUTH_SEEDS = 200_000
 RESAMPLES = 1000
 SEEDS = (2, 3, 4, 5, 7, 10)
 OVERLAPPING = 24
-TRACES_S = (50.0, 72.0, 120.0, 240.0, 900.0)
+TRACES_S = (72.0, 120.0, 180.0, 240.0, 900.0)
 CALL_S, HISTORY_S, STEP_S = 10.0, 10.24, 0.1
 _LEVELS = 92.0 - 30.0 * np.linspace(0.0, 1.0, KINDS) ** 2
 _SPREADS = np.geomspace(0.3, 4.0, KINDS)[np.argsort(np.arange(KINDS) * 7 % KINDS)]
@@ -77,7 +77,7 @@ def simulate(seeds: int, suites: int, rng_seed: int = 0) -> Coverage:
         values = _suite(draws, 2, seeds)
         middle, average = (resample(values, sizes, statistic, suite, RESAMPLES) for statistic in (interquartile_mean, mean))
         apart = resample(values, sizes, _apart, suite, RESAMPLES, noise=values[:1] - values[1:])
-        equals = MetricSample(_suite(draws, EQUALS, seeds), sizes, sizes)
+        equals = MetricSample(_suite(draws, EQUALS, seeds), sizes, sizes, np.zeros(KINDS, bool))
         claimed = bool(separated(equals, 1, suite, RESAMPLES // 4).beats.any())
         counts += [_within(middle, of_iqm, plain=True), _within(middle, of_iqm), _within(average, of_mean), _within(apart, 0.0), claimed]
     return Coverage(seeds, suites, *(counts / suites).round(4).tolist())
@@ -105,7 +105,7 @@ def simulate_over(trace_s: float, suites: int, rng_seed: int = 0) -> CoverageOve
 def _cut(draws: np.random.Generator, trace_s: float, systems: int, memory_s: float) -> MetricSample:
     """Return the values of equal systems in calls cut from two traces, half of which they share."""
     steps, before, length = (round(one / STEP_S) for one in (trace_s, HISTORY_S, CALL_S))
-    traces = [_remembered(draws, 1 + systems, steps, memory_s / STEP_S) for _ in range(2)]
+    traces = [remembered(draws, 1 + systems, steps, memory_s / STEP_S) for _ in range(2)]
     begins = draws.integers(before, steps - length + 1, size=(2, OVERLAPPING))
     values = np.zeros((systems, OVERLAPPING))
     for trace, of_trace in zip(traces, begins, strict=True):
@@ -116,10 +116,10 @@ def _cut(draws: np.random.Generator, trace_s: float, systems: int, memory_s: flo
         tuple((str(path), int(one[call]), int(one[call]) + length) for path, one in enumerate(begins)) for call in range(OVERLAPPING)
     )
     calls = np.array([math.floor(independent_calls(stretches))])
-    return MetricSample(values, np.array([OVERLAPPING]), calls, is_measured=True)
+    return MetricSample(values, np.array([OVERLAPPING]), calls, np.ones(1, bool))
 
 
-def _remembered(draws: np.random.Generator, rows: int, steps: int, memory: float) -> np.ndarray:
+def remembered(draws: np.random.Generator, rows: int, steps: int, memory: float) -> np.ndarray:
     """Return Ornstein-Uhlenbeck processes (rows, steps) of variance 1, whose correlation falls by e in `memory` steps."""
     kept = math.exp(-1.0 / memory)
     moves = draws.standard_normal((rows, steps))

@@ -131,8 +131,8 @@ class Board(NamedTuple):
     The fields are: columns of its suite, number of worlds, conditions, systems (best first), and strata if there is more than one; the best
     published system ("" without one) and the tuned reference of all comparisons; the axis of anchored scores (None without oracle rows);
     Pareto fronts by name; performance profiles at `Columns.levels`, with intervals, and at `Columns.profile`; notes for the reader; and the
-    share of calls beyond the range of R's delay impairment (`vcgym.leaderboard.report.long_calls`). `calls` is how many calls over measured
-    time do not overlap; None: the worlds are drawn.
+    share of calls beyond the range of R's delay impairment (`vcgym.leaderboard.report.long_calls`). `calls` is how many independent calls
+    those over measured time count as; None: the worlds are drawn.
     """
 
     columns: Columns

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from vcgym.leaderboard.results.columns import Column
 from vcgym.leaderboard.statistics.coverage import expected, expected_over
 from vcgym.leaderboard.statistics.detectable import detectable
-from vcgym.leaderboard.statistics.overlap import independent_calls
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.ranking import MIN_CALLS
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
@@ -46,7 +45,7 @@ def _of_name(board: str) -> tuple[str, ...]:
 
 
 def calls_apart(paired: Paired, metric: str) -> int | None:
-    """Return how many calls over measured time do not overlap; None if some worlds are drawn."""
+    """Return how many independent calls those over measured time count as; None if some worlds are drawn."""
     return int(sample(paired, metric).calls.sum()) if paired.measured and all(paired.measured) else None
 
 
@@ -58,7 +57,7 @@ def _measured(worlds: int, calls: int) -> str:
         f"truth, if what is measured forgets itself within a third of a call, and {100.0 * known.slow:.0f} % if it takes a whole call."
     )
     return (
-        f"{COUNTED}: these {worlds} are cut from measured traces and count as {calls} that do not overlap, in all "
+        f"{COUNTED}: these {worlds} are cut from measured traces, near each other in time, and count as {calls} independent ones, in all "
         f"intervals and ranks, which cover other times of these traces and no other places.{rank}{held if calls > 1 else ''}"
     )
 
@@ -66,8 +65,8 @@ def _measured(worlds: int, calls: int) -> str:
 def _coverage(paired: Paired, column: Column) -> str:
     found = sample(paired, column.name)
     sizes = found.sizes
-    timed = tuple(stretches for stretches in paired.measured if stretches)
-    if timed and len(timed) == len(paired.measured):
+    timed = sum(map(bool, paired.measured))
+    if timed and timed == len(paired.measured):
         return _measured(int(sizes.sum()), int(found.calls.sum()))
     if not sizes.size or sizes.min() < 2:
         return "Too few worlds for an interval."
@@ -77,7 +76,7 @@ def _coverage(paired: Paired, column: Column) -> str:
     return (
         f"Intervals are meant as 95 %: in {measured.suites:,} simulated suites with {measured.seeds} worlds of each kind, "
         f"{100.0 * share:.1f} % of them contained the truth. This board has {worlds}."
-        + (f" {len(timed)} calls over measured traces count as {independent_calls(timed):.0f} that do not overlap." if timed else "")
+        + (f" {timed} calls over measured traces count as {found.calls[found.is_measured].sum()} independent ones." if timed else "")
     )
 
 

@@ -139,7 +139,7 @@ def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
 
 
 def _title(board: Board) -> str:
-    counted = "" if board.calls is None else f" that overlap and count as {board.calls}"
+    counted = "" if board.calls is None else f" of measured time that count as {board.calls}"
     return f"Mode {board.mode} ({board.worlds} worlds{counted})"
 
 

@@ -1,7 +1,7 @@
 """Statistics of a leaderboard: the uncertainty of its numbers and ranks, one question per file.
 
     paired          which rows are compared: every system on the same worlds, worlds grouped by kind
-    overlap         how many independent calls those count as that overlap in measured time
+    overlap         how many independent calls those count as that are near each other in measured time
     aggregates      one number from many: mean, interquartile mean, median, optimality gap, probability of improvement, profiles
     laws            Student's and the normal law
     resampling      variation of that number with other worlds of the same kinds: 95 % intervals

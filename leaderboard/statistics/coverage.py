@@ -32,12 +32,12 @@ class Coverage(NamedTuple):
 
 
 class CoverageOver(NamedTuple):
-    """Shares of simulated pairs of traces, of whose calls some overlap.
+    """Shares of simulated pairs of traces, whose calls are near each other in time.
 
     Attributes:
-        calls: calls that do not overlap (`overlap`), on average.
+        calls: independent calls that they count as (`overlap`), on average.
         suites: number of simulated pairs of traces.
-        independent: share in which the interval of the mean contains the truth, if overlapping calls are taken as independent.
+        independent: share in which the interval of the mean contains the truth, if all calls are taken as independent.
         mean: the same if they are not; what is measured has a memory of a third of a call.
         slow: the same with a memory of a whole call.
         difference: the same for the difference of two systems' interquartile means, with a memory of a third.

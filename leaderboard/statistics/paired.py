@@ -55,13 +55,13 @@ class MetricSample(NamedTuple):
         values: (S, W) float64, all finite; worlds of the same kind are adjacent.
         sizes: (H,) int64, number of worlds of each kind; at least 2, except for a single world in all.
         calls: (H,) int64, how many independent calls the worlds of each kind count as; `sizes` unless they are of measured time.
-        is_measured: whether a world is of measured time.
+        is_measured: (H,) bool, whether a kind has worlds of measured time.
     """
 
     values: np.ndarray
     sizes: np.ndarray
     calls: np.ndarray
-    is_measured: bool = False
+    is_measured: np.ndarray
 
     @property
     def starts(self) -> np.ndarray:
@@ -156,10 +156,11 @@ def sample(paired: Paired, metric: str) -> MetricSample:
     order = np.concatenate(several) if several else np.zeros(0, np.int64)
     sizes = np.array([len(group) for group in several], dtype=np.int64)
     if not paired.measured:
-        return MetricSample(values[:, order], sizes, sizes)
+        return MetricSample(values[:, order], sizes, sizes, np.zeros(len(sizes), bool))
     played = np.flatnonzero(finite)
-    calls = [math.floor(independent_calls(tuple(paired.measured[world] for world in played[group]))) for group in several]
-    return MetricSample(values[:, order], sizes, np.array(calls, np.int64), is_measured=True)
+    stretches = [tuple(paired.measured[world] for world in played[group]) for group in several]
+    calls = np.array([math.floor(independent_calls(of_kind)) for of_kind in stretches], np.int64)
+    return MetricSample(values[:, order], sizes, calls, np.array([any(of_kind) for of_kind in stretches]))
 
 
 def worlds_compared(paired: Paired, metric: str) -> int:

@@ -25,7 +25,7 @@ from vcgym.leaderboard.statistics.paired import MetricSample, Paired, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
 from vcgym.leaderboard.statistics.seeds import Entries, entries
 
-MIN_CALLS = 5  # over measured time, calls that do not overlap: with fewer no system has a rank
+MIN_CALLS = 5  # independent ones over measured time: with fewer no system has a rank
 ROUNDING = 1e-9  # relative difference of equal systems due to rounding
 # Minimum of a resample's standard error as a share of the sample's: with fewer than `FEW` worlds of some kind, and otherwise.
 FEW, MIN_ERROR_OF_FEW, MIN_ERROR = 4, 0.25, 0.5
@@ -84,7 +84,7 @@ def rank(paired: Paired, metric: str, better: int = 1, trim: float = INTERQUARTI
     size = len(ranked.names)
     centres = ranked.means @ trimmed_mean(found.values, trim) if found.sizes.size else np.full(size, np.nan)
     order = sorted(range(size), key=lambda s: (-better * np.nan_to_num(centres[s]), ranked.names[s]))
-    if found.is_measured and found.calls.sum() < MIN_CALLS:
+    if found.is_measured.any() and found.calls.sum() < MIN_CALLS:
         return [Standing(ranked.names[s], 0, 0) for s in order]
     beats = separated(found, better, trim=trim, ranked=ranked).beats
     return [Standing(ranked.names[s], 1 + int(beats[:, s].sum()), size - int(beats[s].sum())) for s in order]

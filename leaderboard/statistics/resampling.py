@@ -2,7 +2,7 @@
 
 Every system has played the same worlds, so a resample draws worlds, not rows: within each kind with replacement, and the same worlds for
 every system. The drawn worlds depend only on the kinds, so the interval of a system does not depend on the other systems of its board.
-Of worlds that overlap in measured time and count as fewer independent calls (`overlap`), so many are drawn, each several times.
+Of worlds near each other in measured time, which count as fewer independent calls (`overlap`), so many are drawn, each several times.
 
 Intervals are percentile intervals (BCa is undefined if all worlds agree, as in tied controls) with two corrections. First, the variance of
 a resample of n values is too small by (n - 1) / n, so the ends are scaled away from the estimate by sqrt(W / (W - H)) for W worlds of H

@@ -46,7 +46,7 @@ def _first(board: Board) -> str:
     seeds = f", the mean of {len(first.seeds)} seeds," if first.seeds else ""
     standing = f"first of {len(board.lines)} systems over {board.worlds} worlds{told}"
     if not first.standing.rank_low:
-        few = f"its {board.worlds} calls overlap and count as {board.calls or 0}, a rank needs {MIN_CALLS}"
+        few = f"its {board.worlds} calls of measured time count as {board.calls or 0}, a rank needs {MIN_CALLS}"
         standing = f"best of {len(board.lines)} systems, without a rank ({few})"
     share = ""
     if board.axis is not None and board.axis.has_room:

@@ -122,7 +122,7 @@ def import_csv(
         _refuse_other_order(path, time_column, time, time_scale, lines, answered, delay_us)
         sent_us, probes = since_first_us(time, time_scale), len(time)
     del time
-    notes = ()
+    notes: tuple[str, ...] = ()
     if floor_ms is not None:
         delay_us[answered], notes = _on_one_clock(sent_us if time_of == "reply" else sent_us[answered], delay_us[answered], floor_ms, drift)
     if time_of == "reply":
@@ -146,7 +146,7 @@ def import_csv(
 
 def _on_one_clock(
     at_us: NDArray[np.int64], delay_us: NDArray[np.float64], floor_ms: float, drift: KeptDrift
-) -> tuple[NDArray[np.float64], tuple[str]]:
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Return one-way delays (n,) at times `at_us` (n,) without the drift of two clocks, and what was found of it, in words."""
     found = drift_of(at_us, delay_us.astype(np.int64))
     if drift == "remove" and found.is_of_clocks:

@@ -83,7 +83,7 @@ def test_a_board_without_a_rank_says_so_in_words():
     measured = {"series": ["a"], "begins_ms": [0], "ends_ms": [60_000]}
     found = board(["DRT-WM", "VIA-WM"], suite=("mine", "v0"), mode="replay", measured=measured)
     first, *_ = headline(found)
-    assert "VIA-WM) is best of 2 systems, without a rank (its 12 calls overlap and count as 1, a rank needs 5): R 8" in first
+    assert "VIA-WM) is best of 2 systems, without a rank (its 12 calls of measured time count as 1, a rank needs 5): R 8" in first
     assert "nan" not in " ".join(headline(found)) and [line.rank for line in found.lines] == ["", ""]
 
 

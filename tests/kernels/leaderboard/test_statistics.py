@@ -195,7 +195,7 @@ def test_the_stored_coverage_is_what_is_demanded():
 def test_many_equal_systems_are_tied_where_separate_tests_would_find_some():
     draws, apart, alone = np.random.default_rng(8), 0, 0
     for _ in range(40):
-        found = MetricSample(draws.normal(0.0, 1.0, (20, 40)), np.full(4, 10), np.full(4, 10))
+        found = MetricSample(draws.normal(0.0, 1.0, (20, 40)), np.full(4, 10), np.full(4, 10), np.zeros(4, bool))
         apart += separated(found, 1, resamples=300).beats.any()
         difference = found.values[:, None] - found.values[None]
         t = np.abs(difference.mean(axis=-1)) / np.maximum(difference.std(axis=-1, ddof=1) / np.sqrt(40), 1e-12)
