@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.order.scheduler import choose, choose_victim
 from vcgym.baselines.protection.protect import protect
-from vcgym.baselines.rule import allocate, buffer_type, decide, init, report_every_us, rule, update, wake_us
+from vcgym.baselines.rule import allocate, decide, init, report_every_us, rule, update, wake_us
 from vcgym.network.kernels.generic import generic
-from vcgym.network.playout.receiver import WATERMARK
 
 
 class Origin(enum.IntEnum):
@@ -34,6 +33,9 @@ class AsDecided(NamedTuple):
     """Effect of a decision that is used as it is."""
 
 
+AS_DECIDED = AsDecided()
+
+
 class NoState(NamedTuple):
     """Empty state."""
 
@@ -46,24 +48,22 @@ class FromAgent(NamedTuple):
 
     Attributes:
         origin: AGENT or REMOTE.
-        buffer: buffer type of a receiver (`vcgym.network.playout.receiver`).
         effect: what the control does with decisions.
     """
 
     origin: int = AGENT
-    buffer: int = WATERMARK
-    effect: Any = AsDecided()
+    effect: Any = AS_DECIDED
 
 
-def in_place_of(control: Control, location: str, **others: Any) -> FromAgent:
+def in_place_of(control: Control, location: str, effect: Any = AS_DECIDED) -> FromAgent:
     """Return the placeholder of an agent at `location`; it decides at once for controls of that location, and commands others.
 
     Args:
         control: what it controls.
         location: SENDER, CENTRAL (the location of the path's controller, wherever a call has it) or RECEIVER.
-        others: buffer and effect, see `FromAgent`.
+        effect: what the control does with decisions.
     """
-    return FromAgent(AGENT if CONTROLS[control].location == location else REMOTE, **others)
+    return FromAgent(AGENT if CONTROLS[control].location == location else REMOTE, effect)
 
 
 @generic(inlined=True)
@@ -111,11 +111,6 @@ def _init(params, state, s, start, key):
 @origin_of.register(FromAgent)
 def _origin_of_agent(params):
     return params.origin
-
-
-@buffer_type.register(FromAgent)
-def _buffer_of_agent(params):
-    return params.buffer
 
 
 @allocate.register(FromAgent)

@@ -18,7 +18,6 @@ from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.faces.vector.settings import BottleneckSettings
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.playout.receiver import WATERMARK
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
@@ -168,7 +167,7 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = ()) -> Task:
     over_bottleneck = isinstance(getattr(env, "batch", None), SendingBatch)
     setters = env.setters if over_bottleneck or (hasattr(env, "setters") and not env.uplink.part) else {}
     learned = [control for control, setter in setters.items() if isinstance(setter, FromAgent)]
-    fit = [control for control in learned if control in POLICIES and setters[control].buffer == WATERMARK]
+    fit = [control for control in learned if control in POLICIES]
     if not learned or fit != learned:
         raise ValueError(
             f"algorithm is InsidePPO and the agent of {config.id} sets {' and '.join(learned) or 'other controls'}; allowed: environments "

@@ -18,7 +18,6 @@ from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jit
 from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.rule import allocate, init
 from vcgym.network.kernels.slots import microseconds
-from vcgym.network.playout.receiver import WATERMARK
 
 
 class Headroom(NamedTuple):
@@ -26,16 +25,8 @@ class Headroom(NamedTuple):
 
 
 def in_headroom(receiver: Any) -> Any:
-    """Return the placeholder of an agent that sets a headroom for one that sets a lag; return a rule unchanged.
-
-    Raises:
-        ValueError: a placeholder for an agent that sets the target of a count buffer.
-    """
-    if not isinstance(receiver, FromAgent):
-        return receiver
-    if receiver.buffer != WATERMARK:
-        raise ValueError("action = 'relative': allowed with mechanism watermark alone, a headroom is turned into a lag")
-    return receiver._replace(effect=Headroom())
+    """Return the placeholder of an agent that sets a headroom for one that sets a lag; return a rule unchanged."""
+    return receiver._replace(effect=Headroom()) if isinstance(receiver, FromAgent) else receiver
 
 
 PACED = np.dtype(

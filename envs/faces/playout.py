@@ -8,12 +8,10 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
-from vcgym.network.kernels.ranges import one_of
-from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
 PATH = Direct()
-BUFFERS = {"watermark": WATERMARK, "count": COUNT, "published": PUBLISHED}
-MECHANISMS = {name: in_place_of(Control.PLAYOUT, RECEIVER, buffer=buffer) for name, buffer in BUFFERS.items()}
+LAG = in_place_of(Control.PLAYOUT, RECEIVER)
+"""Placeholder of an agent at the receiver."""
 
 
 class PlayoutVectorEnv(PathsVectorEnv):
@@ -22,8 +20,7 @@ class PlayoutVectorEnv(PathsVectorEnv):
     Observation: float32 features of the call (docs/envs.md), computed from the arrivals so far, including the current one; or, with
         ``observation="records"``, that arrival as the only new record. A packet marked ``late`` is discarded for any action.
     Action: ``Discrete(32)``, the lag on a log scale, 10 ms * 100 ** (a / 31); continuous: ``Box(-1, 1, (1,))`` on the same scale. It takes
-        effect at once. With ``mechanism="count"`` it is the target of a count buffer instead of a lag; with ``mechanism="published"``, the
-        target of the buffer in the code published with the paper, which discards nothing on arrival.
+        effect at once.
     Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
         (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
         packet lost or late; or a reward object.
@@ -35,17 +32,13 @@ class PlayoutVectorEnv(PathsVectorEnv):
     Args:
         num_envs: number of calls played in parallel, >= 1.
         path: rule that sets the path.
-        mechanism: watermark: the agent sets its lag; count or published: the agent sets the target of our or of the published count buffer.
         interval: arrivals for which a decision holds, >= 1.
         arguments: those of every environment over paths, docs/envs.md.
     """
 
-    def __init__(
-        self, num_envs: int = 1, path: NamedTuple = PATH, mechanism: str = "watermark", interval: int = 1, **arguments: Any
-    ) -> None:  # fmt: skip
-        one_of("mechanism", mechanism, tuple(MECHANISMS))
+    def __init__(self, num_envs: int = 1, path: NamedTuple = PATH, interval: int = 1, **arguments: Any) -> None:
         require_rule("path", path, Control.PATH)
-        setters = {Control.PATH: path, Control.PLAYOUT: MECHANISMS[mechanism]}
+        setters = {Control.PATH: path, Control.PLAYOUT: LAG}
         super().__init__(num_envs, setters, (Control.PLAYOUT,), interval, True, **arguments)
 
 

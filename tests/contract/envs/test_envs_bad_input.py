@@ -65,7 +65,6 @@ def test_interval(path_env_id, interval):
         ("vcgym/Relay-v0", {"playout": FromAgent()}, r"playout = FromAgent\(.*\): allowed are rules that control playout"),
         ("vcgym/Playout-v0", {"path": WMJitter()}, r"path = WMJitter\(.*\): allowed are rules that control path"),
         ("vcgym/Playout-v0", {"path": None}, "path = None: allowed are rules that control path"),
-        ("vcgym/Playout-v0", {"mechanism": "heap"}, "mechanism = 'heap': allowed are watermark, count"),
     ],
 )
 def test_holders_of_the_other_lever(path_env_id, arguments, message):

@@ -150,8 +150,6 @@ def test_a_saved_state_goes_on(path_env_id):
 def test_what_does_not_go_together_is_refused():
     with pytest.raises(ValueError, match="observation = 'records': allowed are features and dict with action relative"):
         make("vcgym/Call-v0", observation="records")
-    with pytest.raises(ValueError, match="action = 'relative': allowed with mechanism watermark alone"):
-        make("vcgym/Playout-v0", mechanism="count")
 
 
 @pytest.mark.long  # compiles features that no other quick test needs

@@ -6,6 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.baselines.playout.count_buffer import CountTarget
 from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.network.playout.quality import LOSS_PRICE, rating
 
@@ -76,7 +77,7 @@ def test_conservation_and_order(path_env_id, scenario, mode):
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 def test_conservation_and_order_behind_a_count_buffer(scenario, mode):
-    check_conservation_and_order(play_out("vcgym/Playout-v0", scenario=scenario, mode=mode, mechanism="count")[2])
+    check_conservation_and_order(play_out("vcgym/Relay-v0", scenario=scenario, mode=mode, playout=CountTarget(60.0))[2])
 
 
 def check_conservation_and_order(finished):
