@@ -85,7 +85,7 @@ def _sometimes_bad(draws: np.random.Generator, rows: int, steps: int, memory: fl
     kept = draws.random((rows, steps)) < math.exp(-1.0 / memory)
     since = np.maximum.accumulate(np.where(kept & (np.arange(steps) > 0), 0, np.arange(steps)), axis=1)
     bad = np.take_along_axis(draws.random((rows, steps)) < _BAD, since, axis=1)
-    return (bad - _BAD) / math.sqrt(_BAD * (1.0 - _BAD))
+    return np.asarray((bad - _BAD) / math.sqrt(_BAD * (1.0 - _BAD)), np.float64)
 
 
 def _share(begins: NDArray[np.int64], width: float) -> Floats:

@@ -71,7 +71,7 @@ def drawn(identity: Mapping[str, Any], scenario: Scenario) -> Drawn:
     draw = scenario.draw(identity["split"], identity["seed"], identity["pair"], identity["stratum"])
     none = {"training_decisions": 0, "tuning_trials": 0, "parameters": 0}
     known = {name: identity[name] for name in IDENTITY | CALL.identity}
-    unknown = {name: [] for name in MEASURED_TIME if known[name] is None}  # an older file has no such columns
+    unknown: dict[str, list[Any]] = {name: [] for name in MEASURED_TIME if known[name] is None}  # an older file has no such columns
     return Drawn(scenario, draw, known | unknown | {"kind": "oracle", "env": "none"} | none)
 
 
