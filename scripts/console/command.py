@@ -22,7 +22,7 @@ import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import QuotedString
+from hydra.core.override_parser.types import IntervalSweep, QuotedString
 from hydra.errors import HydraException, InstantiationException, OverrideParseException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
@@ -101,7 +101,8 @@ def _first(word: str, parser: OverridesParser) -> str:
     override = parser.parse_override(word) if "=" in word and not word.startswith("-") else None
     if override is None or not override.is_sweep_override():
         return word
-    first = override.value().start if override.is_interval_sweep() else next(override.sweep_string_iterator())
+    value = override.value()
+    first = value.start if isinstance(value, IntervalSweep) else next(override.sweep_string_iterator())
     return f"{word.partition('=')[0]}={first}"
 
 
