@@ -8,18 +8,12 @@ A rule whose codec itself repairs, as Opus does, has one more:
 
     in_band(params, state, s, now_us) -> InBand
 
-A rule for the video of a call with an uplink has in place of both:
-
-    protect_frame(params, state, s, now_us, frame) -> FrameProtection
-
 A set of packets is a number whose bit d stands for the packet d before this one: bit 0 is this packet, bits 1 and 2 the two before.
 """
 
 from typing import Any, NamedTuple
 
 from vcgym.network.kernels.generic import generic
-from vcgym.network.kernels.jit import kernel
-from vcgym.network.playout.packet_size import MOST_COVERED, repair_bytes
 
 NONE = -1
 DISTANCES = 62  # a bit for each distance up to this one
@@ -62,51 +56,6 @@ class InBand(NamedTuple):
     size: int
 
 
-class VideoFrame(NamedTuple):
-    """A frame of video that has just been captured; all int64, the target float64.
-
-    Attributes:
-        size_bytes: its size.
-        packets: its packets, 1 or more.
-        longest_bytes: size of the longest, with its headers.
-        is_key: 1 for a key frame, else 0.
-        target_bps: target of the video, repair packets included.
-        interval_us: frame interval.
-        remaining_us: time until the frame must have arrived.
-    """
-
-    size_bytes: int
-    packets: int
-    longest_bytes: int
-    is_key: int
-    target_bps: float
-    interval_us: int
-    remaining_us: int
-
-
-MOST_BEFORE = 15  # frames before, of a block or a window
-
-
-class FrameProtection(NamedTuple):
-    """Decision for one frame of video.
-
-    Attributes:
-        repairs: repair packets that follow its packets.
-        before: frames before it that these cover too, 0 to MOST_BEFORE. The oldest of them must not be older than that of an earlier frame.
-        size_bytes: size of each.
-    """
-
-    repairs: int
-    before: int
-    size_bytes: int
-
-
-@kernel
-def repair_size(packets, longest_bytes):
-    """Return the bytes of a repair packet of so many packets, int64; `longest_bytes` is the size of the longest, with its headers."""
-    return repair_bytes(min(packets, MOST_COVERED), longest_bytes)
-
-
 @generic()
 def in_band(params: Any, state: Any, s: int, now_us: int) -> Any:
     """Return what the codec adds to the packet that leaves now, an InBand; nothing for most rules.
@@ -118,37 +67,6 @@ def in_band(params: Any, state: Any, s: int, now_us: int) -> Any:
         now_us: int64, time at which the packet leaves.
     """
     return InBand(0, 0)
-
-
-@generic(abstract=True)
-def protect_frame(params: Any, state: Any, s: int, now_us: int, frame: Any) -> Any:
-    """Decide how a video frame is protected; for rules that protect video.
-
-    Args:
-        params: parameters of the rule, whose `update` gets a `PacketFeedback` of each reported packet.
-        state: state; row `s` may be updated.
-        s: int64, row.
-        now_us: int64, time at which the frame is captured; must not decrease from call to call.
-        frame: VideoFrame.
-
-    Returns:
-        FrameProtection, all int64.
-    """
-
-
-@generic()
-def protect_again(params: Any, state: Any, s: int, packets: int, lost: int, remaining_us: int) -> int:
-    """Return the packets that follow a report of losses in a frame, those that go again included; none for most rules.
-
-    Args:
-        params: parameters of a rule that protects video.
-        state: state; row `s` may be updated.
-        s: int64, row.
-        packets: int64, packets of the frame.
-        lost: int64, packets that it still lacks of those reported lost just now, 1 or more.
-        remaining_us: int64, time until the frame must have arrived, above 0.
-    """
-    return 0
 
 
 @generic(abstract=True)

@@ -7,7 +7,7 @@
 Each packet is a frame. A voice frame of 10 to 40 ms at 64 kbit/s has 0.6 to 2.6 kbit, so the first row of the table counts
 (vcgym.baselines.protection.webrtc_rates) and no resolution scales it; it gives nothing below 33 of 255, 12.9 % of loss. The rule that a
 frame of several packets has at least 51 does not apply, and no frame is a key frame. Frames below 400 bytes have no FEC while
-retransmission takes less than 200 ms. For video: vcgym.baselines.protection.video.webrtc.
+retransmission takes less than 200 ms.
 
 Left out: packet masks, here any k of the k + r packets give all. A repair packet takes a slot of its own after its frames.
 """

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
 from vcgym.baselines.protection.by_budget import at_budget
-from vcgym.baselines.protection.protect import protect_frame
 from vcgym.baselines.rule import allocate, for_kernels, for_packets, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.loop import play
@@ -218,8 +217,6 @@ class CallBatch(Batch):
             raise ValueError(f"budget = {budget}: allowed is 0 to {MAX_BUDGET:g}")
         if protection is not None and (uplink is not NO_UPLINK or origin_of(playout) == AGENT):
             raise ValueError(f"protection = {protection}: allowed is None in calls with an uplink, or with an agent at the receiver")
-        if type(protection) in protect_frame.versions:
-            raise ValueError(f"protection = {protection}: allowed are rules for audio; the video's is one of `UplinkBatch`")
         if frame_ms not in FRAMES_MS or (uplink is not NO_UPLINK and frame_ms != FRAMES_MS[0]):
             raise ValueError(f"frame_ms = {frame_ms}: allowed is {', '.join(map(str, FRAMES_MS))}, with an uplink {FRAMES_MS[0]}")
         units = frame_ms // FRAMES_MS[0]

@@ -4,7 +4,6 @@ from typing import Any
 
 from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATHS, PROTECTED, Control, controls_of
 from vcgym.baselines.from_agent import in_place_of
-from vcgym.baselines.protection.protect import protect_frame
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET
 from vcgym.envs.call.paths.protections import Protections
@@ -52,8 +51,7 @@ class CallVectorEnv(PathsVectorEnv):
         rate: with an uplink, rule that sets the rate; None: the agent does.
         order: with an uplink, scheduler; None: the agent selects one.
         pacing: with an uplink, transmission opportunities per packet time at the target; 0: spaced by the mean packet size at the target.
-        protection: rule that sets the protection; None: the agent does; False: packets leave unprotected. With an uplink False, or a
-            rule for its video, as `Tambur`.
+        protection: rule that sets the protection; None: the agent does; False: packets leave unprotected. False with an uplink.
         protection_budget: bytes that protection may add, as a share of those without it; 0 to 100.
         frame_ms: duration of the frame of a packet, 10, 20 or 40; a packet leaves when its frame is complete. 10 with an uplink.
         arguments: those of every environment over paths, docs/envs.md.
@@ -82,10 +80,8 @@ class CallVectorEnv(PathsVectorEnv):
         self.budget, self.frame_ms = protection_budget, frame_ms
         self._uplink, self._logs = uplink, bool(arguments.get("log"))
         self._sender = {"rate": rate, "order": order, "pacing": pacing}
-        if uplink is not None and protection is not False:
-            self._sender |= {"protection": protection, "budget": protection_budget}
         setters = {control: in_place_of(control, CENTRAL) if rules[control] is None else rules[control] for control in controls_of(PATHS)}
-        if protection is not False and uplink is None:
+        if protection is not False:
             agent = in_place_of(Control.PROTECTION, CENTRAL, effect=Protections())
             setters[Control.PROTECTION] = agent if protection is None else protection
         controls = tuple(control for control in setters if rules[control] is None)
@@ -106,10 +102,8 @@ class CallVectorEnv(PathsVectorEnv):
 
 def _require_agent(uplink: Any, rules: dict[Control, Any]) -> None:
     """Reject values that are no rules, rules for controls that the call lacks, and calls without a control for the agent."""
-    protection = rules.get(Control.PROTECTION, False)
-    if protection is not False and (uplink is not None) != (type(protection) in protect_frame.versions):
-        allowed = "False or a rule for video, as Tambur, with an uplink; not such a rule without one"
-        raise ValueError(f"protection = {protection!r}: allowed is {allowed}")
+    if Control.PROTECTION in rules and uplink is not None:
+        raise ValueError(f"protection = {rules[Control.PROTECTION]!r}: allowed is False with an uplink")
     for control, rule in rules.items():
         if rule is not None and CONTROLS[control].part == BOTTLENECK and uplink is None:
             raise ValueError(f"{control} = {rule!r}: allowed is None without an uplink")

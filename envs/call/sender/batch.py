@@ -15,8 +15,7 @@ from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import NO_QUEUE, allocate_departures, allocate_flight
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
-from vcgym.envs.call.sender.repairs.rows import REPAIRED_VIDEO, VideoRepairs, start_repairs
-from vcgym.envs.call.sender.state import LOGGED, SENDER, NoRepairs, SenderTables
+from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.airtime import traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
@@ -84,8 +83,6 @@ class SendingBatch(Batch):
         reverse: worlds have a bottleneck in the reverse direction.
         second: worlds have a second bottleneck.
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so a call is played slot by slot.
-        protection: rule for the video, if paths follow; None: no repair packets.
-        budget: of the protection, share of the bytes of frames.
     """
 
     def __init__(
@@ -107,14 +104,12 @@ class SendingBatch(Batch):
         reverse: bool = False,
         second: bool = False,
         followed_by_paths: bool = False,
-        protection: Any = None,
-        budget: float = 0.0,
     ) -> None:
         differs = type(order) in scheduler_of.versions  # from session to session, by its state
         if not differs and not isinstance(order, FromAgent):
             require_rule("order", order, Control.ORDER)
         super().__init__(sessions, threads)
-        bounds = ("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0), ("budget", budget, 0.0, 100.0)
+        bounds = ("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)
         for name, value, low, high in bounds:
             if not low <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is {low:g} to {high:g}")
@@ -145,18 +140,10 @@ class SendingBatch(Batch):
             np.zeros((sessions, log_packets), LOGGED),
             np.zeros((sessions, int(seconds) + 1)),
             allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None, rates),
-            self._repairs(protection, sessions),
         )
-        self.budget = budget
         self.rate_state, self.order_state = allocate(rate, sessions, 1), allocate(order, sessions, 1) if differs else ()
         self.history = np.zeros((sessions, 1, 3))
         self.links: list[SharedLink | None] = [None] * sessions
-
-    def _repairs(self, protection: Any, sessions: int) -> VideoRepairs | NoRepairs:
-        if protection is None:
-            return NoRepairs()
-        rows = np.zeros(sessions, REPAIRED_VIDEO).view(np.recarray)
-        return VideoRepairs(for_kernels(protection), allocate(protection, sessions, 1), rows)
 
     def start(self, row: int, link: SharedLink) -> None:
         """Start a new call on a sampled world in one row.
@@ -204,9 +191,6 @@ class SendingBatch(Batch):
             sender["forward_us"] -= sender["hop_us"]
         self.tables.targets[row] = 0.0
         begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
-        if isinstance(repairs := self.tables.repairs, VideoRepairs):
-            start_repairs(repairs.rows[row], self.budget)
-            init_rule(repairs.rule, repairs.state, row, self.history, self.key(row))
         if type(self.order) in scheduler_of.versions:
             init_rule(self.order, self.order_state, row, self.history, self.key(row))
 

@@ -3,12 +3,10 @@
 import numpy as np
 
 from vcgym.baselines.order.scheduler import REJECT, choose_victim
-from vcgym.baselines.protection.protect import VideoFrame
 from vcgym.baselines.rule import NEVER_US
-from vcgym.envs.call.sender.repairs.adding import media_share, note_repair, repairs_of_frame
-from vcgym.envs.call.sender.state import counted, counted_item
+from vcgym.envs.call.sender.state import counted
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, item_at, put, take_out
-from vcgym.network.bottleneck.sources import frame_bytes, is_key, packets_of, part_bytes
+from vcgym.network.bottleneck.sources import frame_bytes, packets_of, part_bytes
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
@@ -28,24 +26,23 @@ def video_us(sender):
 
 
 @kernel
-def capture_due(sender, tables, order, s):
+def capture_due(sender, tables, order):
     """Capture from each source that is due, in random order if both are.
 
     Args:
         sender: record of SENDER, updated.
         tables: Tables; frame sizes are read.
         order: parameters of the scheduler, which chooses the victim of a full queue.
-        s: int64, row of the sender.
     """
     audio, video = audio_us(sender) <= sender.now_us, video_us(sender) <= sender.now_us
     video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
     if video_first:
-        _capture_video(sender, tables, order, s)
+        _capture_video(sender, tables, order)
     if audio:
         _enqueue(sender, order, sender.audio_bytes, AUDIO, sender.audio_number)
         sender.audio_number += 1
     if video and not video_first:
-        _capture_video(sender, tables, order, s)
+        _capture_video(sender, tables, order)
     skip_pauses(sender)
 
 
@@ -61,16 +58,13 @@ def skip_pauses(sender):
 
 
 @kernel
-def _capture_video(sender, tables, order, s):
+def _capture_video(sender, tables, order):
     audio_bps = sender.audio_bytes * 8e6 / sender.audio_every_us if sender.audio_every_us > 0 else 0.0
     video_bps, source = sender.target_bps - audio_bps, sender.source
-    size = frame_bytes(source, tables.series, sender.seed, sender.frame, sender.now_us, video_bps * media_share(tables.repairs, s))
+    size = frame_bytes(source, tables.series, sender.seed, sender.frame, sender.now_us, video_bps)
     packets = packets_of(source, size)
     for i in range(packets):
         _enqueue(sender, order, part_bytes(size, packets, i), VIDEO, sender.frame)
-    longest, key = part_bytes(size, packets, 0), 1 if is_key(source, sender.frame) else 0
-    frame = VideoFrame(size, packets, longest, key, video_bps, source.frame_us, sender.expiry_us)
-    enqueue_extra(sender, tables, s, repairs_of_frame(tables.repairs, sender, s, frame))
     sender.frame += 1
     sender.frame_bytes = size
 
@@ -87,23 +81,6 @@ def _enqueue(sender, order, size_bytes, kind, frame):
             counts[kind].rejected += counted(sender, sender.now_us)
             return
         item = item_at(queue, victim)
-        counts[item.kind].rejected += counted_item(sender, item)
+        counts[item.kind].rejected += counted(sender, item.created_us)
         take_out(queue, victim)
     put(queue, sender.now_us, expires_us, size_bytes, kind, frame)
-
-
-@kernel
-def enqueue_extra(sender, tables, s, extra):
-    """Put packets beyond those of the frames into the send queue as far as that is not full.
-
-    Args:
-        sender: record of SENDER, updated.
-        tables: Tables; the counts of repairs are updated.
-        s: int64, row of the sender.
-        extra: Extra.
-    """
-    for _ in range(extra.packets):
-        if sender.queue.waiting < sender.queue.limit:
-            sender.captured_bytes += extra.size_bytes
-            put(sender.queue, sender.now_us, extra.expires_us, extra.size_bytes, VIDEO, extra.number)
-            note_repair(tables.repairs, s, extra.size_bytes)

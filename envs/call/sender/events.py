@@ -32,7 +32,7 @@ from vcgym.envs.call.sender.capturing import audio_us, capture_due, video_us
 from vcgym.envs.call.sender.cross_traffic import onward_us, pass_on, run_cross_traffic, skip_dropped
 from vcgym.envs.call.sender.in_flight import LOST, MAX_IN_FLIGHT, NO_QUEUE, NOT_YET, followed_by_paths, on_send, ring_index
 from vcgym.envs.call.sender.reports import next_report_us, send_report, settle_packet, take_report
-from vcgym.envs.call.sender.state import SenderTables, counted_item, of_one, on_medium
+from vcgym.envs.call.sender.state import SenderTables, counted, of_one, on_medium
 from vcgym.envs.call.stages import DECIDE, DONE, PAUSED, RUNNING, leave
 from vcgym.network.bottleneck.cross_traffic import calls_wait, carry
 from vcgym.network.bottleneck.queue import is_marked
@@ -69,7 +69,7 @@ def _send(sender, tables, s, i):
         logged = tables.log[s, sender.packets]
         logged.created_us, logged.sent_us, logged.arrived_us = item.created_us, sender.now_us, arrived_us
         logged.size_bytes, logged.kind = item.size_bytes, item.kind
-    sender.counts[item.kind].sent += counted_item(sender, item)
+    sender.counts[item.kind].sent += counted(sender, item.created_us)
     sender.mean_bytes = _MEAN_KEEPS * sender.mean_bytes + (1.0 - _MEAN_KEEPS) * size
     gap_us = size * 8e6 / (sender.pacing * sender.target_bps) if sender.pacing > 0.0 else sender.mean_bytes * 8e6 / sender.target_bps
     sender.chance_us = sender.now_us + np.int64(gap_us)
@@ -86,7 +86,7 @@ def _order(sender, tables, s, answer):
         _send(sender, tables, s, answer)
         return
     item = item_at(sender.queue, -1 - answer)
-    sender.counts[item.kind].discarded += counted_item(sender, item)
+    sender.counts[item.kind].discarded += counted(sender, item.created_us)
     take_out(sender.queue, -1 - answer)
 
 
@@ -203,7 +203,7 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
             return DECIDE
         _ask(sender, tables, s, rate, rate_state)
     elif audio_us(sender) <= at_us or video_us(sender) <= at_us:
-        capture_due(sender, tables, order, s)
+        capture_due(sender, tables, order)
     # No other event is due, so this is a transmission opportunity.
     elif origin_of(order) == AGENT:
         sender.phase = _ORDER_ANSWERED

@@ -23,11 +23,10 @@ from vcgym.envs.call.paths.feed import COMMANDS, command, in_force
 from vcgym.envs.call.paths.routing import delay_on, send
 from vcgym.envs.call.sender.events import play_sender, set_target
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
-from vcgym.envs.call.sender.repairs.repairing import repaired_by
 from vcgym.envs.call.sender.reports import settle_packet
-from vcgym.envs.call.sender.state import SenderTables, counted
+from vcgym.envs.call.sender.state import SenderTables
 from vcgym.envs.call.stages import RUNNING, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us
-from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
+from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
@@ -157,13 +156,7 @@ def _settle(sender, tables, s):
         # It is still under way. Packets behind it may have arrived, but are counted in order, so that one mark is enough.
         if tables.flight.arrived_us[s, index] > sender.until_us:
             return
-        number = departures.number[s, index]
-        if number >= 0:
-            settle_packet(sender, tables.flight, s, index)
-        flight = tables.flight
-        if flight.kind[s, index] == VIDEO:
-            change = repaired_by(tables.repairs, s, number, flight.arrived_us[s, index], flight.expires_us[s, index])
-            sender.counts[VIDEO].on_time += change if counted(sender, flight.created_us[s, index]) else 0
+        settle_packet(sender, tables.flight, s, index)
         departures.settled[s] += 1
 
 

@@ -11,9 +11,7 @@ from vcgym.baselines.from_agent import AGENT, origin_of
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import NEVER_US, report_every_us, update
 from vcgym.envs.call.features.sender.state import on_feedback, on_report
-from vcgym.envs.call.sender.capturing import enqueue_extra
 from vcgym.envs.call.sender.in_flight import LOST, NO_QUEUE, followed_by_paths, reported_by, ring_index
-from vcgym.envs.call.sender.repairs.adding import learn_of_report, next_again
 from vcgym.envs.call.sender.state import REPORTS, counted, of_one, on_medium
 from vcgym.network.bottleneck.conditions import delay_at, with_loss_at
 from vcgym.network.bottleneck.queue import DROPPED, offer
@@ -98,27 +96,16 @@ def take_report(sender, tables, s, rate, rate_state):
         on_feedback(sender.stats, feedback)
         sender.reported_bytes += size
         if followed_by_paths(tables.departures):
-            learn_of_report(tables.repairs, s, feedback, flight.kind[s, index], tables.departures.number[s, index])
             tables.departures.told_us[s, index], tables.departures.known_us[s, index] = feedback.arrived_us, now_us
         else:
             settle_packet(sender, flight, s, index)
         if arrived:
             min_rtt_us = min(min_rtt_us, now_us - sent_us)
     sender.reported = past
-    _send_again(sender, tables, s)
     if min_rtt_us < NEVER_US:
         sample = np.float64(min_rtt_us)
         sender.rtt_us = sample if sender.rtt_us == 0.0 else _RTT_KEEPS * sender.rtt_us + (1.0 - _RTT_KEEPS) * sample
     return True
-
-
-@kernel
-def _send_again(sender, tables, s):
-    """Put what a report of losses asks for into the send queue."""
-    again = next_again(tables.repairs, sender, s)
-    while again.packets > 0:
-        enqueue_extra(sender, tables, s, again)
-        again = next_again(tables.repairs, sender, s)
 
 
 @kernel

@@ -98,10 +98,6 @@ LOGGED = np.dtype(
 )  # fmt: skip
 
 
-class NoRepairs(NamedTuple):
-    """Absence of repair packets for video."""
-
-
 class SenderTables(NamedTuple):
     """Bottlenecks, and arrays whose size depends on the batch; first axis: session."""
 
@@ -112,19 +108,12 @@ class SenderTables(NamedTuple):
     log: np.ndarray  # (sessions, packets) of LOGGED, or (sessions, 0)
     targets: np.ndarray  # (sessions, seconds), mean target of each second of the call, bit/s
     others: Any = NoOtherCalls()  # other calls at the bottleneck
-    repairs: Any = NoRepairs()  # or VideoRepairs (vcgym.envs.call.sender.repairs.rows)
 
 
 @kernel
 def counted(sender, created_us):
     """Return 1 for a packet that the totals count, else 0."""
     return 1 if created_us >= sender.counts_from_us else 0
-
-
-@kernel
-def counted_item(sender, item):
-    """Return 1 for a queued packet that the totals count, else 0; they count no repair packets, whose `frame` is below 0."""
-    return counted(sender, item.created_us) if item.frame >= 0 else 0
 
 
 @kernel

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CENTRAL, Control
 from vcgym.baselines.from_agent import in_place_of
-from vcgym.baselines.protection.protect import protect_frame
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.batch import MAX_BUDGET
 from vcgym.envs.call.features.layout import ObservationPart
 from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS
 from vcgym.envs.call.features.sender.remote import observe_remote, remote_features, show_remote_feedback
@@ -22,7 +20,6 @@ from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.onto_paths import COMMANDED, STATUSES, Uplink, prepare
-from vcgym.envs.call.sender.repairs.rows import VideoRepairs
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -69,8 +66,6 @@ class UplinkBatch:
         data: folder of measured data; None: the environment variable VCGYM_DATA.
         log_packets: number of packets of each call kept for `played`.
         seconds: length of the longest call, for `played`.
-        protection: rule for the video (`vcgym.baselines.protection.protect.protect_frame`); None: no repair packets.
-        budget: of the protection, share of the bytes of video, at least 0.
     """
 
     def __init__(
@@ -85,8 +80,6 @@ class UplinkBatch:
         data: str | None = None,
         log_packets: int = 0,
         seconds: float = 0.0,
-        protection: Any = None,
-        budget: float = MAX_BUDGET,
     ) -> None:
         if isinstance(scenario, str):
             one_of("uplink", scenario, SENDING_SCENARIOS)
@@ -95,10 +88,6 @@ class UplinkBatch:
             require_rule("rate", rate, Control.RATE)
         if order is not None:
             require_rule("order", order, Control.ORDER)
-        if protection is not None:
-            require_rule("protection", protection, Control.PROTECTION)
-            if type(protection) not in protect_frame.versions:
-                raise ValueError(f"protection = {protection!r}: allowed with an uplink are rules for video, as Tambur")
         rate_setter = in_place_of(Control.RATE, CENTRAL) if rate is None else rate
         order_setter = in_place_of(Control.ORDER, CENTRAL, effect=Schedulers()) if order is None else order
         self.scenario = world
@@ -106,7 +95,7 @@ class UplinkBatch:
         self._sets_rate, self._orders = rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
             sessions, rate_setter, order_setter, world.traces, world.flows, world.series, pacing, log_packets, seconds,
-            calls=world.calls, rates=rates_of(world), followed_by_paths=True, protection=protection, budget=budget,
+            calls=world.calls, rates=rates_of(world), followed_by_paths=True,
         )  # fmt: skip
         remote = np.zeros(sessions, COMMANDED)
         remote["keeps_order"] = keeps_order
@@ -123,8 +112,7 @@ class UplinkBatch:
             np.zeros((sessions, STATUSES, RATE_WIDTH), np.float32),
         )
         self.part: ObservationPart | None = ObservationPart("sender", remote_features(self._sets_rate, self._orders > 0))
-        protected = () if protection is None else (protection, budget)
-        self.arguments = (world.name, data_hash(world), rate, order, float(pacing), *protected)
+        self.arguments = (world.name, data_hash(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
         self._kinds = [""] * sessions
         self._told = np.zeros(sessions, np.int64)
@@ -179,16 +167,10 @@ class UplinkBatch:
             raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets were reported since the last decision: use a smaller interval")
 
     def outcomes(self) -> dict[str, NDArray[Any]]:
-        """Return shares of captured video on time and of captured audio never sent; mean video delay in ms; kind of the world.
-
-        With repair packets also the share of captured video on time by repair alone, and their bytes over those of video.
-        """
+        """Return shares of captured video on time and of captured audio never sent; mean video delay in ms; kind of the world."""
         totals = self.sending.totals()
         created = np.maximum(totals.created, 1)
-        repairs = self.sending.tables.repairs
-        spent = repairs.rows["extra_bytes"] / np.maximum(repairs.rows["plain_bytes"], 1) if isinstance(repairs, VideoRepairs) else None
         return {
-            **({} if spent is None else {"video_repaired": repairs.rows["repaired"] / created[:, VIDEO], "protection_share": spent}),
             "video_on_time": totals.on_time[:, VIDEO] / created[:, VIDEO],
             "audio_unsent": 1.0 - totals.sent[:, AUDIO] / created[:, AUDIO],
             "video_delay_ms": totals.delay_us[:, VIDEO] / np.maximum(totals.delivered[:, VIDEO], 1) / 1000.0,

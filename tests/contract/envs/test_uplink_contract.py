@@ -12,7 +12,6 @@ import pytest
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
-from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 import vcgym.envs  # noqa: F401  (registers the ids)
@@ -21,9 +20,6 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.video.hairpin import HairpinVideo
-from vcgym.baselines.protection.video.tambur import Tambur
-from vcgym.baselines.protection.video.webrtc import WebrtcVideoFec
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.envs.call.sender.effects import ORDERS
 from vcgym.network.traces.cards import DataError
@@ -141,9 +137,6 @@ FORMS = [
     {"uplink": "order", "reward": "event"},
     {"path": Greedy(), "playout": WMJitter(), "rate": GccWebrtc(), "mode": "paper"},
     {"observation": "records", "path": Greedy(), "playout": WMJitter()},
-    {"protection": Tambur(every_s=0.2), "protection_budget": 0.5, "loss_run_slots": 3.0},
-    {"protection": HairpinVideo(), "protection_budget": 0.5, "loss_run_slots": 3.0},
-    {"protection": WebrtcVideoFec(), "protection_budget": 0.5, "loss_run_slots": 3.0},
 ]
 
 
@@ -153,17 +146,6 @@ def test_both_checkers_pass(arguments):
     check_env(env)
     if arguments.get("observation") != "records":
         check_env_sb3(env)
-
-
-def test_repair_packets_of_video_are_reported():
-    envs = make(num_envs=2, packets=600, mode="paper", protection=Tambur(), protection_budget=0.4, autoreset_mode=AutoresetMode.DISABLED)
-    envs.reset(seed=4)
-    over, info = np.zeros(2, bool), {}
-    while not over.all():
-        *_, over, info = envs.step(np.tile([0, 16, 16, 0], (2, 1)))
-    assert (info["protection_share"] > 0.2).all() and (info["protection_share"] <= 0.4).all()
-    assert (info["video_repaired"] <= info["video_on_time"]).all()
-    assert info["video_repaired"].max() > 0.01  # the other call is too far away for any packet to come by its expiry
 
 
 def test_scalar_matches_the_native_env_of_one():

@@ -16,19 +16,13 @@ from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins import session
-from twins.video import AGAIN, PACKET, REPAIR, PlainRepairs
 from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Sbpn
 from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim
-from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.protect import VideoFrame, protect_again, protect_frame
-from vcgym.baselines.protection.video.hairpin import HairpinVideo
-from vcgym.baselines.protection.video.tambur import Tambur
-from vcgym.baselines.protection.video.webrtc import WebrtcVideoFec
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.records import MEDIA, NOT_ARRIVED, PROBE, PacketFeedback, Record
@@ -41,7 +35,6 @@ from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import (
     VIDEO_SOURCE,
-    Encoder,
     Timeline,
     describe_video,
     frame_bytes,
@@ -108,11 +101,9 @@ class Bottleneck:
 class Sender:
     """Sources, queue, pacer and rules of one sender; packets sent are lists of what is known of each."""
 
-    def __init__(self, link, rate, order, pacing, ends_us, backward_us, report_loss, repair=None, budget=0.0):
+    def __init__(self, link, rate, order, pacing, ends_us, backward_us, report_loss):
         self.link, self.rate, self.order, self.pacing, self.ends_us = link, rate, order, pacing, ends_us
         self.backward_us, self.report_loss = backward_us, report_loss
-        self.repair, self.budget, self.bucket, self.overhead, self.parts = repair, budget, 0.0, 0.0, []
-        self.told, self.lost, self.before, self.repair_size, self.again_bytes = [], [], [], [], 0
         self.target, self.minimum, self.maximum = (1000.0 * kbps for kbps in link.rates_kbps)
         self.bottleneck, self.queue, self.sent = Bottleneck(link), [], []
         self.audio = self.frame = self.reports = self.reported = self.chance_us = 0
@@ -162,15 +153,7 @@ class Sender:
                 trips.append(now_us - packet["sent_us"])
             if self.rate is not None:
                 self.rate.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
-            if self.repair is not None:
-                self.repair.learn(PacketFeedback(i, packet["size"], packet["sent_us"], arrived_us, now_us))
-                if packet["kind"] == VIDEO and packet["what"] != REPAIR:
-                    (self.told if i in there else self.lost)[packet["frame"]] += 1
-                elif packet["kind"] == VIDEO and i in there and self.before[packet["frame"]] == 0:
-                    self.told[packet["frame"]] += 1
         self.reported = there[-1] + 1
-        if self.repair is not None:
-            self.send_again(now_us)
         self.rtt = float(min(trips)) if self.rtt == 0.0 else 0.9 * self.rtt + 0.1 * min(trips)
         if self.rate is not None:
             self.ask(now_us)
@@ -187,66 +170,13 @@ class Sender:
                 self.enqueue(now_us, AUDIO_PER_SLOT.size_bytes, AUDIO, self.audio)
                 self.audio += 1
             else:
-                encoder_bps = (self.target - AUDIO_PER_SLOT.size_bytes * 8e6 / SLOT) * (1.0 - min(self.overhead, 0.5))
+                encoder_bps = self.target - AUDIO_PER_SLOT.size_bytes * 8e6 / SLOT
                 sizes = np.ones(1, np.int64)
                 size = int(frame_bytes(self.source[0], sizes, np.uint64(self.link.seed), self.frame, now_us, encoder_bps))
                 parts = int(packets_of(self.source[0], size))
                 for i in range(parts):
                     self.enqueue(now_us, int(part_bytes(size, parts, i)), VIDEO, self.frame)
-                if self.repair is not None:
-                    self.add_repairs(now_us, size, parts)
                 self.frame += 1
-
-    def add_repairs(self, now_us, frame_size, parts):
-        is_key = isinstance(self.link.video, Encoder) and self.frame % self.link.video.key_every == 0
-        longest = int(part_bytes(frame_size, parts, 0))
-        self.bucket = min(self.bucket + self.budget * frame_size, self.budget * 60.0 * self.target / 8.0)
-        expiry_us = round(self.link.expiry_ms * 1000)
-        video_bps = self.target - AUDIO_PER_SLOT.size_bytes * 8e6 / SLOT
-        frame = VideoFrame(frame_size, parts, longest, int(is_key), video_bps, int(self.source[0].frame_us), expiry_us)
-        wanted = protect_frame(self.repair.params, self.repair.state, 0, now_us, frame)
-        lists = self.parts, self.told, self.lost, self.before, self.repair_size
-        for of_frames, value in zip(lists, (parts, 0, 0, int(wanted.before), 20 + longest), strict=True):
-            of_frames.append(value)
-        size = int(wanted.size_bytes)
-        beyond = self.pay(now_us, int(wanted.repairs), self.frame, REPAIR, size) * size + self.again_bytes
-        self.overhead += int(self.source[0].frame_us) * 1e-6 * (beyond / (frame_size + beyond) - self.overhead)
-        self.again_bytes = 0
-
-    def pay(self, now_us, wanted, frame, what, size):
-        """Put repair packets into the queue as far as bucket and queue allow; return how many were paid."""
-        paid, expires_us = 0, self.expires_us(frame)
-        while paid < wanted and self.bucket >= size:
-            self.bucket -= size
-            paid += 1
-            if len(self.queue) < self.link.send_queue:
-                item = {"created_us": now_us, "expires_us": expires_us, "size": size}
-                self.queue.append(item | {"kind": VIDEO, "number": -1, "frame": frame, "what": what})
-        return paid
-
-    def expires_us(self, frame):
-        return frame * int(self.source[0].frame_us) + round(self.link.expiry_ms * 1000)
-
-    def send_again(self, now_us):
-        """Send what the rule wants for frames with packets reported lost just now, the oldest first."""
-        for frame, parts in enumerate(self.parts):
-            lost, self.lost[frame] = min(self.lost[frame], parts - self.told[frame]), 0
-            left_us = self.expires_us(frame) - now_us
-            if lost > 0 and left_us > 0:
-                wanted = int(protect_again(self.repair.params, self.repair.state, 0, parts, lost, left_us))
-                self.again_bytes += self.pay(now_us, wanted, frame, AGAIN, self.repair_size[frame]) * self.repair_size[frame]
-
-    def video_on_time(self):
-        """Return the packets on time, by repair too, of the frames sent."""
-        plain, begun = PlainRepairs(), 0
-        for packet in self.sent:
-            if packet["kind"] == AUDIO:
-                continue
-            while begun <= packet["frame"]:
-                plain.begin(begun, self.parts[begun], self.expires_us(begun), self.before[begun])
-                begun += 1
-            plain.take(packet["frame"], packet["what"], packet["arrived_us"])
-        return sum(plain.on_time.values())
 
     def enqueue(self, now_us, size, kind, number):
         expires_us = now_us + round(self.link.expiry_ms * 1000)
@@ -257,9 +187,8 @@ class Sender:
                 self.rejected[kind] += 1
                 return
             victim = self.queue.pop(place)
-            self.rejected[victim["kind"]] += victim["number"] >= 0
-        item = {"created_us": now_us, "expires_us": expires_us, "size": size, "kind": kind}
-        self.queue.append(item | {"number": number, "frame": number, "what": PACKET})
+            self.rejected[victim["kind"]] += 1
+        self.queue.append({"created_us": now_us, "expires_us": expires_us, "size": size, "kind": kind, "number": number})
 
     def _as_record(self):
         queue = np.zeros(1, SEND_QUEUE).view(np.recarray)
@@ -273,7 +202,7 @@ class Sender:
         chosen = int(choose(self.order, self._as_record(), now_us, int(self.rtt)))
         if chosen < 0:
             victim = self.queue.pop(-1 - chosen)
-            self.discarded[victim["kind"]] += victim["number"] >= 0
+            self.discarded[victim["kind"]] += 1
             return None
         packet = self.queue.pop(chosen)
         lost = is_lost(np.uint64(self.link.seed), 0, len(self.sent), self.link.loss)
@@ -296,9 +225,7 @@ def cross_traffic(link, until_us):
     return [(at_us, size) for at_us, _, size in sorted(packets)]
 
 
-def twin(
-    delays, keeps_order, packets, history, seed, probes, location, feedback_loss, link, pacing, levers, plan=None, interval=10, repair=None
-):  # fmt: skip
+def twin(delays, keeps_order, packets, history, seed, probes, location, feedback_loss, link, pacing, levers, plan=None, interval=10):
     """One call, event by event.
 
     Args:
@@ -315,7 +242,6 @@ def twin(
         levers: rules of path, level, rate and order; None for a control set by `plan`.
         plan: commands of the four controls for each decision.
         interval: slots between decisions.
-        repair: rule for the video and its budget, or None.
     """
     route, level, rate, order = levers
     control_us = round(history[0, 1] * 1000.0)
@@ -324,7 +250,7 @@ def twin(
     to_receiver = session.Commands(80_000, feedback_us)
     paths, rates, orders = (session.Commands(first, to_sender_us) for first in (0, int(1000.0 * link.rates_kbps[0]), 0))
     report_us = max(-(-control_us // SLOT), 1) * SLOT
-    sender = Sender(link, rate, ORDERS[0] if order is None else order, pacing, packets * SLOT, report_us, feedback_loss, *(repair or ()))
+    sender = Sender(link, rate, ORDERS[0] if order is None else order, pacing, packets * SLOT, report_us, feedback_loss)
     receiver = session.Receiver(WATERMARK if level is None else buffer_type(level.params))
     wire, feed, used, arrivals, order_sent = [], [], {}, {}, 0
     coming_out, last_us, flows = [], {}, cross_traffic(link, 2 * packets * SLOT + 10**7)
@@ -424,8 +350,7 @@ def twin(
 
 
 def assert_same_sender(totals, row, sender):
-    media = [packet for packet in sender.sent if packet["number"] >= 0]
-    of_kind = {kind: [packet for packet in media if packet["kind"] == kind] for kind in (VIDEO, AUDIO)}
+    of_kind = {kind: [packet for packet in sender.sent if packet["kind"] == kind] for kind in (VIDEO, AUDIO)}
     for kind, packets in of_kind.items():
         there = [packet for packet in packets if packet["arrived_us"] is not None]
         expected = {
@@ -434,8 +359,6 @@ def assert_same_sender(totals, row, sender):
             "on_time": sum(packet["arrived_us"] <= packet["expires_us"] for packet in there),
             "delay_us": sum(packet["arrived_us"] - packet["created_us"] for packet in there),
         }  # fmt: skip
-        if sender.repair is not None and kind == VIDEO:
-            expected["on_time"] = sender.video_on_time()
         assert {name: getattr(totals, name)[row, kind] for name in expected} == expected
 
 
@@ -445,7 +368,6 @@ STEPS = SharedLink(
     video=Timeline(), flows=(Udp(0.3e6, 700, starts_s=0.5), Udp(0.2e6, 300)), rates_kbps=(500.0, 60.0, 2000.0),
 )  # fmt: skip
 AUDIO_ALONE = SharedLink("audio", 7, constant(0.3e6), video=None, flows=(Udp(0.25e6, 1200),))
-LOSSY = SharedLink("lossy", 9, constant(2e6), queue_packets=50, loss=0.05, send_queue=60, rates_kbps=(900.0, 300.0, 2000.0))
 LINKS = [TIGHT, STEPS, AUDIO_ALONE]
 RULES = [
     (RoundRobin(), WMJitter(), GccWebrtc(), Sbpn()),
@@ -485,37 +407,6 @@ def test_rules_inside(rules, link):
         session.assert_equal(batch.played(), 0, expected)
         assert_same_sender(uplink.sending.totals(), 0, sender)
         assert float(uplink.sending.senders["target_bps"][0]) == sender.target
-
-
-VIDEO_RULES = [Tambur(before=0, every_s=0.3), Tambur(every_s=0.3), HairpinVideo(), WebrtcVideoFec()]
-
-
-@pytest.mark.parametrize("link", [LOSSY, STEPS._replace(loss=0.05)], ids=lambda link: link.name)
-@pytest.mark.parametrize("protection", VIDEO_RULES, ids=str)
-def test_video_with_repair_packets(link, protection):
-    """Repair packets pass queue, pacer, bottleneck and path like others; a rule of the rate hears of them."""
-    packets, budget = 700, 0.4
-    recipe = Scenario("wonderproxy", "correlated", packets)
-    draw = recipe.draw("train", 40)
-    uplink = UplinkBatch(1, recipe.paths, OneWorld(link), GccWebrtc(), Fifo(), protection=protection, budget=budget)
-    batch = CallBatch(recipe, 1, Direct(), WMJitter(), log=True, uplink=uplink)
-    uplink.draw(0, "train", 0)
-    batch.start(0, draw)
-    batch.play(np.array([0]))
-    delays, history = slots_drawn(recipe, draw, packets)
-    levers = [inside(rule, history, batch.key(0, lever)) for rule, lever in zip((Direct(), WMJitter()), controls_of(PATHS), strict=True)]
-    levers += [inside(GccWebrtc(), uplink.sending.history[0], uplink.sending.key(0)), Fifo()]
-    arguments = (packets, history, draw.seed, 100, LOCATIONS["central"], 0.0, link, 2.5, levers)
-    repair = session.Inside(protection, history, uplink.sending.key(0)), budget
-    expected, sender = twin(delays, True, *arguments, repair=repair)
-    session.assert_equal(batch.played(), 0, expected)
-    assert_same_sender(uplink.sending.totals(), 0, sender)
-    row, sent = uplink.sending.tables.repairs.rows[0], [packet for packet in sender.sent if packet["number"] < 0]
-    assert row.extra_bytes == sum(packet["size"] for packet in sent) > 0 and (row.repaired > 0 or link is not LOSSY)
-    again = any(packet["what"] == AGAIN for packet in sent)
-    assert again == (protection in (HairpinVideo(), WebrtcVideoFec()) and link is LOSSY)  # elsewhere it would come too late
-    assert any(sender.before) == (protection == Tambur(every_s=0.3) or (protection == WebrtcVideoFec() and link is LOSSY))
-    assert row.extra_bytes <= budget * row.plain_bytes
 
 
 HELD = {
