@@ -83,16 +83,11 @@ truth: develop
 	$(BIN)/python -m lab truth folder=lab/notes
 
 # Every published number of the paper beside ours: verdicts and page under outputs/reproduce. FULL=true plays calls as long as the paper's.
-# SEARCH=true looks for the worlds and readings in which the numbers would hold: half an hour of one core, resumable.
 reproduce: develop
-ifdef SEARCH
-	$(BIN)/python -m lab reproduce search=$(SEARCH)
-else
 	$(BIN)/python -m lab reproduce full=$(or $(FULL),false)
 	$(BIN)/python -m lab reproduce paper=senders folder=outputs/reproduce
 	$(BIN)/python -m lab reproduce paper=applications folder=outputs/reproduce
 	$(BIN)/python -m lab reproduce paper=conferences folder=outputs/reproduce
-endif
 
 # Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.
 clean:

@@ -22,7 +22,7 @@ VERSIONS: dict[str, dict[str, Any]] = {
     "vcgym/Rate-v1": {"action": "relative_discrete", "interval": 5},
     "vcgym/SendOrder-v1": {"action": "relative_discrete", "reward": "missed", "interval": 10, "send_queue": None, "overflow": None},
 }
-"""Ids, with the arguments in which each differs from the defaults of its class; chosen by `lab.studies.defaults`."""
+"""Ids, with the arguments in which each differs from the defaults of its class; lab/notes/defaults.md says why."""
 
 
 def name_of(env_id: str) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 import gymnasium
 import torch
 
-from lab.shipped.zoo_references import RandomActions
-from lab.studies.defaults.command import RIVALS
+from lab.shipped.zoo_references import RIVALS, RandomActions
 from vcgym.agents.config.algorithms import LibraryConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig

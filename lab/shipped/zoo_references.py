@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.studies.defaults.command import RIVALS
 from lab.studies.headroom.oracle_rows import plan_metrics
 from lab.studies.oracles.rating import best_ratings
 from lab.studies.oracles.seen import along, see
@@ -38,6 +37,23 @@ WORLDS = 50
 CHANGES = 6  # of path, per minute
 FOLDER = Path("outputs/zoo_references")
 PATHS = Scenario("wonderproxy", "correlated", 6000)
+
+
+class Rival(NamedTuple):
+    """Rules that the agents of an environment are compared with: the best published one and the best tuned one."""
+
+    published: str
+    tuned: str
+
+
+_CALLS = Rival("VIA-BF", "GRD+EWMAH-tuned")
+RIVALS = {
+    "vcgym/Relay-v1": _CALLS,
+    "vcgym/Playout-v1": Rival("DRT-WM", "DRT-EWMA-tuned"),
+    "vcgym/Call-v1": _CALLS,
+    "vcgym/Rate-v1": Rival("SCREAM-V2", "SCREAM-V2-rate-tuned"),
+    "vcgym/SendOrder-v1": Rival("SBPN2-E", "SBPN2-order-tuned"),
+}
 
 
 class RandomActions:

@@ -1,13 +1,6 @@
-"""Questions of our own.
+"""Questions of our own. What was measured by code that is gone stands in lab/notes, with the last commit that had it.
 
-decision_value   what prediction is worth to routing
-defaults         which defaults of environments let a learner learn
-fit              how well the fitted worlds agree with the measurements
-forecasts        methods of forecasting delay, compared
-headroom         what hindsight could gain above the systems of a board
-listening        R next to an objective measure of speech
-live_calls       live calls next to the same worlds in the simulator
-live_kernel      the bottleneck next to the one of the Linux kernel
-offline          learning from logged calls
-oracles          bounds of hindsight
+headroom     what hindsight could gain above the systems of a board
+oracles      bounds of hindsight
+protection   bounds of protection, and protection of all calls of a link
 """

@@ -19,7 +19,6 @@ from lab.papers.applications.statements import ApplicationStatement, load_arithm
 from lab.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
 from lab.papers.causes import READING, WORLD, Cause, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
 from lab.papers.judge import REPRODUCED, judge
-from lab.papers.picture.page import write_pictures
 from lab.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.leaderboard.report.table import markdown_table
@@ -92,7 +91,6 @@ def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
     rows = with_causes(rows, statements, load_arithmetic(), tried) + arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, folder / "application_verdicts.parquet")
     replace_file(folder / "application_reproduction.md", page(rows).encode())
-    write_pictures(folder, statements, rows)
     return rows
 
 

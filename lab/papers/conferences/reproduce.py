@@ -43,7 +43,6 @@ from lab.papers.conferences.statements import (
     load_statements,
 )
 from lab.papers.judge import REPRODUCED
-from lab.papers.picture.page import write_pictures
 from lab.papers.verdicts import INPUT, NOTHING, VERDICTS, estimate_text, verdict_cell, verdict_row
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.conference.celerity import REPORT_S, UPDATE_S, Celerity
@@ -143,7 +142,6 @@ def reproduce(folder: Path, on_progress: OnProgress) -> list[dict[str, Any]]:
     rows = with_causes(rows, load_statements(), load_arithmetic(), [tried]) + arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, folder / "conference_verdicts.parquet")
     replace_file(folder / "conference_reproduction.md", page(rows).encode())
-    write_pictures(folder, load_statements(), rows)
     return rows
 
 

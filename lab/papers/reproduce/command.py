@@ -11,7 +11,6 @@ from lab.commands import LAB
 from lab.papers.applications import reproduce as applications
 from lab.papers.conferences import reproduce as conferences
 from lab.papers.conferences.measures import SEEDS
-from lab.papers.inverse.run import min_trials, search
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.reproduce.run import parts_to_play, reproduce
 from lab.papers.senders import reproduce as senders
@@ -27,9 +26,7 @@ def main(config: ReproduceConfig) -> None:
     """Play the calls, judge the statements, and write the page."""
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=150)
-    if config.search:
-        _search(config, console)
-    elif config.paper == "senders":
+    if config.paper == "senders":
         _senders(config, console)
     elif config.paper == "applications":
         _applications(config, console)
@@ -46,12 +43,6 @@ def _vcroute(config: ReproduceConfig, console: Console) -> None:
     with progress("reproduction", len(parts)) as on_progress:
         page = reproduce(config, load_systems(list(SYSTEMS)), parts, on_progress)
     console.print(f"Reproduction: {page}", soft_wrap=True)
-
-
-def _search(config: ReproduceConfig, console: Console) -> None:
-    with progress("search", min_trials(config)) as on_progress:
-        found = search(config, on_progress)
-    console.print(f"Inverse reproduction: {found}", soft_wrap=True)
 
 
 def _senders(config: ReproduceConfig, console: Console) -> None:

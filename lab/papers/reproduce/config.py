@@ -19,14 +19,10 @@ class ReproduceConfig(Config):
         seeds: worlds per pair; with one, statements about a single pair have no interval.
         min_worlds: minimum number of worlds of a scenario with few pairs.
         threads: threads that share the calls; no effect on the results.
-        search: instead of judging, search for the assumptions under which the numbers would hold (`lab.papers.inverse`).
-        search_seeds: seeds of the search; each gives a best joint setting of its own.
-        search_sample: assumptions in the first sample and in each generation of a seed, a power of two.
         data: folder of measured series; without it mode replay is left out.
-        folder: folder for the parts, verdicts.parquet, reproduce.html and reproduction.md; or search and inverse_vcroute.json; or
-            sending_verdicts.parquet and
+        folder: folder for the parts, verdicts.parquet, reproduce.html and reproduction.md; or sending_verdicts.parquet and
             sending_reproduction.md; or application_verdicts.parquet and application_reproduction.md; or conference_verdicts.parquet and
-            conference_reproduction.md; and NAME_picture.html and NAME_picture.md for each paper.
+            conference_reproduction.md.
     """
 
     paper: Literal["vcroute", "senders", "applications", "conferences"] = "vcroute"
@@ -35,9 +31,6 @@ class ReproduceConfig(Config):
     seeds: Annotated[int, Field(ge=1, le=10_000)] = 4
     min_worlds: Annotated[int, Field(ge=1, le=10_000)] = 30
     threads: Annotated[int, Field(ge=1, le=256)] = 2
-    search: bool = False
-    search_seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(strict=False, min_length=1, max_length=100)] = (0, 1)
-    search_sample: Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024] = 64
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/reproduce")
 

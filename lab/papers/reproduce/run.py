@@ -11,16 +11,13 @@ import pyarrow as pa
 
 from lab.papers.arithmetic import arithmetic_rows
 from lab.papers.causes import with_causes
-from lab.papers.inverse.experiments import experiments
-from lab.papers.inverse.results import load_inverse
-from lab.papers.picture.page import write_pictures
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.reproduce.page import document, page
 from lab.papers.reproduce.parts import PlayedPart, calls_of, forecasts_of, parts_of, settings_of
 from lab.papers.reproduce.verdicts import verdicts
 from lab.papers.vcroute.forecasts import SYSTEM
 from lab.papers.vcroute.measures import Material
-from lab.papers.vcroute.statements import LATE_LEARNS, load_arithmetic, load_statements, scenario_of
+from lab.papers.vcroute.statements import load_arithmetic, load_experiments, load_statements, scenario_of
 from lab.papers.verdicts import VERDICTS
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
@@ -76,10 +73,9 @@ def reproduce(config: ReproduceConfig, systems: Mapping[str, System], parts: lis
     for setting in settings_of(_LOOKED_UP):
         worlds[_LOOKED_UP, setting.label] = Material(setting.worlds(config.call_packets), None, None)
     judged = verdicts(load_statements(), worlds, packet_cost_ms(systems[SYSTEM]))
-    rows = with_causes(judged, load_statements(), load_arithmetic(), experiments(load_inverse())) + arithmetic_rows(load_arithmetic())
+    rows = with_causes(judged, load_statements(), load_arithmetic(), load_experiments()) + arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, config.folder / "verdicts.parquet")
     replace_file(config.folder / "reproduction.md", document(rows, worlds, config, systems).encode())
-    write_pictures(config.folder, [one for one in load_statements() if LATE_LEARNS not in one.id], rows)
     replace_file(config.folder / "reproduce.html", page(rows, worlds, config, systems).encode())
     return config.folder / "reproduce.html"
 

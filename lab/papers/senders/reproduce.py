@@ -23,7 +23,6 @@ import numpy as np
 from lab.papers.arithmetic import ARITHMETIC, arithmetic_rows, arithmetic_table
 from lab.papers.causes import WORLD, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
 from lab.papers.judge import CANNOT, REPRODUCED
-from lab.papers.picture.page import write_pictures
 from lab.papers.senders.statements import SenderTerm, SendingStatement, load_arithmetic, load_statements
 from lab.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.agents.tracking.progress import OnProgress
@@ -165,7 +164,6 @@ def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgre
     rows = with_causes(rows, statements, load_arithmetic(), experiments(missed, played["tcp"], lossy)) + arithmetic_rows(load_arithmetic())
     write(VERDICTS, rows, folder / "sending_verdicts.parquet")
     replace_file(folder / "sending_reproduction.md", page(rows).encode())
-    write_pictures(folder, statements, rows)
     return rows
 
 

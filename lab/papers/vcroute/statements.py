@@ -9,12 +9,14 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from lab.papers.arithmetic import Arithmetic
+from lab.papers.causes import Experiment
 from lab.papers.register import Register, load_document
 from lab.papers.statements import NotComparable, Statement, StatementRecord
 from lab.papers.vcroute.outcomes import STATISTICS
 from vcgym.network.scenarios.scenario import MODES
+from vcgym.network.traces.cards import Carded
 
-FILE = "published_vcroute.json"
+FILE, EXPERIMENTS = "published_vcroute.json", "experiments_vcroute.json"
 LATE_LEARNS = " (late packets teach)"
 
 SYSTEMS = ("DRT-BF", "DRT-WM", "DRT-WML", "VIA-BF", "VIA-WM", "VIA-WML", "VCR-BF", "VCR-WM", "VCR-WML")
@@ -193,6 +195,12 @@ class VCRouteStatement(Statement):
 Statements = Register[VCRouteStatement]
 
 
+class Experiments(Carded):
+    """What was found for statements that are not reproduced."""
+
+    experiments: tuple[Experiment, ...]
+
+
 def load_statements() -> tuple[VCRouteStatement, ...]:
     """Return the statements of the reproduction, those with two readings twice, in the order of the file."""
     return tuple(reading for one in _all() if one.reproduced for reading in _readings(one))
@@ -211,6 +219,11 @@ def load_arithmetic() -> tuple[Arithmetic, ...]:
     return tuple(
         check.model_copy(update={"about": tuple(name for about in check.about for name in readings[about])}) for check in found.arithmetic
     )
+
+
+def load_experiments() -> tuple[Experiment, ...]:
+    """Return what was found for statements that are not reproduced in mode paper (lab/notes/inverse.md)."""
+    return load_document(Experiments, EXPERIMENTS).experiments
 
 
 def _readings(statement: VCRouteStatement) -> tuple[VCRouteStatement, ...]:

@@ -12,12 +12,11 @@ from vcgym.agents.sb3 import make_vec_env
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite
 
 HOME = Path(__file__).parents[3]
-TRAIN, OFFLINE = "docs/train.md", "lab/notes/libraries.md"
+TRAIN = "docs/train.md"
 BLOCK = re.compile(r"^```python\n(.+?)^```", re.MULTILINE | re.DOTALL)
 PAGES = {
     page: (HOME / page).read_text(encoding="utf-8") for page in ("README.md", "docs/envs.md", "docs/worlds.md", "docs/rules.md", TRAIN)
 }
-PAGES[OFFLINE] = (HOME / OFFLINE).read_text(encoding="utf-8").partition("## Minari")[2].partition("\n## ")[0]
 COMPILES_MUCH = ("docs/envs.md", "docs/rules.md", "docs/train.md")  # loops that no other quick test needs
 TABLE = re.search(r"^\| algorithm \|(?:.+\n)+", PAGES[TRAIN], re.MULTILINE)[0]
 TINY = Suite("tiny", "v0", 200, (Part("table1", "correlated", 1),))
@@ -69,7 +68,6 @@ def test_an_algorithm_trains_where_the_table_admits_it(algorithm, env, form, adm
 @pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.long] * (page in COMPILES_MUCH)) for page in PAGES])
 def test_every_block_of_a_page_runs_after_the_others(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     monkeypatch.setitem(SUITES, "default", TINY)
     blocks, run = BLOCK.findall(PAGES[page]), {}
     assert blocks

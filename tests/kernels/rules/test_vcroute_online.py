@@ -4,10 +4,10 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from linear_forecast import Linear
 from untrained import random_network
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from lab.studies.decision_value.linear import Linear
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute import emissions
 from vcgym.baselines.path.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions

@@ -14,7 +14,7 @@ from lab.papers.judge import CANNOT, REPRODUCED
 from lab.papers.senders import reproduce as senders
 from lab.papers.senders.statements import load_statements as load_sending
 from lab.papers.statements import Statement
-from lab.papers.vcroute.statements import LATE_LEARNS, load_arithmetic, load_statements
+from lab.papers.vcroute.statements import LATE_LEARNS, load_arithmetic, load_experiments, load_statements
 from lab.papers.verdicts import VERDICTS, verdict_row
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
@@ -85,6 +85,11 @@ def test_the_nearest_setting_is_named():
     shown = [found["experiment"] for found in with_causes(rows, [statement()], (), ())]
     assert shown[2] == "reproduced in 0: 3 ms"
     assert shown[4] == "reproduced in 4: 3 ms"
+
+
+def test_experiments_of_vcroute_are_about_its_statements_each_once():
+    named = [one.statement for one in load_experiments()]
+    assert len(named) == len(set(named)) > 100 and set(named) <= {one.id for one in load_statements()}
 
 
 def test_shares_and_tables(tmp_path):

@@ -6,8 +6,6 @@ import pytest
 from cached_names import asked_for, changed_by, is_same_with_other_docstrings
 
 from lab.papers.reproduce import parts
-from lab.studies.forecasts import study
-from lab.studies.forecasts.config import ForecastsConfig
 from lab.studies.headroom import oracle_rows
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.vcroute.vcroute import VCRoute
@@ -39,12 +37,6 @@ def oracles_of_a_world():
     return asked_for(oracle_rows, oracle_rows.oracle_rows, oracle_rows.Drawn(scenario, draw, identity), {"it": PAIR}, Path())
 
 
-def fit_of_a_predictor():
-    config = ForecastsConfig()
-    data = study.Data(None, None, "0" * 64, None)
-    return asked_for(study, study.scored, config, config.cells()[0], data, None, None)
-
-
 USERS = {
     "part of a reproduction": (
         part_of_a_reproduction,
@@ -59,11 +51,6 @@ USERS = {
     "oracles": (
         oracles_of_a_world,
         {"lab.studies.oracles.joint", "lab.studies.headroom.oracle_rows", "leaderboard.results.call_metrics", "baselines.path.direct"},
-        {"baselines.path.via", "lab.studies.headroom.run"},
-    ),
-    "fit": (
-        fit_of_a_predictor,
-        {"predictors.training", "predictors.dnn", "leaderboard.forecasts.scores", "predictors.rows"},
         {"baselines.path.via", "lab.studies.headroom.run"},
     ),
 }  # fmt: skip

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_module
-from hydra.errors import InstantiationException
 
 from lab.bench.command import BenchConfig
 from lab.commands import LAB
@@ -19,10 +18,6 @@ from lab.learners.whole_search import WholeConfig
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.truth.command import TruthConfig
 from lab.shipped.sets.command import MakeSetConfig
-from lab.studies.decision_value.command import DecisionValueConfig
-from lab.studies.defaults.command import DefaultsConfig
-from lab.studies.fit.command import ToldApartConfig
-from lab.studies.forecasts.config import ForecastsConfig
 from lab.studies.headroom.check import OracleCheckConfig
 from lab.studies.headroom.command import HeadroomConfig
 from lab.studies.protection.command import ProtectionBoundConfig
@@ -38,14 +33,10 @@ KINDS = {
     "bench": BenchConfig,
     "reproduce": ReproduceConfig,
     "truth": TruthConfig,
-    "decision_value": DecisionValueConfig,
-    "defaults": DefaultsConfig,
-    "forecasts": ForecastsConfig,
     "headroom": HeadroomConfig,
     "oracle_check": OracleCheckConfig,
     "protection_bound": ProtectionBoundConfig,
     "protected_link": ProtectedLinkConfig,
-    "told_apart": ToldApartConfig,
     "train_pair": PairConfig,
     "train_rate": RateConfig,
     "train_order": OrderConfig,
@@ -135,7 +126,6 @@ def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, 
     ("name", "file", "override"),
     [
         ("headroom", "results.parquet", "results=."),
-        ("forecasts", "rows", "rows=rows"),
         ("make_set", "wonderproxy/ten_places.csv", "set=wonderproxy_ten_places source=. output=new"),
         ("make_set", "shaper/bent_pipe_victoria_1_latency.csv", "set=leo_ping_10ms source=. output=new"),
     ],
@@ -170,28 +160,3 @@ def test_an_old_name_says_what_to_type_and_runs_it(tmp_path):
     assert answer.stderr == (
         "vcgym-train-pair: now `python -m lab train-pair` in a checkout of vcgym; this name goes with the next release\n"
     )
-
-
-@pytest.mark.parametrize("method", sorted(path.stem for path in (CONF / "predictor").glob("*.yaml")))
-def test_every_method_of_forecasting_builds(method):
-    chosen = built("forecasts", f"methods=[{method}]").methods
-    assert chosen == {method: built("forecasts").methods[method]}
-
-
-def test_a_method_of_forecasting_may_be_spelt_out():
-    chosen = built("forecasts", "methods={wide: {kind: lstm, length: 20}}").methods
-    assert chosen["wide"].kind == "lstm" and chosen["wide"].length == 20
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("methods=[guess]", r"methods has \['guess'\]; allowed: boosting, .*dnn"),
-        ("methods={x: {kind: dnn, loss: l1}}", "loss"),
-        ("methods={x: {kind: dnn, epochs: 0}}", "epochs"),
-        ("holdouts=[week]", "'random', 'time' or 'pair'"),
-    ],
-)
-def test_a_bad_study_of_forecasts_is_refused(override, message):
-    with pytest.raises(InstantiationException, match=message):
-        built("forecasts", override)

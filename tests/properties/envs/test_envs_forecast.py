@@ -4,10 +4,10 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
+from linear_forecast import Linear
 from untrained import random_network
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from lab.studies.decision_value.linear import Linear
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, Record, path_history
 from vcgym.baselines.rule import allocate, decide, init, update

@@ -1,1 +1,0 @@
-"""Inverse reproduction of the VCRoute paper: the worlds, accountings and readings under which its numbers would hold."""

@@ -1,1 +1,0 @@
-"""Pictures of papers: the numbers of each as it lays them out, with verdict and cause."""

@@ -1,1 +1,0 @@
-"""Value of prediction to routing: VCRoute with each predictor inside calls, compared with the best possible information."""
