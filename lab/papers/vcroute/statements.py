@@ -196,7 +196,7 @@ Statements = Register[VCRouteStatement]
 
 
 class Experiments(Carded):
-    """What was found for statements that are not reproduced."""
+    """Experiments for statements that are not reproduced, with a card."""
 
     experiments: tuple[Experiment, ...]
 
