@@ -68,7 +68,7 @@ def _is_shown(name: str, suite: Suite) -> bool:
         return name in suite.columns.oracles
     tuned_on = (*suite.scenarios, _TUNED_ON.get(suite.name))
     tuned_apart = any(stage.tuned_apart for stage in suite.stages)
-    return not tuned_apart or not name.endswith(TUNED) or load_study(name)["budget"]["scenario"] in tuned_on
+    return not tuned_apart or not name.endswith(TUNED) or load_study(name)["budget"].get("scenario") in tuned_on
 
 
 def all_participants(
