@@ -58,9 +58,8 @@ def mapping_of(params: Any, complete: bool = False) -> Any:
         return params.tolist()
     if not (isinstance(params, tuple) and hasattr(params, "_asdict")):
         return params
-    for name, make in _SHIPPED.items():
-        if type(params).__module__.startswith("vcgym.predictors.") and params is make():
-            return {"_target_": name}
+    if type(params).__module__.startswith("vcgym.predictors.") and params is shipped_network():
+        return {"_target_": _SHIPPED}
     kind: Any = type(params)
     defaults = {} if complete else kind._field_defaults
     chosen = {name: value for name, value in params._asdict().items() if name not in defaults or defaults[name] != value}
