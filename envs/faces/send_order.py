@@ -28,14 +28,12 @@ from vcgym.envs.faces.render import draw_queue
 from vcgym.envs.faces.scalar import ScalarEnv
 from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
 from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 RATE = Tfrc()
 OVERFLOW, EVICTS = Fifo(), Sbpn(overflow=Overflow.EVICTS)
 SEND_QUEUE = 5  # packets, in the seed paper on SBPN
 MARGINS = 4
-EMPTY_SLOT = ("newest", "refuse")
 _LATEST = np.iinfo(np.int64).max
 
 
@@ -46,8 +44,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         ``observation="records"``, a dict of the queue (L, 5) int64: created_us, expires_us, size_bytes, kind (0 video, 1 audio), frame;
         its count, now_us and the smoothed round trip rtt_us (0: no report yet).
     Action: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest; L + a drops it, and the agent decides again unless the
-        queue is empty. `action_masks` marks the valid actions; an index of an empty slot means the newest queued packet or, with
-        ``empty_slot="refuse"``, is an error.
+        queue is empty. `action_masks` marks the slots that hold a packet; an index of an empty slot means the newest queued packet.
     Reward: ``on_time`` (default): 1 per audio packet that arrives before its expiry, 0.25 per video packet; or ``emodel`` of the audio.
         Given when a report includes the packet.
     End of episode: truncation at the end of the call (60 s, about 90 decisions per second); packets in flight are counted in the last step.
@@ -69,7 +66,6 @@ class SendOrderVectorEnv(SenderVectorEnv):
         reward: on_time, missed or emodel, or parameters of a reward.
         interval: transmission opportunities for which a decision holds, >= 1; 1 unless the action is relative.
         action: discrete, relative_discrete or relative_continuous.
-        empty_slot: meaning of an action on an empty slot: newest (the newest queued packet) or refuse (an error).
         arguments: those of every environment of senders, docs/envs.md.
     """
 
@@ -86,7 +82,6 @@ class SendOrderVectorEnv(SenderVectorEnv):
         send_queue: int | None = SEND_QUEUE,
         pacing: float = BY_PACKET,
         reward: str = "on_time",
-        empty_slot: str = "newest",
         interval: int = 1,
         action: str = "discrete",
         **arguments: Any,
@@ -96,8 +91,6 @@ class SendOrderVectorEnv(SenderVectorEnv):
         require_rule("rate", rate, Control.RATE)
         overflow = EVICTS if overflow is None else overflow
         require_rule("overflow", overflow, Control.ORDER)
-        one_of("empty_slot", empty_slot, EMPTY_SLOT)
-        self.empty_slot = empty_slot
         agent = in_place_of(Control.ORDER, SENDER, effect=PacketChoice(overflow))
         super().__init__(
             num_envs, rate, agent, scenario=scenario, send_queue=send_queue, pacing=pacing, reward=reward, action=action, **arguments
@@ -119,7 +112,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         return link
 
     def _own_arguments(self) -> tuple[Any, ...]:
-        return (self.empty_slot,) if self.holds == 1 else (self.empty_slot, self.holds)
+        return () if self.holds == 1 else (self.holds,)
 
     def _layout(self) -> ObservationLayout:
         if self.action_form in RELATIVE:
@@ -168,15 +161,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
             return
         slot, thrown = actions % self.slots, actions >= self.slots
         waiting = self.batch.senders["queue"]["waiting"]
-        if self.empty_slot == "newest":
-            slot = np.minimum(slot, np.maximum(waiting, 1) - 1)
-        empty = rows[slot[rows] >= waiting[rows]]
-        if len(empty):
-            row = empty[0]
-            raise ValueError(
-                f"action {actions[row]} of session {row}: {waiting[row]} packets wait, allowed are 0 to {waiting[row] - 1} (send) and "
-                f"{self.slots} to {self.slots + waiting[row] - 1} (drop); see action_masks, or empty_slot='newest'"
-            )
+        slot = np.minimum(slot, np.maximum(waiting, 1) - 1)
         self.batch.senders["answer_order"] = np.where(thrown, -1 - slot, slot)
 
     def _hold(self, rows: NDArray[np.int64]) -> None:

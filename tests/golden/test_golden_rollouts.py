@@ -31,7 +31,7 @@ SENDER_CASES = {
     )
     for env_id, kinds, arguments in (
         ("vcgym/Rate-v0", ("rate/steps", "rate/cellular", "rate/cubic", "rate/wifi", "calls/mixed"), {"action": "discrete"}),
-        ("vcgym/SendOrder-v0", ("order/rtt30-q5", "order/rtt150-q32", "order/loss2", "rate/wifi"), {"empty_slot": "newest"}),
+        ("vcgym/SendOrder-v0", ("order/rtt30-q5", "order/rtt150-q32", "order/loss2", "rate/wifi"), {}),
     )
     for kind in kinds
 }  # fmt: skip

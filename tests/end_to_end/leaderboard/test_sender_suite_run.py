@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.studies.live_kernel.sender_policy import OrderPolicy, RatePolicy
+from twins.sender_policy import OrderPolicy, RatePolicy
 from vcgym.agents.config.algorithms import PPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
@@ -49,7 +49,7 @@ def sbpn(folder):
         ("rate", "cubic", GCC, (gcc, RATE, {"action": "exact", "order": Fifo(), "pacing": 2.5})),
         (
             "order", "rtt80-q32", System(Tfrc(), Sbpn(), pacing=0.0),
-            (sbpn, ORDER, {"rate": Tfrc(), "pacing": 0.0, "empty_slot": "refuse"}),
+            (sbpn, ORDER, {"rate": Tfrc(), "pacing": 0.0}),
         ),
     ],
     ids=["rate", "order"],
@@ -140,14 +140,14 @@ def test_a_study_that_cannot_play_is_refused(tmp_path):
         ValueError, match=r"is of vcgym/Playout-v0; allowed: vcgym/Rate-v0, vcgym/Rate-v1, vcgym/SendOrder-v0, vcgym/SendOrder-v1"
     ):
         study_agents("PPO", other, SUITE)
-    unfinished = study(tmp_path / "unfinished", ORDER, empty_slot="newest")
+    unfinished = study(tmp_path / "unfinished", ORDER)
     (unfinished / "seed-0" / "agent" / "card.json").unlink()
     with pytest.raises(ValueError, match=r"card\.json: file is 'No such file or directory'"):
         study_agents("PPO", unfinished, SUITE)
 
 
 def test_the_command_plays_agents(tmp_path):
-    study(tmp_path / "study", ORDER, empty_slot="newest")
+    study(tmp_path / "study", ORDER)
     script = Path(tmp_path / "short.py")
     script.write_text(
         "from vcgym.leaderboard.evaluation.suites import SUITES\n"

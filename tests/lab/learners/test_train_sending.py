@@ -12,7 +12,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from lab.studies.live_kernel.sender_policy import RatePolicy
+from twins.sender_policy import RatePolicy
 from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
@@ -50,7 +50,7 @@ def test_an_agent_of_the_rate_beats_gcc(tmp_path):
 def test_maskable_ppo_keeps_to_its_masks():
     envs = NativeVecEnv(gymnasium.make_vec(ORDER, num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP, seconds=3.0))
     assert is_masking_supported(envs)
-    model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=64, seed=0, device="cpu").learn(512)  # a masked-out action would raise
+    model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=64, seed=0, device="cpu").learn(512)
     observations = envs.reset()
     for _ in range(50):
         masks = get_action_masks(envs)
@@ -73,7 +73,7 @@ def test_maskable_ppo_trains_and_publishes_an_agent_of_the_order(tmp_path):
     assert (card.algorithm, item_part(card.observation).name, count_items(card.observation)) == ("MaskablePPO", "queue", 5)
     assert not card.squashed
     longer = make_envs(env.model_copy(update={"options": env.options | {"send_queue": 32}}), 3, "validation")
-    assert episode_returns(load_agent(folder, ORDER), longer, seed=1).shape == (3,)  # refuses a place without a packet
+    assert episode_returns(load_agent(folder, ORDER), longer, seed=1).shape == (3,)
 
 
 SAC_SMALL = SACConfig(n_steps=2, gradient_steps=2, batch_size=16, buffer_size=200, learning_starts=60, hidden=8)

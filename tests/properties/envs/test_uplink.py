@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from lab.studies.live_kernel.sender_policy import RatePolicy
+from twins.sender_policy import RatePolicy
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
 from vcgym.baselines.path.greedy import Greedy

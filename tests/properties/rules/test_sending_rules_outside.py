@@ -6,7 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from lab.studies.live_kernel.sender_policy import OrderPolicy, RatePolicy
+from twins.sender_policy import OrderPolicy, RatePolicy
 from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Overflow, Sbpn
