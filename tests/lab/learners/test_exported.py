@@ -155,4 +155,4 @@ def test_files_are_written_without_torch(tmp_path):
     again.mkdir()
     files = export_pair(load_system("learned"), again)
     assert [file.name for file in files] == ["path.onnx", "playout.onnx"]
-    assert all(file.read_bytes() == (tmp_path / file.name).read_bytes() and file.stat().st_size < 60_000 for file in files)
+    assert all(file.read_bytes() == (tmp_path / file.name).read_bytes() and file.stat().st_size < 150_000 for file in files)
