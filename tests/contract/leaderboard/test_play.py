@@ -58,7 +58,7 @@ def test_senders_play_by_the_same_function(tmp_path):
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match=r"suite = 'last'.*first"):
+    with pytest.raises(ValueError, match=r"suite = 'last'.*default"):
         play("DRT-WM", suite="last")
     with pytest.raises(ValueError, match="systems has 'SKY-NET'"):
         play("SKY-NET", suite="correlated-v0")

@@ -182,7 +182,7 @@ def test_no_tuned_system_is_without_a_study():
 def test_a_changed_study_is_refused(monkeypatch, tmp_path):
     text = files("vcgym.data").joinpath("tuned", "DRT-WM-tuned.json").read_text(encoding="utf-8")
     (tmp_path / "tuned").mkdir()
-    (tmp_path / "tuned" / "X-tuned.json").write_text(text.replace("0.9636", "0.9637"), encoding="utf-8")
+    (tmp_path / "tuned" / "X-tuned.json").write_text(text.replace('"trials": 60', '"trials": 61'), encoding="utf-8")
     monkeypatch.setattr("vcgym.baselines.systems.tuned_names", lambda: ("X-tuned",))
     monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path)
     with pytest.raises(DataError, match=r"X-tuned\.json: sha256"):
