@@ -1,4 +1,4 @@
-"""Settings every test shares, and the ids of the environments: tests that ask for `env_id` cover version 0, `newest_env_id` version 1."""
+"""Settings every test shares, and the ids of the environments."""
 
 import os
 import shutil
@@ -8,11 +8,12 @@ from pathlib import Path
 
 import gymnasium
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.envs.registration import load_env_creator
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
-import vcgym.envs  # noqa: F401  (registers the ids)
+from vcgym.envs import IDS
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.network.scenarios import splits
 
@@ -22,19 +23,9 @@ settings.load_profile("vcgym")
 set_hypothesis_home_dir(Path(__file__).parents[1] / "outputs" / "cache" / "hypothesis")
 
 
-NEWEST_IDS = [name for name in gymnasium.registry if name.startswith("vcgym/") and name.endswith("-v1")]
-ENV_IDS = [name for name in gymnasium.registry if name.startswith("vcgym/") and name not in NEWEST_IDS]
-
-
-@pytest.fixture(params=ENV_IDS)
+@pytest.fixture(params=IDS.values())
 def env_id(request):
     """Each registered environment in turn, unless a test names its own."""
-    return request.param
-
-
-@pytest.fixture(params=NEWEST_IDS)
-def newest_env_id(request):
-    """Each id of version 1 in turn: an environment of version 0 with other defaults, so its tests are those of the other forms."""
     return request.param
 
 
@@ -60,24 +51,24 @@ def one_thread():
 
 @cache
 def faces(env_id):
-    """The batch of an environment with its defaults."""
-    return gymnasium.make_vec(env_id).unwrapped
+    """The batch of an environment with absolute actions."""
+    return gymnasium.make_vec(env_id, **ABSOLUTE[env_id]).unwrapped
 
 
 @pytest.fixture
 def short(env_id):
-    """Arguments of a call of 15 decisions or more."""
-    face = faces(env_id)
-    return {"packets": 15 * max(face.interval, 10)} if isinstance(face, PathsVectorEnv) else {"seconds": 1.5}
+    """Arguments of a call of 15 absolute decisions or more."""
+    length = {"packets": 150} if isinstance(faces(env_id), PathsVectorEnv) else {"seconds": 1.5}
+    return ABSOLUTE[env_id] | length
 
 
 @pytest.fixture
 def shortest(env_id):
-    """Arguments of a call so short that every session ends at least twice within forty decisions."""
+    """Arguments of a call so short that every session ends at least twice within forty absolute decisions."""
     face = faces(env_id)
     if not isinstance(face, PathsVectorEnv):
-        return {"seconds": 0.2 if hasattr(face, "action_masks") else 0.6}
-    return {"packets": 12 if face.at_arrivals else 6 * face.interval, "scenario": "table1"}
+        return ABSOLUTE[env_id] | {"seconds": 0.2 if hasattr(face, "action_masks") else 0.6}
+    return ABSOLUTE[env_id] | {"packets": 12 if face.at_arrivals else 6 * face.interval, "scenario": "table1"}
 
 
 @pytest.fixture
@@ -87,7 +78,7 @@ def decides_on_time(env_id):
     return isinstance(face, PathsVectorEnv) and not face.at_arrivals
 
 
-@pytest.fixture(params=[name for name in ENV_IDS if issubclass(load_env_creator(gymnasium.spec(name).vector_entry_point), PathsVectorEnv)])
+@pytest.fixture(params=[name for name in ABSOLUTE if issubclass(load_env_creator(gymnasium.spec(name).vector_entry_point), PathsVectorEnv)])
 def path_env_id(request):
     """Each environment of calls over paths in turn."""
     return request.param

@@ -7,7 +7,7 @@ _HOME = Path(str(files("vcgym.data").joinpath("agents")))
 
 
 def shipped_names() -> list[str]:
-    """Return the names of the shipped agents: algorithm, environment and version, such as DQN-Call-v1."""
+    """Return the names of the shipped agents: algorithm and id, such as DQN-Call-v1."""
     return sorted(path.name for path in _HOME.iterdir() if path.is_dir())
 
 

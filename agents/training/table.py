@@ -23,7 +23,7 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.environments import make_envs
 
 FORMS = ("relative_discrete", "relative_continuous")
-"""The forms of actions of version 1: one number to choose, and a box."""
+"""The forms of actions for standard algorithms: one number to choose, and a box."""
 _SET_BY_US = frozenset({"self", "policy", "env", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"})
 
 

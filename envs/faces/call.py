@@ -23,24 +23,22 @@ class CallVectorEnv(PathsVectorEnv):
         uplink also features of the sender, delayed by the travel time of a command to it. With ``observation="records"``, a dict of the new
         records (512, 8) int64, their count, the history (paths, 3), a key and the slot; with an uplink also the new packet feedback. If
         the agent sets the protection, features also say what was lost, and what the budget still holds.
-    Action: ``MultiDiscrete([paths, 32])``: the path, and the lag on a log scale, 10 ms * 100 ** (a / 31); with an uplink
-        ``MultiDiscrete([paths, 32, 32, 3])``: also the target bitrate on a log scale from the call's minimum to its maximum, and the
-        scheduler: first in, first out; SBPN2; audio first. With ``protection=None`` a last column of 6: none; a copy of each packet on
-        another path; copies where there is reason for them (COPY-HELD); one earlier frame in each packet; three; a repair packet for
-        each four. Controls set by rules are left out; a single control is ``Discrete``. Continuous: ``Box(-1, 1)`` with a score per path,
-        the lag, the rate, and a score per scheduler and per protection; the largest score wins. Commands
-        reach sender and receiver after their parts of the control delay; the first one belongs to call set-up and takes effect at once.
-    Reward: ``emodel`` (default), summed over the 10-ms ticks of the clocked player since the last decision:
-        (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in units of 100 ms per packet emitted, minus 10 per
-        packet lost or late; or a reward object. With an uplink, plus 0.25 per video packet on time, given when it and all packets sent
-        before it have arrived.
-    End of episode: truncation at the end of the call (6,000 slots, 600 steps); packets at the sender or in flight are counted in the last
+    Action: ``Discrete(16)``: a // 8 stays or takes the other path with the smallest expected delay, a % 8 is a headroom above the newest
+        delay, 5 ms * 32 ** (a % 8 / 7). Further controls are further digits of the number, the last one counting fastest: with an uplink
+        the target bitrate, 32 levels on a log scale from the call's minimum to its maximum, and the scheduler: first in, first out; SBPN2;
+        audio first. With ``protection=None`` the protection: none; a copy of each packet on another path; copies where there is reason for
+        them (COPY-HELD); one earlier frame in each packet; three; a repair packet for each four. Discrete: ``MultiDiscrete([paths, 32])``,
+        a column for each control: the path, and the lag on a log scale, 10 ms * 100 ** (a / 31). Continuous: ``Box(-1, 1)`` with a score
+        per path, the lag, the rate, and a score per scheduler and per protection; the largest score wins. Controls set by rules are left
+        out. Commands reach sender and receiver after their parts of the control delay; the first one belongs to call set-up and takes
+        effect at once.
+    Reward: ``impairment`` (default), what is lost of R, summed over the 10-ms ticks of the clocked player since the last decision:
+        -(Id(P) + 378.5 concealed) / 6000; or ``emodel``: (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in
+        units of 100 ms per packet emitted, minus 10 per packet lost or late; or a reward object. With an uplink, plus 0.25 per video packet
+        on time, given when it and all packets sent before it have arrived.
+    End of episode: truncation at the end of the call (6,000 slots, 120 steps); packets at the sender or in flight are counted in the last
         step.
     Source: VCRoute with WMJitter (arXiv 2310.05054), one agent for both; the uplink's controls are those of GCC, and of SBPN over TFRC.
-    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(16)``, a // 8
-        stays or takes the other path with the smallest expected delay, a % 8 is a headroom above the newest delay,
-        5 ms * 32 ** (a % 8 / 7); ``reward="impairment"``, ``interval=50``, half a second. With ``protection=None``, ``Discrete(96)``: the
-        same for a // 6, and protection a % 6.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -62,7 +60,7 @@ class CallVectorEnv(PathsVectorEnv):
     def __init__(
         self,
         num_envs: int = 1,
-        interval: int = 10,
+        interval: int = 50,
         path: Any = None,
         playout: Any = None,
         uplink: str | BottleneckRecipe | None = None,

@@ -34,14 +34,15 @@ _LATEST = np.iinfo(np.int64).max
 
 
 class RateVectorEnv(SenderVectorEnv):
-    """Rate control: choose the target bitrate of a sender at set-up and whenever a receiver report arrives.
+    """Rate control: choose the target bitrate of a sender at set-up and whenever `interval` receiver reports have arrived.
 
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue; or, with
         ``observation="records"``, a dict of the packet feedback since the last decision
         (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, its count, the history (1, 3) of start, minimum and
         maximum rate in bit/s, a key and now_us. With ``features="intervals"`` the features are the 150 numbers of the Bandwidth Estimation
         Challenge (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
-    Action: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
+    Action: ``Discrete(8)``, the queueing delay that the target aims at, 12 ms * 5 ** (a / 7) (`vcgym.envs.call.sender.relative`);
+        continuous: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
         a factor on the current target (docs/envs.md); exact: bit/s (0: unchanged), the interval to the receiver's next report in us (0: the
         default), and the time in us until a decision without a report (0: none). It takes effect at once.
     Reward: ``utility`` (default), per report: seconds x (0.6 ln(4 r + 1) - d - 10 l), with r the delivery rate in Mbit/s, d the delay
@@ -49,9 +50,6 @@ class RateVectorEnv(SenderVectorEnv):
     End of episode: truncation at the end of the call (60 to 125 s); packets in flight are counted in the last step.
     Source: the control of GCC and TFRC; `order` is the scheduler, by default first in, first out. The reward is R3Net's
         (arXiv 1912.02222) with a cost of change.
-    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``, the
-        queueing delay that the target aims at, 12 ms * 5 ** (a / 7) (`vcgym.envs.call.sender.relative`), for ``interval=5`` reports;
-        delays and losses in the observation are compressed to order one.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -59,7 +57,7 @@ class RateVectorEnv(SenderVectorEnv):
         scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
         reward: utility or emodel, or parameters of a reward.
-        action: continuous, discrete, exact, relative_discrete or relative_continuous.
+        action: relative_discrete, relative_continuous, discrete, continuous or exact.
         interval: reports for which a decision holds, >= 1; 1 unless the action is relative.
         features: reports: the features of docs/envs.md; intervals: those of the Bandwidth Estimation Challenge, a report every 60 ms.
         arguments: those of every environment of senders, docs/envs.md.
@@ -75,9 +73,9 @@ class RateVectorEnv(SenderVectorEnv):
         scenario: str | BottleneckRecipe = "rate",
         pacing: float = PACING,
         reward: str = "utility",
-        action: str = "continuous",
+        action: str = "relative_discrete",
         features: str = "reports",
-        interval: int = 1,
+        interval: int = 5,
         **arguments: Any,
     ) -> None:
         require_rule("order", order, Control.ORDER)

@@ -15,7 +15,7 @@ from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.faces.vector.settings import arguments_of
 
 _OF_BATCHES = {"num_envs", "autoreset_mode", "max_episode_steps"}
-METADATA: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 10}  # a decision of Relay and Call takes 100 ms
+METADATA: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 2}  # a decision of Call takes half a second
 
 
 class ScalarEnv(Marking, Rendered, gym.Env[Any, Any]):

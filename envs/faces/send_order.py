@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
-from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Overflow, Sbpn
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
@@ -31,30 +30,28 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
 RATE = Tfrc()
-OVERFLOW, EVICTS = Fifo(), Sbpn(overflow=Overflow.EVICTS)
-SEND_QUEUE = 5  # packets, in the seed paper on SBPN
+EVICTS = Sbpn(overflow=Overflow.EVICTS)
 MARGINS = 4
 _LATEST = np.iinfo(np.int64).max
 
 
 class SendOrderVectorEnv(SenderVectorEnv):
-    """Packet scheduling: at each transmission opportunity choose the queued packet to send or drop.
+    """Packet scheduling: at transmission opportunities choose the packets to send or drop.
 
-    Observation: float32 features (docs/envs.md) of each queued packet, oldest first, and of the reports; or, with
-        ``observation="records"``, a dict of the queue (L, 5) int64: created_us, expires_us, size_bytes, kind (0 video, 1 audio), frame;
-        its count, now_us and the smoothed round trip rtt_us (0: no report yet).
-    Action: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest; L + a drops it, and the agent decides again unless the
-        queue is empty. `action_masks` marks the slots that hold a packet; an index of an empty slot means the newest queued packet.
-    Reward: ``on_time`` (default): 1 per audio packet that arrives before its expiry, 0.25 per video packet; or ``emodel`` of the audio.
-        Given when a report includes the packet.
-    End of episode: truncation at the end of the call (60 s, about 90 decisions per second); packets in flight are counted in the last step.
+    Observation: float32 features (docs/envs.md) of the packet that SBPN would send and of the reports; with ``action="discrete"`` of each
+        queued packet, oldest first, in place of the former; or, with ``observation="records"``, a dict of the queue (L, 5) int64:
+        created_us, expires_us, size_bytes, kind (0 video, 1 audio), frame; its count, now_us and the smoothed round trip rtt_us (0: no
+        report yet).
+    Action: ``Discrete(8)``: SBPN2, but video is dropped with less than 3 ** (a % 4 / 3) half round trips left, and if a >= 4 the last
+        packet too (`vcgym.envs.call.sender.relative`). Discrete: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest;
+        L + a drops it, and the agent decides again unless the queue is empty. `action_masks` marks the slots that hold a packet; an index
+        of an empty slot means the newest queued packet.
+    Reward: ``missed`` (default): -0.1 per audio packet that does not arrive before its expiry, -0.025 per video packet; or ``on_time``: 1
+        and 0.25 per packet that does; or ``emodel`` of the audio. Given when a report includes the packet.
+    End of episode: truncation at the end of the call (60 s, about 90 opportunities per second); packets in flight are counted in the last
+        step.
     Source: the control of SBPN over TFRC; `rate` controls the rate, by default TFRC; the scheduler `overflow` chooses the victim in a full
-        queue, by default the new packet. With ``send_queue=None`` the world sets the length of the queue, and L is the longest in the
-        scenario.
-    Versions: v0 has the defaults below. v1, for learners as they come: ``action="relative_discrete"``, ``Discrete(8)``: SBPN2, but
-        video is dropped with less than 3 ** (a % 4 / 3) half round trips left, and if a >= 4 the last packet too
-        (`vcgym.envs.call.sender.relative`), for ``interval=10`` opportunities; it observes the packet that SBPN would send in place of the
-        queue; ``reward="missed"``, ``send_queue=None``, ``overflow=None``.
+        queue. With ``send_queue=None`` the world sets the length of the queue, and L is the longest in the scenario.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -63,9 +60,9 @@ class SendOrderVectorEnv(SenderVectorEnv):
         scenario: name, see docs/worlds.md, or any `BottleneckRecipe`.
         send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
         pacing: transmission opportunities per packet time at the target, 0 to 1000; 0: spaced by the mean packet size at the target.
-        reward: on_time, missed or emodel, or parameters of a reward.
+        reward: missed, on_time or emodel, or parameters of a reward.
         interval: transmission opportunities for which a decision holds, >= 1; 1 unless the action is relative.
-        action: discrete, relative_discrete or relative_continuous.
+        action: relative_discrete, relative_continuous or discrete.
         arguments: those of every environment of senders, docs/envs.md.
     """
 
@@ -77,13 +74,13 @@ class SendOrderVectorEnv(SenderVectorEnv):
         self,
         num_envs: int = 1,
         rate: NamedTuple = RATE,
-        overflow: Any = OVERFLOW,
+        overflow: Any = None,
         scenario: str | BottleneckRecipe = "order",
-        send_queue: int | None = SEND_QUEUE,
+        send_queue: int | None = None,
         pacing: float = BY_PACKET,
-        reward: str = "on_time",
-        interval: int = 1,
-        action: str = "discrete",
+        reward: str = "missed",
+        interval: int = 10,
+        action: str = "relative_discrete",
         **arguments: Any,
     ) -> None:
         require_held(interval, action)

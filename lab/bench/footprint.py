@@ -25,7 +25,7 @@ _FIRST_STEP = """
 import gymnasium
 import vcgym.envs
 
-env = gymnasium.make("vcgym/Call-v0")
+env = gymnasium.make("vcgym/Call-v1")
 env.reset(seed=0)
 env.step(env.action_space.sample())
 """
@@ -63,7 +63,7 @@ def import_time(effort: Effort) -> Iterator[Measurement]:
 
 
 def warm_start(effort: Effort) -> Iterator[Measurement]:
-    """Measure the time from the start of Python to the first step of `vcgym/Call-v0`, with cached kernels."""
+    """Measure the time from the start of Python to the first step of `vcgym/Call-v1`, with cached kernels."""
     yield _start("warm_start_s", _FIRST_STEP, effort.rounds)
 
 

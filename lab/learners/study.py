@@ -20,7 +20,7 @@ from vcgym.baselines.systems import System, learned_system, load_system
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS, save_learned
 from vcgym.network.traces.plain_file import replace_file, require_space
 
-TITLE, MODEL = "Call-v0 learned pair", "vcgym-learned-pair"
+TITLE, MODEL = "Call-v1 learned pair", "vcgym-learned-pair"
 START = "start"
 """Name of a pair before it learned anything, in the folder of its seed."""
 
@@ -54,7 +54,7 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
     tracking, data = Tracking(), hashlib.sha256(" ".join(cards).encode()).hexdigest()
     results = []
     runs = []
-    tags = {"env": "vcgym/Call-v0", "algorithm": "learned pair", "study": config.study, "data_hash": data}
+    tags = {"env": "vcgym/Call-v1", "algorithm": "learned pair", "study": config.study, "data_hash": data}
     processes = ray_running(config.workers, config.ray.address) if config.on_ray else nullcontext()
     with processes, tracking.run(f"{TITLE}: {config.study}", tags=tags, marker=config.folder / "mlflow_run") as study:
         study.config(config)

@@ -2,7 +2,7 @@
 
 CMA-ES (`lab.learners.price_search`) plays every candidate of a generation on the same fresh training worlds: each kind of bottleneck of the
 board before paths between training pairs. Path and playout are those of a shipped pair, the rate is GCC as in libwebrtc. The weights begin
-at 0, which are first in, first out. The score of a call is the return of `vcgym/Call-v0` with `uplink` in points of R: the reward `emodel`,
+at 0, which are first in, first out. The score of a call is the return of `vcgym/Call-v1` with `uplink` in points of R: the reward `emodel`,
 and 0.25 per video packet on time.
 """
 

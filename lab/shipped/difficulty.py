@@ -1,4 +1,4 @@
-"""Write lab/shipped/difficulty.csv, what harder settings of version 1 are worth: ``python -m lab.shipped.difficulty``.
+"""Write lab/shipped/difficulty.csv, what harder settings of the environments are worth: ``python -m lab.shipped.difficulty``.
 
 Scores as in the zoo (`vcgym.scripts.zoo.scoring`), on the first validation worlds: of the best published and of the best tuned rule at an
 id's defaults, of PPO with its defaults after 100,000 decisions at the setting (one seed), and of random actions. Rules decide when they

@@ -31,7 +31,7 @@ from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import ORDERS
 from vcgym.envs.call.sender.relative import MAX_AIM_MS, MAX_MARGIN, MIN_AIM_MS, MIN_MARGIN
 from vcgym.envs.faces.rate import AIMS, STEPS
-from vcgym.envs.faces.send_order import MARGINS, SEND_QUEUE
+from vcgym.envs.faces.send_order import MARGINS
 from vcgym.envs.faces.vector.actions import FORMS, HEADROOMS_US, LEVELS, action_space, options_of
 from vcgym.envs.faces.vector.paths import PathsVectorEnv
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
@@ -177,7 +177,7 @@ def markdown() -> str:
         "## Locations", _LOCATIONS,
         _table(("location", "feedback from the receiver", "command to the sender", "command to the receiver"), locations),
         *_of_senders(),
-        "## Difficulty of version 1", _DIFFICULTY,
+        "## Difficulty", _DIFFICULTY,
         _table(("id and setting", "best published rule", "best tuned rule", "PPO", "random actions"), _difficulty()),
     )  # fmt: skip
     return "\n\n".join(parts) + "\n"
@@ -208,7 +208,7 @@ def _of_senders() -> Iterable[str]:
 {MARGIN_TEXT} ** (a % {MARGINS} / {MARGINS - 1}); a >= {MARGINS}: also if nothing else waits""",
         ),
         ("SendOrder", "`relative_continuous`", "`Box(-1.0, 1.0, (2,), float32)`", "the same on that scale; above 0: the same"),
-        ("SendOrder", "`discrete`", f"`Discrete({2 * SEND_QUEUE})`", f"a < {SEND_QUEUE} sends the a-th oldest, {SEND_QUEUE} + a drops it"),
+        ("SendOrder", "`discrete`", "`Discrete(2 L)`", "a < L sends the a-th oldest of L packets, L + a drops it"),
     )
     on_time, missed, utility = OnTime(), Missed(), Utility()
     rewards = {

@@ -9,10 +9,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from lab.shipped.board import kept_boards
+from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.systems import load_system
+from vcgym.envs import IDS
 from vcgym.envs.conference.central import ConferenceVectorEnv
 from vcgym.envs.faces.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
@@ -36,21 +37,21 @@ class Oldest:
         return np.zeros(len(observation), np.int64), state
 
 
-RENDERED: dict[str, tuple[Any, int, int]] = {
-    "Relay": (RulePolicy(GREEDY.path), 100, 8),
-    "Playout": (RulePolicy(GREEDY.playout), 330, 3),
-    "Call": (RulePolicy(GREEDY.path, GREEDY.playout), 45, 5),
-    "SendOrder": (Oldest(), 700, 3),
+RENDERED: dict[str, tuple[Any, dict[str, Any], int, int]] = {
+    "Relay": (RulePolicy(GREEDY.path), {"interval": 10}, 100, 8),
+    "Playout": (RulePolicy(GREEDY.playout), {"interval": 1}, 330, 3),
+    "Call": (RulePolicy(GREEDY.path, GREEDY.playout), {"interval": 10}, 45, 5),
+    "SendOrder": (Oldest(), {"interval": 1, "send_queue": 5, "overflow": Fifo()}, 700, 3),
 }
-"""Policy of each environment, number of decisions before the picture, and seed of the world."""
+"""Policy of each environment, its arguments, number of decisions before the picture, and seed of the world."""
 BLOCKS = 8  # of 5.12 s
 LEAST = -50.0  # %, the smallest score that is drawn
 GREY, BLUE, RED = "#b8bec6", "#1f4ea1", "#c83c28"
 
 
-def rendered(name: str, policy: Any, decisions: int, seed: int) -> None:
+def rendered(name: str, policy: Any, arguments: dict[str, Any], decisions: int, seed: int) -> None:
     """Draw an environment after some decisions of a policy."""
-    envs: Any = gymnasium.make_vec(f"vcgym/{name}-v0", num_envs=1, observation=policy.reads, action=policy.action)
+    envs: Any = gymnasium.make_vec(IDS[name], num_envs=1, observation=policy.reads, action=policy.action, **arguments)
     observation, _ = envs.reset(seed=seed)
     state: Any = None
     for _ in range(decisions):

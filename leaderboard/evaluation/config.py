@@ -9,8 +9,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.names import AgentName, SystemName, Traces
 from vcgym.agents.config.training import TrainConfig
-from vcgym.envs import ids_of
 from vcgym.leaderboard.evaluation.part import FITTED
+from vcgym.leaderboard.evaluation.published import AGENT_ENV
 from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite, replay_suite
 from vcgym.network.scenarios.paths.fitted import ENDING
@@ -133,7 +133,7 @@ class LeaderboardConfig(Config):
     def _plays_the_suite(cls, train: TrainConfig | None) -> TrainConfig | None:
         if train is not None:
             action = train.env.options.get("action")
-            if train.env.id not in ids_of("Call") or action not in ("discrete", "relative", "relative_discrete"):
-                allowed = f"{' or '.join(ids_of('Call'))} with action 'discrete', 'relative' or 'relative_discrete'"
+            if train.env.id != AGENT_ENV or action not in ("discrete", "relative", "relative_discrete"):
+                allowed = f"{AGENT_ENV} with action 'discrete', 'relative' or 'relative_discrete'"
                 raise ValueError(f"train.env is {train.env.id} with action {action!r}; allowed: {allowed}")
         return train

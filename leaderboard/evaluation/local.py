@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.saved_model import Normaliser
-from vcgym.envs import name_of
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play
 from vcgym.leaderboard.evaluation.published import NOT_PLAYED, PATHS_ENVS, LocalAgent
@@ -23,7 +22,7 @@ FORMS = ("relative_discrete", "relative_continuous", "relative", "discrete", "co
 
 
 def env_of(suite: Suite) -> str:
-    """Return the id of the environment in which submitted agents play a suite.
+    """Return the id of the environment in which submitted agents play a suite, and a policy that names none.
 
     Raises:
         ValueError: no agent can play it.
@@ -41,7 +40,7 @@ def local_agent(
     Args:
         acts: see `OwnPolicy`.
         suite: suite to play, in the environment of the policy's training; of one that names none, in that whose spaces it has, and of a
-            function in the newest version of the first that plays the suite.
+            function in the first that plays the suite.
         parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
         options: arguments of the environment, as in training. They precede those of the policy's attribute `options`, and these the ones
             that its action space carries; without `action` the form follows from the action space. Two more: `env_id`, the environment;
@@ -51,7 +50,7 @@ def local_agent(
     Raises:
         ValueError: the policy does not fit the observations or actions of a scenario, was trained in another environment, or fails.
     """
-    default = newest_of(suite)
+    default = env_of(suite)
     own = OwnPolicy(acts)
     named = {**getattr(acts, "options", {}), **(options or {})}
     file, env_id = _normaliser(named, found), named.pop("env_id", getattr(acts, "env_id", None))
@@ -72,16 +71,6 @@ def local_agent(
     for part, scenario in opened.values():
         _try(agent, suite.play, part, scenario)
     return agent
-
-
-def newest_of(suite: Suite) -> str:
-    """Return the id of the environment of a policy that names none: the newest version of the first that plays the suite.
-
-    Raises:
-        ValueError: no agent can play it.
-    """
-    first = name_of(env_of(suite))
-    return [env for env in suite.envs if name_of(env) == first][-1]
 
 
 def _normaliser(named: dict[str, Any], found: Normaliser | None) -> Normaliser | None:
@@ -110,10 +99,10 @@ def _environment(own: OwnPolicy, env_id: Any, suite: Suite) -> str | None:
 
 
 def _fitting(own: OwnPolicy, named: Mapping[str, Any], suite: Suite, first: tuple[Part, Any]) -> str | None:
-    """Return the newest environment that has the policy's spaces, or None."""
+    """Return the first environment that has the policy's spaces, or None."""
     if own.action_space is None or own.observation_space is None:
         return None
-    for env in reversed(suite.envs):
+    for env in suite.envs:
         for _, observed, acts in _spaces(own, env, named, suite.play, first):
             if acts == own.action_space and observed.shape == own.observation_space.shape:
                 return env
@@ -163,7 +152,7 @@ def _try(agent: LocalAgent, play: Play, part: Part, scenario: Any) -> None:
     envs, wanted = play.envs(agent, part, scenario), agent.own.observation_space
     try:
         if wanted is not None and wanted.shape != envs.single_observation_space.shape:
-            relative = "; a policy of action=relative plays any number of paths, as does version 1" if agent.env in PATHS_ENVS else ""
+            relative = "; a policy of a relative action plays any number of paths" if agent.env in PATHS_ENVS else ""
             raise ValueError(f"it observes {wanted.shape} features, here are {envs.single_observation_space.shape}{relative}")
         if agent.own.action_space is not None and agent.own.action_space != envs.single_action_space:
             form = dict(agent.arguments).get("action")

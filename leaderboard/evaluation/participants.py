@@ -19,7 +19,7 @@ from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems
 from vcgym.baselines.zoo import CARD, LEARNED, read_learned
 from vcgym.leaderboard.evaluation.plan import require_controls
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENVS, PATHS_ENVS, RATE_ENVS, Participant, PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENV, PATHS_ENVS, RATE_ENV, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.kept import described
@@ -30,7 +30,7 @@ from vcgym.network.traces.refusal import faults, one_line
 
 AGENT, OF_SEED = "PPO", f"PPO{SEED}"
 """Names of the agents trained here: one alone, or by their seeds."""
-SENDER_ENVS = {**dict.fromkeys(RATE_ENVS, "rate"), **dict.fromkeys(ORDER_ENVS, "order")}
+SENDER_ENVS = {RATE_ENV: "rate", ORDER_ENV: "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
 STUDY = "config.json"
 """File with the config of a study of `vcgym-train`, in its folder."""

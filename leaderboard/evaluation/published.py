@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import gymnasium
@@ -15,13 +16,15 @@ from vcgym.agents.published.new_folder import CARD, WEIGHTS
 from vcgym.baselines.controls.control import PATHS, controls_of
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system, tuning_trials
-from vcgym.envs import ids_of
+from vcgym.envs import IDS
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.plain_file import read_plain
 
-PATHS_ENVS, RATE_ENVS, ORDER_ENVS = ids_of("Call", "Relay", "Playout"), ids_of("Rate"), ids_of("SendOrder")
-"""Ids of the agents that a board ranks; the first is that of a policy that names none."""
-AGENT_ENV, RATE_ENV, ORDER_ENV = PATHS_ENVS[0], RATE_ENVS[0], ORDER_ENVS[0]
+AGENT_ENV, RATE_ENV, ORDER_ENV = IDS["Call"], IDS["Rate"], IDS["SendOrder"]
+PATHS_ENVS = AGENT_ENV, IDS["Relay"], IDS["Playout"]
+"""Ids of the agents of paths that a board ranks; the first is that of a policy that names none."""
+LOGGED_FORM: Mapping[str, Any] = MappingProxyType({"action": "discrete", "interval": 10})
+"""Arguments of the agents of `AGENT_ENV` whose actions are logged: the indices of path and level, every tenth of a second."""
 AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `kind_of`."""
 NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
@@ -59,10 +62,10 @@ class PublishedAgent(NamedTuple):
 
     @property
     def is_logged(self) -> bool:
-        """Return True if its actions are path and level at every default decision, or one of them next to a named rule: a log of them
-        can be verified.
-        """
-        return self.env == AGENT_ENV and (not self.arguments or self.rule != "")
+        """Return True if it acts in `LOGGED_FORM`, alone or next to a named rule: a log of its actions can be verified."""
+        given = dict(self.arguments)
+        form = {name: given.pop(name, None) for name in LOGGED_FORM}
+        return self.env == AGENT_ENV and form == LOGGED_FORM and (not given or self.rule != "")
 
     def policy(self) -> Policy:
         """Make the policy.

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import Control, controls_of
-from vcgym.envs import ids_of
 from vcgym.leaderboard.evaluation.plays.bottleneck import BottleneckPlay, CasesPlay
 from vcgym.leaderboard.evaluation.plays.conferences import ConferencePlay
 from vcgym.leaderboard.evaluation.plays.linked import LinkedPlay
@@ -21,7 +20,7 @@ from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.leaderboard.evaluation.plays.play import Play
 from vcgym.leaderboard.evaluation.plays.protected import ProtectedPlay
 from vcgym.leaderboard.evaluation.plays.whole import WholePlay
-from vcgym.leaderboard.evaluation.published import ORDER_ENVS, PATHS_ENVS, RATE_ENVS
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, ORDER_ENV, PATHS_ENVS, RATE_ENV
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.conference_columns import CONFERENCE as CONFERENCE_COLUMNS
@@ -52,10 +51,10 @@ class SuiteStage(NamedTuple):
 PATHS = SuiteStage("paths", controls_of(control.PATHS), CALL, PATHS_ENVS)
 PROTECTED = SuiteStage("protected paths", (*controls_of(control.PATHS), *controls_of(control.PROTECTED)), PROTECTED_COLUMNS)
 LINKED = PROTECTED._replace(name="protected paths behind a link", columns=LINKED_COLUMNS)
-SENDER = SuiteStage("sender", controls_of(control.BOTTLENECK), RATE, (*RATE_ENVS, *ORDER_ENVS), tuned_apart=True)
-ORDERED = SENDER._replace(name="ordered", columns=ORDER, envs=(*ORDER_ENVS, *RATE_ENVS))
+SENDER = SuiteStage("sender", controls_of(control.BOTTLENECK), RATE, (RATE_ENV, ORDER_ENV), tuned_apart=True)
+ORDERED = SENDER._replace(name="ordered", columns=ORDER, envs=(ORDER_ENV, RATE_ENV))
 CASES = SENDER._replace(name="cases", columns=RMCAT, envs=())
-AFTER_SENDER = PATHS._replace(name="paths after a sender", columns=AFTER_SENDER_COLUMNS, envs=ids_of("Call"))
+AFTER_SENDER = PATHS._replace(name="paths after a sender", columns=AFTER_SENDER_COLUMNS, envs=(AGENT_ENV,))
 CONFERENCE = SuiteStage("conference", controls_of(control.CONFERENCE), CONFERENCE_COLUMNS)
 
 PLAYS: dict[tuple[str, ...], Play] = {

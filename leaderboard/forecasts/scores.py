@@ -1,6 +1,5 @@
 """Scores of forecasts: the paper's three figures, and others that they hide."""
 
-
 import numpy as np
 from numpy.typing import NDArray
 

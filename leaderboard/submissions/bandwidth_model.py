@@ -1,4 +1,4 @@
-"""Models of the Bandwidth Estimation Challenge (ACM MMSys 2024) as policies of `vcgym/Rate-v0`, from a user's file.
+"""Models of the Bandwidth Estimation Challenge (ACM MMSys 2024) as policies of `vcgym/Rate-v1`, from a user's file.
 
 Inputs are `obs` (1, 1, 150), `hidden_states` and `cell_states` (1, n); outputs are `output` (1, 1, m), `state_out` and `cell_out` (1, n),
 all float32. The first number of `output` is the target in bit/s. The state is zero at the start of a call. The first target of a call is
@@ -39,8 +39,8 @@ class BandwidthModel:
         DataError: it is not a plain file.
     """
 
-    env_id = "vcgym/Rate-v0"
-    options: ClassVar[Mapping[str, str]] = {"features": "intervals", "action": "exact"}
+    env_id = "vcgym/Rate-v1"
+    options: ClassVar[Mapping[str, Any]] = {"features": "intervals", "action": "exact", "interval": 1}
     reads = "features"
 
     def __init__(self, path: Path | str, content: bytes | None = None, steps: int = 0) -> None:

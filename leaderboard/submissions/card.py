@@ -1,4 +1,4 @@
-"""The card of a submission, and its required content for `vcgym/Call-v0`; a model of the Bandwidth Estimation Challenge needs little."""
+"""The card of a submission, and its required content for `vcgym/Call-v1`; a model of the Bandwidth Estimation Challenge needs little."""
 
 import math
 from pathlib import Path
@@ -139,7 +139,7 @@ def _refuse_other_agent(path: Path, card: AgentCard) -> None:
 
 
 def call_parts(paths: int) -> list[ObservedPart]:
-    """Return the parts of an observation of `vcgym/Call-v0` with `paths` paths."""
+    """Return the parts of an observation of `vcgym/Call-v1` with `paths` paths and discrete actions."""
     of_path, of_call = ([feature.name for feature in features] for features in (PATH_FEATURES, CALL_FEATURES))
     return [ObservedPart(name="paths", items=paths, features=of_path), ObservedPart(name="call", features=of_call)]
 

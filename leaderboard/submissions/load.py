@@ -13,7 +13,7 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import AgentCard, agent_from
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.path import PATH_WIDTH
-from vcgym.leaderboard.evaluation.published import RATE_ENV, PublishedAgent, held_by
+from vcgym.leaderboard.evaluation.published import LOGGED_FORM, RATE_ENV, PublishedAgent, held_by
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.card import OnnxCard, SubmissionCard, parse_card
 from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
@@ -24,7 +24,7 @@ _HEADER_BYTES = 1 << 16  # maximum header size of a safetensors file
 
 
 class OnnxPolicy:
-    """Policy of `vcgym/Call-v0` with a checked model, session by session; the runtime is opened at the first decision.
+    """Policy of `vcgym/Call-v1` with a checked model, session by session; the runtime is opened at the first decision.
 
     Args:
         model: checked model of the submission.
@@ -99,11 +99,11 @@ def _checked(files: Mapping[str, bytes], folder: Path) -> Submission:
     card = parse_card(folder / CARD, files[CARD])
     if card.weights not in files:
         raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
-    published = PublishedAgent(load, tuple(sorted(files.items())))
+    published = PublishedAgent(load, tuple(sorted(files.items())), arguments=tuple(LOGGED_FORM.items()))
     if card.bandwidth is not None:
         published = published._replace(env=RATE_ENV, arguments=tuple(sorted(BandwidthModel.options.items())))
     for control, name in (card.onnx.rules if card.onnx else {}).items():
-        published = published._replace(arguments=held_by(control, name), rule=name)
+        published = published._replace(arguments=(*published.arguments, *held_by(control, name)), rule=name)
     return Submission(card, _policy(card, files[card.weights], folder), published)
 
 

@@ -24,7 +24,7 @@ from safetensors.numpy import load_file, save_file
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.envs.faces.vector.actions import LEVELS
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import LocalAgent
+from vcgym.leaderboard.evaluation.published import LOGGED_FORM, LocalAgent
 from vcgym.leaderboard.evaluation.stages import PATHS, SENDER
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
@@ -72,7 +72,7 @@ def observe(suite: Suite, parts: Iterable[tuple[Part, Any]]) -> Observed:
 
 
 def _over_paths(part: Part, scenario: Any) -> tuple[str, tuple[tuple[str, Any], ...], _Wanderer]:
-    return str(scenario.paths), (), _Wanderer((0, 0), (scenario.paths, LEVELS))
+    return str(scenario.paths), tuple(LOGGED_FORM.items()), _Wanderer((0, 0), (scenario.paths, LEVELS))
 
 
 def _over_a_bottleneck(part: Part, scenario: Any) -> tuple[str, tuple[tuple[str, Any], ...], _Wanderer]:

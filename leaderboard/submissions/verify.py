@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.agents.config.env import env_defaults
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.controls.control import LOGGED
 from vcgym.baselines.system_files import system_names
@@ -22,7 +21,7 @@ from vcgym.leaderboard.evaluation.cells.playing import play_here
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, Participant, held_by, is_beside
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, LOGGED_FORM, Participant, held_by, is_beside
 from vcgym.leaderboard.evaluation.rollouts.actions import Replayed
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
@@ -163,9 +162,9 @@ def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]])
     for (rule, acted), numbers in by_controls.items():
         logged = [[log[names[number]][column] for column in acted] for number in numbers]
         policy = Replayed(np.array(logged, np.int64).transpose(0, 2, 1))
-        arguments = {name: value for column, control in LOGGED.items() if column not in acted for name, value in held_by(control, rule)}
+        others = {name: value for column, control in LOGGED.items() if column not in acted for name, value in held_by(control, rule)}
         played = play_policy(
-            policy, AGENT_ENV, scenario, part.split, [which[number] for number in numbers], 1, part.stratum, **arguments
+            policy, AGENT_ENV, scenario, part.split, [which[number] for number in numbers], 1, part.stratum, **LOGGED_FORM, **others
         ).played  # fmt: skip
         found |= {names[number]: row for number, row in zip(numbers, rows(played), strict=True)}
     return found
@@ -182,7 +181,7 @@ def _fault(row: dict[str, Any] | None, scenario: Scenario) -> str:
         return "no actions in the log"
     if row["env"] != AGENT_ENV or row["card"] != scenario.layout.card:
         return f"made in {row['env']} on data {row['card'][:12]}; here they are {AGENT_ENV} and {scenario.layout.card[:12]}"
-    decisions = -(-scenario.packets // env_defaults(AGENT_ENV)["interval"])
+    decisions = -(-scenario.packets // LOGGED_FORM["interval"])
     if row["rule"] and (not is_beside(row["rule"]) or len(_acted(row)) in (0, len(LOGGED))):
         return f"rule of the log is {shown(row['rule'])} beside {_acted(row)}; allowed: a system over paths, beside one control"
     counts = action_counts(LOGGED.values(), scenario.paths)

@@ -26,7 +26,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults, one_line
 
-CALL, PLAYOUT = "vcgym/Call-v0", "Playout"
+CALL, PLAYOUT = "vcgym/Call-v1", "Playout"
 
 
 class Acting(NamedTuple):

@@ -8,9 +8,9 @@ import yaml
 from pydantic import Field, field_validator
 
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
-from vcgym.envs import VERSIONS
+from vcgym.envs import IDS
 
-ENVIRONMENTS = [env for env in VERSIONS if env.endswith("-v1")]
+ENVIRONMENTS = list(IDS.values())
 INSIDE = "InsidePPO"
 _INSIDE_DECISIONS = {
     "Relay-v1": 2_000_000, "Playout-v1": 8_000_000, "Call-v1": 16_000_000, "Rate-v1": 1_000_000, "SendOrder-v1": 8_000_000,
@@ -38,7 +38,7 @@ class ZooConfig(Config):
     """Trainings of algorithms on environments.
 
     Attributes:
-        environments: ids of version 1.
+        environments: ids of environments of calls.
         algorithms: names of `ALGORITHMS`.
         seeds: one training each.
         decisions: decisions of a training, on which its schedules depend; its processor time is measured beside it and decides nothing.

@@ -42,7 +42,7 @@ def _model(folder):
     from vcgym.agents.training.learners import build_model
 
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=8)
-    env = EnvConfig(id="vcgym/Call-v0", options={"packets": 230})
+    env = EnvConfig(id="vcgym/Call-v1", options={"packets": 230, "action": "discrete", "interval": 10})
     return build_model(TrainConfig(env=env, algorithm=ppo, num_envs=2, device="cpu", folder=folder), seed=5)
 
 
@@ -105,7 +105,7 @@ def _studies(start, count, folder):
         rng = np.random.default_rng([number + 1, start])
         path.write_bytes(whole if number < 0 else mutated("config.json", whole, rng)[0])
         if number % 5 == 0:
-            path.write_bytes(whole.replace(b"vcgym/Call-v0", f"{MODULES[rng.integers(len(MODULES))]}:vcgym/Call-v0".encode(), 1))
+            path.write_bytes(whole.replace(b"vcgym/Call-v1", f"{MODULES[rng.integers(len(MODULES))]}:vcgym/Call-v1".encode(), 1))
         use() if number < 0 else watch.attempt(str(path), use)
     watch.report()
 

@@ -19,6 +19,7 @@ from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.training.study import what_differs
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.envs import IDS
 from vcgym.envs.call.features.forecast import Forecast
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
@@ -149,7 +150,7 @@ def test_a_rule_may_be_an_argument():
     assert config.options["playout"] == FixedLag(lag_ms=90.0)
     assert EnvConfig.model_validate_json(config.model_dump_json()) == config
     with pytest.raises(ValidationError, match=r"_target_ is 'os\.system'; allowed: a class of vcgym\.baselines"):
-        EnvConfig(id="vcgym/Relay-v0", options={"playout": {"_target_": "os.system", "command": "true"}})
+        EnvConfig(id="vcgym/Relay-v1", options={"playout": {"_target_": "os.system", "command": "true"}})
 
 
 FORECAST = {
@@ -161,13 +162,13 @@ FORECAST = {
 
 def test_added_features_may_be_an_argument():
     written = f"[{json.dumps(FORECAST)}]".replace('"', "")
-    typed = built("train", "env=relay", "env.id=vcgym/Relay-v0", f"env.options.features={written}").env
-    read = EnvConfig(id="vcgym/Relay-v0", options={"features": [FORECAST]})
+    typed = built("train", "env=relay", "env.options.action=discrete", f"env.options.features={written}").env
+    read = EnvConfig(id="vcgym/Relay-v1", options={"action": "discrete", "features": [FORECAST]})
     for config in (typed, read, EnvConfig.model_validate_json(typed.model_dump_json())):
         assert config.options["features"] == [Forecast(shipped_network(), WMJitter(quantile=0.9))]
         assert config.model_dump_json() == typed.model_dump_json()
     envs = make_envs(read, 1, "validation")
-    plain = make_envs(EnvConfig(id="vcgym/Relay-v0"), 1, "validation")
+    plain = make_envs(EnvConfig(id="vcgym/Relay-v1", options={"action": "discrete"}), 1, "validation")
     assert envs.observation_space.shape[-1] - plain.observation_space.shape[-1] == 17  # one feature of each path
     envs.close()
     plain.close()
@@ -175,7 +176,7 @@ def test_added_features_may_be_an_argument():
 
 def test_a_bad_added_feature_is_refused_by_its_place():
     with pytest.raises(ValidationError, match=r"features\[1\]: _target_ is 'os\.system'; allowed: a class of vcgym\.baselines"):
-        EnvConfig(id="vcgym/Relay-v0", options={"features": [FORECAST, {"_target_": "os.system", "command": "true"}]})
+        EnvConfig(id="vcgym/Relay-v1", options={"features": [FORECAST, {"_target_": "os.system", "command": "true"}]})
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -209,8 +210,8 @@ def test_the_size_of_a_training_is_that_of_its_algorithm_unless_given(algorithm,
 
 
 @pytest.mark.parametrize("env", ENVS)
-def test_every_env_is_of_version_1(env):
-    assert built("train", f"env={env}").env.id.endswith("-v1")
+def test_every_env_has_an_id_of_the_table(env):
+    assert built("train", f"env={env}").env.id in IDS.values()
 
 
 def test_the_resolved_config_is_complete():
@@ -238,7 +239,7 @@ def test_the_resolved_config_is_complete():
         ("algorithm.batch_size=1000", r"algorithm.batch_size is 1000; it must divide .* = 8192"),
         ("seeds=[]", r"seeds\n.*at least 1"),
         ("device=tpu", r"device\n.*'auto', 'cpu' or 'cuda'.*input_value='tpu'"),
-        ("env.id=vcgym/Nowhere-v0", r"id\n.*'vcgym/Nowhere-v0' is not a registered environment"),
+        ("env.id=vcgym/Nowhere-v1", r"id\n.*'vcgym/Nowhere-v1' is not a registered environment"),
         ("env.options.colour=red", r"options\n.*no argument \{'colour': 'red'\}; allowed: .*scenario"),
         ("data.root=/nowhere/at/all", r"root\n.*/nowhere/at/all, which is not a folder"),
     ],

@@ -13,38 +13,49 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from vcgym.envs import VERSIONS
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.envs import IDS
 from vcgym.envs.faces.vector.sender import SenderVectorEnv
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.paths import leo
 
 GOLDEN = Path(__file__).with_name("rollouts.json")
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper"), ("leo", "replay")]
+FORM = {"action": "discrete", "reward": "emodel"}
 PATH_CASES = {
-    f"{env_id} {name} {mode}": (env_id, {"scenario": name, "mode": mode, "packets": 1100, "log": True}, {})
-    for env_id in ("vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0")
+    f"{env_id} discrete {name} {mode}": (
+        env_id, {"scenario": name, "mode": mode, "packets": 1100, "log": True, "interval": interval, **FORM}, {},
+    )
+    for env_id, interval in (("vcgym/Relay-v1", 10), ("vcgym/Playout-v1", 1), ("vcgym/Call-v1", 10))
     for name, mode in WORLDS
-}
+}  # fmt: skip
 SENDER_CASES = {
-    f"{env_id} {kind}": (
-        env_id, {"scenario": kind.split("/")[0], "seconds": 8.0, "log_packets": 4000, **arguments}, {"kind": kind.split("/")[1]},
+    f"{env_id} discrete {kind}": (
+        env_id,
+        {"scenario": kind.split("/")[0], "seconds": 8.0, "log_packets": 4000, "action": "discrete", "interval": 1, **arguments},
+        {"kind": kind.split("/")[1]},
     )
     for env_id, kinds, arguments in (
-        ("vcgym/Rate-v0", ("rate/steps", "rate/cellular", "rate/cubic", "rate/wifi", "calls/mixed"), {"action": "discrete"}),
-        ("vcgym/SendOrder-v0", ("order/rtt30-q5", "order/rtt150-q32", "order/loss2", "rate/wifi"), {}),
+        ("vcgym/Rate-v1", ("rate/steps", "rate/cellular", "rate/cubic", "rate/wifi", "calls/mixed"), {}),
+        (
+            "vcgym/SendOrder-v1", ("order/rtt30-q5", "order/rtt150-q32", "order/loss2", "rate/wifi"),
+            {"reward": "on_time", "send_queue": 5, "overflow": Fifo()},
+        ),
     )
     for kind in kinds
 }  # fmt: skip
 UPLINK_CASES = {
-    f"vcgym/Call-v0 uplink {uplink}/{kind}": (
-        "vcgym/Call-v0", {"uplink": uplink, "scenario": "table1", "mode": mode, "packets": 1100, "log": True}, {"kind": kind},
+    f"vcgym/Call-v1 discrete uplink {uplink}/{kind}": (
+        "vcgym/Call-v1",
+        {"uplink": uplink, "scenario": "table1", "mode": mode, "packets": 1100, "log": True, "interval": 10, **FORM},
+        {"kind": kind},
     )
     for uplink, kind, mode in (
         ("rate", "steps", "correlated"), ("rate", "cubic", "paper"), ("rate", "wifi", "correlated"), ("order", "rtt80-q5", "correlated"),
         ("calls", "mixed", "correlated"),
     )
 }  # fmt: skip
-VERSION_1_CASES = {
+DEFAULT_CASES = {
     f"{env_id} {kind or 'wonderproxy'}": (env_id, arguments, {"kind": kind} if kind else {})
     for env_id, kind, arguments in (
         ("vcgym/Relay-v1", "", {"packets": 1100, "log": True}),
@@ -55,7 +66,7 @@ VERSION_1_CASES = {
     )
 }
 PROTECTED_CASES = {"vcgym/Call-v1 protection": ("vcgym/Call-v1", {"packets": 1100, "log": True, "protection": None}, {})}
-CASES = PATH_CASES | SENDER_CASES | UPLINK_CASES | VERSION_1_CASES | PROTECTED_CASES
+CASES = PATH_CASES | SENDER_CASES | UPLINK_CASES | DEFAULT_CASES | PROTECTED_CASES
 
 
 def series():
@@ -114,7 +125,7 @@ def test_rollouts_match_golden(case, monkeypatch):
 
 
 def test_every_environment_has_a_golden_rollout():
-    assert {case[0] for case in CASES.values()} == set(VERSIONS)
+    assert {case[0] for case in CASES.values()} == set(IDS.values())
 
 
 if __name__ == "__main__":

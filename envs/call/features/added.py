@@ -29,7 +29,7 @@ Example:
             for path in range(out.size):
                 out[path] = state[s, path]
 
-        gymnasium.make("vcgym/Relay-v0", features=(LateOfPath(),))
+        gymnasium.make("vcgym/Relay-v1", features=(LateOfPath(),))
 """
 
 import hashlib

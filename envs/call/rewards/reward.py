@@ -20,7 +20,7 @@ Example:
             state[s, 0] = changes
             return -reward.price * new
 
-        gymnasium.make("vcgym/Relay-v0", reward=Steady())
+        gymnasium.make("vcgym/Relay-v1", reward=Steady())
 """
 
 from collections.abc import Callable, Mapping

@@ -85,13 +85,13 @@ class AgentSettings:
     Attributes:
         reward: name, or parameters of a reward.
         observation: features (a flat Box), dict (its parts) or records.
-        action: discrete, continuous or exact.
+        action: form of the action, see the environment.
         threads: number of threads; the result does not depend on it.
     """
 
-    reward: Any = "emodel"
+    reward: Any = "impairment"
     observation: str = "features"
-    action: Literal["discrete", "continuous", "exact", "relative"] = "discrete"
+    action: Literal["relative_discrete", "relative_continuous", "relative", "discrete", "continuous", "exact"] = "relative_discrete"
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -104,8 +104,8 @@ class CallAgentSettings(AgentSettings):
     """Observation, action and reward of an agent of calls over paths.
 
     Attributes:
-        reward: emodel, event, impairment, rating, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
-        action: discrete, continuous, exact, relative, relative_discrete or relative_continuous.
+        reward: impairment, emodel, event, rating, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        action: relative_discrete, relative_continuous, relative, discrete, continuous or exact.
         features: additional features of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         log: keep per-packet outcomes, for `played`.
@@ -127,7 +127,6 @@ class SenderAgentSettings(AgentSettings):
 
     Attributes:
         reward: utility (Rate only), emodel, on_time, missed (SendOrder only), or parameters of a reward (`vcgym.envs.call.rewards`).
-        action: form of the action, see the environment.
         log_packets: number of packets of each call kept for `log`.
     """
 

@@ -1,4 +1,4 @@
-"""Calls over a bottleneck and no paths: systems of rate and order, and agents of `vcgym/Rate-v0` and `vcgym/SendOrder-v0`.
+"""Calls over a bottleneck and no paths: systems of rate and order, and agents of `vcgym/Rate-v1` and `vcgym/SendOrder-v1`.
 
 `links_hash` is the hash of sampled bottlenecks, as under which suites are frozen.
 """

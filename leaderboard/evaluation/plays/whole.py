@@ -1,8 +1,8 @@
 """Calls over a shared bottleneck and then paths: systems of path, playout, rate and order,
-and agents of `vcgym/Call-v0` with `uplink`.
+and agents of `vcgym/Call-v1` with `uplink`.
 
 A scenario is named PATHS+UPLINK, such as wonderproxy+rate; the stratum of a part is the kind of bottleneck. Strata of the paths are sampled
-with the declared weights. A world is that of `vcgym/Call-v0` with `uplink` and the same seed.
+with the declared weights. A world is that of `vcgym/Call-v1` with `uplink` and the same seed.
 """
 
 import hashlib

@@ -100,7 +100,7 @@ def whole_envs(agent: PublishedAgent | LocalAgent, scenario: WholeScenario, num_
 def play_whole_agent(
     agent: PublishedAgent | LocalAgent, policy: Policy, scenario: WholeScenario, worlds: Sequence[WholeWorld], threads: int = 1
 ) -> WholeRollout:  # fmt: skip
-    """Play an agent of `vcgym/Call-v0` with `uplink` on each world of one kind; for the rest see `play_whole`."""
+    """Play an agent of `vcgym/Call-v1` with `uplink` on each world of one kind; for the rest see `play_whole`."""
     envs = whole_envs(agent, scenario, len(worlds), worlds[0].split, threads=threads, observation=policy.reads, log=True)
     pairs = [world.paths.pair for world in worlds]
     for pair in sorted(set(pairs)):

@@ -9,7 +9,7 @@ from campaigns.work.spoilers import spoil
 
 SYSTEMS = ("DRT-WM", "VIA-WM", "DRT-FIX")
 TRAIN = (
-    "env.id=vcgym/Playout-v0", "+env.options.packets=60", "num_envs=8", "steps=2048", "evaluate_every=8", "evaluation_episodes=3",
+    "env.id=vcgym/Playout-v1", "+env.options.packets=60", "num_envs=8", "steps=2048", "evaluate_every=8", "evaluation_episodes=3",
     "checkpoint_every=2", "device=cpu", "algorithm.n_steps=32", "algorithm.batch_size=64", "algorithm.n_epochs=2", "algorithm.hidden=8",
 )  # fmt: skip
 

@@ -38,6 +38,6 @@ def test_native_equals_scalar_step_by_step(env_id, short):
 
 @pytest.mark.long
 def test_three_lines_are_enough():
-    model = PPO("MlpPolicy", "vcgym/Call-v0", n_steps=32, batch_size=32, device="cpu").learn(32)
+    model = PPO("MlpPolicy", "vcgym/Call-v1", n_steps=32, batch_size=32, device="cpu").learn(32)
     assert model.num_timesteps == 32
     model.env.close()

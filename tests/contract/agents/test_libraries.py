@@ -21,7 +21,7 @@ COMPILES_MUCH = ("docs/envs.md", "docs/rules.md", "docs/train.md")  # loops that
 TABLE = re.search(r"^\| algorithm \|(?:.+\n)+", PAGES[TRAIN], re.MULTILINE)[0]
 TINY = Suite("tiny", "v0", 200, (Part("table1", "correlated", 1),))
 SMALLER = {"100_000": "8", "2_000": "8", "1024": "4", "64": "2", "(100)": "(4)"}
-LENGTHS = {"Rate": {"seconds": 1.5}, "SendOrder": {"seconds": 1.5}}
+LENGTHS = {"Rate": {"seconds": 1.5, "interval": 1}, "SendOrder": {"seconds": 1.5, "interval": 1}}
 ON_POLICY, OFF_POLICY = {"n_steps": 4, "batch_size": 8}, {"learning_starts": 4, "batch_size": 4, "buffer_size": 100}
 SMALL = {
     **dict.fromkeys(("PPO", "RecurrentPPO", "TRPO", "MaskablePPO"), ON_POLICY),
@@ -47,7 +47,7 @@ def made(algorithm, env, form):
     kind = getattr(stable_baselines3, algorithm, None) or getattr(sb3_contrib, algorithm)
     policy = "MlpLstmPolicy" if algorithm == "RecurrentPPO" else "LinearPolicy" if algorithm == "ARS" else "MlpPolicy"
     layers = {} if algorithm == "ARS" else {"net_arch": [4]} | ({"lstm_hidden_size": 4} if algorithm == "RecurrentPPO" else {})
-    calls = make_vec_env(f"vcgym/{env}-v0", n_envs=2, env_kwargs={"action": form, **LENGTHS.get(env, {"packets": 300})})
+    calls = make_vec_env(f"vcgym/{env}-v1", n_envs=2, env_kwargs={"action": form, **LENGTHS.get(env, {"packets": 300})})
     return kind(policy, calls, seed=0, device="cpu", policy_kwargs=layers, **SMALL[algorithm])
 
 

@@ -75,7 +75,7 @@ def test_a_recurrent_agent_keeps_its_memory_within_a_call_and_not_beyond(tmp_pat
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_every_row_fits_every_id_of_version_1_in_one_form(name):
+def test_every_row_fits_every_id_in_one_form(name):
     for env_id in IDS:
         env = EnvConfig(id=f"vcgym/{env_id}-v1")
         form = fitting(name, env)

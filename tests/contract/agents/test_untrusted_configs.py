@@ -31,7 +31,7 @@ def study(tmp_path, monkeypatch):
     (tmp_path / "sent.py").write_text("from pathlib import Path\n\nPath(__file__).with_name('was_run').touch()\n")
     monkeypatch.syspath_prepend(tmp_path)
     config = json.loads(TrainConfig().model_dump_json())
-    config["env"]["id"] = "sent:vcgym/Call-v0"
+    config["env"]["id"] = "sent:vcgym/Call-v1"
     (tmp_path / "seed-0" / "agent").mkdir(parents=True)
     (tmp_path / "config.json").write_text(json.dumps(config))
     yield tmp_path
@@ -40,12 +40,12 @@ def study(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("load", LOADERS.values(), ids=LOADERS)
 def test_a_config_that_was_sent_imports_nothing(load, study):
-    with pytest.raises(ValueError, match=r"config\.json .*env\.id is 'sent:vcgym/Call-v0', a module that a file may not import; allowed: "):
+    with pytest.raises(ValueError, match=r"config\.json .*env\.id is 'sent:vcgym/Call-v1', a module that a file may not import; allowed: "):
         load(study)
     assert not (study / "was_run").exists()
 
 
-@pytest.mark.parametrize("env_id", [":vcgym/Call-v0", "no.such.module:vcgym/Call-v0", "x" * 100_000])
+@pytest.mark.parametrize("env_id", [":vcgym/Call-v1", "no.such.module:vcgym/Call-v1", "x" * 100_000])
 def test_other_forged_ids_are_refused_in_one_short_line(env_id):
     with pytest.raises(ValueError, match=r"allowed: the id of a registered|is not a registered environment") as caught:
         EnvConfig.model_validate_json(json.dumps({"id": env_id}))
@@ -54,7 +54,7 @@ def test_other_forged_ids_are_refused_in_one_short_line(env_id):
 
 def test_what_the_user_typed_or_has_imported_is_taken(monkeypatch):
     monkeypatch.setitem(sys.modules, "imported_by_the_user", ModuleType("imported_by_the_user"))
-    config = EnvConfig(id="imported_by_the_user:vcgym/Call-v0")
+    config = EnvConfig(id="imported_by_the_user:vcgym/Call-v1")
     assert EnvConfig.model_validate_json(config.model_dump_json()) == config
 
 

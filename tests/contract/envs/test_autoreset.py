@@ -155,9 +155,9 @@ def test_a_masked_reset_leaves_the_other_sessions_alone(env_id, short, observati
 @pytest.mark.parametrize("mode", AutoresetMode)
 def test_a_mode_goes_by_any_of_its_names(mode):
     for name in (mode, mode.name, mode.value):
-        assert gymnasium.make_vec("vcgym/Relay-v0", autoreset_mode=name).metadata["autoreset_mode"] is mode
+        assert gymnasium.make_vec("vcgym/Relay-v1", autoreset_mode=name).metadata["autoreset_mode"] is mode
     with pytest.raises(ValueError, match="autoreset_mode = 'never': allowed are NEXT_STEP, SAME_STEP, DISABLED"):
-        gymnasium.make_vec("vcgym/Relay-v0", autoreset_mode="never")
+        gymnasium.make_vec("vcgym/Relay-v1", autoreset_mode="never")
 
 
 def test_a_call_may_be_cut_off_after_some_decisions(env_id, short):
@@ -175,7 +175,7 @@ def test_a_call_may_be_cut_off_after_some_decisions(env_id, short):
 
 
 def test_stepping_needs_a_reset():
-    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=2, packets=60).unwrapped
+    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=2, packets=60).unwrapped
     with pytest.raises(ResetNeeded, match=r"\[0, 1\]"):
         env.step(env.action_space.sample())
     env.reset(seed=0, options={"reset_mask": np.array([True, False])})

@@ -6,14 +6,13 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
-
-import vcgym.envs  # noqa: F401  (registers the ids)
 
 WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 
@@ -48,14 +47,14 @@ class OneOfNative(gymnasium.Env):
 
 @pytest.mark.parametrize("arguments", [{}, {"reward": "emodel"}], ids=str)
 def test_both_checkers_pass(env_id, short, arguments):
-    env = gymnasium.make(env_id, **short, **arguments).unwrapped
+    env = gymnasium.make(env_id, **short | arguments).unwrapped
     check_env(env)
     check_env_sb3(env)
 
 
 @pytest.mark.parametrize("arguments", [{"action": "continuous"}, {"reward": "event", "mode": "paper"}], ids=str)
 def test_both_checkers_pass_in_other_forms(path_env_id, arguments):
-    env = gymnasium.make(path_env_id, packets=200, **arguments).unwrapped
+    env = gymnasium.make(path_env_id, packets=200, **ABSOLUTE[path_env_id] | arguments).unwrapped
     check_env(env)
     check_env_sb3(env)
 
@@ -71,14 +70,15 @@ def test_scalar_matches_the_native_env_of_one(env_id, short, arguments):
 
 
 def test_scalar_matches_the_native_env_of_one_in_other_forms(path_env_id):
-    arguments = {"action": "continuous", "reward": "event", "mode": "paper", "packets": 200}
+    arguments = ABSOLUTE[path_env_id] | {"action": "continuous", "reward": "event", "mode": "paper", "packets": 200}
     check_environments_match(gymnasium.make(path_env_id, **arguments), OneOfNative(path_env_id, **arguments), num_steps=450, seed=3)
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 def test_observations_lie_in_their_space(path_env_id, scenario, mode):
     for observation in ("features", "records"):
-        env = gymnasium.make(path_env_id, packets=600, scenario=scenario, mode=mode, observation=observation, feedback_loss=0.1)
+        worlds = {"packets": 600, "scenario": scenario, "mode": mode, "feedback_loss": 0.1}
+        env = gymnasium.make(path_env_id, observation=observation, **worlds, **ABSOLUTE[path_env_id])
         env.action_space.seed(1)
         seen, _ = env.reset(seed=4)
         while True:
@@ -101,7 +101,7 @@ def test_the_window_is_closed_with_the_environment(env_id, short):
 
 
 def test_the_picture_shows_the_past_alone(path_env_id):
-    env = gymnasium.make(path_env_id, packets=2000, render_mode="rgb_array")
+    env = gymnasium.make(path_env_id, packets=2000, render_mode="rgb_array", **ABSOLUTE[path_env_id])
     env.action_space.seed(1)
     env.reset(seed=4)
     before = env.render()
@@ -119,7 +119,7 @@ def test_the_picture_shows_the_past_alone(path_env_id):
 def test_async_workers_fork_after_kernels_have_run():
     """A fork after kernels have run is safe, since the scalar face never enters a parallel kernel."""
     assert "fork" in multiprocessing.get_all_start_methods()
-    make = partial(gymnasium.make, "vcgym/Call-v0", packets=100)
+    make = partial(gymnasium.make, "vcgym/Call-v1", packets=100, **ABSOLUTE["vcgym/Call-v1"])
     alone = make()
     first, _ = alone.reset(seed=8)
     second = alone.step([0, 12])

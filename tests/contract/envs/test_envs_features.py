@@ -5,8 +5,8 @@ import math
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
@@ -70,7 +70,7 @@ def of_call(media, now_us, elapsed, commanded_us):
 
 @pytest.mark.parametrize(("mode", "feedback_loss"), [("correlated", 0.0), ("paper", 0.3)])
 def test_features_equal_their_twin(path_env_id, mode, feedback_loss):
-    arguments = {"packets": 300, "mode": mode, "feedback_loss": feedback_loss, "action": "exact"}
+    arguments = ABSOLUTE[path_env_id] | {"packets": 300, "mode": mode, "feedback_loss": feedback_loss, "action": "exact"}
     shown = gymnasium.make(path_env_id, **arguments).unwrapped
     told = gymnasium.make(path_env_id, observation="records", **arguments).unwrapped
     features, _ = shown.reset(seed=3)
@@ -102,7 +102,7 @@ def test_features_equal_their_twin(path_env_id, mode, feedback_loss):
 
 
 def test_the_level_is_read_off_a_log_scale():
-    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=3, packets=60, scenario="table1").unwrapped
+    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=3, packets=60, scenario="table1", action="discrete").unwrapped
     env.reset(seed=1)
     env.step(np.array([[0, 0], [1, 16], [4, 31]]))
     assert env.batch.calls["to_receiver"]["latest"].tolist() == [10_000, round(10_000 * 100 ** (16 / 31)), 1_000_000]
@@ -110,7 +110,7 @@ def test_the_level_is_read_off_a_log_scale():
 
 
 def test_the_largest_score_wins_and_a_tie_goes_to_the_first():
-    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=3, packets=60, scenario="table1", action="continuous").unwrapped
+    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=3, packets=60, scenario="table1", action="continuous").unwrapped
     env.reset(seed=1)
     env.step(np.array([[0.0, 0.5, 0.5, 0.0, 0.0, -1.0], [-1.0, -1.0, -1.0, -1.0, -0.5, 0.0], [0.0] * 5 + [1.0]], np.float32))
     assert env.batch.calls["to_sender"]["latest"].tolist() == [1, 4, 0]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 
 from vcgym.envs.call.rewards.emodel import EModel
@@ -34,7 +35,7 @@ def _earned(reward, state, accounts, s):
 
 
 def make(env_id, **arguments):
-    return gymnasium.make_vec(env_id, num_envs=2, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
+    return gymnasium.make_vec(env_id, num_envs=2, autoreset_mode=AutoresetMode.DISABLED, **ABSOLUTE[env_id] | arguments).unwrapped
 
 
 def rewards_of(env):
@@ -50,7 +51,7 @@ def rewards_of(env):
 
 
 def test_a_reward_from_outside_is_summed_over_the_call():
-    env = make("vcgym/Relay-v0", scenario="table1", packets=200, reward=Steady(price=2.0))
+    env = make("vcgym/Relay-v1", scenario="table1", packets=200, reward=Steady(price=2.0))
     total = rewards_of(env).sum(axis=0)
     changes = env.batch.totals().path_changes
     assert changes.min() >= 5
@@ -61,9 +62,9 @@ def test_a_reward_from_outside_is_summed_over_the_call():
 @pytest.mark.parametrize(
     ("env_id", "name", "given", "short"),
     [
-        ("vcgym/Relay-v0", "emodel", EModel(), {"scenario": "table1", "packets": 100}),
-        ("vcgym/Rate-v0", "utility", Utility(), {"seconds": 1.5}),
-        ("vcgym/SendOrder-v0", "on_time", OnTime(), {"seconds": 1.5}),
+        ("vcgym/Relay-v1", "emodel", EModel(), {"scenario": "table1", "packets": 100}),
+        ("vcgym/Rate-v1", "utility", Utility(), {"seconds": 1.5}),
+        ("vcgym/SendOrder-v1", "on_time", OnTime(), {"seconds": 1.5}),
     ],
 )
 def test_a_reward_is_given_by_name_or_as_an_object(env_id, name, given, short):
@@ -73,7 +74,7 @@ def test_a_reward_is_given_by_name_or_as_an_object(env_id, name, given, short):
 
 
 @pytest.mark.parametrize(
-    ("env_id", "given"), [("vcgym/Relay-v0", Utility()), ("vcgym/Rate-v0", EModel()), ("vcgym/Relay-v0", 3), ("vcgym/Call-v0", "mos")]
+    ("env_id", "given"), [("vcgym/Relay-v1", Utility()), ("vcgym/Rate-v1", EModel()), ("vcgym/Relay-v1", 3), ("vcgym/Call-v1", "mos")]
 )
 def test_a_reward_of_another_stage_is_refused(env_id, given):
     with pytest.raises(ValueError, match=r"reward = .*: allowed are .*, or parameters of a reward that reads"):
@@ -88,17 +89,17 @@ def test_a_scenario_is_given_by_name_as_a_recipe_or_made():
         {"scenario": Table1, "mode": "paper", "packets": 100},
         {"scenario": made},
     ]
-    first, *others = (rewards_of(make("vcgym/Relay-v0", **arguments)) for arguments in alike)
+    first, *others = (rewards_of(make("vcgym/Relay-v1", **arguments)) for arguments in alike)
     for other in others:
         np.testing.assert_array_equal(first, other)
     with pytest.raises(ValueError, match="mode of scenario Table1 = 'replay'"):
-        make("vcgym/Relay-v0", scenario=Table1, mode="replay")
+        make("vcgym/Relay-v1", scenario=Table1, mode="replay")
 
 
 @pytest.mark.parametrize("paths", range(1, 40))
 def test_any_number_of_paths_has_its_layout(paths):
     recipe = partial(Synthetic, paths=paths)
-    env = make("vcgym/Call-v0", scenario=recipe, mode="paper", packets=60, uplink=SendingScenario("rate"))
+    env = make("vcgym/Call-v1", scenario=recipe, mode="paper", packets=60, uplink=SendingScenario("rate"))
     shapes = {name: part.shape for name, part in env.layout.parts.items()}
     assert shapes == {"paths": (paths, 9), "call": (12,), "sender": (16,)}
     assert env.single_observation_space.shape == (9 * paths + 28,)

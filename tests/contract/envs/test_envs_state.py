@@ -3,9 +3,8 @@
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
-
-import vcgym.envs  # noqa: F401  (registers the ids)
 
 MODES = [("wonderproxy", "correlated"), ("table1", "paper")]
 STOPS = (0, 7, 31, 95)  # before the first step, in the first block, in a following call, in another block
@@ -13,7 +12,7 @@ STOPS = (0, 7, 31, 95)  # before the first step, in the first block, in a follow
 
 def _make(env_id, **arguments):
     settings = {"num_envs": 3, "packets": 550, "autoreset_mode": AutoresetMode.SAME_STEP, "log": True}
-    return gymnasium.make_vec(env_id, **settings | arguments).unwrapped
+    return gymnasium.make_vec(env_id, **ABSOLUTE[env_id] | settings | arguments).unwrapped
 
 
 def _play(env, actions):
@@ -47,7 +46,7 @@ def test_stop_and_go_on(path_env_id, observation, scenario, mode):
 
 
 def test_a_state_is_a_copy():
-    env = _make("vcgym/Call-v0")
+    env = _make("vcgym/Call-v1")
     env.reset(seed=9)
     state = env.get_state()
     kept = {name: value.copy() for name, value in state.items()}
@@ -57,15 +56,15 @@ def test_a_state_is_a_copy():
 
 
 def test_before_the_first_reset():
-    env, other = _make("vcgym/Call-v0"), _make("vcgym/Call-v0")
+    env, other = _make("vcgym/Call-v1"), _make("vcgym/Call-v1")
     other.reset(seed=1)
     other.set_state(env.get_state())
     assert not other.has_begun
 
 
 def test_a_masked_reset_after_going_on():
-    env = _make("vcgym/Playout-v0", autoreset_mode=AutoresetMode.DISABLED)
-    other = _make("vcgym/Playout-v0", autoreset_mode=AutoresetMode.DISABLED)
+    env = _make("vcgym/Playout-v1", autoreset_mode=AutoresetMode.DISABLED)
+    other = _make("vcgym/Playout-v1", autoreset_mode=AutoresetMode.DISABLED)
     observations, _ = env.reset(seed=2)
     other.set_state(env.get_state())
     again, _ = other.reset(seed=[5, None, None], options={"reset_mask": np.array([True, False, False])})
@@ -73,7 +72,7 @@ def test_a_masked_reset_after_going_on():
 
 
 def test_worlds_drawn_after_going_on_are_the_same():
-    env, other = _make("vcgym/Call-v0"), _make("vcgym/Call-v0")
+    env, other = _make("vcgym/Call-v1"), _make("vcgym/Call-v1")
     env.reset(seed=2)
     other.set_state(env.get_state())
     np.testing.assert_array_equal(env.reset()[0], other.reset()[0])
@@ -82,22 +81,22 @@ def test_worlds_drawn_after_going_on_are_the_same():
 @pytest.mark.parametrize(
     ("env_id", "arguments"),
     [
-        ("vcgym/Relay-v0", {}),
-        ("vcgym/Playout-v0", {}),
-        ("vcgym/Call-v0", {"packets": 500}),
-        ("vcgym/Call-v0", {"num_envs": 2}),
-        ("vcgym/Call-v0", {"scenario": "table1"}),
-        ("vcgym/Call-v0", {"mode": "paper"}),
-        ("vcgym/Call-v0", {"observation": "records"}),
-        ("vcgym/Call-v0", {"split": "validation"}),
-        ("vcgym/Call-v0", {"reward": "event"}),
-        ("vcgym/Call-v0", {"location": "sender"}),
-        ("vcgym/Call-v0", {"interval": 5}),
+        ("vcgym/Relay-v1", {}),
+        ("vcgym/Playout-v1", {}),
+        ("vcgym/Call-v1", {"packets": 500}),
+        ("vcgym/Call-v1", {"num_envs": 2}),
+        ("vcgym/Call-v1", {"scenario": "table1"}),
+        ("vcgym/Call-v1", {"mode": "paper"}),
+        ("vcgym/Call-v1", {"observation": "records"}),
+        ("vcgym/Call-v1", {"split": "validation"}),
+        ("vcgym/Call-v1", {"reward": "event"}),
+        ("vcgym/Call-v1", {"location": "sender"}),
+        ("vcgym/Call-v1", {"interval": 5}),
     ],
     ids=str,
 )
 def test_the_state_of_another_env_is_refused(env_id, arguments):
-    env, other = _make("vcgym/Call-v0"), _make(env_id, **arguments)
+    env, other = _make("vcgym/Call-v1"), _make(env_id, **arguments)
     env.reset(seed=1)
     other.reset(seed=1)
     before = other.get_state()
@@ -126,7 +125,7 @@ def test_the_state_of_another_env_is_refused(env_id, arguments):
     ],
 )  # fmt: skip
 def test_a_forged_state_is_refused(name, at, value, message):
-    env = _make("vcgym/Call-v0")
+    env = _make("vcgym/Call-v1")
     env.reset(seed=1)
     env.action_space.seed(4)
     _play(env, [env.action_space.sample() for _ in range(5)])
@@ -137,7 +136,7 @@ def test_a_forged_state_is_refused(name, at, value, message):
 
 
 def test_more_decisions_than_a_call_has_are_refused_and_the_env_must_be_reset():
-    env = _make("vcgym/Relay-v0", packets=100, autoreset_mode=AutoresetMode.DISABLED)
+    env = _make("vcgym/Relay-v1", packets=100, autoreset_mode=AutoresetMode.DISABLED)
     env.reset(seed=1)
     _play(env, [env.action_space.sample() for _ in range(5)])
     state = env.get_state()
@@ -149,7 +148,7 @@ def test_more_decisions_than_a_call_has_are_refused_and_the_env_must_be_reset():
 
 
 def test_options_of_a_reset_are_restored():
-    env, other = _make("vcgym/Call-v0"), _make("vcgym/Call-v0")
+    env, other = _make("vcgym/Call-v1"), _make("vcgym/Call-v1")
     _, infos = env.reset(seed=2)
     env.reset(seed=8, options={"pair": infos["pair"][0], "reset_mask": np.array([False, True, False])})
     env.action_space.seed(4)

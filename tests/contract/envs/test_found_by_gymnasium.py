@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from vcgym.envs import VERSIONS
+from vcgym.envs import IDS
 
 ALONE = """
 import importlib.util, json, sys
@@ -47,7 +47,7 @@ if __name__ == "__main__":
 def test_gymnasium_alone_knows_every_id_and_loads_no_kernel(tmp_path):
     ran = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True, cwd=tmp_path)
     known, loaded = json.loads(ran.stdout)
-    assert known == list(VERSIONS) and loaded == []
+    assert known == list(IDS.values()) and loaded == []
 
 
 @pytest.mark.parametrize("start", ["spawn", "forkserver"])

@@ -26,8 +26,10 @@ LOSSY = {"scenario": "table1", "loss_run_slots": 3.0, "protection": None}
 RULES = {"path": Greedy(), "playout": WMJitter()}
 
 
-def make(env_id="vcgym/Call-v1", sessions=2, **arguments):
-    return gymnasium.make_vec(env_id, num_envs=sessions, **{"autoreset_mode": AutoresetMode.DISABLED, **LOSSY, **arguments}).unwrapped
+def make(sessions=2, **arguments):
+    return gymnasium.make_vec(
+        "vcgym/Call-v1", num_envs=sessions, **{"autoreset_mode": AutoresetMode.DISABLED, **LOSSY, **arguments}
+    ).unwrapped
 
 
 def test_the_options_are_the_fields_of_the_effect():
@@ -45,7 +47,7 @@ def test_both_checkers_pass(form):
 
 @pytest.mark.parametrize("option", range(len(OPTIONS)))
 def test_an_option_that_never_changes_is_the_rule_inside_the_loop(option):
-    envs = make("vcgym/Call-v0", packets=900, log=True, protection_budget=0.4, **RULES)
+    envs = make(packets=900, log=True, protection_budget=0.4, action="discrete", interval=10, **RULES)
     envs.reset(seed=[3, 4])
     over = np.zeros(2, bool)
     while not over.all():
@@ -61,7 +63,7 @@ def test_an_option_that_never_changes_is_the_rule_inside_the_loop(option):
 
 
 def test_a_command_takes_the_way_to_the_sender_and_tokens_take_it_back():
-    envs = make("vcgym/Call-v0", 1, interval=1, packets=400, observation="dict", protection_budget=2.0, **RULES)
+    envs = make(1, interval=1, packets=400, observation="dict", protection_budget=2.0, action="discrete", **RULES)
     observation, _ = envs.reset(seed=5)
     way = -(-int(envs.batch.calls["to_sender"]["delay_us"][0]) // SLOT_US)
     assert way > 1

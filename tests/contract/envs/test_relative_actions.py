@@ -3,11 +3,11 @@
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.envs.call.features.path import PATH
 from vcgym.envs.faces.vector.actions import HEADROOMS_US
 
@@ -16,7 +16,7 @@ WINDOW_US = 2_000_000
 
 def make(env_id, sessions=3, **arguments):
     settings = {"packets": 900, "autoreset_mode": AutoresetMode.SAME_STEP, "action": "relative"}
-    return gymnasium.make_vec(env_id, num_envs=sessions, **settings | arguments).unwrapped
+    return gymnasium.make_vec(env_id, num_envs=sessions, **ABSOLUTE[env_id] | settings | arguments).unwrapped
 
 
 class SlowHeadroom:
@@ -52,21 +52,22 @@ class SlowHeadroom:
 
 
 def test_both_checkers_pass(path_env_id):
-    env = gymnasium.make(path_env_id, packets=150, action="relative").unwrapped
+    arguments = ABSOLUTE[path_env_id] | {"packets": 150, "action": "relative"}
+    env = gymnasium.make(path_env_id, **arguments).unwrapped
     check_env(env)
     check_env_sb3(env)
-    check_env(gymnasium.make(path_env_id, packets=150, action="relative", observation="dict").unwrapped)
+    check_env(gymnasium.make(path_env_id, observation="dict", **arguments).unwrapped)
 
 
 def test_behind_an_uplink_rate_and_order_stand_as_ever():
-    env = make("vcgym/Call-v0", scenario="table1", uplink="rate")
+    env = make("vcgym/Call-v1", scenario="table1", uplink="rate")
     assert env.single_action_space.nvec[1:].tolist() == [len(HEADROOMS_US), 32, 3]
     assert list(env.layout.parts) == ["slots", "call", "sender"]
 
 
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_a_slot_stands_for_its_path(mode):
-    relative, absolute = make("vcgym/Relay-v0", mode=mode), make("vcgym/Relay-v0", mode=mode, action="discrete")
+    relative, absolute = make("vcgym/Relay-v1", mode=mode), make("vcgym/Relay-v1", mode=mode, action="discrete")
     relative.reset(seed=5), absolute.reset(seed=5)
     relative.action_space.seed(2)
     taken = set()
@@ -82,7 +83,7 @@ def test_a_slot_stands_for_its_path(mode):
 
 
 def test_slots_hold_the_path_in_use_and_then_the_best_others():
-    env = make("vcgym/Relay-v0")
+    env = make("vcgym/Relay-v1")
     env.reset(seed=1)
     env.action_space.seed(1)
     for _ in range(60):
@@ -99,7 +100,7 @@ def test_slots_hold_the_path_in_use_and_then_the_best_others():
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_a_headroom_stands_for_the_lag_of_a_slow_twin(mode):
     arguments = {"sessions": 1, "scenario": "table1", "mode": mode, "packets": 500}
-    relative, exact = make("vcgym/Playout-v0", **arguments), make("vcgym/Playout-v0", action="exact", observation="records", **arguments)
+    relative, exact = make("vcgym/Playout-v1", **arguments), make("vcgym/Playout-v1", action="exact", observation="records", **arguments)
     relative.reset(seed=3)
     shown, _ = exact.reset(seed=3)
     relative.action_space.seed(0)
@@ -118,7 +119,7 @@ def test_a_headroom_stands_for_the_lag_of_a_slow_twin(mode):
 
 def test_a_command_that_never_changes_is_decided_as_well_at_the_receiver():
     level = 3
-    called, played = make("vcgym/Call-v0", sessions=4), make("vcgym/Playout-v0", sessions=4)
+    called, played = make("vcgym/Call-v1", sessions=4), make("vcgym/Playout-v1", sessions=4)
     called.reset(seed=8), played.reset(seed=8)
     results = [_result(called, np.array([[0, level]] * 4)), _result(played, np.array([level] * 4))]
     np.testing.assert_array_equal(*results)
@@ -149,12 +150,12 @@ def test_a_saved_state_goes_on(path_env_id):
 
 def test_what_does_not_go_together_is_refused():
     with pytest.raises(ValueError, match="observation = 'records': allowed are features and dict with action relative"):
-        make("vcgym/Call-v0", observation="records")
+        make("vcgym/Call-v1", observation="records")
 
 
 @pytest.mark.long  # compiles features that no other quick test needs
 def test_added_features_stand_behind_those_of_slots():
-    env, plain = (make("vcgym/Relay-v0", observation="dict", predictor=predictor) for predictor in ("shipped", None))
+    env, plain = (make("vcgym/Relay-v1", observation="dict", predictor=predictor) for predictor in ("shipped", None))
     shown, expected = env.reset(seed=1)[0], plain.reset(seed=1)[0]
     assert env.layout.parts["slots"].features[-1].name == "predicted_e2e"
     np.testing.assert_array_equal(shown["slots"][:, :, :-1], expected["slots"])

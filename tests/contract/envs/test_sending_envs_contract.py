@@ -4,15 +4,16 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.sender_policy import OrderPolicy, RatePolicy
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.fifo import Fifo
@@ -26,7 +27,7 @@ from vcgym.envs.faces.rate import STEPS
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError
 
-RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
+RATE, ORDER = "vcgym/Rate-v1", "vcgym/SendOrder-v1"
 
 
 @pytest.fixture(params=[RATE, ORDER])
@@ -36,7 +37,7 @@ def sender_id(request):
 
 
 def make(env_id, **arguments):
-    return gymnasium.make_vec(env_id, **{"num_envs": 2, "seconds": 3.0} | arguments).unwrapped
+    return gymnasium.make_vec(env_id, **ABSOLUTE[env_id] | {"num_envs": 2, "seconds": 3.0} | arguments).unwrapped
 
 
 REFUSED = [
@@ -163,7 +164,7 @@ def test_an_empty_slot_means_the_newest():
 
 
 def test_the_scalar_face_has_masks():
-    env = gymnasium.make(ORDER, seconds=3.0)
+    env = gymnasium.make(ORDER, seconds=3.0, **ABSOLUTE[ORDER])
     env.reset(seed=1)
     while (mask := env.unwrapped.action_masks()).all():
         env.step(0)
@@ -204,7 +205,7 @@ def test_the_receiver_collects_as_long_as_it_is_told_and_the_agent_is_asked_agai
 
 @pytest.mark.parametrize("arguments", [{"action": "discrete"}, {"action": "continuous", "reward": "emodel"}], ids=str)
 def test_checkers_pass_in_every_form(arguments):
-    check_env_sb3(gymnasium.make(RATE, seconds=2.0, **arguments).unwrapped)
+    check_env_sb3(gymnasium.make(RATE, seconds=2.0, interval=1, **arguments).unwrapped)
 
 
 def test_observations_lie_in_their_space(sender_id):
@@ -221,7 +222,7 @@ def test_observations_lie_in_their_space(sender_id):
 
 def pictures(sender_id):
     """Yield the environment and its drawn axes before each decision of a short call."""
-    env = gymnasium.make(sender_id, seconds=6.0, render_mode="rgb_array")
+    env = gymnasium.make(sender_id, seconds=6.0, render_mode="rgb_array", **ABSOLUTE[sender_id])
     env.action_space.seed(1)
     env.reset(seed=4)
     over = False
@@ -336,7 +337,9 @@ import hashlib, sys
 import gymnasium, numpy as np
 import vcgym.envs
 
-env = gymnasium.make_vec(sys.argv[1], num_envs=2, seconds=0.7).unwrapped
+from absolute import ABSOLUTE
+
+env = gymnasium.make_vec(sys.argv[1], num_envs=2, seconds=0.7, **ABSOLUTE[sys.argv[1]]).unwrapped
 observations, _ = env.reset(seed=3)
 digest = hashlib.sha256(observations.tobytes())
 for step in range(12):
@@ -348,10 +351,10 @@ print(digest.hexdigest())
 
 
 @pytest.mark.long  # without the compiler, in a process of its own
-def test_plain_python_does_the_same(sender_id):
+def test_plain_python_does_the_same(sender_id, python_path):
     digests = set()
     for disabled in ("0", "1"):
-        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": python_path(Path(__file__).parents[2])}
         done = subprocess.run([sys.executable, "-c", SCRIPT, sender_id], capture_output=True, text=True, check=True, env=environment)
         digests.add(done.stdout)
     assert len(digests) == 1
@@ -375,5 +378,4 @@ def test_a_queue_longer_than_the_observation_is_refused(observation):
     for step in range(200):
         shown = envs.step(envs.action_space.sample())[0] if step else envs.reset(seed=[1, 2])[0]
         assert envs.observation_space.contains(shown)
-    short = make("vcgym/SendOrder-v1", scenario=_Uneven("order"))
-    short.reset(seed=[0, 1])
+    gymnasium.make_vec(ORDER, num_envs=2, seconds=3.0, scenario=_Uneven("order")).reset(seed=[0, 1])

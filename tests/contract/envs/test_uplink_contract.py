@@ -9,12 +9,12 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.path.direct import Direct
@@ -26,8 +26,8 @@ from vcgym.network.traces.cards import DataError
 
 pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
 
-CALL = "vcgym/Call-v0"
-SHORT = {"uplink": "rate", "packets": 150, "scenario": "table1"}
+CALL = "vcgym/Call-v1"
+SHORT = ABSOLUTE[CALL] | {"uplink": "rate", "packets": 150, "scenario": "table1"}
 
 
 def make(**arguments):
@@ -180,7 +180,7 @@ import hashlib
 import gymnasium, numpy as np
 import vcgym.envs
 
-env = gymnasium.make_vec("vcgym/Call-v0", num_envs=2, packets=60, scenario="table1", uplink="rate").unwrapped
+env = gymnasium.make_vec("vcgym/Call-v1", num_envs=2, packets=60, scenario="table1", uplink="rate").unwrapped
 observations, _ = env.reset(seed=3)
 env.action_space.seed(1)
 digest = hashlib.sha256(observations.tobytes())

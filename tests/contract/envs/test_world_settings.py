@@ -34,7 +34,7 @@ def test_every_setting_is_an_argument_of_environments_with_its_default():
 
 def test_a_recipe_gets_the_settings_whole():
     given = []
-    env = gymnasium.make("vcgym/Relay-v0", scenario=partial(Kept, given=given), **CHANGED)
+    env = gymnasium.make("vcgym/Relay-v1", scenario=partial(Kept, given=given), **CHANGED)
     assert given == [replace(given[0], **CHANGED)]
     assert env.unwrapped.native.batch.scenario.settings is given[0]
     with pytest.raises(FrozenInstanceError):
@@ -43,7 +43,7 @@ def test_a_recipe_gets_the_settings_whole():
 
 def test_a_scenario_given_whole_keeps_its_settings():
     scenario = Scenario("table1", "paper", 50, burst="median")
-    env = gymnasium.make("vcgym/Relay-v0", scenario=scenario)
+    env = gymnasium.make("vcgym/Relay-v1", scenario=scenario)
     assert env.unwrapped.native.batch.scenario is scenario
 
 
@@ -52,7 +52,7 @@ def test_a_changed_setting_is_another_identity_and_refuses_a_saved_state(name):
     settings = WorldSettings("table1", "correlated", 60)
     one, other = Scenario(settings), Scenario(replace(settings, **{name: CHANGED[name]}))
     assert one.identity != other.identity
-    envs = [gymnasium.make_vec("vcgym/Relay-v0", num_envs=1, scenario=scenario).unwrapped for scenario in (one, other)]
+    envs = [gymnasium.make_vec("vcgym/Relay-v1", num_envs=1, scenario=scenario).unwrapped for scenario in (one, other)]
     envs[0].reset(seed=1)
     with pytest.raises(ValueError, match="state of another env"):
         envs[1].set_state(envs[0].get_state())

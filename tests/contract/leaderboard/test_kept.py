@@ -71,7 +71,7 @@ USERS = {
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.plays.paths"},
     ),
     "sending agent": (
-        lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v0", arguments=(("order", Fifo()),))),
+        lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v1", arguments=(("order", Fifo()),))),
         {"leaderboard.evaluation.rollouts.sender_rollout", "agents.networks.policy", "envs.faces.rate",
          "leaderboard.results.sender_metrics"},
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.plays.paths"},

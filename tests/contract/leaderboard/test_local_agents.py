@@ -19,7 +19,7 @@ from vcgym.leaderboard.report.publish import REPORT
 from vcgym.leaderboard.report.run import run_suite
 
 CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1), Part("wonderproxy", "paper", 1)))
-RATE_0 = {"env_id": "vcgym/Rate-v0"}
+TARGET = {"action": "continuous", "interval": 1}
 SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), (SENDER,))
 
 
@@ -54,7 +54,7 @@ def test_it_is_ranked_beside_rules_as_local_and_nothing_is_logged(tmp_path):
 
 
 def test_a_sender_of_ones_own_sets_the_rate(tmp_path):
-    agents = {name: local_agent(rate_of(share), SENDERS, prepare(SENDERS), RATE_0) for name, share in (("slow", -0.5), ("fast", 0.2))}
+    agents = {name: local_agent(rate_of(share), SENDERS, prepare(SENDERS), TARGET) for name, share in (("slow", -0.5), ("fast", 0.2))}
     kbps = {row["system"]: row["throughput_kbps"] for row in play(suite=SENDERS, named=agents, folder=tmp_path).to_pylist()}
     assert kbps["slow"] < kbps["fast"]
 
@@ -66,7 +66,7 @@ def rate_of(position):
 @pytest.mark.parametrize(("kind", "form"), [(A2C, "relative"), (SAC, "continuous"), (TQC, "continuous"), (RecurrentPPO, "relative")])
 def test_a_zip_of_sb3_plays_in_the_form_of_its_actions(tmp_path, kind, form):
     suite, policy = CALLS._replace(parts=CALLS.parts[1:]), "MlpLstmPolicy" if kind is RecurrentPPO else "MlpPolicy"
-    model = kind(policy, make_vec_env("vcgym/Call-v0", env_kwargs={"action": form}), device="cpu", policy_kwargs={"net_arch": [4]}, seed=0)
+    model = kind(policy, make_vec_env("vcgym/Call-v1", env_kwargs={"action": form}), device="cpu", policy_kwargs={"net_arch": [4]}, seed=0)
     model.save(tmp_path / "mine")
     agent = local_agent(load_own(str(tmp_path / "mine.zip")), suite, prepare(suite))
     assert dict(agent.arguments) == {"action": form}
@@ -94,9 +94,9 @@ def test_what_does_not_fit_is_refused_before_work(tmp_path, acts, options, messa
 
 
 def test_a_policy_for_another_number_of_paths_is_told_of_the_form_that_fits_any():
-    model = A2C("MlpPolicy", make_vec_env("vcgym/Call-v0", env_kwargs={"action": "discrete"}), device="cpu")
+    model = A2C("MlpPolicy", make_vec_env("vcgym/Call-v1", env_kwargs={"action": "discrete"}), device="cpu")
     suite = CALLS._replace(parts=CALLS.parts[::-1])
-    with pytest.raises(ValueError, match=r"table1, mode paper: ValueError it observes \(165,\) features, .* action=relative plays any"):
+    with pytest.raises(ValueError, match=r"table1, mode paper: ValueError it observes \(165,\) features, .* relative action plays any"):
         local_agent(model, suite, prepare(suite))
     with pytest.raises(ValueError, match=r"action space of the agent is Discrete\(2\); allowed on table1: .*MultiDiscrete.* \(relative\)"):
         local_agent(DQN("MlpPolicy", "CartPole-v1", device="cpu"), CALLS, prepare(CALLS))
@@ -115,7 +115,7 @@ def test_what_cannot_be_loaded_is_named(named, message):
         load_own(named)
 
 
-def test_a_torch_policy_of_version_1_is_ranked_as_it_is_and_others_are_told_their_numbers(tmp_path):
+def test_a_torch_policy_of_the_defaults_is_ranked_as_it_is_and_others_are_told_their_numbers(tmp_path):
     net = torch.nn.Linear(26, 16)
 
     def act(observations):
@@ -124,13 +124,11 @@ def test_a_torch_policy_of_version_1_is_ranked_as_it_is_and_others_are_told_thei
     agent = local_agent(act, CALLS, prepare(CALLS))
     assert agent.env == "vcgym/Call-v1"
     assert play(suite=CALLS, named={"mine": agent}, folder=tmp_path).num_rows > 0
-    told = r"Call-v0 has \(26,\) numbers with action=relative_discrete or .*; \(57,\) numbers with action=discrete or continuous; "
+    told = r"Call-v1 has \(26,\) numbers with action=relative_discrete or .*; \(57,\) numbers with action=discrete or continuous; "
     with pytest.raises(ValueError, match=rf"cannot be multiplied.*{told}") as caught:
-        local_agent(act, CALLS, prepare(CALLS), {"env_id": "vcgym/Call-v0"})
+        local_agent(act, CALLS, prepare(CALLS), {"action": "discrete"})
     assert "\n" not in str(caught.value)
-    of_version_0 = {"env_id": "vcgym/Call-v0", "action": "relative_discrete", "interval": 50}
-    assert local_agent(act, CALLS, prepare(CALLS), of_version_0).env == "vcgym/Call-v0"
-    with pytest.raises(ValueError, match="agent_options has env_id vcgym/Rate-v1; allowed on suite tiny: agents of vcgym/Call-v0"):
+    with pytest.raises(ValueError, match="agent_options has env_id vcgym/Rate-v1; allowed on suite tiny: agents of vcgym/Call-v1"):
         local_agent(act, CALLS, prepare(CALLS), {"env_id": "vcgym/Rate-v1"})
 
 
@@ -138,7 +136,7 @@ def test_a_masked_policy_gets_the_masks(tmp_path):
     asked = []
 
     class Masked:
-        env_id, options = "vcgym/SendOrder-v0", {}
+        env_id, options = "vcgym/SendOrder-v1", {"action": "discrete", "interval": 1}
 
         def predict(self, observation, action_masks=None):
             asked.append(action_masks)

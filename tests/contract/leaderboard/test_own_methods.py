@@ -30,14 +30,14 @@ def zips(tmp_path_factory):
     folder = tmp_path_factory.mktemp("zips")
     lag = load_system("DRT-WM").playout
     for seed in range(2):
-        PPO("MlpPolicy", make_vec_env("vcgym/Call-v0", env_kwargs=OPTIONS), seed=seed, **SMALL).save(folder / f"ppo-{seed}")
-        routed = make_vec_env("vcgym/Call-v0", env_kwargs=OPTIONS | {"playout": lag})
+        PPO("MlpPolicy", make_vec_env("vcgym/Call-v1", env_kwargs=OPTIONS), seed=seed, **SMALL).save(folder / f"ppo-{seed}")
+        routed = make_vec_env("vcgym/Call-v1", env_kwargs=OPTIONS | {"playout": lag})
         DQN("MlpPolicy", routed, seed=seed, buffer_size=10, **SMALL).save(folder / f"dqn-{seed}")
-    plain = PPO("MlpPolicy", make_vec_env_of_sb3("vcgym/Call-v0", env_kwargs=OPTIONS), **SMALL)
+    plain = PPO("MlpPolicy", make_vec_env_of_sb3("vcgym/Call-v1", env_kwargs=OPTIONS), **SMALL)
     plain.save(folder / "plain")
     delattr(plain.action_space, MADE_WITH)  # as saved by earlier versions, and by wrappers that make a space of their own
     plain.save(folder / "silent")
-    PPO("MlpPolicy", make_vec_env("vcgym/Rate-v0"), **SMALL).save(folder / "rate")
+    PPO("MlpPolicy", make_vec_env("vcgym/Rate-v1"), **SMALL).save(folder / "rate")
     return folder
 
 
@@ -62,7 +62,7 @@ def test_several_methods_play_each_with_its_seeds(zips):
 def test_a_zip_says_in_plain_text_with_what_it_was_trained(zips):
     with zipfile.ZipFile(zips / "ppo-0.zip") as archive:
         carried = json.loads(archive.read("data"))["action_space"]["vcgym_made_with"]
-    assert carried == {"env": "vcgym/Call-v0", "options": OPTIONS}
+    assert carried == {"env": "vcgym/Call-v1", "options": OPTIONS}
 
 
 def test_a_method_of_one_training_has_its_own_name_and_a_change_of_its_options_is_said(zips):
@@ -74,7 +74,7 @@ def test_a_method_of_one_training_has_its_own_name_and_a_change_of_its_options_i
 def test_a_zip_carries_them_after_the_function_of_sb3_too(zips):
     found, told = loaded({"MINE": [str(zips / "plain.zip")]})
     assert told == ["MINE, plain.zip: action relative, interval 50 packets (0.5 s), reward impairment, as in training."]
-    assert found["MINE"].env == "vcgym/Call-v0"
+    assert found["MINE"].env == "vcgym/Call-v1"
 
 
 def test_a_default_is_not_taken_in_silence(zips):
@@ -90,7 +90,7 @@ def test_a_default_is_not_taken_in_silence(zips):
     [
         ("dqn-0", {"playout": None}, r"agents.MINE: .* it acts in Discrete\(2\), action=relative here takes MultiDiscrete\(\[2 8\]\)"),
         ("ppo-0", {"action": "continuous"}, r"agents.MINE: agent cannot play wonderproxy, mode paper: ValueError it observes \(26,\)"),
-        ("rate", {}, r"agents.MINE: agent was trained in vcgym/Rate-v0; allowed on suite tiny: agents of vcgym/Call-v0, vcgym/Relay-v0"),
+        ("rate", {}, r"agents.MINE: agent was trained in vcgym/Rate-v1; allowed on suite tiny: agents of vcgym/Call-v1, vcgym/Relay-v1"),
         ("nowhere", {}, r"agents.MINE: agent .*nowhere.zip cannot be loaded: DataError"),
     ],
 )
@@ -109,12 +109,12 @@ INTERVALS = {
 }
 
 
-def test_an_agent_of_version_1_is_ranked_where_its_control_is(newest_env_id, tmp_path):
-    DQN("MlpPolicy", make_vec_env(newest_env_id), buffer_size=10, **SMALL).save(tmp_path / "mine")
-    name = name_of(newest_env_id)
+def test_an_agent_of_the_defaults_is_ranked_where_its_control_is(env_id, tmp_path):
+    DQN("MlpPolicy", make_vec_env(env_id), buffer_size=10, **SMALL).save(tmp_path / "mine")
+    name = name_of(env_id)
     suite = {"Rate": RATE_SUITE, "SendOrder": ORDER_SUITE}.get(name, SUITE)
     found, told = own_methods({"MINE": [str(tmp_path / "mine.zip")]}, {}, suite, prepare(suite))
-    assert found["MINE"].env == newest_env_id
+    assert found["MINE"].env == env_id
     assert told == [f"MINE, mine.zip: action relative_discrete, {INTERVALS[name]}, as in training."]
     rows = play(suite=suite, named=found, folder=tmp_path).to_pylist()
     assert {row["system"] for row in rows} == {"MINE"} and all(np.isfinite(row[suite.columns.primary.name]) for row in rows)

@@ -66,7 +66,7 @@ def result(system, place, mode, seed):
     identity = {
         "system": system, "kind": "rule" if system in RULES else "agent", "suite": "small", "suite_version": "1", "mode": mode,
         "scenario": "places", "stratum": "quiet" if seed % 2 else "user-node", "split": "test", "pair": f"A>B{seed}", "seed": seed,
-        "card": "12ab34cd", "env": "vcgym/Call-v0", "packets": 6000, "latency_from_rtt": "full" if mode == "paper" else "half",
+        "card": "12ab34cd", "env": "vcgym/Call-v1", "packets": 6000, "latency_from_rtt": "full" if mode == "paper" else "half",
         "clocked_input": "arrival", "delay_impairment": "reduced",
         "training_decisions": 0 if system in RULES else 1_000_000, "tuning_trials": 0, "parameters": 12,
         **{name: [] for name in MEASURED_TIME},
@@ -205,7 +205,7 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
     text = (folder / "leaderboard.md").read_text()
     for mode in MODES:
         assert f"## Mode {mode} ({WORLDS} worlds)" in text
-    for fact in ("suite: small 1", "seeds: 6 (0 to 5)", "data card: 12ab34cd", "environment: vcgym/Call-v0", "delay impairment: reduced"):
+    for fact in ("suite: small 1", "seeds: 6 (0 to 5)", "data card: 12ab34cd", "environment: vcgym/Call-v1", "delay impairment: reduced"):
         assert text.count(f"- {fact}\n") == len(MODES)
     for mode, of_mode in zip(MODES, text.split("## Mode ")[1:], strict=True):
         assert of_mode.startswith(mode)

@@ -1,4 +1,4 @@
-"""Whole calls on a board: four controls act on the worlds that `vcgym/Call-v0` with an uplink has, and columns are those of all stages."""
+"""Whole calls on a board: four controls act on the worlds that `vcgym/Call-v1` with an uplink has, and columns are those of all stages."""
 
 import gymnasium
 import numpy as np
@@ -59,8 +59,8 @@ def test_worlds_and_calls_are_those_of_the_environment_with_an_uplink(tmp_path):
     ((part, scenario),) = prepare(TINY)
     which = TINY.play.worlds(part, scenario)
     envs = gymnasium.make_vec(
-        "vcgym/Call-v0", num_envs=len(which), scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
-        path=PLAIN.path, playout=PLAIN.playout, rate=PLAIN.rate, pacing=PLAIN.pacing, log=True,
+        "vcgym/Call-v1", num_envs=len(which), scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
+        path=PLAIN.path, playout=PLAIN.playout, rate=PLAIN.rate, pacing=PLAIN.pacing, log=True, action="discrete",
         autoreset_mode=AutoresetMode.DISABLED,
     )  # fmt: skip
     for name in {pair for pair, _ in which}:

@@ -200,7 +200,7 @@ import sys
 import gymnasium
 import vcgym.envs
 
-env = gymnasium.make("vcgym/Call-v0", scenario="table1", packets=20)
+env = gymnasium.make("vcgym/Call-v1", scenario="table1", packets=20)
 env.reset(seed=1)
 env.step(env.action_space.sample())
 rooms = ("vcgym.baselines.rate", "vcgym.baselines.conference", "vcgym.envs.conference", "vcgym.network.overlay", "vcgym.live")

@@ -13,7 +13,7 @@ from vcgym.agents.networks.observation import network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
 from vcgym.agents.published.export import publish
-from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, LOGGED_FORM
 from vcgym.leaderboard.submissions.card import call_parts
 
 ONNX = Path(__file__).parent / "submission_onnx"
@@ -24,7 +24,7 @@ HIDDEN = 8
 def made(tmp_path_factory):
     """An honest submission of safetensors, of random weights."""
     folder = tmp_path_factory.mktemp("made")
-    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=100).unwrapped
+    env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=100, **LOGGED_FORM).unwrapped
     observed, acted, paths = env.single_observation_space, env.single_action_space, env.batch.scenario.paths
     torch.manual_seed(3)
     parts = call_parts(paths)

@@ -57,7 +57,7 @@ def test_it_is_asked_at_each_report_and_forgets_at_the_next_call(tmp_path):
 def test_it_plays_a_suite_from_its_file_alone(tmp_path):
     model = BandwidthModel(write_model(tmp_path / "counts.onnx"))
     agent = local_agent(model, SUITE, prepare(SUITE))
-    assert dict(agent.arguments) == {"action": "exact", "features": "intervals"}
+    assert dict(agent.arguments) == {"action": "exact", "features": "intervals", "interval": 1}
     (found,) = evaluate(model, suite=SUITE, folder=tmp_path).values()
     assert found.worlds == 1 and np.isfinite(found.value.value)
 
@@ -76,7 +76,7 @@ def test_the_published_baseline_means_the_newest_interval_first():
     """Where capacity steps up and down it earns a third more so than with the five intervals of each length turned round."""
     model, earned = BandwidthModel(data_root() / BASELINE), []
     for turned in (False, True):
-        envs = gymnasium.make_vec("vcgym/Rate-v0", num_envs=4, split="validation", **model.options).unwrapped
+        envs = gymnasium.make_vec("vcgym/Rate-v1", num_envs=4, split="validation", **model.options).unwrapped
         observation, _ = envs.reset(seed=100, options={"kind": "steps"})
         earned.append(play(_Turned(model) if turned else model, envs, observation).returns.mean())
     assert earned[0] > 1.2 * earned[1] > 0.0
@@ -125,7 +125,7 @@ def test_it_plays_as_the_model_of_its_file(folder, tmp_path):
 
 @pytest.mark.long
 def test_faulty_ones_are_refused(folder):
-    with pytest.raises(RefusedError, match=r"card\.json: describes a model for vcgym/Rate-v0; allowed: vcgym/Call-v0, as the suite has"):
+    with pytest.raises(RefusedError, match=r"card\.json: describes a model for vcgym/Rate-v1; allowed: vcgym/Call-v1, as the suite has"):
         take(folder, observed(5))
     with pytest.raises(RefusedError, match=r"a trial call failed: ValueError: output is nan; allowed: finite values"):
         take(folder, {"steps": np.full((1, 3, 150), np.inf, np.float32)}, RATE_ENV)

@@ -31,7 +31,7 @@ from vcgym.scripts.console.moved import MOVED
 
 SCRIPTS = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
 COMMANDS = {name: at for name, at in SCRIPTS.items() if name.removeprefix("vcgym-").replace("-", "_") not in MOVED}
-CALL = EnvConfig(id="vcgym/Call-v0", options={"packets": 60})
+CALL = EnvConfig(id="vcgym/Call-v1", options={"packets": 60, "action": "discrete", "interval": 10})
 
 
 def end_of(monkeypatch, name, *overrides):
@@ -133,8 +133,8 @@ def made(tmp_path_factory):
 AGENT, STUDY, BOARD = "study/seed-0/agent", "study", "board"
 OWN = ["suite=order-v0", "train=null", "systems=[FIXED]", "folder=new"]
 READS = [
-    ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}", "env.id=vcgym/Call-v0"]),
-    ("vcgym-evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}", "env.id=vcgym/Call-v0"]),
+    ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}", "env.id=vcgym/Call-v1"]),
+    ("vcgym-evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}", "env.id=vcgym/Call-v1"]),
     ("vcgym-train", f"{STUDY}/config.json", [f"folder={STUDY}", "resume=true", "env.options.packets=60", "seeds=[7]"]),
     ("vcgym-leaderboard", f"{STUDY}/config.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
     ("vcgym-leaderboard", f"{AGENT}/card.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),

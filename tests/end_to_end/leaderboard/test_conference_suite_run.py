@@ -51,7 +51,7 @@ def test_a_system_of_rules_plays_and_another_agent_is_refused():
     own = load_systems(["CELERITY"])["CELERITY"]
     assert all_participants(SUITE, {}, None, {"mine": own}) == {"mine": own}
     with pytest.raises(ValueError, match=r"agents has \['mine'\]; allowed on suite tiny-v0: systems with trees"):
-        all_participants(SUITE, {}, None, {"mine": LocalAgent(None, "vcgym/Call-v0", ())})
+        all_participants(SUITE, {}, None, {"mine": LocalAgent(None, "vcgym/Call-v1", ())})
 
 
 @pytest.mark.parametrize("kind", ConferenceScenario.kinds)

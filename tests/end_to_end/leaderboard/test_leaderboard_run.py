@@ -15,7 +15,7 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.systems import System, load_systems
 from vcgym.leaderboard.evaluation.participants import published_agent
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.published import AGENT_ENV
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, LOGGED_FORM
 from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy, play_rules_together
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.board import boards
@@ -27,10 +27,10 @@ MODES = [part.mode for part in SUITE.parts]
 HIDDEN = 8
 
 
-RELATIVE = ("action", "relative"), ("interval", 50)
+LOGGED, RELATIVE = tuple(LOGGED_FORM.items()), (("action", "relative"),)
 
 
-def untrained_agent(folder, form=()):
+def untrained_agent(folder, form=LOGGED):
     """An agent of random weights that decides in a form of `Call`, published and loaded."""
     env = gymnasium.make_vec(AGENT_ENV, num_envs=1, packets=SUITE.packets, **dict(form))
     observed, acted, parts = env.single_observation_space, env.single_action_space, observation_parts(env)

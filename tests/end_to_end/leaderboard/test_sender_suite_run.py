@@ -29,7 +29,7 @@ from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import read, results_of
 from vcgym.leaderboard.results.sender_columns import RATE as RATE_COLUMNS
 
-RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
+RATE, ORDER = "vcgym/Rate-v1", "vcgym/SendOrder-v1"
 SUITE = Suite("rate", "tiny", 0, tuple(Part("rate", BOTTLENECK, 2, stratum=kind) for kind in ("cubic", "wifi")), (SENDER,))
 FILES = ("results.parquet", "cdf.parquet")
 GCC = System(GccWebrtc(), Fifo(), pacing=2.5)
@@ -46,10 +46,10 @@ def sbpn(folder):
 @pytest.mark.parametrize(
     ("scenario", "kind", "sender", "agent"),
     [
-        ("rate", "cubic", GCC, (gcc, RATE, {"action": "exact", "order": Fifo(), "pacing": 2.5})),
+        ("rate", "cubic", GCC, (gcc, RATE, {"action": "exact", "interval": 1, "order": Fifo(), "pacing": 2.5})),
         (
             "order", "rtt80-q32", System(Tfrc(), Sbpn(), pacing=0.0),
-            (sbpn, ORDER, {"rate": Tfrc(), "pacing": 0.0}),
+            (sbpn, ORDER, {"action": "discrete", "interval": 1, "rate": Tfrc(), "overflow": Fifo(), "pacing": 0.0}),
         ),
     ],
     ids=["rate", "order"],
@@ -134,20 +134,18 @@ def test_a_study_that_cannot_play_is_refused(tmp_path):
     other = study(tmp_path / "other", RATE, seeds=(0, 1))
     assert list(study_agents("PPO", other, SUITE)) == ["PPO seed 0", "PPO seed 1"]
     config = json.loads((other / "config.json").read_text())
-    config["env"] = {"id": "vcgym/Playout-v0", "options": {}}
+    config["env"] = {"id": "vcgym/Playout-v1", "options": {}}
     (other / "config.json").write_text(json.dumps(config))
-    with pytest.raises(
-        ValueError, match=r"is of vcgym/Playout-v0; allowed: vcgym/Rate-v0, vcgym/Rate-v1, vcgym/SendOrder-v0, vcgym/SendOrder-v1"
-    ):
+    with pytest.raises(ValueError, match=r"is of vcgym/Playout-v1; allowed: vcgym/Rate-v1, vcgym/SendOrder-v1"):
         study_agents("PPO", other, SUITE)
-    unfinished = study(tmp_path / "unfinished", ORDER)
+    unfinished = study(tmp_path / "unfinished", ORDER, action="discrete", interval=1)
     (unfinished / "seed-0" / "agent" / "card.json").unlink()
     with pytest.raises(ValueError, match=r"card\.json: file is 'No such file or directory'"):
         study_agents("PPO", unfinished, SUITE)
 
 
 def test_the_command_plays_agents(tmp_path):
-    study(tmp_path / "study", ORDER)
+    study(tmp_path / "study", ORDER, action="discrete", interval=1)
     script = Path(tmp_path / "short.py")
     script.write_text(
         "from vcgym.leaderboard.evaluation.suites import SUITES\n"

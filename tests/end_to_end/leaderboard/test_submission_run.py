@@ -125,7 +125,7 @@ def test_other_actions_come_to_another_score(board, known, tmp_path):
         (lambda row: row | {"level": [-1] * 21}, ["level of the log is not 21 integers from 0 to 31"]),
         (lambda row: row | {"seed": 999}, ["no world of the suite, or one whose data are not here", "no actions in the log"]),
         (lambda row: row | {"stratum": "easy"}, ["no world of the suite, or one whose data are not here", "no actions in the log"]),
-        (lambda row: row | {"card": "0" * 64}, ["made in vcgym/Call-v0 on data 000000000000; here they are vcgym/Call-v0 and "]),
+        (lambda row: row | {"card": "0" * 64}, ["made in vcgym/Call-v1 on data 000000000000; here they are vcgym/Call-v1 and "]),
     ],
 )
 def test_a_log_that_is_not_of_the_suite_is_named(board, known, tmp_path, edit, said):

@@ -9,16 +9,16 @@ from stable_baselines3 import PPO
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.configured import rule_from
 
-WORLD = {"scenario": "two-roads", "mode": "paper", "packets": 120}
+WORLD = {"scenario": "two-roads", "mode": "paper", "packets": 120, "action": "discrete", "interval": 10}
 rate, router = (rule_from({"_target_": name}, "rule") for name in ("half-rate", "newest-best"))
-env = gymnasium.make("vcgym/Call-v0", uplink="rate", rate=rate, features=("late-of-path",), reward="steady", **WORLD)
+env = gymnasium.make("vcgym/Call-v1", uplink="rate", rate=rate, features=("late-of-path",), reward="steady", **WORLD)
 agent = PPO("MlpPolicy", env, n_steps=24, batch_size=24, n_epochs=1, device="cpu", seed=0).learn(48)
 observation, _ = env.reset(seed=1)
 action, _ = agent.predict(observation, deterministic=True)
 for _ in range(10):
     env.step(action)
 senders = env.unwrapped.native.batch.uplink.senders
-routed = gymnasium.make_vec("vcgym/Call-v0", num_envs=1, path=router, reward="steady", **WORLD).unwrapped
+routed = gymnasium.make_vec("vcgym/Call-v1", num_envs=1, path=router, reward="steady", **WORLD).unwrapped
 routed.reset(seed=1)
 taken = set()
 for _ in range(12):

@@ -21,7 +21,7 @@ from vcgym.network.traces.cards import load_links
 
 HERE = Path(__file__).parent
 CART = {"id": "cart:test/Cart-v0"}
-PLAYOUT = {"id": "vcgym/Playout-v0", "options": {"packets": 60}}
+PLAYOUT = {"id": "vcgym/Playout-v1", "options": {"packets": 60}}
 OF_PLAYOUT, OF_CART = "packets 60, n_steps 16, batch_size 32, ..., ", "n_steps 16, batch_size 32, n_epochs 1, ..., "
 """What the names of runs say of the settings that differ from the defaults."""
 STUDY = """
@@ -96,7 +96,7 @@ def test_a_kill_while_the_database_is_created_does_not_spoil_it(tmp_path):
 def test_both_of_two_first_studies_are_logged(cwd):
     _, found = runs(cwd)
     names = {run.info.run_name: run for run in found}
-    parents = {"one": f"{OF_PLAYOUT}Playout-v0 PPO: one", "two": f"{OF_CART}Cart-v0 PPO: two"}
+    parents = {"one": f"{OF_PLAYOUT}Playout-v1 PPO: one", "two": f"{OF_CART}Cart-v0 PPO: two"}
     seeds = {f"{OF_PLAYOUT}seed 0", *(f"{OF_CART}seed {seed}" for seed in (1, 2))}
     assert names.keys() == {*parents.values(), *seeds}
     assert {run.info.status for run in found} == {"FINISHED"}

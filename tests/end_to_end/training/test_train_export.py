@@ -122,12 +122,12 @@ def test_nothing_is_overwritten(tmp_path):
 
 
 def test_agent_of_another_environment_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=rf"card.json: env_id is '{CART}'; allowed: 'vcgym/Call-v0'"):
-        load_agent(published(tmp_path / "agent", agent()), env_id="vcgym/Call-v0")
+    with pytest.raises(ValueError, match=rf"card.json: env_id is '{CART}'; allowed: 'vcgym/Call-v1'"):
+        load_agent(published(tmp_path / "agent", agent()), env_id="vcgym/Call-v1")
 
 
 def calls(**options):
-    return EnvConfig(id="vcgym/Call-v0", options={"packets": 60} | options)
+    return EnvConfig(id="vcgym/Call-v1", options={"packets": 60, "action": "discrete", "interval": 10} | options)
 
 
 def agent_of(config, folder, rename=lambda features: features):
@@ -141,9 +141,9 @@ def agent_of(config, folder, rename=lambda features: features):
 
 
 @pytest.mark.parametrize("action", ["discrete", "continuous"])
-@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
+@pytest.mark.parametrize("env_id", ["vcgym/Relay-v1", "vcgym/Playout-v1", "vcgym/Call-v1"])
 def test_an_agent_fits_its_environment_with_any_number_of_paths(tmp_path, env_id, action):
-    options = {"packets": 60, "action": action}
+    options = {"packets": 60, "action": action, "interval": 10}
     folder = agent_of(EnvConfig(id=env_id, options=options), tmp_path / "agent")
     for scenario in ("wonderproxy", "table1"):
         other = EnvConfig(id=env_id, options=options | {"scenario": scenario})
@@ -159,14 +159,14 @@ def test_an_agent_plays_what_its_study_says_but_for_what_is_typed(tmp_path):
     assert env_of(EvaluateConfig(agent=folder)) == trained
     assert env_of(EvaluateConfig(agent=folder, env=TrainedEnv(options={"interval": 50}))) == calls(action="continuous", interval=50)
     assert env_of(EvaluateConfig(agent=folder, env=calls())) == calls()
-    assert env_of(EvaluateConfig(agent=alone)) == EnvConfig(id="vcgym/Call-v0")
+    assert env_of(EvaluateConfig(agent=alone)) == EnvConfig(id="vcgym/Call-v1")
     assert np.isfinite(evaluate_agent(EvaluateConfig(agent=folder, episodes=2)).return_mean)
     with pytest.raises(ValueError, match=r"card\.json: action_space"):
         evaluate_agent(EvaluateConfig(agent=folder, env=calls(), episodes=2))
-    with pytest.raises(ValueError, match=r"env\.id is 'vcgym/Relay-v0'; allowed: vcgym/Call-v0, that of .*card\.json"):
-        env_of(EvaluateConfig(agent=folder, env=TrainedEnv(id="vcgym/Relay-v0")))
-    (tmp_path / "config.json").write_text(TrainConfig(env=EnvConfig(id="vcgym/Relay-v0")).model_dump_json())
-    with pytest.raises(ValueError, match=r"config\.json: env\.id is 'vcgym/Relay-v0'; allowed: vcgym/Call-v0, .*; or type env=NAME"):
+    with pytest.raises(ValueError, match=r"env\.id is 'vcgym/Relay-v1'; allowed: vcgym/Call-v1, that of .*card\.json"):
+        env_of(EvaluateConfig(agent=folder, env=TrainedEnv(id="vcgym/Relay-v1")))
+    (tmp_path / "config.json").write_text(TrainConfig(env=EnvConfig(id="vcgym/Relay-v1")).model_dump_json())
+    with pytest.raises(ValueError, match=r"config\.json: env\.id is 'vcgym/Relay-v1'; allowed: vcgym/Call-v1, .*; or type env=NAME"):
         env_of(EvaluateConfig(agent=folder))
 
 
@@ -199,7 +199,7 @@ def test_an_agent_of_other_features_is_refused(tmp_path, rename):
 
 
 def test_an_agent_of_another_lever_is_refused(tmp_path):
-    playout = EnvConfig(id="vcgym/Playout-v0", options={"packets": 60})
+    playout = EnvConfig(id="vcgym/Playout-v1", options={"packets": 60})
     with pytest.raises(ValueError, match=r"card\.json: features of the observation are \[\('call', "):
         require_fit(agent_of(playout, tmp_path / "agent"), make_envs(calls(), 1, "validation"))
 

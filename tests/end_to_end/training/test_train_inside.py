@@ -20,7 +20,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.scripts.zoo.scoring import score_systems
 
 SETTINGS = InsidePPOConfig(hidden=8, worlds=8, learning_rate=0.005)
-ENV = EnvConfig(id="vcgym/Call-v0", options={"packets": 500, "reward": "impairment"})
+ENV = EnvConfig(id="vcgym/Call-v1", options={"packets": 500, "reward": "impairment"})
 
 
 def config(folder, **changed):
@@ -82,7 +82,7 @@ def test_an_order_resumes_to_the_same_bytes_and_plays_on_its_board(tmp_path, mon
 
 
 def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
-    playout = EnvConfig(id="vcgym/Playout-v0", options={"packets": 500, "reward": "impairment"})
+    playout = EnvConfig(id="vcgym/Playout-v1", options={"packets": 500, "reward": "impairment"})
     (trained,) = run_study(config(tmp_path / "lag", env=playout, steps=5_000))
     assert study_agents("RL", tmp_path / "lag", SUITES["default"]).keys() == {"RL"}
     system = learned_system(trained.agent, LEARNED)
@@ -94,7 +94,7 @@ def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
         ["1"], filter_string=f"tags.algorithm = 'InsidePPO' and tags.seed = '0' and tags.env = '{playout.id}'"
     )
     assert runs[0].data.metrics["validation/r"] == pytest.approx(r.mean())
-    assert MlflowClient().get_model_version_by_alias("vcgym-playout-v0-insideppo", "champion").run_id == runs[0].info.run_id
+    assert MlflowClient().get_model_version_by_alias("vcgym-playout-v1-insideppo", "champion").run_id == runs[0].info.run_id
 
 
 def test_a_training_over_several_kinds_says_what_each_has(tmp_path):
@@ -127,6 +127,6 @@ def test_wrong_settings_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"num_envs is 7; it must be a multiple of algorithm\.replicas = 2"):
         config(tmp_path, num_envs=7)
     with pytest.raises(ValueError, match="allowed: environments over paths"):
-        run_study(config(tmp_path / "uplink", env=EnvConfig(id="vcgym/Call-v0", options={"uplink": "order"})))
+        run_study(config(tmp_path / "uplink", env=EnvConfig(id="vcgym/Call-v1", options={"uplink": "order"})))
     with pytest.raises(ValueError, match="no ent_coef to search"):
         SweepConfig(train=config(tmp_path))

@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 
 from vcgym.agents.config.algorithms import PPOConfig
@@ -17,23 +18,22 @@ from vcgym.agents.training.training import train
 from vcgym.baselines.path.random_path import RandomPath
 from vcgym.baselines.policy import RulePolicy
 
-RELAY = "vcgym/Relay-v0"
-ENV = EnvConfig(id=RELAY, options={"packets": 300})
+RELAY = "vcgym/Relay-v1"
+OPTIONS = ABSOLUTE[RELAY] | {"packets": 300}
+ENV = EnvConfig(id=RELAY, options=OPTIONS)
 CALLS = 24
 
 
 def returns_of_agent(policy, scenario, split):
-    envs = make_envs(EnvConfig(id=RELAY, options={"scenario": scenario, "packets": 300}), CALLS, split)
+    envs = make_envs(EnvConfig(id=RELAY, options=OPTIONS | {"scenario": scenario}), CALLS, split)
     return episode_returns(policy, envs, seed=7)
 
 
 def returns_of_random(scenario, split):
     """Of the rule outside, decided as rarely as the agent decides, on the same worlds."""
     policy = RulePolicy(RandomPath())
-    envs = gymnasium.make_vec(
-        RELAY, num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, scenario=scenario, split=split, packets=300,
-        observation=policy.reads, action=policy.action,
-    )  # fmt: skip
+    form = OPTIONS | {"observation": policy.reads, "action": policy.action}
+    envs = gymnasium.make_vec(RELAY, num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, scenario=scenario, split=split, **form)
     return episode_returns(policy, envs, seed=7)
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 
 from vcgym.network.traces.cards import DataError
 
 HERE = Path(__file__).parent
 CART = ("cart:test/Cart-v0", {})
-CALL = ("vcgym/Call-v0", {"packets": 230})
+CALL = ("vcgym/Call-v1", {"packets": 230, "action": "discrete", "interval": 10})
 RUN = """
 import itertools, json, os, signal, sys
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_killed_twice_and_resumed_equals_uninterrupted(tmp_path, env):
     assert final_bytes(tmp_path / "killed") == final_bytes(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Playout-v0", "vcgym/Call-v0"])
+@pytest.mark.parametrize("env_id", ["vcgym/Relay-v1", "vcgym/Playout-v1", "vcgym/Call-v1"])
 def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
     from vcgym.agents.config.algorithms import PPOConfig
     from vcgym.agents.config.env import EnvConfig
@@ -84,7 +85,7 @@ def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
     from vcgym.agents.training.training import train
 
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8)
-    options = {"packets": 230}
+    options = ABSOLUTE[env_id] | {"packets": 230}
     config = TrainConfig(
         env=EnvConfig(id=env_id, options=options), algorithm=ppo, num_envs=4, steps=256, evaluation_episodes=2, checkpoint_every=1,
         device="cpu", folder=tmp_path, resume=True,
@@ -144,7 +145,7 @@ def model(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("env.id", "vcgym/Call-v0", r"env\.id is 'cart:test/Cart-v0', expected 'vcgym/Call-v0'"),
+        ("env.id", "vcgym/Call-v1", r"env\.id is 'cart:test/Cart-v0', expected 'vcgym/Call-v1'"),
         ("env.options.max_episode_steps", 61, r"env\.options\.max_episode_steps is 60, expected 61"),
         ("action_space", {"kind": "Discrete", "n": 3}, r"action_space is .*'n': 2.* expected .*'n': 3"),
         ("format", 8, r"format is 7, expected 8"),

@@ -85,7 +85,7 @@ def new_records(seen):
 def test_the_lag_records_what_the_face_shows_and_earns(after):
     policy = example(LagPolicy, after)
     recorder, rule = played(policy), policy.rule()
-    envs, seen, state = outside("vcgym/Playout-v0", rule)
+    envs, seen, state = outside("vcgym/Playout-v1", rule, interval=1)
     number, earned, done, before = 0, 0.0, False, None
     while not done:
         (record,) = new_records(seen)
@@ -112,7 +112,7 @@ def test_the_lag_records_what_the_face_shows_and_earns(after):
 def test_the_switch_records_what_the_face_shows_and_earns():
     policy = example(SwitchPolicy)
     recorder, rule = played(policy), policy.rule()
-    envs, seen, state = outside("vcgym/Relay-v0", rule, interval=1)
+    envs, seen, state = outside("vcgym/Relay-v1", rule, interval=1)
     call, number, earned, changes = state.router.call[0], 0, 0.0, 0
     for slot in range(PACKETS):
         for record in new_records(seen):
@@ -255,7 +255,7 @@ def from_slot(of, slot, count, s, at):
 @pytest.mark.long  # compiles a loop that no other quick test needs
 def test_the_aim_records_what_the_face_shows_and_earns():
     policy = example(AimPolicy)
-    task, rule = task_of(EnvConfig(id="vcgym/Rate-v0", options={"seconds": 20.0})), policy.rule()
+    task, rule = task_of(EnvConfig(id="vcgym/Rate-v1", options={"seconds": 20.0})), policy.rule()
     (worlds,) = task.worlds("train", 1, SEED)
     batch = task.batch({"rate": policy.sampled(task.slots, 3, task.reward), "order": Fifo()}, worlds, 2, 1)
     batch.rate_state = batch.rate_state._replace(recorder=bind(batch.rate_state.recorder, batch.senders))
@@ -264,8 +264,8 @@ def test_the_aim_records_what_the_face_shows_and_earns():
     recorder = batch.rate_state.recorder
     close(recorder)
 
-    form = {"observation": "records", "action": "exact", "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
-    envs = gymnasium.make_vec("vcgym/Rate-v0", 1, **form)
+    form = {"observation": "records", "action": "exact", "interval": 1, "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
+    envs = gymnasium.make_vec("vcgym/Rate-v1", 1, **form)
     seen, _ = envs.reset(seed=SEED)
     sender, state = envs.unwrapped.batch.senders, allocate(rule, 1, 1)
     init(rule, state, 0, RateLimits(*seen["history"][0, 0]), np.uint64(0))

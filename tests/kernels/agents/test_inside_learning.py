@@ -116,7 +116,7 @@ def test_an_action_without_a_choice_is_refused(tmp_path, algorithm):
         require_trainable(TrainConfig(env=env, algorithm=algorithm, folder=tmp_path))
 
 
-def learned(env_id="vcgym/Call-v0", turns=2, threads=1, **changed):
+def learned(env_id="vcgym/Call-v1", turns=2, threads=1, **changed):
     settings = SMALL.model_copy(update=changed)
     task = task_of(EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"}), settings.kinds)
     learning = Learning(task, settings, 2 * REPLICAS, 1_000_000, 0, threads)
@@ -139,12 +139,12 @@ def test_a_training_is_the_same_with_the_same_seed_and_any_threads():
 
 
 def test_an_environment_says_what_learns():
-    assert list(learned("vcgym/Playout-v0", turns=1).policies) == [Control.PLAYOUT]
-    assert list(learned("vcgym/Relay-v0", turns=1).policies) == [Control.PATH]
+    assert list(learned("vcgym/Playout-v1", turns=1).policies) == [Control.PLAYOUT]
+    assert list(learned("vcgym/Relay-v1", turns=1).policies) == [Control.PATH]
     assert list(task_of(EnvConfig(id="vcgym/Rate-v1")).learned) == [Control.RATE]
-    assert list(task_of(EnvConfig(id="vcgym/SendOrder-v0")).learned) == [Control.ORDER]
+    assert list(task_of(EnvConfig(id="vcgym/SendOrder-v1")).learned) == [Control.ORDER]
     with pytest.raises(ValueError, match="sets other controls; allowed: environments over paths without an uplink"):
-        task_of(EnvConfig(id="vcgym/Call-v0", options={"uplink": "order"}))
+        task_of(EnvConfig(id="vcgym/Call-v1", options={"uplink": "order"}))
 
 
 def test_a_task_passes_protection_and_its_budget_on():

@@ -73,7 +73,7 @@ def test_few_traces_are_split_in_time_many_by_name(folder):
     assert [len(names[split]) for split in SPLITS] == [3, 1, 1] and len(set().union(*names.values())) == 5
 
 
-@pytest.mark.parametrize("sender_env_id", ["vcgym/Rate-v0", "vcgym/SendOrder-v0"])
+@pytest.mark.parametrize("sender_env_id", ["vcgym/Rate-v1", "vcgym/SendOrder-v1"])
 def test_senders_play_it(folder, sender_env_id):
     env = gymnasium.make(sender_env_id, scenario="rate-replay", traces=str(folder), seconds=4.0)
     env.reset(seed=1)
@@ -84,7 +84,7 @@ def test_senders_play_it(folder, sender_env_id):
 
 
 def test_an_uplink_plays_it(folder):
-    env = gymnasium.make("vcgym/Call-v0", packets=200, uplink=SendingScenario("rate-replay", traces=str(folder)))
+    env = gymnasium.make("vcgym/Call-v1", packets=200, uplink=SendingScenario("rate-replay", traces=str(folder)))
     env.reset(seed=1)
     truncated = False
     while not truncated:

@@ -1,6 +1,5 @@
 """What is no packet of the call, copies above all, is news of its path to an observation and no more."""
 
-
 import numpy as np
 import pytest
 

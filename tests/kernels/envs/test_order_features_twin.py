@@ -5,18 +5,18 @@ import math
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, RATE_FEATURES
 
-ORDER = "vcgym/SendOrder-v0"
+ORDER = "vcgym/SendOrder-v1"
 NAMES = [feature.name for feature in RATE_FEATURES]
 
 
 def make(observation, **arguments):
-    arguments = {"seconds": 12.0, "log_packets": 5000, "autoreset_mode": AutoresetMode.DISABLED} | arguments
+    arguments = ABSOLUTE[ORDER] | {"seconds": 12.0, "log_packets": 5000, "autoreset_mode": AutoresetMode.DISABLED} | arguments
     return gymnasium.make_vec(ORDER, num_envs=1, observation=observation, **arguments).unwrapped
 
 

@@ -103,7 +103,7 @@ def test_longer_frames(router, receiver, frame_ms, scenario, mode):
 )
 def test_frames_that_do_not_fit(arguments, words):
     with pytest.raises(ValueError, match=words):
-        gymnasium.make("vcgym/Call-v0", **arguments)
+        gymnasium.make("vcgym/Call-v1", **arguments)
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
@@ -113,8 +113,8 @@ def test_commands_of_an_agent(scenario, mode, location, probe_rate, feedback_los
     """Both controls by delayed commands: the joint environment under random actions."""
     packets = 400
     env = gymnasium.make_vec(
-        "vcgym/Call-v0", num_envs=2, scenario=scenario, mode=mode, packets=packets, location=location, probe_rate=probe_rate,
-        feedback_loss=feedback_loss, frame_ms=frame_ms, action="exact", log=True, autoreset_mode=AutoresetMode.DISABLED,
+        "vcgym/Call-v1", num_envs=2, scenario=scenario, mode=mode, packets=packets, location=location, probe_rate=probe_rate,
+        feedback_loss=feedback_loss, frame_ms=frame_ms, action="exact", interval=10, log=True, autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     env.reset(seed=[50, 51])
     draws = np.random.default_rng(0)

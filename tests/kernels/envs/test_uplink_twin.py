@@ -423,8 +423,8 @@ def test_commands_of_an_agent(link, held):
     """Any controls by delayed commands, the others by rules."""
     packets, rules = 300, HELD[held]
     env = gymnasium.make_vec(
-        "vcgym/Call-v0", num_envs=1, scenario="table1", packets=packets, uplink=OneWorld(link), action="exact", log=True, feedback_loss=0.1,
-        autoreset_mode=AutoresetMode.DISABLED, **rules,
+        "vcgym/Call-v1", num_envs=1, scenario="table1", packets=packets, uplink=OneWorld(link), action="exact", log=True, feedback_loss=0.1,
+        interval=10, autoreset_mode=AutoresetMode.DISABLED, **rules,
     ).unwrapped  # fmt: skip
     env.reset(seed=50)
     draws = np.random.default_rng(0)

@@ -13,7 +13,7 @@ CHANGES = np.array([447, 34_020 // 20])  # the second in a twentieth of the pape
 def test_shares_as_printed():
     """R7: 447 plans in 30,000 packets are 1.49 %; 34,020 path changes in 600,000 are 5.67 %."""
     env = gymnasium.make_vec(
-        "vcgym/Relay-v0", num_envs=2, interval=1, mode="paper", packets=PACKETS, location="sender", probe_rate=0.0,
+        "vcgym/Relay-v1", num_envs=2, interval=1, mode="paper", packets=PACKETS, location="sender", probe_rate=0.0,
         observation="records", action="exact", autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     env.reset(seed=[3, 4])

@@ -98,9 +98,9 @@ def test_a_call_equals_its_simulation(name, location):
 
 
 AGENTS = [
-    {"id": "vcgym/Call-v0", "options": {"action": "relative", "interval": 50}},
-    {"id": "vcgym/Call-v0", "options": {"path": Greedy(), "interval": 20}},
-    {"id": "vcgym/Relay-v0"},
+    {"id": "vcgym/Call-v1", "options": {"action": "relative", "interval": 50}},
+    {"id": "vcgym/Call-v1", "options": {"action": "discrete", "path": Greedy(), "interval": 20}},
+    {"id": "vcgym/Relay-v1", "options": {"action": "discrete", "interval": 10}},
 ]
 
 
@@ -119,12 +119,12 @@ def test_an_agent_decides_as_in_the_simulator(tmp_path, env):
                 sent.append((slot * SLOT_US, value))
     call = batch.calls[0]
     assert found[0] == commands_in(call["to_sender"]) and len(found[0]) + len(found[1]) > 3
-    assert found[1] == (commands_in(call["to_receiver"]) if env["id"] == "vcgym/Call-v0" else [])
+    assert found[1] == (commands_in(call["to_receiver"]) if env["id"] == "vcgym/Call-v1" else [])
 
 
 @pytest.mark.parametrize(
     ("env", "key"),
-    [(AGENTS[0], 3), ({"id": "vcgym/Playout-v0"}, 6), ({"id": "vcgym/Playout-v1"}, 6)],
+    [(AGENTS[0], 3), ({"id": "vcgym/Playout-v1", "options": {"action": "discrete", "interval": 1}}, 6), ({"id": "vcgym/Playout-v1"}, 6)],
     ids=["at the router", "at the receiver", "at the receiver, held"],
 )
 def test_a_call_of_an_agent_is_as_its_simulation(tmp_path, env, key):

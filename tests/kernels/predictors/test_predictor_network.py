@@ -190,7 +190,7 @@ def test_inside_a_call():
 
 def outside(policy):
     env = gymnasium.make_vec(
-        "vcgym/Relay-v0", num_envs=len(SEEDS), scenario="wonderproxy", mode="correlated", packets=PACKETS, interval=1,
+        "vcgym/Relay-v1", num_envs=len(SEEDS), scenario="wonderproxy", mode="correlated", packets=PACKETS, interval=1,
         observation=policy.reads, action=policy.action, log=True, autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     observation, _ = env.reset(seed=SEEDS)

@@ -28,7 +28,7 @@ PACKETS = 900
 
 def relay(packets=PACKETS, **arguments):
     return gymnasium.make_vec(
-        "vcgym/Relay-v0", num_envs=1, packets=packets, interval=1, observation="records", action="exact", log=True, location="sender",
+        "vcgym/Relay-v1", num_envs=1, packets=packets, interval=1, observation="records", action="exact", log=True, location="sender",
         autoreset_mode=AutoresetMode.DISABLED, **arguments,
     ).unwrapped  # fmt: skip
 
@@ -104,7 +104,7 @@ def errors_ms(step, predictor, packets=1500):
     """Mean absolute error of what is forecast for each packet of the second half that is emitted, over four calls."""
     policy = RulePolicy(VCRouteOnline(step, FIVE._replace(predictor=predictor)))
     env = gymnasium.make_vec(
-        "vcgym/Relay-v0", num_envs=4, packets=packets, interval=1, observation="records", action="exact", log=True,
+        "vcgym/Relay-v1", num_envs=4, packets=packets, interval=1, observation="records", action="exact", log=True,
         autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     observation, _ = env.reset(seed=5)
@@ -149,7 +149,7 @@ def test_outside_it_takes_the_same_paths():
     router = VCRouteOnline(0.02, FIVE)
     policy = RulePolicy(router)
     env = gymnasium.make_vec(
-        "vcgym/Relay-v0", num_envs=3, packets=PACKETS, interval=1, observation="records", action="exact", log=True,
+        "vcgym/Relay-v1", num_envs=3, packets=PACKETS, interval=1, observation="records", action="exact", log=True,
         autoreset_mode=AutoresetMode.DISABLED,
     ).unwrapped  # fmt: skip
     observation, _ = env.reset(seed=[0, 1, 2])

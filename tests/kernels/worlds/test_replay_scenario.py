@@ -98,7 +98,7 @@ def test_every_environment_over_paths_plays_it(two_paths, path_env_id):
 
 
 def test_an_agent_trains_on_it(two_paths):
-    config = EnvConfig(id="vcgym/Call-v0", options={"scenario": "replay", "mode": "replay", "traces": str(two_paths), "packets": 100})
+    config = EnvConfig(id="vcgym/Call-v1", options={"scenario": "replay", "mode": "replay", "traces": str(two_paths), "packets": 100})
     assert data_hash(config) == Scenario("replay", "replay", 100, traces=str(two_paths)).layout.card
     envs = make_envs(config, 2, "validation")
     envs.reset(seed=0)

@@ -98,7 +98,7 @@ def test_a_delay_step_of_thirty_seconds_is_played_to_its_end():
 
 
 def test_an_environment_shows_a_delay_step_to_the_end_of_the_call():
-    env = gymnasium.make_vec("vcgym/Relay-v0", num_envs=3, scenario="stress", packets=3000, observation="records")
+    env = gymnasium.make_vec("vcgym/Relay-v1", num_envs=3, scenario="stress", packets=3000, observation="records", action="discrete")
     env.reset(seed=3, options={"stratum": "delay-step"})
     truncated = np.zeros(3, bool)
     while not truncated.any():

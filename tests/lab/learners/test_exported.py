@@ -82,7 +82,14 @@ def test_the_router_decides_as_the_compiled_rule_in_whole_calls(name, restless):
     if restless:
         params.prices[..., [MARGIN, len(TWICE) + MARGIN]] = -5.0
     calls = gymnasium.make_vec(
-        "vcgym/Relay-v0", num_envs=2, scenario="wonderproxy", mode="correlated", packets=2000, observation="records", action="exact"
+        "vcgym/Relay-v1",
+        num_envs=2,
+        scenario="wonderproxy",
+        mode="correlated",
+        packets=2000,
+        interval=10,
+        observation="records",
+        action="exact",
     )
     shown, _ = calls.reset(seed=5)
     policy, graphs, done = RulePolicy(params), [Deciding(router_graph(params), shown["history"].shape[1]) for _ in range(2)], False

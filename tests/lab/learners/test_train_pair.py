@@ -116,7 +116,7 @@ def test_its_run_holds_the_worlds_and_the_graphs(trained):
     client = MlflowClient()
     version = client.get_model_version_by_alias(MODEL, "champion")
     run = client.get_run(version.run_id)
-    assert run.info.run_name == "Call-v0 learned pair seed 3"
+    assert run.info.run_name == "Call-v1 learned pair seed 3"
     assert {one.dataset.name for one in run.inputs.dataset_inputs} == {"wonderproxy correlated train", "wonderproxy correlated validation"}
     assert {"path.onnx", "playout.onnx"} <= {file.path.rpartition("/")[2] for file in client.list_artifacts(version.run_id, "seed-3")}
 

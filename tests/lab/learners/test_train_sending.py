@@ -7,6 +7,7 @@ import shutil
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -27,9 +28,9 @@ from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 
 pytestmark = pytest.mark.long  # trains
 
-RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
-CALL = EnvConfig(id="vcgym/Call-v0", options={"scenario": "table1", "packets": 200, "action": "continuous"})
-OPTIONS = {"seconds": 15.0}
+RATE, ORDER = "vcgym/Rate-v1", "vcgym/SendOrder-v1"
+CALL = EnvConfig(id="vcgym/Call-v1", options=ABSOLUTE["vcgym/Call-v1"] | {"scenario": "table1", "packets": 200, "action": "continuous"})
+OPTIONS = ABSOLUTE[RATE] | {"seconds": 15.0}
 CALLS = 24
 
 
@@ -41,14 +42,14 @@ def test_an_agent_of_the_rate_beats_gcc(tmp_path):
     after = episode_returns(agent, make_envs(config.env, CALLS, "validation"), seed=7)
     rule = RatePolicy(GccWebrtc())
     reads = {"observation": rule.reads, "action": rule.action, "split": "validation"}
-    envs = gymnasium.make_vec(RATE, num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, **reads, **OPTIONS)
+    envs = gymnasium.make_vec(RATE, num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, **OPTIONS | reads)
     before = episode_returns(rule, envs, seed=7)
     assert after.mean() > before.mean() + 0.5
     assert np.mean(after > before) > 0.5
 
 
 def test_maskable_ppo_keeps_to_its_masks():
-    envs = NativeVecEnv(gymnasium.make_vec(ORDER, num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP, seconds=3.0))
+    envs = NativeVecEnv(gymnasium.make_vec(ORDER, num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP, seconds=3.0, **ABSOLUTE[ORDER]))
     assert is_masking_supported(envs)
     model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=64, seed=0, device="cpu").learn(512)
     observations = envs.reset()
@@ -60,13 +61,15 @@ def test_maskable_ppo_keeps_to_its_masks():
 
 
 def test_maskable_ppo_on_the_scalar_face():
-    model = MaskablePPO("MlpPolicy", gymnasium.make(ORDER, seconds=3.0), n_steps=64, batch_size=64, seed=0, device="cpu").learn(128)
+    model = MaskablePPO(
+        "MlpPolicy", gymnasium.make(ORDER, seconds=3.0, **ABSOLUTE[ORDER]), n_steps=64, batch_size=64, seed=0, device="cpu"
+    ).learn(128)
     assert model.num_timesteps == 128
 
 
 def test_maskable_ppo_trains_and_publishes_an_agent_of_the_order(tmp_path):
     ppo = MaskablePPOConfig(n_steps=32, batch_size=64, n_epochs=1, hidden=8)
-    env = EnvConfig(id=ORDER, options={"seconds": 2.0})
+    env = EnvConfig(id=ORDER, options=ABSOLUTE[ORDER] | {"seconds": 2.0})
     config = TrainConfig(env=env, algorithm=ppo, num_envs=4, steps=256, evaluation_episodes=2, device="cpu", folder=tmp_path)
     folder = train(config, 0).agent
     card = read_card(folder)
@@ -80,12 +83,12 @@ SAC_SMALL = SACConfig(n_steps=2, gradient_steps=2, batch_size=16, buffer_size=20
 
 
 def sac(folder, **changes):
-    env = EnvConfig(id=RATE, options={"seconds": 2.0})
+    env = EnvConfig(id=RATE, options=ABSOLUTE[RATE] | {"seconds": 2.0})
     common = {"num_envs": 4, "steps": 400, "evaluation_episodes": 2, "evaluate_every": 20, "checkpoint_every": 10, "device": "cpu"}
     return TrainConfig(algorithm=SAC_SMALL, folder=folder, resume=True, **{"env": env} | common | changes)
 
 
-@pytest.mark.parametrize("env", [EnvConfig(id=RATE, options={"seconds": 2.0}), CALL])
+@pytest.mark.parametrize("env", [EnvConfig(id=RATE, options=ABSOLUTE[RATE] | {"seconds": 2.0}), CALL])
 def test_a_sac_snapshot_acts_as_its_model(tmp_path, env):
     config = sac(tmp_path, env=env)
     model = build_model(config, seed=1)
@@ -127,4 +130,4 @@ def test_sac_trains_an_agent_of_path_and_lag_that_acts_on_other_paths(tmp_path):
 )
 def test_an_algorithm_that_cannot_act_is_refused(tmp_path, algorithm, env_id, message):
     with pytest.raises(ValueError, match=message):
-        require_trainable(TrainConfig(env=EnvConfig(id=env_id), algorithm=algorithm, folder=tmp_path))
+        require_trainable(TrainConfig(env=EnvConfig(id=env_id, options=ABSOLUTE[env_id]), algorithm=algorithm, folder=tmp_path))

@@ -62,8 +62,9 @@ def test_the_score_is_the_return_of_the_environment():
     scenario = SUITE.play.open(part, 300)
     which = [(scenario.paths.pairs("validation")[0], 5)]
     envs = gymnasium.make_vec(
-        "vcgym/Call-v0", num_envs=1, scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
-        path=plain.path, playout=plain.playout, rate=plain.rate, pacing=plain.pacing, autoreset_mode=AutoresetMode.DISABLED,
+        "vcgym/Call-v1", num_envs=1, scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
+        path=plain.path, playout=plain.playout, rate=plain.rate, pacing=plain.pacing, action="discrete", reward="emodel",
+        autoreset_mode=AutoresetMode.DISABLED,
     )  # fmt: skip
     envs.reset(seed=[5], options={"pair": which[0][0], "kind": part.stratum})
     total, is_over = 0.0, False

@@ -30,5 +30,5 @@ def test_every_feature_has_its_line(env_id, short):
 
 @pytest.mark.long  # compiles much that no other test needs
 def test_every_feature_of_an_uplink_has_its_line():
-    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=2, uplink="rate", packets=150, scenario="table1").unwrapped
+    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=2, uplink="rate", packets=150, scenario="table1", action="discrete").unwrapped
     assert_described(env.layout.features)

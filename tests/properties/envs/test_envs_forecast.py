@@ -3,11 +3,11 @@
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 from linear_forecast import Linear
 from untrained import random_network
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, Record, path_history
 from vcgym.baselines.rule import allocate, decide, init, update
@@ -17,12 +17,12 @@ from vcgym.envs.call.features.path import PATH_WIDTH
 from vcgym.predictors.predictor import predict_e2e
 
 NETWORK = random_network(3)
-HOLDERS = ["vcgym/Call-v0", "vcgym/Relay-v0"]
+HOLDERS = ["vcgym/Call-v1", "vcgym/Relay-v1"]
 
 
 def made(env_id, predictor=NETWORK, **arguments):
     settings = {"num_envs": 2, "packets": 300, "feedback_loss": 0.1, "autoreset_mode": AutoresetMode.DISABLED, **arguments}
-    return gymnasium.make_vec(env_id, predictor=predictor, **settings).unwrapped
+    return gymnasium.make_vec(env_id, **ABSOLUTE[env_id] | {"predictor": predictor} | settings).unwrapped
 
 
 def split(observation, width):
@@ -87,7 +87,7 @@ def test_it_has_its_place_in_layout_and_space(env_id):
 
 
 def test_a_state_is_taken_up_again_and_only_with_the_same_predictor():
-    first, second, other = made("vcgym/Call-v0"), made("vcgym/Call-v0"), made("vcgym/Call-v0", random_network(4))
+    first, second, other = made("vcgym/Call-v1"), made("vcgym/Call-v1"), made("vcgym/Call-v1", random_network(4))
     first.action_space.seed(3)
     first.reset(seed=2)
     for _ in range(10):
@@ -102,7 +102,7 @@ def test_a_state_is_taken_up_again_and_only_with_the_same_predictor():
 
 
 def test_one_session_begun_anew_leaves_the_others_alone():
-    env = made("vcgym/Relay-v0", probe_rate=3.0)
+    env = made("vcgym/Relay-v1", probe_rate=3.0)
     env.action_space.seed(4)
     env.reset(seed=2)
     for _ in range(12):
@@ -115,10 +115,10 @@ def test_one_session_begun_anew_leaves_the_others_alone():
 @pytest.mark.parametrize(
     ("env_id", "arguments", "error", "message"),
     [
-        ("vcgym/Playout-v0", {}, ValueError, r"predictor is a Network: allowed is None unless the agent sets the path"),
-        ("vcgym/Call-v0", {"observation": "records"}, ValueError, r"predictor is a Network: allowed is None"),
-        ("vcgym/Call-v0", {"predictor": "mine"}, TypeError, r"predictor is 'mine', a str; allowed here: .*Network"),
-        ("vcgym/Relay-v0", {"predictor": Linear(float("nan"))}, ValueError, r"Linear\.per_transmit is nan"),
+        ("vcgym/Playout-v1", {}, ValueError, r"predictor is a Network: allowed is None unless the agent sets the path"),
+        ("vcgym/Call-v1", {"observation": "records"}, ValueError, r"predictor is a Network: allowed is None"),
+        ("vcgym/Call-v1", {"predictor": "mine"}, TypeError, r"predictor is 'mine', a str; allowed here: .*Network"),
+        ("vcgym/Relay-v1", {"predictor": Linear(float("nan"))}, ValueError, r"Linear\.per_transmit is nan"),
     ],
 )
 def test_what_is_no_predictor_or_out_of_place_is_refused(env_id, arguments, error, message):

@@ -37,7 +37,7 @@ def twin(log, reported, report_us):
 @pytest.mark.parametrize("kind", ["steps", "cubic", "wifi"])
 def test_what_an_interval_shows_is_what_arrived_in_it(kind):
     envs = gymnasium.make_vec(
-        "vcgym/Rate-v0", num_envs=2, features="intervals", action="exact", seconds=12.0, log_packets=1 << 15
+        "vcgym/Rate-v1", num_envs=2, features="intervals", action="exact", interval=1, seconds=12.0, log_packets=1 << 15
     ).unwrapped
     shown, _ = envs.reset(seed=3, options={"kind": kind})
     assert shown.shape == (2, 150) and not shown.any()  # nothing has arrived
@@ -58,7 +58,8 @@ def test_what_an_interval_shows_is_what_arrived_in_it(kind):
 
 
 def test_a_saved_state_goes_on_with_what_it_has_seen():
-    envs, again = (gymnasium.make_vec("vcgym/Rate-v0", num_envs=1, features="intervals", seconds=4.0).unwrapped for _ in range(2))
+    form = {"features": "intervals", "action": "continuous", "interval": 1}
+    envs, again = (gymnasium.make_vec("vcgym/Rate-v1", num_envs=1, seconds=4.0, **form).unwrapped for _ in range(2))
     envs.reset(seed=1)
     for _ in range(20):
         envs.step(np.zeros((1, 1), np.float32))
@@ -71,4 +72,4 @@ def test_a_saved_state_goes_on_with_what_it_has_seen():
 
 def test_other_features_are_refused():
     with pytest.raises(ValueError, match="features = 'pixels': allowed are reports, intervals"):
-        gymnasium.make_vec("vcgym/Rate-v0", features="pixels")
+        gymnasium.make_vec("vcgym/Rate-v1", features="pixels")

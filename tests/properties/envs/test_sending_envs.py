@@ -5,11 +5,11 @@ import math
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.faces.send_order import SendOrderVectorEnv
@@ -19,13 +19,13 @@ from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.playout.quality import CONCEALED_PRICE, R_DEFAULT
 
-RATE, ORDER = "vcgym/Rate-v0", "vcgym/SendOrder-v0"
+RATE, ORDER = "vcgym/Rate-v1", "vcgym/SendOrder-v1"
 REWARDS = [(RATE, "utility"), (RATE, "emodel"), (ORDER, "on_time"), (ORDER, "emodel")]
 
 
 def make(env_id, num_envs=3, **arguments):
     settings_ = {"seconds": 6.0, "autoreset_mode": AutoresetMode.DISABLED}
-    return gymnasium.make_vec(env_id, num_envs=num_envs, **settings_ | arguments).unwrapped
+    return gymnasium.make_vec(env_id, num_envs=num_envs, **ABSOLUTE[env_id] | settings_ | arguments).unwrapped
 
 
 def decide(env, draws):

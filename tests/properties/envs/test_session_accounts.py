@@ -3,9 +3,9 @@
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.playout.count_buffer import CountTarget
 from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.network.playout.quality import LOSS_PRICE, rating
@@ -18,9 +18,8 @@ TICK_US = 10_000
 
 def play_out(env_id, **arguments):
     """Calls under random actions to their end: the environment, the sum of rewards of each, the observations and the last infos."""
-    env = gymnasium.make_vec(
-        env_id, num_envs=len(SEEDS), packets=PACKETS, log=True, autoreset_mode=AutoresetMode.NEXT_STEP, **arguments
-    ).unwrapped  # fmt: skip
+    settings = {"packets": PACKETS, "log": True, "autoreset_mode": AutoresetMode.NEXT_STEP}
+    env = gymnasium.make_vec(env_id, num_envs=len(SEEDS), **ABSOLUTE[env_id] | settings | arguments).unwrapped
     env.action_space.seed(8)
     observations, _ = env.reset(seed=SEEDS)
     finished = [None] * len(SEEDS)
@@ -77,7 +76,7 @@ def test_conservation_and_order(path_env_id, scenario, mode):
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 def test_conservation_and_order_behind_a_count_buffer(scenario, mode):
-    check_conservation_and_order(play_out("vcgym/Relay-v0", scenario=scenario, mode=mode, playout=CountTarget(60.0))[2])
+    check_conservation_and_order(play_out("vcgym/Relay-v1", scenario=scenario, mode=mode, playout=CountTarget(60.0))[2])
 
 
 def check_conservation_and_order(finished):
@@ -110,7 +109,7 @@ def check_conservation_and_order(finished):
         assert 0.0 <= info["rating"] <= 93.2 and 1.0 <= info["mos"] <= 4.5
 
 
-@pytest.mark.parametrize("env_id", ["vcgym/Relay-v0", "vcgym/Call-v0"])
+@pytest.mark.parametrize("env_id", ["vcgym/Relay-v1", "vcgym/Call-v1"])
 def test_every_record_is_shown_once_in_order(env_id):
     env, _, finished, shown = play_out(env_id, scenario="wonderproxy", mode="paper", observation="records")
     fields = {name: column for column, name in enumerate(Record._fields)}
@@ -138,7 +137,7 @@ def test_every_record_is_shown_once_in_order(env_id):
 
 
 def test_every_arrival_is_shown_once_at_the_receiver():
-    _, _, finished, shown = play_out("vcgym/Playout-v0", scenario="wonderproxy", mode="paper", observation="records")
+    _, _, finished, shown = play_out("vcgym/Playout-v1", scenario="wonderproxy", mode="paper", observation="records")
     for row, call in enumerate(finished):
         arrivals = (call["arrived_us"] >= 0).sum()
         packets = [observation["records"][row, 0, 1] for observation in shown[:arrivals]]
@@ -151,7 +150,7 @@ def test_every_arrival_is_shown_once_at_the_receiver():
 def test_probes_leave_at_the_declared_rate(rate, paths_probed_per_s):
     """A path that carries media is not probed; each other one is, at most one in a slot."""
     env = gymnasium.make_vec(
-        "vcgym/Relay-v0", num_envs=1, packets=1000, scenario="table1", probe_rate=rate, autoreset_mode="Disabled"
+        "vcgym/Relay-v1", num_envs=1, packets=1000, interval=10, scenario="table1", probe_rate=rate, autoreset_mode="Disabled"
     ).unwrapped
     env.reset(seed=1)
     for _ in range(100):
@@ -164,7 +163,7 @@ def test_a_call_in_which_nothing_arrives(path_env_id, monkeypatch):
     monkeypatch.setattr(
         "vcgym.network.scenarios.paths.leo.measured", lambda data: (np.where(np.arange(9000) < 8990, -1, 20_000)[None].repeat(5, 0), "none")
     )
-    env = gymnasium.make(path_env_id, packets=200, scenario="leo", mode="replay", reward="event")
+    env = gymnasium.make(path_env_id, **ABSOLUTE[path_env_id] | {"packets": 200, "scenario": "leo", "mode": "replay", "reward": "event"})
     env.reset(seed=1)
     total, steps, over = 0.0, 0, False
     while not over:

@@ -5,10 +5,10 @@ import functools
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 from untrained import random_network
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
@@ -71,7 +71,7 @@ def _rows(observations, row):
 
 def _check(env_id, border, **arguments):
     settings = {"num_envs": 3, "packets": PACKETS, "autoreset_mode": AutoresetMode.DISABLED, "feedback_loss": 0.05, **arguments}
-    real, changed = (gymnasium.make_vec(env_id, reward="emodel", **settings).unwrapped for _ in range(2))  # a reward that delays change
+    real, changed = (gymnasium.make_vec(env_id, **ABSOLUTE[env_id] | settings).unwrapped for _ in range(2))
     changed.batch.world = ChangedWorld(changed.batch.world, border)
     real.action_space.seed(6)
     seen, other = real.reset(seed=31)[0], changed.reset(seed=31)[0]
@@ -104,7 +104,7 @@ def test_the_future_does_not_leak(path_env_id, scenario, mode, observation, monk
         assert moved > 0 and (paid_later != 0.0).all()  # the change was felt afterwards: the comparison can fail
 
 
-@pytest.mark.parametrize("env_id", [pytest.param("vcgym/Call-v0", marks=pytest.mark.long), "vcgym/Relay-v0"])
+@pytest.mark.parametrize("env_id", [pytest.param("vcgym/Call-v1", marks=pytest.mark.long), "vcgym/Relay-v1"])
 def test_the_future_does_not_leak_into_forecasts(env_id):
     for border in BORDERS:
         moved, paid_later = _check(env_id, border, scenario="wonderproxy", predictor=random_network(0))

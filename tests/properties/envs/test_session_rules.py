@@ -87,7 +87,7 @@ def _row(played, row):
 @pytest.mark.parametrize("kind", ROUTERS, ids=lambda kind: kind.__name__)
 def test_every_router(kind, world):
     expected = inside(example(kind), WMJitter(), world)
-    seen = outside("vcgym/Relay-v0", RulePolicy(example(kind)), world, interval=1)
+    seen = outside("vcgym/Relay-v1", RulePolicy(example(kind)), world, interval=1)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]
     assert expected.totals.plans_sent.sum() >= expected.totals.path_changes.sum()
 
@@ -97,7 +97,7 @@ def test_every_router(kind, world):
 @pytest.mark.parametrize("kind", [kind for kind in RECEIVERS if facts_of(kind).buffer == WATERMARK], ids=lambda kind: kind.__name__)
 def test_every_lag(kind, world):
     expected = inside(Direct(), example(kind), world)
-    seen = outside("vcgym/Playout-v0", RulePolicy(example(kind)), world)
+    seen = outside("vcgym/Playout-v1", RulePolicy(example(kind)), world, interval=1)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]
 
 
@@ -114,7 +114,7 @@ def test_every_scenario(world, monkeypatch):
         monkeypatch.setattr(leo, "measured", lambda data: (delay_us.astype(np.int32), "arithmetic"))
     router = Greedy()
     expected = inside(router, WMJitter(), world)
-    seen = outside("vcgym/Relay-v0", RulePolicy(router), world, interval=1)
+    seen = outside("vcgym/Relay-v1", RulePolicy(router), world, interval=1)
     assert seen == [_row(expected, row) for row in range(len(SEEDS))]
 
 
@@ -126,5 +126,5 @@ def test_the_room_was_searched():
 def test_at_a_coarser_clock_a_rule_is_another_system():
     world = WORLDS[1]
     router = example(next(kind for kind in ROUTERS if kind.__name__ == "RoundRobin"))
-    coarse = outside("vcgym/Relay-v0", RulePolicy(router), world, interval=10)
+    coarse = outside("vcgym/Relay-v1", RulePolicy(router), world, interval=10)
     assert coarse != [_row(inside(router, WMJitter(), world), row) for row in range(len(SEEDS))]

@@ -1,15 +1,16 @@
 """The same seed gives the same bytes for any number and order of sessions, any number of threads, in any process."""
 
 import hashlib
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
-
-import vcgym.envs  # noqa: F401  (registers the ids)
 
 SCRIPT = "import runpy, sys; print(runpy.run_path(sys.argv[1])['play'](sys.argv[2], [21, 22], 40, packets=560))"
 
@@ -22,9 +23,8 @@ def _action(space, seed, step):
 
 def play(env_id, seeds, steps, threads=1, **arguments):
     """Digest of all that each session shows, earns and logs, by seed."""
-    env = gymnasium.make_vec(
-        env_id, num_envs=len(seeds), log=True, threads=threads, autoreset_mode=AutoresetMode.NEXT_STEP, **arguments
-    ).unwrapped  # fmt: skip
+    arguments = ABSOLUTE[env_id] | {"log": True, "threads": threads, "autoreset_mode": AutoresetMode.NEXT_STEP} | arguments
+    env = gymnasium.make_vec(env_id, num_envs=len(seeds), **arguments).unwrapped
     observations, _ = env.reset(seed=list(seeds))
     digests = [hashlib.sha256(observations[row].tobytes()) for row in range(len(seeds))]
     for step in range(steps):
@@ -43,7 +43,7 @@ def play(env_id, seeds, steps, threads=1, **arguments):
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_sessions_order_and_threads(path_env_id, mode):
     """More than one block, and a second call after the first."""
-    steps = 600 // gymnasium.make_vec(path_env_id).unwrapped.interval
+    steps = 600 // ABSOLUTE[path_env_id]["interval"]
     settings = {"packets": 530, "mode": mode, "scenario": "table1", "steps": steps}
     seeds = list(range(24))
     expected = play(path_env_id, seeds, **settings)
@@ -62,20 +62,22 @@ MANY = [pytest.param(128, 600, id="into a second block"), pytest.param(1024, 40,
 def test_many_calls(sessions, packets):
     settings = {"packets": packets, "scenario": "table1", "steps": packets // 10 + 2}
     seeds = list(range(sessions))
-    expected = play("vcgym/Call-v0", seeds, **settings)
-    assert play("vcgym/Call-v0", seeds[::-1], threads=2, **settings) == expected
+    expected = play("vcgym/Call-v1", seeds, **settings)
+    assert play("vcgym/Call-v1", seeds[::-1], threads=2, **settings) == expected
     for alone in (0, sessions // 2, sessions - 1):
-        assert play("vcgym/Call-v0", [alone], **settings) == {alone: expected[alone]}
+        assert play("vcgym/Call-v1", [alone], **settings) == {alone: expected[alone]}
 
 
 def test_an_integer_seed_numbers_the_sessions():
-    env = gymnasium.make_vec("vcgym/Call-v0", num_envs=3, packets=40).unwrapped
+    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=3, packets=40).unwrapped
     np.testing.assert_array_equal(env.reset(seed=5)[0], env.reset(seed=[5, 6, 7])[0])
 
 
 @pytest.mark.long
-def test_two_processes(path_env_id):
+def test_two_processes(path_env_id, python_path):
     expected = str(play(path_env_id, [21, 22], 40, packets=560))
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", SCRIPT, __file__, path_env_id], capture_output=True, text=True, check=True)
+        command = [sys.executable, "-c", SCRIPT, __file__, path_env_id]
+        environment = os.environ | {"PYTHONPATH": python_path(Path(__file__).parents[2])}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         assert done.stdout.strip() == expected

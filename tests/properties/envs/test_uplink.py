@@ -7,11 +7,11 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.sender_policy import RatePolicy
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
@@ -25,7 +25,7 @@ from vcgym.network.bottleneck.flow import Udp
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 
-CALL = "vcgym/Call-v0"
+CALL = "vcgym/Call-v1"
 
 
 def _neighbour(name, folder="properties/envs"):
@@ -52,7 +52,7 @@ class OneWorld:
 
 
 def make(link=None, num_envs=1, **arguments):
-    defaults = {"scenario": "table1", "packets": 300, "autoreset_mode": AutoresetMode.DISABLED, "log": True}
+    defaults = ABSOLUTE[CALL] | {"scenario": "table1", "packets": 300, "autoreset_mode": AutoresetMode.DISABLED, "log": True}
     uplink = "rate" if link is None else OneWorld(link)
     return gymnasium.make_vec(CALL, num_envs=num_envs, **defaults | {"uplink": uplink} | arguments).unwrapped
 
@@ -278,7 +278,7 @@ def test_a_rule_inside_shares_what_the_agent_is_shown():
     """The path by a rule and the lag by an agent, no uplink: the same call as Relay's other way round, and the agent sees every record."""
     arguments = {"scenario": "table1", "packets": 400, "log": True, "action": "exact", "observation": "records", "feedback_loss": 0.1}
     arguments["autoreset_mode"] = AutoresetMode.DISABLED
-    alone = gymnasium.make_vec(CALL, num_envs=1, path=Greedy(), **arguments).unwrapped
+    alone = gymnasium.make_vec(CALL, num_envs=1, interval=10, path=Greedy(), **arguments).unwrapped
     both = gymnasium.make_vec(CALL, num_envs=1, interval=1, **arguments).unwrapped
     seen, _ = alone.reset(seed=3)
     told, _ = both.reset(seed=3)

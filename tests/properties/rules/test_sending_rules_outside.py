@@ -3,9 +3,9 @@
 import gymnasium
 import numpy as np
 import pytest
+from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.sender_policy import OrderPolicy, RatePolicy
 from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.baselines.order.fifo import Fifo
@@ -28,6 +28,7 @@ ORDER_WORLDS = [("rtt30-q5", {}), ("rtt150-q5", {"report_loss": 0.2}), ("loss0",
 def same_inside_and_outside(env_id, policy, worlds, rate, order, pacing, **arguments):
     """Play each world both ways; returns the totals and the targets of each second."""
     arguments |= {"observation": policy.reads, "action": policy.action, "log_packets": PACKETS, "seconds": 12.0}
+    arguments = ABSOLUTE[env_id] | arguments
     env = gymnasium.make_vec(env_id, num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
     scenario = env.scenario
     links = [env.asked.applied(scenario.draw("train", 9 + i, kind))._replace(**changes) for i, (kind, changes) in enumerate(worlds)]
@@ -51,7 +52,7 @@ def same_inside_and_outside(env_id, policy, worlds, rate, order, pacing, **argum
 
 @pytest.mark.parametrize("rule", [GccWebrtc(), GccDraft(), Tfrc(), Tfrc(idle_rule=IdleRule.FASTER_RESTART)], ids=str)
 def test_rate(rule):
-    totals, targets = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(rule), RATE_WORLDS, rule, Fifo(), PACING)
+    totals, targets = same_inside_and_outside("vcgym/Rate-v1", RatePolicy(rule), RATE_WORLDS, rule, Fifo(), PACING)
     assert (totals.sent.sum(axis=1) > 500).all()
     assert all(len(np.unique(of_call)) > 5 for of_call in targets)  # the rule did something
 
@@ -59,7 +60,7 @@ def test_rate(rule):
 def test_nada_outside_is_nada_without_its_rate_shaping_buffer():
     """No observation tells of the sender's queue, and an agent has no pace of its own."""
     rule = Nada(encoder_yields=0.0, sending_rises=0.0)
-    totals, _ = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(Nada()), RATE_WORLDS[:2], rule, Fifo(), PACING)
+    totals, _ = same_inside_and_outside("vcgym/Rate-v1", RatePolicy(Nada()), RATE_WORLDS[:2], rule, Fifo(), PACING)
     assert (totals.sent.sum(axis=1) > 500).all()
 
 
@@ -70,7 +71,7 @@ def test_a_rule_with_a_window_is_refused_outside():
 
 def test_rate_beside_other_calls():
     worlds = [(kind, {"report_loss": 0.1}) for kind in ("gcc", "tfrc", "fixed", "mixed")]
-    totals, _ = same_inside_and_outside("vcgym/Rate-v0", RatePolicy(Tfrc()), worlds, Tfrc(), Fifo(), PACING, scenario="calls")
+    totals, _ = same_inside_and_outside("vcgym/Rate-v1", RatePolicy(Tfrc()), worlds, Tfrc(), Fifo(), PACING, scenario="calls")
     assert (totals.sent.sum(axis=1) > 500).all()
 
 
@@ -84,7 +85,7 @@ def test_rate_beside_other_calls():
 )  # fmt: skip
 def test_order(rule):
     totals, _ = same_inside_and_outside(
-        "vcgym/SendOrder-v0", OrderPolicy(rule), ORDER_WORLDS, Tfrc(), rule, BY_PACKET, overflow=rule
+        "vcgym/SendOrder-v1", OrderPolicy(rule), ORDER_WORLDS, Tfrc(), rule, BY_PACKET, overflow=rule
     )  # fmt: skip
     assert (totals.sent.sum(axis=1) > 10).all()
     assert (totals.discarded.sum() > 0) == (not isinstance(rule, Fifo) and getattr(rule, "discard", None) != Discard.WHEN_FULL)

@@ -1,4 +1,4 @@
-"""Ids of version 1: one number or one Box as action, decisions that hold, and both equal to what version 0 says in more words."""
+"""Defaults of the environments: one number or one Box as action, decisions that hold, and both equal to other forms in more words."""
 
 import gymnasium
 import numpy as np
@@ -31,16 +31,16 @@ def make(env_id, sessions=3, **arguments):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_both_checkers_pass(newest_env_id, form):
-    env = gymnasium.make(newest_env_id, action=form, **brief(newest_env_id)).unwrapped
+def test_both_checkers_pass(env_id, form):
+    env = gymnasium.make(env_id, action=form, **brief(env_id)).unwrapped
     check_env(env)
     check_env_sb3(env)
     assert isinstance(env.action_space, spaces.Discrete if form == "relative_discrete" else spaces.Box)
 
 
-def test_observations_are_of_order_one_and_as_many_for_any_number_of_paths_or_packets(newest_env_id):
-    other = {"send_queue": 9} if newest_env_id in SENDERS else {"scenario": "table1"}
-    envs, others = make(newest_env_id, **brief(newest_env_id, 60)), make(newest_env_id, **other)
+def test_observations_are_of_order_one_and_as_many_for_any_number_of_paths_or_packets(env_id):
+    other = {"send_queue": 9} if env_id in SENDERS else {"scenario": "table1"}
+    envs, others = make(env_id, **brief(env_id, 60)), make(env_id, **other)
     assert envs.single_observation_space == others.single_observation_space
     envs.reset(seed=4)
     envs.action_space.seed(4)
@@ -49,8 +49,8 @@ def test_observations_are_of_order_one_and_as_many_for_any_number_of_paths_or_pa
     assert np.quantile(np.abs(seen), 0.95) <= 2.0
 
 
-def test_a_saved_state_goes_on(newest_env_id):
-    envs, same = make(newest_env_id, **brief(newest_env_id)), make(newest_env_id, **brief(newest_env_id))
+def test_a_saved_state_goes_on(env_id):
+    envs, same = make(env_id, **brief(env_id)), make(env_id, **brief(env_id))
     envs.reset(seed=7)
     envs.action_space.seed(7)
     for _ in range(9):
@@ -119,11 +119,18 @@ def test_a_decision_of_rate_holds_for_its_reports():
         assert (reward[0], over[0]) == (pytest.approx(total), each_over[0])
 
 
+@pytest.mark.parametrize("make_one", [gymnasium.make, gymnasium.make_vec])
+@pytest.mark.filterwarnings("ignore:.*is out of date:DeprecationWarning")
+def test_an_earlier_version_is_refused_and_the_error_names_the_id(env_id, make_one):
+    with pytest.raises(gymnasium.error.DeprecatedEnv, match=f"Please use `{env_id}` instead"):
+        make_one(env_id.replace("-v1", "-v0"))
+
+
 def test_a_held_decision_shows_no_records():
     with pytest.raises(ValueError, match=r"interval = 10 with observation 'records': allowed is 1"):
-        make("vcgym/Playout-v0", interval=10, observation="records")
+        make("vcgym/Playout-v1", action="discrete", observation="records")
     with pytest.raises(ValueError, match=r"interval = 10 with action 'discrete': allowed is 1"):
-        make("vcgym/SendOrder-v0", interval=10)
+        make("vcgym/SendOrder-v1", action="discrete")
 
 
 def test_the_target_follows_the_aim():
