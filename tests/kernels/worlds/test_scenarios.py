@@ -321,13 +321,6 @@ def test_a_training_or_an_evaluation_on_the_test_split_is_refused_before_any_wor
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("name", "mode"), EVERY)
-def test_the_docs_name_every_stratum(name, mode):
-    docs = (Path(__file__).parents[3] / "docs" / "worlds.md").read_text()
-    recipe = Scenario(name, mode, 100).recipe
-    assert [stratum for stratum in (*recipe.strata, *recipe.by_name) if f"`{stratum}`" not in docs] == []
-
-
 def losses_of(name, mode, run, stratum=None, worlds=8, packets=30_000):
     """Lost slots of all paths of some worlds, bool (worlds x paths, slots)."""
     scenario = Scenario(name, mode, packets, loss_run_slots=run)

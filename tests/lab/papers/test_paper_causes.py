@@ -1,15 +1,12 @@
 """Causes of verdicts: which evidence counts first, shares, and experiments that change one setting."""
 
-import re
-from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from lab.papers.applications import reproduce as applications
 from lab.papers.applications.statements import load_statements as load_applications
 from lab.papers.arithmetic import Arithmetic
-from lab.papers.causes import SHARES, Cause, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
+from lab.papers.causes import SHARES, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
 from lab.papers.judge import CANNOT, REPRODUCED
 from lab.papers.senders import reproduce as senders
 from lab.papers.senders.statements import load_statements as load_sending
@@ -144,13 +141,3 @@ def test_readings_name_each_other():
             assert all(one.id in by_id[other].other_readings for other in one.other_readings)
     checks = {check.id: check.about for check in load_arithmetic()}
     assert checks["sum-least-delay"] == ("VI-C1-median-LT", f"VI-C1-median-LT{LATE_LEARNS}", "VI-predictor-low")
-
-
-def test_the_verdicts_checked_by_hand_have_these_causes_and_every_cause_is_checked():
-    notes = Path(__file__).parents[3] / "lab" / "notes"
-    reproduction, sending, by_hand = ((notes / f"{name}.md").read_text() for name in ("reproduction", "sending", "verdicts_by_hand"))
-    tables = reproduction + sending
-    checked = re.findall(r"^\| ([a-z ]+) \| (.+) \| (.+) \|$", by_hand, re.MULTILINE)[1:]
-    assert {cause for cause, _, _ in checked} == set(get_args(Cause))
-    for cause, text, published in checked:
-        assert re.search(rf"^\| {re.escape(f'{text} | {published}')} \| [^|]+ \| {cause} \|", tables, re.MULTILINE), text

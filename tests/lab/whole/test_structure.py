@@ -1,20 +1,12 @@
-"""Structure of the laboratory: no two modules import each other, and every compiled version stands where the cache looks."""
+"""Every compiled version of the laboratory stands where the cache looks."""
 
 import importlib
 import pkgutil
-from graphlib import TopologicalSorter
 
-import grimp
 import pytest
 
 import lab
 from vcgym.network.kernels.compiling.sources import closure
-
-
-def test_no_two_modules_import_each_other():
-    graph = grimp.build_graph("lab", cache_dir=None)
-    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
-    assert list(TopologicalSorter(imports).static_order())  # raises CycleError; imports within functions count
 
 
 @pytest.mark.long  # imports everything
