@@ -1,17 +1,22 @@
 """Rules as mappings, used in YAML and saved configs: `_target_` names a class, the other keys its parameters.
 
-    _target_: vcgym.baselines.path.vcroute.vcroute.VCRoute
+    _target_: VCRoute
     sample: mean                    an enum member by its name
     topk: {choice: best_five}       a nested rule by its parameters, with `_target_` unless its class is fixed
-    predictor: {_target_: vcgym.predictors.published.shipped_network}
+    predictor: shipped_network      a class alone, if its parameters keep their defaults
 
 Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the shipped predictors, and the classes
-that installed packages register as entry points of `PLUGINS`, by the entry point's name or by the class.
+that installed packages register as entry points of `PLUGINS`, by the entry point's name or by the class. A class of `vcgym.baselines` needs
+no module, as no two have one name; saved configs name it.
 """
 
 import enum
+import functools
 import importlib
+import re
 from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -31,18 +36,19 @@ def rule_from(written: Any, where: str) -> Any:
     """Return the parameters that a mapping names.
 
     Args:
-        written: a mapping with `_target_`.
+        written: a mapping with `_target_`, or a class alone.
         where: prefix of errors, such as `receiver`.
 
     Raises:
         ValueError: `written` is not a mapping, its class is not allowed, or a parameter is unknown, missing or of a wrong type. Ranges are
             not checked here (see `vcgym.baselines.rule.require_rule`).
     """
+    if isinstance(written, str) and is_rule(written):
+        written = {"_target_": written}
     if not isinstance(written, Mapping) or not isinstance(written.get("_target_"), str):
         raise ValueError(f"{where} = {shown(written)}: allowed are mappings with _target_, a class of rules, and its parameters")
-    if written["_target_"] == _SHIPPED and len(written) == 1:
-        return shipped_network()
-    return _build(_class(written["_target_"], where), written, where)
+    name = class_named(written["_target_"])
+    return shipped_network() if name == _SHIPPED and len(written) == 1 else _build(_class(name, where), written, where)
 
 
 def mapping_of(params: Any, complete: bool = False) -> Any:
@@ -76,6 +82,28 @@ def class_of_plugin(name: str) -> str | None:
     return next((plugin.value.replace(":", ".") for group in PLUGINS for plugin in plugins_of(group) if plugin.name == name), None)
 
 
+def is_rule(name: str) -> bool:
+    """Return True if a name without a module is enough: that of a class of `vcgym.baselines` or of the shipped network."""
+    return name in _classes()
+
+
+def class_named(name: str) -> str:
+    """Return a class of `vcgym.baselines` with its module, in the form of `_target_`; other names as they are."""
+    return _classes().get(name, name)
+
+
+@functools.cache
+def _classes() -> dict[str, str]:
+    """Return what a name without a module stands for; the sources tell, as only what is played is imported."""
+    home = Path(str(files("vcgym.baselines")))
+    found = {shipped_network.__name__: _SHIPPED}
+    for file in home.rglob("*.py"):
+        module = ".".join(("vcgym.baselines", *file.relative_to(home).with_suffix("").parts))
+        names = re.findall(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        found |= {name: f"{module}.{name}" for name in names}
+    return found
+
+
 def _class(name: str, where: str) -> type:
     for plugin in (plugin for group in PLUGINS for plugin in plugins_of(group)):
         if name in (plugin.name, plugin.value.replace(":", ".")):
@@ -106,7 +134,7 @@ def _build(cls: Any, written: Mapping[str, Any], where: str) -> Any:
 def _value(kind: Any, value: Any, where: str) -> Any:
     if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
         return _member(kind, value, where)
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) or (kind is Any and isinstance(value, str) and is_rule(value)):
         is_fixed = hasattr(kind, "_fields") and "_target_" not in value
         return _build(kind, value, where) if is_fixed else rule_from(value, where)
     if get_origin(kind) is np.ndarray:

@@ -1,12 +1,16 @@
-"""Names and files of systems: conf/system, data/tuned and data/zoo. No rule is loaded, so a command refuses a name at once."""
+"""Names and files of systems: conf/systems.yaml, data/tuned and data/zoo. No rule is loaded, so a command refuses a name at once."""
 
 import functools
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from vcgym.network.traces.cards import Carded, load_carded
+
+
+SYSTEMS = "systems.yaml"
 
 
 class Tuned(Carded):
@@ -14,7 +18,7 @@ class Tuned(Carded):
 
     Attributes:
         study: system that was tuned, objective, search, budget, space, published and tuned values, and the scores of both.
-        system: the rules with the best values, as in conf/system; None if no values were better than the published ones.
+        system: the rules with the best values, as in conf/systems.yaml; None if no values were better than the published ones.
     """
 
     study: dict[str, Any]
@@ -43,11 +47,27 @@ def zoo_names() -> list[str]:
     return sorted(file.stem for file in zoo().glob("*.json"))
 
 
+def published() -> dict[str, Any]:
+    """Return the systems of conf/systems.yaml by name: the rule of each control, pacing, `label` and `about`."""
+    return words_of_systems("systems")
+
+
+def words_of_systems(section: str) -> dict[str, Any]:
+    """Return a section of conf/systems.yaml: `systems`, or `learned`, `rules`, `families` or `codes`, which are words by name or code.
+
+    Raises:
+        ValueError: the file is no YAML.
+    """
+    return _read_systems(str(files("vcgym.conf").joinpath(SYSTEMS)))[section]
+
+
 @functools.cache
-def published() -> dict[str, Traversable]:
-    """Return the files in conf/system by name."""
-    folder = files("vcgym.conf").joinpath("system")
-    return {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
+def _read_systems(file: str) -> dict[str, dict[str, Any]]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # of libyaml, where there is one: each command waits for it
+    try:
+        return dict(yaml.load(Path(file).read_text(encoding="utf-8"), loader))
+    except yaml.YAMLError as error:
+        raise ValueError(f"conf/{SYSTEMS} is not valid YAML: {' '.join(str(error).split())}") from error
 
 
 @functools.cache

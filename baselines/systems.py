@@ -1,7 +1,7 @@
 """Systems by name: a published or tuned rule for each control of a call.
 
-A file in conf/system lists the rules with their parameters and is a row of the leaderboard. A file in data/tuned has parameters found by
-`vcgym-tune`, with the tuning study; files in data/zoo are learned (`vcgym.baselines.zoo`).
+An entry of conf/systems.yaml lists the rules with their parameters and is a row of the leaderboard. A file in data/tuned has parameters
+found by `vcgym-tune`, with the tuning study; files in data/zoo are learned (`vcgym.baselines.zoo`).
 `load_system("VCR-WM")` needs no configuration system.
 """
 
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from vcgym.baselines.configured import rule_from
+from vcgym.baselines.configured import is_rule, rule_from
 from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, PATHS, Control, controls_of
 from vcgym.baselines.rule import facts_of, is_learned, is_oracle, require_rule
 from vcgym.baselines.system_files import published, read_tuned, system_names, tuned_names, zoo
@@ -126,7 +124,7 @@ def load_system(name: str) -> System:
     if name not in system_names():
         raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
     if name in published():
-        system = _parsed(f"conf/system/{name}.yaml", published()[name].read_text(encoding="utf-8"))
+        system = build_system(f"conf/systems.yaml, {name}", _rules_of(name))
         return system.replace(trained_packets=sum(load_system(one).trained_packets for one in _taken_from(name)))
     if name in tuned_names():
         return build_system(f"data/tuned/{name}.json", read_tuned(name).system)
@@ -162,15 +160,20 @@ def tuning_trials(name: str) -> int:
 
 def _taken_from(name: str) -> list[str]:
     """Return the names of the systems whose rules a system takes."""
-    written = yaml.safe_load(published()[name].read_text(encoding="utf-8")) if name in published() else {}
-    named = [value for value in written.values() if isinstance(value, str)] if isinstance(written, Mapping) else []
-    return list(dict.fromkeys(named))
+    written = _rules_of(name) if name in published() else {}
+    return list(dict.fromkeys(value for value in written.values() if isinstance(value, str) and not is_rule(value)))
+
+
+def _rules_of(name: str) -> Any:
+    """Return what conf/systems.yaml says of a system, without its words."""
+    written = published()[name]
+    return {key: value for key, value in written.items() if key not in ("label", "about")} if isinstance(written, Mapping) else written
 
 
 def description(name: str) -> str:
     """Return one sentence that describes a system; for a tuned one it names the original system."""
     if name in published():
-        return published()[name].read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        return str(published()[name].get("about", ""))
     return read_tuned(name).card.description if name in tuned_names() else read_learned(zoo(), name).file.card.description
 
 
@@ -178,13 +181,6 @@ def sources(system: System) -> list[str]:
     """Return the papers, RFCs and code cited in the module docstrings of a system's rules."""
     heads = [inspect.getdoc(inspect.getmodule(type(rule))) or "" for rule in system.rules.values()]
     return list(dict.fromkeys(cited for head in heads for cited in _CITED.findall(head)))
-
-
-def _parsed(file: str, text: str) -> System:
-    try:
-        return build_system(file, yaml.safe_load(text))
-    except yaml.YAMLError as error:
-        raise ValueError(f"{file} is not valid YAML: {' '.join(str(error).split())}") from error
 
 
 def _check(system: System) -> None:
@@ -197,7 +193,7 @@ def _check(system: System) -> None:
 
 
 def rule_of(written: Any, name: str, typed: bool = False) -> Any:
-    """Return the rule of control `name`: as a mapping describes it, or that of a system by its name or by the folder of its training.
+    """Return the rule of control `name`: of a class or a mapping, or that of a system by its name or by the folder of its training.
 
     Args:
         written: what describes the rule.
@@ -207,12 +203,12 @@ def rule_of(written: Any, name: str, typed: bool = False) -> Any:
     Raises:
         ValueError: there is no such rule, or the system has none of this control.
     """
-    if not isinstance(written, str):
+    if not isinstance(written, str) or is_rule(written):
         return rule_from(written, name)
     trained = typed and (Path(written) / f"{LEARNED}{CARD}").is_file()
     if not trained and written not in system_names():
         folder = f" and the folder of a learned one, with {LEARNED}{CARD}" if typed else "; a file cannot name a folder"
-        raise ValueError(f"{name} = {shown(written)}: allowed are the name of a system{folder}")
+        raise ValueError(f"{name} = {shown(written)}: allowed are the class of a rule, the name of a system{folder}")
     system = learned_system(Path(written), LEARNED) if trained else load_system(written)
     if name not in system.rules:
         raise ValueError(f"{name} = {shown(written)}: that system has {', '.join(system.rules)}")
@@ -232,11 +228,11 @@ def build_system(file: str, written: Any) -> System:
             raise ValueError(f"unknown keys {unknown}")
         system = System(**{name: value if name == "pacing" else rule_of(value, name) for name, value in written.items()})
         rate = written.get("rate")
-        if isinstance(rate, str) and "pacing" not in written:
+        if isinstance(rate, str) and not is_rule(rate) and "pacing" not in written:
             system = system.replace(pacing=load_system(rate).pacing)
         _check(system)
     except (TypeError, ValueError) as error:
-        allowed = f"{', '.join(CONTROLS)}, each _target_ and its parameters, and pacing"
+        allowed = f"{', '.join(CONTROLS)}, each a class, or _target_ and its parameters, and pacing"
         room = max(MAX_LINE - len(f"{file}: ; allowed: {allowed}"), MIN_FOUND)
         raise ValueError(f"{file}: {one_line(str(error), room)}; allowed: {allowed}") from error
     return system

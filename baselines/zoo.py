@@ -34,7 +34,7 @@ class LearnedFile(Carded):
 
     Attributes:
         study: learner, worlds, budget (with its packets) and seed, and the scores on training and validation worlds.
-        system: the rules and the pacing, as in conf/system, without arrays.
+        system: the rules and the pacing, as in conf/systems.yaml, without arrays.
         weights_sha256: SHA-256 of NAME.safetensors.
     """
 

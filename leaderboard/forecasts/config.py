@@ -45,7 +45,7 @@ class PredictorDataConfig(Config):
 
     Attributes:
         parts: parts to play; those in mode replay need measured series.
-        systems: files of conf/system; each system plays every world.
+        systems: names of systems; each system plays every world.
         splits: splits of the worlds. Predictors train only on rows of the training split; other rows are for testing.
         packets: length of the calls.
         rows: approximate number of rows, shared evenly among the parts and, within a part, among the calls.

@@ -73,5 +73,5 @@ def values_of(params: Any, names: Mapping[str, Any]) -> Values:
 
 
 def as_data(system: System) -> dict[str, Any]:
-    """Return the system in the format of conf/system; parameters with default values are omitted."""
+    """Return the system in the format of conf/systems.yaml; parameters with default values are omitted."""
     return {name: mapping_of(value) for name, value in {**system.rules, "pacing": system.pacing}.items() if value is not None}

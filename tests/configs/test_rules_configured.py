@@ -1,6 +1,8 @@
 """Rules as mappings: they round-trip, and anything else is rejected in one line that names the field."""
 
+import re
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,8 @@ from vcgym.baselines.order.sbpn import Discard, Sbpn
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute.online import VCRouteOnline
 from vcgym.baselines.path.vcroute.vcroute import Sample, VCRoute
+from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.playout.held_lag import HeldLag
 from vcgym.baselines.playout.wmjitter import Edge, Memory, WMJitter
 from vcgym.envs.call.rewards.emodel import Rating
 from vcgym.predictors.published import shipped_network
@@ -40,6 +44,20 @@ def test_choices_go_by_name_or_number_and_rules_within_by_their_parameters():
     numbered = rule_from({"_target_": WMJITTER, "memory": 1, "update_on_late": 1}, "playout")
     assert numbered.memory is Memory.WINDOW
     assert numbered.update_on_late is True
+
+
+def test_a_class_of_the_project_needs_no_module():
+    short = {"_target_": "VCRoute", "predictor": "shipped_network"}
+    assert rule_from(short, "path") == rule_from({"_target_": VCROUTE, "predictor": shipped_network()}, "path")
+    assert rule_from("WMJitter", "playout") == rule_from({"_target_": "WMJitter"}, "playout") == WMJitter()
+    held = rule_from({"_target_": "HeldLag", "lag": "AdaptiveEwma"}, "playout")
+    assert held == HeldLag(lag=AdaptiveEwma()) == rule_from(mapping_of(held), "playout")
+
+
+def test_no_two_classes_of_the_project_have_one_name():
+    home = Path(configured.__file__).parent
+    names = [name for file in home.rglob("*.py") for name in re.findall(r"^class (\w+)", file.read_text(), re.MULTILINE)]
+    assert len(names) > 100 and len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(

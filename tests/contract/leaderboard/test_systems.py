@@ -1,27 +1,28 @@
 """Systems by name: each one builds, and a file that does not give a rule for each control is rejected by name."""
 
 import re
+import textwrap
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from vcgym.baselines import system_files, systems
+from vcgym.baselines import system_files
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.system_files import system_names
-from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, load_systems, sources, tuning_trials
+from vcgym.baselines.systems import ORACLE, TUNED, build_system, description, load_study, load_system, load_systems, sources, tuning_trials
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.stages import CONFERENCE, PATHS
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, Part, Suite
 from vcgym.leaderboard.report.system_list import system_rows
 
-PATH = "path:\n  _target_: vcgym.baselines.path.direct.Direct\n"
-PLAYOUT = "playout:\n  _target_: vcgym.baselines.playout.wmjitter.WMJitter\n"
-RATE = "rate:\n  _target_: vcgym.baselines.rate.fixed_rate.FixedRate\n"
-ORDER = "order:\n  _target_: vcgym.baselines.order.fifo.Fifo\n"
+PATH = "path:\n  _target_: Direct\n"
+PLAYOUT = "playout:\n  _target_: WMJitter\n"
+RATE = "rate:\n  _target_: FixedRate\n"
+ORDER = "order:\n  _target_: Fifo\n"
 NAMES = system_names()
 HOME = Path(__file__).parents[3]
 
@@ -40,9 +41,28 @@ def test_every_system_builds(name):
     assert system.is_oracle == name.startswith(ORACLE)
 
 
-def test_every_file_is_a_system():
-    folder = Path(str(files("vcgym.conf").joinpath("system")))
-    assert {file.stem for file in folder.iterdir() if file.suffix == ".yaml"} <= set(NAMES)
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Return a function that adds text to the systems of conf/systems.yaml."""
+    shipped = Path(str(files("vcgym.conf").joinpath(system_files.SYSTEMS)))
+
+    def write(text):
+        (tmp_path / shipped.name).write_text(shipped.read_text(encoding="utf-8").replace("\nsystems:\n", f"\nsystems:\n{text}", 1))
+        monkeypatch.setattr(system_files, "files", lambda package: tmp_path if package == "vcgym.conf" else files(package))
+
+    return write
+
+
+def entry(name, text):
+    return f"  {name}:\n{textwrap.indent(text, '    ')}"
+
+
+def test_no_two_entries_have_one_name():
+    text = files("vcgym.conf").joinpath(system_files.SYSTEMS).read_text(encoding="utf-8")
+    for section in re.split(r"^\w+:\n", text, flags=re.MULTILINE)[1:]:
+        names = re.findall(r"^  ([^\s#][^:]*):", section, re.MULTILINE)
+        assert names and len(set(names)) == len(names)
+    assert set(system_files.published()) <= set(NAMES)
 
 
 def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
@@ -51,11 +71,9 @@ def test_the_default_suite_names_its_systems_and_all_are_played_on_demand():
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
-def test_the_commands_that_are_said_to_rank_a_new_system_rank_it(page, tmp_path, monkeypatch):
-    (tmp_path / "MY-WM.yaml").write_text(PATH + PLAYOUT, encoding="utf-8")
-    known = systems.published()
-    for module in (systems, system_files):
-        monkeypatch.setattr(module, "published", lambda: known | {"MY-WM": tmp_path / "MY-WM.yaml"})
+def test_the_commands_that_are_said_to_rank_a_new_system_rank_it(page, written):
+    written("  MY-WM: {path: Direct, playout: {_target_: WMJitter, quantile: 0.9}}\n")
+    assert load_system("MY-WM").playout.quantile == 0.9 and description("MY-WM") == ""
     promised = re.findall(r"`([^`]+)` (?:now |then )?ranks it", (HOME / page).read_text(encoding="utf-8"))
     assert promised
     for command in promised:
@@ -138,11 +156,8 @@ def test_a_system_that_lacks_a_control_of_the_calls_is_refused():
         all_participants(SUITES["correlated-v0"], {}, None, {"HALF": FOUR.replace(playout=None, rate=None, order=None)})
 
 
-def test_a_shipped_system_with_more_controls_than_the_calls_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "FOUR.yaml").write_text(PATH + PLAYOUT + RATE + ORDER, encoding="utf-8")
-    known = systems.published()
-    for module in (systems, system_files):
-        monkeypatch.setattr(module, "published", lambda: known | {"FOUR": tmp_path / "FOUR.yaml"})
+def test_a_shipped_system_with_more_controls_than_the_calls_is_refused(written):
+    written("  FOUR: {path: Direct, playout: WMJitter, rate: FixedRate, order: Fifo}\n")
     with pytest.raises(ValueError, match="FOUR has path, playout, rate, order"):
         systems_of(SUITES["correlated-v0"], ["DRT-WM", "FOUR"])
     assert "FOUR" not in systems_of(SUITES["correlated-v0"], ["all"]) and "FOUR" not in systems_of(SUITES["rate-v0"], ["all"])
@@ -199,7 +214,7 @@ def test_systems_cite_their_sources(name, cited):
         (PATH + PLAYOUT + "  lagg_ms: 3.0\n", "lagg_ms"),
         (PATH + PLAYOUT + "  bucket_ms: -1.0\n", "bucket_ms"),
         (PATH + PLAYOUT.replace("WMJitter", "WMFlutter"), "WMFlutter"),
-        (PATH + PLAYOUT.replace("wmjitter", "flutter"), "flutter"),
+        (PATH + PLAYOUT.replace("WMJitter", "vcgym.baselines.playout.flutter.WMJitter"), "flutter"),
         (PLAYOUT.replace("playout:", "path:") + PATH.replace("path:", "playout:"), r"path = WMJitter\("),
         (PATH + PATH.replace("path:", "playout:"), r"playout = Direct\(\)"),
         (PATH + "playout: wmjitter\n", "playout = 'wmjitter'"),
@@ -213,19 +228,15 @@ def test_systems_cite_their_sources(name, cited):
         "unknown module", "swapped", "two paths", "a name", "two rates", "unknown scheduler", "a list", "empty",
     ],
 )  # fmt: skip
-def test_a_bad_file_is_refused(tmp_path, monkeypatch, text, message):
-    (tmp_path / "BAD.yaml").write_text(text, encoding="utf-8")
-    for module in (systems, system_files):
-        monkeypatch.setattr(module, "published", lambda: {"BAD": tmp_path / "BAD.yaml"})
-    with pytest.raises(ValueError, match=rf"(?s)^conf/system/BAD\.yaml: .*{message}.*; allowed: path, playout, rate, order"):
+def test_a_bad_system_is_refused(written, text, message):
+    written(entry("BAD", text))
+    with pytest.raises(ValueError, match=rf"(?s)^conf/systems\.yaml, BAD: .*{message}.*; allowed: path, playout, rate, order"):
         load_system("BAD")
 
 
-def test_a_file_that_is_no_yaml_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "BAD.yaml").write_text(PATH + "playout: [\n", encoding="utf-8")
-    for module in (systems, system_files):
-        monkeypatch.setattr(module, "published", lambda: {"BAD": tmp_path / "BAD.yaml"})
-    with pytest.raises(ValueError, match=r"^conf/system/BAD\.yaml is not valid YAML: [^\n]*$"):
+def test_a_file_that_is_no_yaml_is_refused(written):
+    written(entry("BAD", PATH + "playout: [\n"))
+    with pytest.raises(ValueError, match=r"^conf/systems\.yaml is not valid YAML: [^\n]*$"):
         load_system("BAD")
 
 
