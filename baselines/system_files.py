@@ -9,7 +9,6 @@ import yaml
 
 from vcgym.network.traces.cards import Carded, load_carded
 
-
 SYSTEMS = "systems.yaml"
 
 

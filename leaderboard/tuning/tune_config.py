@@ -1,14 +1,15 @@
-"""Arguments of vcgym-tune: typed counterpart of conf/tune.yaml and conf/tune/*.yaml."""
+"""Arguments of vcgym-tune: typed counterpart of conf/tune.yaml and conf/tune_ranges.yaml."""
 
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import yaml
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, RayConfig
 from vcgym.agents.sweeps.search import Domain
+from vcgym.baselines.configured import class_named
 from vcgym.leaderboard.tuning.tune_calls import CallTask, SenderTask, kinds_of
 from vcgym.leaderboard.tuning.tuning import Search, TuningTask
 from vcgym.network.scenarios.bottleneck.recipe import data_hash
@@ -19,27 +20,15 @@ REPLAY, RATE_REPLAY = "replay", "rate-replay"
 """Scenarios of your own traces."""
 
 
-class TunedRule(Config):
-    """Content of a file of conf/tune.
-
-    Attributes:
-        rule: class of the rule, as in `_target_`.
-        parameters: domain of each parameter; `lag.quantile` is a parameter of a nested rule.
-    """
-
-    rule: str
-    parameters: Annotated[dict[str, Domain], Field(min_length=1)]
-
-
 def load_spaces() -> dict[str, dict[str, Domain]]:
-    """Return the search space of each rule of conf/tune.
+    """Return the domain of each parameter of each rule of conf/tune_ranges.yaml, whose class is named as in a saved `_target_`.
 
     Raises:
-        ValueError: a file does not match `TunedRule`.
+        ValueError: a domain is malformed.
     """
-    folder = sorted(files("vcgym.conf").joinpath("tune").iterdir(), key=lambda file: file.name)
-    rules = [TunedRule.model_validate(yaml.safe_load(file.read_text(encoding="utf-8"))) for file in folder]
-    return {rule.rule: rule.parameters for rule in rules}
+    written = yaml.safe_load(files("vcgym.conf").joinpath("tune_ranges.yaml").read_text(encoding="utf-8"))
+    spaces = TypeAdapter(dict[str, Annotated[dict[str, Domain], Field(min_length=1)]]).validate_python(written)
+    return {class_named(name): space for name, space in spaces.items()}
 
 
 class SendersConfig(Config):

@@ -9,7 +9,7 @@ from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.network.traces.plain_file import require_space
 from vcgym.scripts.console.command import command
 from vcgym.scripts.zoo.cell import CurvePoint, train_cell
-from vcgym.scripts.zoo.config import PAGE, ZooConfig, ZooTraining
+from vcgym.scripts.zoo.config import FOUND, PAGE, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.page import write_page
 from vcgym.scripts.zoo.runs import read_runs, write_runs
 from vcgym.scripts.zoo.search import trials_of, write_found
@@ -22,7 +22,7 @@ def main(config: ZooConfig) -> None:
     """Train what the table lacks, and write table, picture and page anew after each training; with `trials`, search arguments."""
     if config.trials:
         search(config)
-        log.info(f"Found: {config.folder}/*.yaml; copy them to conf/zoo_arguments to use them with tuned=true")
+        log.info(f"Found: {config.folder / FOUND}; copy its entries to conf/{FOUND} to use them with tuned=true")
         return
     run(config)
     log.info(f"Table: {config.folder / PAGE}")

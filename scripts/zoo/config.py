@@ -17,7 +17,7 @@ _INSIDE_DECISIONS = {
 }  # fmt: skip
 ALGORITHMS = ["PPO", "A2C", "TRPO", "DQN", "QRDQN", "ARS", "SAC", "TD3", "RecurrentPPO", "TQC", INSIDE]
 """Names of the zoo: rows of the table of algorithms as they come, and PPO inside the loop."""
-RUNS, PAGE = "zoo_runs.csv", "zoo.md"
+RUNS, PAGE, FOUND = "zoo_runs.csv", "zoo.md", "zoo_arguments.yaml"
 TUNED = "-tuned"
 """End of the name of an algorithm that is trained with the arguments found for it."""
 
@@ -47,12 +47,13 @@ class ZooConfig(Config):
         worlds: validation worlds of an evaluation; the references have 50.
         arguments: arguments of an algorithm, or of ALGORITHM/ENVIRONMENT, that are not its defaults, such as SAC/Call-v1. One step of the
             gradient for four decisions, as DQN has by default, keeps SAC, TD3 and TQC within some minutes.
-        tuned: train the algorithms as PPO-tuned and so on, with the arguments of conf/zoo_arguments on top, where there are any.
+        tuned: train the algorithms as PPO-tuned and so on, with the arguments of conf/zoo_arguments.yaml on top, where there are any.
         trials: if above 0, search these arguments instead (`vcgym.scripts.zoo.search`): so many trainings of each algorithm on each
             environment with the first seed, the first of them at the defaults, scored on training worlds.
         data: folder of measured data.
         folder: folder of everything that is written: checkpoints and agents, from which a training that was killed goes on; zoo_runs.csv,
-            all trainings so far, to which a run adds; zoo.md, their table, and its picture under pictures.
+            all trainings so far, to which a run adds; zoo.md, their table, and its picture under pictures; zoo_arguments.yaml, what a
+            search found.
         ray: cluster; None: one training after another.
     """
 
@@ -120,7 +121,6 @@ def pair(algorithm: str, env: str) -> str:
 
 
 def found_arguments() -> dict[str, dict[str, Any]]:
-    """Return the arguments of conf/zoo_arguments by `pair`; where the defaults were as good, they are in use, and there is no entry."""
-    files_of_pairs = Path(str(files("vcgym.conf").joinpath("zoo_arguments"))).glob("*.yaml")
-    read = {file.stem.replace("-", "/", 1): yaml.safe_load(file.read_text(encoding="utf-8")) for file in sorted(files_of_pairs)}
+    """Return the arguments of conf/zoo_arguments.yaml by `pair`; where the defaults were as good, they are in use, and there is none."""
+    read = yaml.safe_load(files("vcgym.conf").joinpath(FOUND).read_text(encoding="utf-8"))
     return {name: one["arguments"] for name, one in read.items() if one["arguments"]}

@@ -1,4 +1,4 @@
-"""Random search of the arguments of algorithms on training worlds, as a file for conf/zoo_arguments for each algorithm and environment.
+"""Random search of the arguments of algorithms on training worlds, as entries of conf/zoo_arguments.yaml for algorithms and environments.
 
 A trial is a training of the zoo that is scored on training worlds, so a killed search goes on. The first trial has the defaults. The others
 draw learning rate, horizon 1 / (1 - gamma), width of the network and one argument of the algorithm, all at once: Bergstra and Bengio 2012
@@ -15,7 +15,7 @@ import yaml
 from vcgym.agents.sweeps.search import Domain
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.scripts.zoo.cell import CurvePoint
-from vcgym.scripts.zoo.config import ZooConfig, ZooTraining, pair
+from vcgym.scripts.zoo.config import FOUND, ZooConfig, ZooTraining, pair
 
 COMMON = {
     "learning_rate": Domain(low=1e-4, high=3e-3, log=True),
@@ -77,6 +77,7 @@ def _config_of(config: ZooConfig, name: str, number: int, arguments: dict[str, A
 
 def write_found(config: ZooConfig, trained: Iterable[tuple[ZooTrial, list[CurvePoint]]]) -> None:
     """Write the best arguments of each pair that has had all its trials, none if the defaults were best, with budget and scores."""
+    written = {}
     in_order = sorted(trained, key=lambda one: one[0].cell)
     for cell, group in groupby(in_order, key=lambda one: one[0].cell):
         its = list(group)
@@ -87,6 +88,5 @@ def write_found(config: ZooConfig, trained: Iterable[tuple[ZooTrial, list[CurveP
         budget = {"trials": len(its), "decisions": config.decisions, "seed": cell.seed, "worlds": config.worlds}
         scores = {"default": default, "best": points[-1].score}
         minutes = {"cpu_minutes": round(sum(curve[-1].cpu_s for _, curve in its) / 60.0, 1)}
-        found = {"arguments": best.arguments, "search": budget | minutes | scores}
-        name = pair(cell.algorithm, cell.env).replace("/", "-")
-        replace_file(config.folder / f"{name}.yaml", yaml.safe_dump(found, sort_keys=False, default_flow_style=None, width=140).encode())
+        written[pair(cell.algorithm, cell.env)] = {"arguments": best.arguments, "search": budget | minutes | scores}
+    replace_file(config.folder / FOUND, yaml.safe_dump(written, sort_keys=False, default_flow_style=None, width=140).encode())

@@ -1,7 +1,6 @@
 """Search of the zoo's arguments: what is drawn, and what is written of the trials."""
 
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 import yaml
@@ -9,7 +8,7 @@ import yaml
 from vcgym.agents.training.table import TABLE
 from vcgym.scripts.zoo import config as configs
 from vcgym.scripts.zoo.cell import CurvePoint
-from vcgym.scripts.zoo.config import ZooConfig, ZooTraining, found_arguments
+from vcgym.scripts.zoo.config import FOUND, ZooConfig, ZooTraining, found_arguments
 from vcgym.scripts.zoo.references import references_path
 from vcgym.scripts.zoo.runs import read_runs
 from vcgym.scripts.zoo.search import SPACES, drawn, trials_of, write_found
@@ -47,12 +46,12 @@ def test_the_best_of_a_pair_is_written_with_its_budget_once_all_trials_have_ende
     ended = [(trial, [CurvePoint(50, 30.0, score)]) for trial, score in zip(trials, scores, strict=False)]
     config = trials[0].config.model_copy(update={"folder": tmp_path})
     write_found(config, ended)
-    assert [path.name for path in tmp_path.glob("*.yaml")] == ["PPO-Call-v1.yaml"]
     budget = {"trials": 3, "decisions": 50, "seed": 0, "worlds": 30, "cpu_minutes": 1.5}
-    read = yaml.safe_load((tmp_path / "PPO-Call-v1.yaml").read_text())
-    assert read == {"arguments": trials[1].arguments, "search": budget | {"default": 80.0, "best": 82.0}}
+    found = {"arguments": trials[1].arguments, "search": budget | {"default": 80.0, "best": 82.0}}
+    assert yaml.safe_load((tmp_path / FOUND).read_text()) == {"PPO/Call-v1": found}
     write_found(config, [*ended, (trials[5], [CurvePoint(50, 30.0, 0.7)])])
-    assert yaml.safe_load((tmp_path / "PPO-Rate-v1.yaml").read_text())["arguments"] == {}
+    read = yaml.safe_load((tmp_path / FOUND).read_text())
+    assert read["PPO/Call-v1"] == found and read["PPO/Rate-v1"]["arguments"] == {}
 
 
 def test_tuned_trains_under_another_name_with_what_was_found(monkeypatch):
@@ -66,10 +65,10 @@ def test_tuned_trains_under_another_name_with_what_was_found(monkeypatch):
 def test_shipped_arguments_are_above_the_defaults_in_their_search_and_on_the_shipped_trainings():
     """On the trainings by the mean over the seeds that both have, of the longest ones."""
     runs = {cell: curve[-1].score for cell, curve in read_runs(references_path().with_name("zoo_runs.csv")).items()}
+    written = yaml.safe_load(files("vcgym.conf").joinpath(FOUND).read_text())
     for name in found_arguments():
         algorithm, env = name.split("/")
-        written = yaml.safe_load(Path(str(files("vcgym.conf").joinpath("zoo_arguments", f"{algorithm}-{env}.yaml"))).read_text())
-        assert written["search"]["best"] > written["search"]["default"]
+        assert written[name]["search"]["best"] > written[name]["search"]["default"]
         tuned = [cell for cell in runs if cell[:2] == (f"vcgym/{env}", f"{algorithm}-tuned")]
         longest = [cell for cell in tuned if cell.planned == max(one.planned for one in tuned)]
         gains = [runs[cell] - runs[cell._replace(algorithm=algorithm)] for cell in longest if cell._replace(algorithm=algorithm) in runs]
