@@ -134,9 +134,10 @@ def _build(cls: Any, written: Mapping[str, Any], where: str) -> Any:
 def _value(kind: Any, value: Any, where: str) -> Any:
     if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
         return _member(kind, value, where)
+    if isinstance(value, Mapping) and hasattr(kind, "_fields") and "_target_" not in value:
+        return _build(kind, value, where)
     if isinstance(value, Mapping) or (kind is Any and isinstance(value, str) and is_rule(value)):
-        is_fixed = hasattr(kind, "_fields") and "_target_" not in value
-        return _build(kind, value, where) if is_fixed else rule_from(value, where)
+        return rule_from(value, where)
     if get_origin(kind) is np.ndarray:
         return _array(kind, value, where)
     if kind is bool and isinstance(value, int) and value in (0, 1):
