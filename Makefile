@@ -86,7 +86,6 @@ truth: develop
 reproduce: develop
 	$(BIN)/python -m lab reproduce full=$(or $(FULL),false)
 	$(BIN)/python -m lab reproduce paper=senders folder=outputs/reproduce
-	$(BIN)/python -m lab reproduce paper=applications folder=outputs/reproduce
 	$(BIN)/python -m lab reproduce paper=conferences folder=outputs/reproduce
 
 # Leaves .venv alone: it takes minutes to download. Remove it by hand for a fresh start.

@@ -26,7 +26,6 @@ from vcgym.network.traces.plain_file import read_plain
 from vcgym.network.traces.refusal import one_line, shown
 
 Holdout = Literal["random", "time", "pair"]
-MIN_PAIRS = 3
 TEST_SHARE = 0.2
 CHECK_SHARE = 0.1  # share of the remaining rows for early stopping
 _MAX_BYTES = 1 << 30

@@ -173,7 +173,7 @@ def share_of(row: Mapping[str, Any]) -> str:
 
 
 def never_held(rows: Rows) -> set[str]:
-    """Return the statements that are not reproduced, nor calibrated, in any setting in which they can be judged."""
+    """Return the statements that are not reproduced in any setting in which they can be judged."""
     return {row["statement"] for row in rows if row["verdict"] == NOT} - {row["statement"] for row in rows if _holds(row)}
 
 

@@ -2,5 +2,4 @@
 
 headroom     what hindsight could gain above the systems of a board
 oracles      bounds of hindsight
-protection   bounds of protection, and protection of all calls of a link
 """

@@ -16,7 +16,6 @@ PROBE_BYTES = HEADERS  # a probe has headers alone
 AGAIN = 2
 _RED, _EARLIER = 1, 4
 _FLEX = ((15, 20), (46, 24), (109, 32))
-MOST_COVERED = _FLEX[-1][0]
 
 
 @kernel

@@ -2,8 +2,8 @@
 
 At a load of at most 1 nothing is dropped, and the time at the link is that of packets that come at random to a link with fixed service
 (Pollaczek and Khinchine for M/D/1), at most that of a full queue. Above 1 the queue is full and the link drops what it cannot carry. Left
-out: that calls alike keep their spacing, so that queues below a load of 1 are shorter in truth (`python -m lab protected-link` plays the
-packets), and courses of the queue: time and drops are the same during the whole call.
+out: that calls alike keep their spacing, so that queues below a load of 1 are shorter in truth, and
+courses of the queue: time and drops are the same during the whole call.
 """
 
 from collections.abc import Sequence

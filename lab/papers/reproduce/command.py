@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from lab.commands import LAB
-from lab.papers.applications import reproduce as applications
 from lab.papers.conferences import reproduce as conferences
 from lab.papers.conferences.measures import SEEDS
 from lab.papers.reproduce.config import ReproduceConfig
@@ -28,8 +27,6 @@ def main(config: ReproduceConfig) -> None:
     console = Console() if Console().is_terminal else Console(width=150)
     if config.paper == "senders":
         _senders(config, console)
-    elif config.paper == "applications":
-        _applications(config, console)
     elif config.paper == "conferences":
         _conferences(config, console)
     else:
@@ -49,12 +46,6 @@ def _senders(config: ReproduceConfig, console: Console) -> None:
     with progress("S1 and S4", senders.steps()) as on_progress:
         rows = senders.reproduce(load_systems(senders.systems_named()), config.folder, on_progress)
     _show("S1 and S4 beside ours", rows, config.folder / "sending_reproduction.md", console)
-
-
-def _applications(config: ReproduceConfig, console: Console) -> None:
-    with progress("S3", applications.steps()) as on_progress:
-        rows = applications.reproduce(config.folder, on_progress)
-    _show("S3 beside ours", rows, config.folder / "application_reproduction.md", console)
 
 
 def _conferences(config: ReproduceConfig, console: Console) -> None:

@@ -12,8 +12,8 @@ class ReproduceConfig(Config):
     """Comparison of published numbers with ours.
 
     Attributes:
-        paper: the VCRoute paper; the papers on senders, SBPN and GCC over Wi-Fi; the study of Zoom, Meet and Teams; or Celerity's on
-            conferences. The other fields except `folder` apply only to the first.
+        paper: the VCRoute paper; the papers on senders, SBPN and GCC over Wi-Fi; or Celerity's on conferences. The other fields except
+            `folder` apply only to the first.
         full: use the paper's call length, 600,000 packets, instead of `packets`.
         packets: length of the calls of a quick run.
         seeds: worlds per pair; with one, statements about a single pair have no interval.
@@ -21,11 +21,10 @@ class ReproduceConfig(Config):
         threads: threads that share the calls; no effect on the results.
         data: folder of measured series; without it mode replay is left out.
         folder: folder for the parts, verdicts.parquet, reproduce.html and reproduction.md; or sending_verdicts.parquet and
-            sending_reproduction.md; or application_verdicts.parquet and application_reproduction.md; or conference_verdicts.parquet and
-            conference_reproduction.md.
+            sending_reproduction.md; or conference_verdicts.parquet and conference_reproduction.md.
     """
 
-    paper: Literal["vcroute", "senders", "applications", "conferences"] = "vcroute"
+    paper: Literal["vcroute", "senders", "conferences"] = "vcroute"
     full: bool = False
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
     seeds: Annotated[int, Field(ge=1, le=10_000)] = 4

@@ -26,12 +26,6 @@ GAIN_CLASSES = (0.0, 0.1)  # share of the direct average round trip that the bes
 PAIRS_PER_CELL = 100
 
 
-def relayed_share(root: Path, relays: int = MIN_RELAYS, by_more_than: float = 0.0) -> float:
-    """Return the share of measured pairs whose best path with 1 or 2 relays saves more than `by_more_than` of the average round trip."""
-    saved = _saved_shares(_averages(root), list(DATA_CENTRES[:relays]))
-    return float(np.mean([share > by_more_than for share in saved.values()]))
-
-
 def sample_pairs(root: Path, world: WorldLinks) -> list[str]:
     """Return up to PAIRS_PER_CELL pairs of each stratum, in order of a hash of their names."""
     saved = _saved_shares(_averages(root), list(DATA_CENTRES[:MIN_RELAYS]))

@@ -3,8 +3,6 @@
 - `seen.py`: a world as an oracle sees it: every delay, but only the probability of losses
 - `sequences.py`: best fixed path, best path sequence with at most k changes, per-packet clairvoyant
 - `informed.py`: a causal rule (not an oracle) that sees all paths at once
-- `event.py`: offline optimal playout of given arrivals, event accounting
-- `clocked.py`: the same in clocked accounting
 - `joint.py`: dynamic program over path and playout level, clocked accounting
 - `rating.py`: from that program to the best R, and a bound that no policy exceeds
 - `script.py`: path sequences played in a real call

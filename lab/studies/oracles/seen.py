@@ -23,7 +23,7 @@ from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.bad_hours import LOSS_OFF, LOSS_ON, BadHoursRows, allocate_bad_hours, next_phase, start_bad_hours
 from vcgym.network.worlds.replay import ReplayWorld
-from vcgym.network.worlds.world import HISTORY_BLOCKS, MIN_DELAY_US, World, WorldDraw, blocks
+from vcgym.network.worlds.world import HISTORY_BLOCKS, MIN_DELAY_US, WorldDraw, blocks
 
 OUTAGE_SLOTS = 10
 AROUND_SLOTS = 50
@@ -41,33 +41,6 @@ class Seen(NamedTuple):
     delay_us: NDArray[np.int32]
     chance: NDArray[np.float64]
     history: NDArray[np.float64]
-
-
-class SeenWorld(World):
-    """Playable seen world in which only certain losses occur; random losses are hidden from the players too."""
-
-    def __init__(self, seen: Seen) -> None:
-        paths, packets = seen.delay_us.shape
-        super().__init__(1, paths)
-        self.history[0] = seen.history
-        padded = np.full((paths, -(-packets // BLOCK_SLOTS) * BLOCK_SLOTS), LOST, np.int32)
-        padded[:, :packets] = seen.delay_us
-        self._blocks = padded.reshape(paths, -1, BLOCK_SLOTS)
-        self._next = 0
-
-    def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
-        """Reset to block 0, ignoring `draw`, and return the history."""
-        self._begin(row, draw)
-        self.fill(np.array([row]))
-        return self.history[row].copy()
-
-    def _begin(self, row: int, draw: WorldDraw) -> None:
-        self._next = 0
-
-    def fill(self, which: NDArray[np.int64]) -> None:
-        """Load the next block."""
-        self.delay_us[0] = self._blocks[:, self._next]
-        self._next += 1
 
 
 def see(scenario: Scenario, draw: WorldDraw) -> Seen:

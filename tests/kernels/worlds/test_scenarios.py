@@ -8,7 +8,6 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from lab.shipped.sets.world_sample import relayed_share
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
@@ -282,14 +281,6 @@ def test_synthetic_paths_have_the_declared_moments(mode):
     assert (history[:, 1] > 100.0 * share - 5.0).all() and (history[:, 1] < 200.0 * share + 8.0).all()
     if mode == "paper":
         np.testing.assert_allclose(history[:, 2], np.resize([10.0, 20.0, 30.0], 9), rtol=0.1)
-
-
-@pytest.mark.data
-def test_relayed_paths_win_where_the_measurements_say_so():
-    """With ten relays on 43 % of all pairs, and by more than a tenth of the round trip on 13 %."""
-    root = data_root()
-    assert relayed_share(root) == pytest.approx(0.43, abs=0.005)
-    assert relayed_share(root, by_more_than=0.1) == pytest.approx(0.13, abs=0.005)
 
 
 @pytest.mark.data

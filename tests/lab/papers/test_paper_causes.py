@@ -1,10 +1,7 @@
 """Causes of verdicts: which evidence counts first, shares, and experiments that change one setting."""
 
-
 import pytest
 
-from lab.papers.applications import reproduce as applications
-from lab.papers.applications.statements import load_statements as load_applications
 from lab.papers.arithmetic import Arithmetic
 from lab.papers.causes import SHARES, Experiment, causes_table, first_that_holds, never_held, shares_table, with_causes
 from lab.papers.judge import CANNOT, REPRODUCED
@@ -110,17 +107,6 @@ def test_the_first_change_that_holds_ends_the_search():
     assert next(values)[1] == "three"
     missed = first_that_holds(statement(), "ms", [("world", "one", EXACT), ("world", "two", Estimate(6.0, 5.5, 6.5))])
     assert (missed.causes, missed.changed, missed.found) == (("out of reach",), "2 changes, from one to two", "5 ms to 6 ms")
-
-
-def test_changes_of_an_application_change_one_thing():
-    by_id = {one.id: one for one in load_applications()}
-    levels = [change for change in applications.changes(by_id["S3-disrupted-up-zoom-teams"]) if change.cause == "reading"]
-    assert [change.statement.terms[1].levels_mbps for change in levels] == [(0.25,), (0.5,), (0.75,), (1.0,)]
-    assert all(change.cause == "world" and change.queue_ms for change in applications.changes(by_id["S3-beside-up-meet-meet-1"]))
-    played = {}
-    found = list(applications.experiments([by_id["S3-disrupted-up-zoom-teams"]], played))
-    assert [one.causes for one in found] == [("reading",)]
-    assert found[0].changed == "only at 0.25 Mbit/s"
 
 
 def test_other_settings_of_a_sender_are_tried():

@@ -18,10 +18,7 @@ from lab.learners.whole_search import WholeConfig
 from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.truth.command import TruthConfig
 from lab.shipped.sets.command import MakeSetConfig
-from lab.studies.headroom.check import OracleCheckConfig
 from lab.studies.headroom.command import HeadroomConfig
-from lab.studies.protection.command import ProtectionBoundConfig
-from lab.studies.protection.link_command import ProtectedLinkConfig
 from vcgym.scripts.console import command
 from vcgym.scripts.console.moved import MOVED
 from vcgym.scripts.console.program import VCGYM
@@ -34,9 +31,6 @@ KINDS = {
     "reproduce": ReproduceConfig,
     "truth": TruthConfig,
     "headroom": HeadroomConfig,
-    "oracle_check": OracleCheckConfig,
-    "protection_bound": ProtectionBoundConfig,
-    "protected_link": ProtectedLinkConfig,
     "train_pair": PairConfig,
     "train_rate": RateConfig,
     "train_order": OrderConfig,
