@@ -1,19 +1,19 @@
-"""Names of cached results under edits of sources, for tests of those who keep results."""
+"""Names of cached results under edits of sources, for tests of what is cached."""
 
 from contextlib import contextmanager
 
 import pytest
 
-from vcgym.leaderboard.kept import file_name
+from vcgym.leaderboard.cache import file_name
 from vcgym.network.kernels.compiling.sources import SOURCES, code_hash
 
 
 def asked_for(module, function, *arguments):
-    """The name that `function` asks the keeper for."""
-    keeps = "kept" if hasattr(module, "kept") else "kept_document"
+    """The name that `function` asks the cache for."""
+    keeps = "cached" if hasattr(module, "cached") else "cached_document"
 
-    def ask(folder, follows_from, make):
-        raise InterruptedError(file_name(follows_from, make.__module__))
+    def ask(folder, key, make):
+        raise InterruptedError(file_name(key, make.__module__))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, keeps, ask)

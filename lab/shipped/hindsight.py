@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lab.studies.headroom.oracle_rows import Drawn, hindsight_row
 from lab.studies.headroom.run import worlds
-from vcgym.leaderboard.kept import kept
+from vcgym.leaderboard.cache import cached
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.results import files as results
 from vcgym.network.traces.card_file import replace_with_card
@@ -36,7 +36,7 @@ def _row(world: Drawn) -> dict[str, Any]:
     def make() -> pa.Table:
         return results.table(results.RESULTS, [hindsight_row(world)], "hindsight")
 
-    return dict(kept(FOLDER / "worlds", (world.identity,), make).to_pylist()[0])
+    return dict(cached(FOLDER / "worlds", (world.identity,), make).to_pylist()[0])
 
 
 if __name__ == "__main__":

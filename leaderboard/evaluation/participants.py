@@ -18,11 +18,11 @@ from vcgym.agents.published.shipped import shipped_folder
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems
 from vcgym.baselines.zoo import CARD, LEARNED, read_learned
+from vcgym.leaderboard.cache import canonical
 from vcgym.leaderboard.evaluation.plan import require_controls
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENV, PATHS_ENVS, RATE_ENV, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
-from vcgym.leaderboard.kept import described
 from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
@@ -209,7 +209,7 @@ def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, P
 def _form_of(train: TrainConfig) -> tuple[tuple[str, Any], ...]:
     """Return the arguments with which an agent was trained and plays, as far as they are not the environment's defaults."""
     defaults, options = env_defaults(train.env.id), train.env.options
-    other = (name for name in options.keys() - NOT_PLAYED if described(options[name]) != described(defaults[name]))
+    other = (name for name in options.keys() - NOT_PLAYED if canonical(options[name]) != canonical(defaults[name]))
     return tuple((name, options[name]) for name in sorted(other))
 
 

@@ -16,12 +16,12 @@ from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.systems import System
 from vcgym.envs import name_of
 from vcgym.envs.faces.made_with import MADE_WITH
+from vcgym.leaderboard.cache import canonical
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.participants import STUDY, shipped_agent, study_agents, study_config
 from vcgym.leaderboard.evaluation.published import LocalAgent, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Suite
-from vcgym.leaderboard.kept import described
 from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.network.kernels.slots import SLOT_US
@@ -145,7 +145,7 @@ def _content_of(one: _Player) -> Any:
     if isinstance(one.participant, PublishedAgent):
         return one.participant.files
     if isinstance(one.participant, System):
-        return repr(described(one.participant.rules))
+        return repr(canonical(one.participant.rules))
     path = Path(os.path.expanduser(one.item))
     if not path.is_file():
         return one.item

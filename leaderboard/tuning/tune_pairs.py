@@ -16,7 +16,7 @@ import numpy as np
 from vcgym.agents.sweeps.search import Domain, Values, each
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.kept import kept_document
+from vcgym.leaderboard.cache import cached_document
 from vcgym.leaderboard.tuning.climb import climb
 from vcgym.leaderboard.tuning.tunable import Spaces, space_of, start_of, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import CallTask
@@ -90,7 +90,7 @@ def tune_pairs(
         task: scenario, mode, length of calls and number of validation worlds; each round has its own number of training worlds.
         rounds: first a round of single rules, then rounds of pairs.
         seed: seed of the sampling.
-        folder: cache of the searches (`vcgym.leaderboard.kept`), from which a killed command resumes.
+        folder: cache of the searches (`vcgym.leaderboard.cache`), from which a killed command resumes.
     """
     first, *others = rounds
     alone = _search(_alone(rules, spaces, known), task, first, f"{seed} 0", folder)
@@ -146,8 +146,8 @@ def search_candidate(candidate: Candidate, task: CallTask, trials: int, seed: in
     def search() -> list[Any]:
         return list(climb(score, candidate.space, candidate.starts, trials, seed))
 
-    follows_from = candidate.published, domains_as_data(candidate.space), candidate.starts, task, trials, seed
-    values, best = kept_document(folder / SEARCHED, follows_from, search)
+    key = candidate.published, domains_as_data(candidate.space), candidate.starts, task, trials, seed
+    values, best = cached_document(folder / SEARCHED, key, search)
     return values, best
 
 

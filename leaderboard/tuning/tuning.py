@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vcgym.agents.sweeps.search import Domain, Values, each
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import TUNED, System
-from vcgym.leaderboard.kept import kept_document
+from vcgym.leaderboard.cache import cached_document
 from vcgym.leaderboard.tuning.climb import around
 from vcgym.leaderboard.tuning.regret import Judgement, chosen, judged, total_regret
 from vcgym.leaderboard.tuning.tunable import as_data, short, values_of, with_values
@@ -78,10 +78,10 @@ def tune_system(name: str, published: System, space: Mapping[str, Domain], task:
         space: domain of each value.
         task: tuning task.
         how: settings of the search.
-        folder: cache of the outcomes (`vcgym.leaderboard.kept`), so that a killed search resumes with the next system.
+        folder: cache of the outcomes (`vcgym.leaderboard.cache`), so that a killed search resumes with the next system.
     """
-    follows_from = name, published, domains_as_data(space), task, how.trials, how.seed
-    drawn, study = kept_document(folder / SEARCHED, follows_from, lambda: _searched(name, published, space, task, how))
+    key = name, published, domains_as_data(space), task, how.trials, how.seed
+    drawn, study = cached_document(folder / SEARCHED, key, lambda: _searched(name, published, space, task, how))
     return Outcome(with_values(published, drawn), study)
 
 

@@ -10,7 +10,7 @@ from lab.learners.rate_search import RateConfig, search_weights
 from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.zoo import LEARNED, save_learned
-from vcgym.leaderboard.kept import kept_document
+from vcgym.leaderboard.cache import cached_document
 from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def main(config: RateConfig) -> None:
     config.data.export()
     for seed in config.seeds:
         make = partial(search_weights, config, seed)
-        weights, study = kept_document(config.folder / "searched", (config.decisive(), config.data.root is not None, seed), make)
+        weights, study = cached_document(config.folder / "searched", (config.decisive(), config.data.root is not None, seed), make)
         rules = {"rate": LearnedRate(np.array(weights)), "order": Fifo()}
         home = config.folder / f"seed-{seed}"
         home.mkdir(parents=True, exist_ok=True)

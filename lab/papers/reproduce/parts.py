@@ -1,4 +1,4 @@
-"""The calls of the verdicts, played in parts; a finished part is cached (`vcgym.leaderboard.kept`) and not played again.
+"""The calls of the verdicts, played in parts; a finished part is cached (`vcgym.leaderboard.cache`) and not played again.
 
 A part is a few worlds of one setting, each sampled once for all systems: a row per system and world, see
 `lab.papers.vcroute.outcomes.play_worlds`.
@@ -13,8 +13,8 @@ import pyarrow as pa
 from lab.papers.vcroute.forecasts import SYSTEM, forecast_worlds
 from lab.papers.vcroute.outcomes import MIN_WORLDS, Setting, play_worlds
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.cache import cached
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import every_pair
-from vcgym.leaderboard.kept import kept
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 
@@ -75,13 +75,13 @@ def calls_of(part: PlayedPart, systems: Mapping[str, System], folder: Path, thre
         seeds = pa.array([part.first + seed for seed in table["seed"].to_pylist()])
         return table.set_column(table.schema.get_field_index("seed"), "seed", seeds)
 
-    return kept(folder, ("calls", *_follows_from(part, systems)), play)
+    return cached(folder, ("calls", *_follows_from(part, systems)), play)
 
 
 def forecasts_of(part: PlayedPart, system: System, folder: Path, threads: int) -> pa.Table:
     """Return the sums over packets of a system's forecasts on the worlds of a part, cached in the same way."""
-    follows_from = ("forecasts", *_follows_from(part, {SYSTEM: system}))
-    return kept(folder, follows_from, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
+    key = ("forecasts", *_follows_from(part, {SYSTEM: system}))
+    return cached(folder, key, lambda: forecast_worlds(part.scenario, part.draws, system, threads))
 
 
 def _follows_from(part: PlayedPart, systems: Mapping[str, System]) -> tuple[Any, ...]:

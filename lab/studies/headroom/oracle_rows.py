@@ -32,7 +32,7 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
-from vcgym.leaderboard.kept import kept
+from vcgym.leaderboard.cache import cached
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import ANCHORS, CALL, METRICS
 from vcgym.leaderboard.results.call_metrics import g114_band, rows
@@ -92,7 +92,7 @@ def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path) ->
     def make() -> pa.Table:
         return results.table(results.RESULTS, _made(world, references), "oracles")
 
-    return [row | suite for row in kept(folder, (decides, references), make).to_pylist()]
+    return [row | suite for row in cached(folder, (decides, references), make).to_pylist()]
 
 
 def hindsight_row(world: Drawn) -> dict[str, Any]:

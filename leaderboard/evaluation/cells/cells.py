@@ -1,6 +1,6 @@
 """Cells: the parts of an evaluation, which are played separately, saved as files and never played twice.
 
-A cell is one participant on at most `WORLDS_PER_CELL` worlds of one part of a suite. `vcgym.leaderboard.kept` gives the name of its file:
+A cell is one participant on at most `WORLDS_PER_CELL` worlds of one part of a suite. `vcgym.leaderboard.cache` gives the name of its file:
 a changed participant, suite, world or code gives another name.
 """
 
@@ -17,10 +17,10 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System, tuning_trials
+from vcgym.leaderboard.cache import file_name, load, to_bytes
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows
 from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, cost_of, env_class, kind_of
-from vcgym.leaderboard.kept import file_name, load, to_bytes
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.files import require_columns, results_of

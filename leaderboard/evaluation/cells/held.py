@@ -13,9 +13,9 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import load_system
+from vcgym.leaderboard.cache import FILE_NAME, file_name, to_bytes
 from vcgym.leaderboard.evaluation.cells.cells import FOLDER, MADE_BY, Cell, CellContent, Share, read
 from vcgym.leaderboard.evaluation.published import LocalAgent
-from vcgym.leaderboard.kept import FILE_NAME, file_name, to_bytes
 from vcgym.network.traces.plain_file import inside, read_json, replace_file
 from vcgym.network.traces.refusal import faults, one_line
 

@@ -107,7 +107,7 @@ def test_what_changed_is_done_again(tmp_path, serial, played, monkeypatch):
     assert run(tmp_path, changed)["results.parquet"] != serial["results.parquet"]
     assert sorted(played) == sorted(3 * ["lag 20 ms", "still"])
     played.clear()
-    monkeypatch.setattr("vcgym.leaderboard.kept.code_hash", lambda modules: "another")
+    monkeypatch.setattr("vcgym.leaderboard.cache.code_hash", lambda modules: "another")
     assert run(tmp_path) == serial
     assert len(played) == 3 * len(every_system())
 
@@ -185,6 +185,6 @@ def test_a_killed_run_goes_on(tmp_path, serial, played, workers):
 def test_a_worker_with_other_code_is_refused(monkeypatch):
     cell = plan(SUITE, prepare(SUITE), {"lag": System(Direct(), FixedLag(20.0))})[0]
     piece = {cell.file: cell}
-    monkeypatch.setattr("vcgym.leaderboard.kept.code_hash", lambda modules: "another")
+    monkeypatch.setattr("vcgym.leaderboard.cache.code_hash", lambda modules: "another")
     with pytest.raises(ValueError, match=r"file of lag is .* on this worker, .* in the run; allowed: the same code and packages"):
         playing.play_cells(piece)

@@ -32,48 +32,48 @@ FILE_NAME = r"[0-9a-f]{32}\.parquet"
 """Pattern of the names that `file_name` makes."""
 
 
-def kept(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], pa.Table]) -> pa.Table:
+def cached(folder: Path, key: tuple[Any, ...], make: Callable[[], pa.Table]) -> pa.Table:
     """Return the table that `make` computes, from its file in `folder` if it exists.
 
     Args:
         folder: folder of the files; created if missing.
-        follows_from: all arguments that determine the content, of types that `described` accepts.
+        key: all arguments that determine the content, of types that `canonical` accepts.
         make: function that computes the table; the code of its module counts.
 
     Raises:
         ValueError: the file is not complete.
         TypeError: an argument that cannot be described.
     """
-    path = folder / file_name(follows_from, make.__module__)
+    path = folder / file_name(key, make.__module__)
     if not path.is_file():
         replace_file(path, to_bytes(make()))
     return load(path)
 
 
-def kept_document(folder: Path, follows_from: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    """Return the JSON value that `make` computes, from its file in `folder` if it exists; see `kept`."""
+def cached_document(folder: Path, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """Return the JSON value that `make` computes, from its file in `folder` if it exists; see `cached`."""
 
     def to_table() -> pa.Table:
         return pa.table({"document": [json.dumps(make())]})
 
     to_table.__module__ = make.__module__  # the module whose code counts
-    return json.loads(kept(folder, follows_from, to_table)["document"][0].as_py())
+    return json.loads(cached(folder, key, to_table)["document"][0].as_py())
 
 
-def file_name(follows_from: tuple[Any, ...], made_by: str) -> str:
+def file_name(key: tuple[Any, ...], made_by: str) -> str:
     """Return the name of the file of a result.
 
     Args:
-        follows_from: all arguments that determine the content, of types that `described` accepts.
+        key: all arguments that determine the content, of types that `canonical` accepts.
         made_by: name of the computing module.
 
     Raises:
         TypeError: an argument cannot be described.
         LookupError: a module has no source file.
     """
-    code = code_hash(frozenset([made_by, *_modules(follows_from)]))
+    code = code_hash(frozenset([made_by, *_modules(key)]))
     versions = platform.python_version(), np.__version__, numba.__version__
-    return f"{hashlib.sha256(repr((versions, code, described(follows_from))).encode()).hexdigest()[:32]}.parquet"
+    return f"{hashlib.sha256(repr((versions, code, canonical(key))).encode()).hexdigest()[:32]}.parquet"
 
 
 def to_bytes(table: pa.Table) -> bytes:
@@ -95,7 +95,7 @@ def load(path: Path) -> pa.Table:
         raise ValueError(f"{path} is not a complete cell file; delete it to recompute ({' '.join(str(error).split())})") from error
 
 
-def described(value: Any) -> str:
+def canonical(value: Any) -> str:
     """Return a canonical text of a value; two values have the same text if and only if they and their types are equal.
 
     Classes and functions are represented by module and name, arrays and bytes by their hash.
@@ -113,11 +113,11 @@ def described(value: Any) -> str:
         layout = value.dtype.descr if value.dtype.names else value.dtype.str
         return f"array {layout} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
     if isinstance(value, tuple | list):
-        return f"{_named(type(value))}({', '.join(map(described, value))})"
+        return f"{_named(type(value))}({', '.join(map(canonical, value))})"
     if is_dataclass(value) and not isinstance(value, type):
-        return f"{_named(type(value))}({', '.join(described(getattr(value, field.name)) for field in fields(value))})"
+        return f"{_named(type(value))}({', '.join(canonical(getattr(value, field.name)) for field in fields(value))})"
     if isinstance(value, Mapping):
-        items = sorted(f"{described(key)}: {described(one)}" for key, one in value.items())
+        items = sorted(f"{canonical(key)}: {canonical(one)}" for key, one in value.items())
         return f"{{{', '.join(items)}}}"
     if _stands_in_a_module(value):
         return _named(value)

@@ -18,13 +18,13 @@ from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.systems import System
-from vcgym.leaderboard import kept as keeper
+from vcgym.leaderboard import cache
+from vcgym.leaderboard.cache import cached, canonical, file_name
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
-from vcgym.leaderboard.kept import described, file_name, kept
 from vcgym.leaderboard.tuning import tuning
 from vcgym.leaderboard.tuning.tune_calls import CallTask, kinds_of
 from vcgym.network.kernels.compiling.sources import SOURCES, closure, code_hash
@@ -150,24 +150,24 @@ def table():
     return pa.table({"x": [1, 2]})
 
 
-def test_what_is_kept_is_not_made_again(tmp_path):
+def test_what_is_cached_is_not_made_again(tmp_path):
     made = []
 
     def make():
         made.append(1)
         return table()
 
-    assert [kept(tmp_path, (1, "a"), make) for _ in range(2)] == [table(), table()]
-    assert kept(tmp_path, (1.0, "a"), make) == table()
+    assert [cached(tmp_path, (1, "a"), make) for _ in range(2)] == [table(), table()]
+    assert cached(tmp_path, (1.0, "a"), make) == table()
     assert len(made) == len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_broken_file_is_named_in_one_line(tmp_path):
-    kept(tmp_path, (1,), table)
+    cached(tmp_path, (1,), table)
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(ValueError, match=r"^.*\.parquet is not a complete cell file; delete it to recompute \(.*\)$"):
-        kept(tmp_path, (1,), table)
+        cached(tmp_path, (1,), table)
 
 
 def test_a_plug_in_counts_by_its_name(tmp_path, monkeypatch):
@@ -178,17 +178,17 @@ def test_a_plug_in_counts_by_its_name(tmp_path, monkeypatch):
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text("[vcgym.scenarios]\nstrange = stranger:Strange\n")
     monkeypatch.syspath_prepend(tmp_path)
-    before = file_name(("strange",), keeper.__name__), file_name(("other",), keeper.__name__)
+    before = file_name(("strange",), cache.__name__), file_name(("other",), cache.__name__)
     monkeypatch.setitem(SOURCES, "stranger_help", b"SIZE = 2\n")
     code_hash.cache_clear()
-    after = file_name(("strange",), keeper.__name__), file_name(("other",), keeper.__name__)
+    after = file_name(("strange",), cache.__name__), file_name(("other",), cache.__name__)
     assert after[0] != before[0] and after[1] == before[1]
 
 
 def test_versions_count(monkeypatch):
-    before = file_name((1,), keeper.__name__)
+    before = file_name((1,), cache.__name__)
     monkeypatch.setattr(np, "__version__", "0.0")
-    assert file_name((1,), keeper.__name__) != before
+    assert file_name((1,), cache.__name__) != before
 
 
 LONG = np.arange(5000.0)
@@ -212,17 +212,17 @@ BENT = np.where(np.arange(5000) == 2500, -1.0, LONG)  # differs where a printed 
     ids=range(10),
 )
 def test_what_differs_is_described_apart(one, other):
-    assert described(one) == described(one) != described(other)
+    assert canonical(one) == canonical(one) != canonical(other)
 
 
 def test_mappings_are_described_in_any_order():
-    assert described({"a": 1, "b": 2}) == described({"b": 2, "a": 1})
+    assert canonical({"a": 1, "b": 2}) == canonical({"b": 2, "a": 1})
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, lambda: 0, np.array([None])], ids=["object", "set", "lambda", "objects"])
 def test_what_cannot_be_described_is_refused(value):
     with pytest.raises(TypeError, match=r"a result follows from .*; allowed: numbers"):
-        described((value,))
+        canonical((value,))
 
 
 def test_a_module_without_a_file_is_refused():
