@@ -67,7 +67,7 @@ def test_saved_is_read_back_equal(folder, tmp_path):
     zoo.save_learned(tmp_path, "again", rules, load_study(NAME), "a copy", "a test")
     for one, other in zip(rules.values(), learned_system(tmp_path, "again").rules.values(), strict=True):
         assert type(one) is type(other)
-        assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(one, other, strict=True))
+        assert all(np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype for a, b in zip(one, other, strict=True))
 
 
 def test_missing_files_are_refused(tmp_path):
@@ -93,7 +93,7 @@ def test_too_large_weights_are_refused_before_they_are_read_as_tensors(folder):
     [
         (lambda tensors: tensors.update({"playout.third": np.zeros(2)}), "has no parameter 'third'"),
         (lambda tensors: tensors.pop("playout.last"), "lacks its parameter 'last'"),
-        (lambda tensors: tensors.update({"sender.last": np.zeros(2)}), "tensor is 'sender.last'; allowed: arrays of path, playout"),
+        (lambda tensors: tensors.update({"sender.last": np.zeros(2)}), "tensor is 'sender.last'; allowed: arrays of order, pacing, path, playout, rate"),
         (lambda tensors: tensors.update({"playout.last": tensors["playout.last"][:-1]}), "weights have shapes"),
         (lambda tensors: tensors.update({"playout.first": np.array(1.0)}), "weights have shapes"),
         (lambda tensors: tensors.update({"path.prices": tensors["path.prices"] * np.nan}), "finite numbers"),
@@ -179,5 +179,5 @@ def test_no_file_of_a_learned_system_names_a_folder(tmp_path, monkeypatch):
     for name, named in names.items():
         with pytest.raises(ValueError, match=rf"{name}/learned\.json: path = .*; a file cannot name a folder; allowed: "):
             learned_system(tmp_path / name, zoo.LEARNED)
-        with pytest.raises(ValueError, match=r"allowed are the name of a system"):
+        with pytest.raises(ValueError, match=r"allowed are the class of a rule, the name of a system"):
             EnvConfig.model_validate_json(json.dumps({"id": "vcgym/Call-v1", "options": {"path": named}}))
