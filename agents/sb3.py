@@ -18,7 +18,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvStepReturn
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.envs.faces.made_with import MADE_WITH, made_with
+from vcgym.envs.environments.made_with import MADE_WITH, made_with
 
 
 def make_vec_env(

@@ -22,7 +22,7 @@ def name_of(env_id: str) -> str:
 
 for _name, _id in IDS.items():
     if _id not in gymnasium.registry:
-        _module = f"vcgym.envs.faces.{_MODULES[_name]}"
+        _module = f"vcgym.envs.environments.{_MODULES[_name]}"
         gymnasium.register(_id, entry_point=f"{_module}:{_name}Env", vector_entry_point=f"{_module}:{_name}VectorEnv")
 
 
@@ -30,4 +30,4 @@ def __getattr__(name: str) -> Any:
     """Return the class of an environment: `vcgym.envs.Call` is the class of vcgym/Call-v1."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; environments: {', '.join(_MODULES)}")
-    return getattr(importlib.import_module(f"vcgym.envs.faces.{_MODULES[name]}"), f"{name}Env")
+    return getattr(importlib.import_module(f"vcgym.envs.environments.{_MODULES[name]}"), f"{name}Env")

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from vcgym.envs import IDS
-from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.envs.environments.vector.paths import PathsVectorEnv
 from vcgym.network.scenarios import splits
 
 # No deadline: a property may pay for compiling a kernel. Derandomised: the same examples on every run and every machine.
@@ -50,7 +50,7 @@ def one_thread():
 
 
 @cache
-def faces(env_id):
+def vector_env(env_id):
     """The batch of an environment with absolute actions."""
     return gymnasium.make_vec(env_id, **ABSOLUTE[env_id]).unwrapped
 
@@ -58,24 +58,24 @@ def faces(env_id):
 @pytest.fixture
 def short(env_id):
     """Arguments of a call of 15 absolute decisions or more."""
-    length = {"packets": 150} if isinstance(faces(env_id), PathsVectorEnv) else {"seconds": 1.5}
+    length = {"packets": 150} if isinstance(vector_env(env_id), PathsVectorEnv) else {"seconds": 1.5}
     return ABSOLUTE[env_id] | length
 
 
 @pytest.fixture
 def shortest(env_id):
     """Arguments of a call so short that every session ends at least twice within forty absolute decisions."""
-    face = faces(env_id)
-    if not isinstance(face, PathsVectorEnv):
-        return ABSOLUTE[env_id] | {"seconds": 0.2 if hasattr(face, "action_masks") else 0.6}
-    return ABSOLUTE[env_id] | {"packets": 12 if face.at_arrivals else 6 * face.interval, "scenario": "table1"}
+    env = vector_env(env_id)
+    if not isinstance(env, PathsVectorEnv):
+        return ABSOLUTE[env_id] | {"seconds": 0.2 if hasattr(env, "action_masks") else 0.6}
+    return ABSOLUTE[env_id] | {"packets": 12 if env.at_arrivals else 6 * env.interval, "scenario": "table1"}
 
 
 @pytest.fixture
 def decides_on_time(env_id):
     """True if the decisions of an environment are equally far apart, so that calls of one length end together."""
-    face = faces(env_id)
-    return isinstance(face, PathsVectorEnv) and not face.at_arrivals
+    env = vector_env(env_id)
+    return isinstance(env, PathsVectorEnv) and not env.at_arrivals
 
 
 @pytest.fixture(params=[name for name in ABSOLUTE if issubclass(load_env_creator(gymnasium.spec(name).vector_entry_point), PathsVectorEnv)])

@@ -14,7 +14,7 @@ from vcgym.agents.config.names import SET_BY_VCGYM
 from vcgym.baselines.configured import mapping_of, rule_from
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.systems import rule_of
-from vcgym.envs.faces.vector.settings import arguments_of
+from vcgym.envs.environments.vector.settings import arguments_of
 from vcgym.network.traces.refusal import one_line, shown
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.between import Between, around, scalar
 from vcgym.agents.evaluation.saved_model import Normaliser, completed
-from vcgym.envs.faces.made_with import MADE_WITH
+from vcgym.envs.environments.made_with import MADE_WITH
 from vcgym.network.traces.plain_file import read_plain
 from vcgym.network.traces.refusal import one_line
 

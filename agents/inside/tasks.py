@@ -15,7 +15,7 @@ from vcgym.baselines.from_agent import FromAgent
 from vcgym.envs.call.batch import Batch, CallBatch
 from vcgym.envs.call.counters import ratings_of
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.faces.vector.settings import BottleneckSettings
+from vcgym.envs.environments.vector.settings import BottleneckSettings
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.envs.environments.vector.actions import LEVELS
 
 ABSENT = -1e6  # logit of an absent item
 LAG_WIDTH = 0.1  # initial width of the logits of lags, which lie between -1 and 1

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.networks.description import ABSENT, LAG_WIDTH, STAGES, SetNetwork
-from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.envs.environments.vector.actions import LEVELS
 from vcgym.network.kernels.jit import kernel
 
 ENCODE, TRUNK, SCORE, SKIP, REST = range(len(STAGES))

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from vcgym.agents.networks.description import Activation, Items, SetNetwork, Strict, set_network
 from vcgym.agents.networks.item_kinds import item_kind
-from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.envs.environments.vector.actions import LEVELS
 
 CALL = "call"
 _LAG_PEAK = "excess_peak_2s"

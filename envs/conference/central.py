@@ -1,4 +1,4 @@
-"""Conference with one central agent: the native vector environment, its scalar face, and the reward."""
+"""Conference with one central agent: the native vector environment, its scalar form, and the reward."""
 
 from typing import Any, NamedTuple
 
@@ -15,8 +15,8 @@ from vcgym.envs.call.stages import DECIDE, DONE
 from vcgym.envs.conference.decisions import EARNED, FEATURES, SESSION_FEATURES
 from vcgym.envs.conference.picture import RENDER, draw_conference
 from vcgym.envs.conference.session import ConferenceSession
-from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.environments.scalar import ScalarEnv
+from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
 from vcgym.network.kernels.ranges import require_whole
 
 CONFERENCE = "conference"  # in place of the stages of a call: a reward reads `vcgym.envs.conference.decisions.EARNED`, (sessions,)
@@ -79,7 +79,7 @@ class ConferenceVectorEnv(EpisodeVectorEnv):
         seconds: length of the conference.
         threads: number of threads; the result does not depend on it.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
-        render_mode: None; only the scalar face draws.
+        render_mode: None; only the scalar environment draws.
         max_episode_steps: decisions after which a conference is truncated; None: at its end.
     """
 

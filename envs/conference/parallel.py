@@ -10,7 +10,7 @@ from pettingzoo import ParallelEnv
 
 from vcgym.envs.conference.central import ConferenceVectorEnv
 from vcgym.envs.conference.picture import RENDER
-from vcgym.envs.faces.render import Rendered
+from vcgym.envs.environments.render import Rendered
 
 
 class ParallelConference(Rendered, ParallelEnv[str, NDArray[np.float32], NDArray[np.float32]]):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.envs.faces.render import RENDER_MODES
+from vcgym.envs.environments.render import RENDER_MODES
 from vcgym.network.overlay.topology import Topology
 
 RENDER: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 3}

@@ -1,4 +1,4 @@
-"""A conference whose link rates are set from outside, with one decision per source every 300 ms; the basis of all faces.
+"""A conference whose link rates are set from outside, with one decision per source every 300 ms; the basis of all environments.
 
 A source changes the rate of its session on each overlay link. Trees are packed into the rates as in Celerity. A source observes reports
 with the same delay and loss as Celerity's.

@@ -30,12 +30,12 @@ from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import ORDERS
 from vcgym.envs.call.sender.relative import MAX_AIM_MS, MAX_MARGIN, MIN_AIM_MS, MIN_MARGIN
-from vcgym.envs.faces.rate import AIMS, STEPS
-from vcgym.envs.faces.send_order import MARGINS
-from vcgym.envs.faces.vector.actions import FORMS, HEADROOMS_US, LEVELS, action_space, options_of
-from vcgym.envs.faces.vector.paths import PathsVectorEnv
-from vcgym.envs.faces.vector.sender import SenderVectorEnv
-from vcgym.envs.faces.vector.settings import arguments_of
+from vcgym.envs.environments.rate import AIMS, STEPS
+from vcgym.envs.environments.send_order import MARGINS
+from vcgym.envs.environments.vector.actions import FORMS, HEADROOMS_US, LEVELS, action_space, options_of
+from vcgym.envs.environments.vector.paths import PathsVectorEnv
+from vcgym.envs.environments.vector.sender import SenderVectorEnv
+from vcgym.envs.environments.vector.settings import arguments_of
 from vcgym.network.bottleneck.send_queue import AUDIO, ITEM, VIDEO
 from vcgym.network.playout.quality import (
     CONCEALED_PRICE,

@@ -14,7 +14,7 @@ from vcgym.baselines.controls.control import Control
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.observe import call_layout
 from vcgym.envs.call.features.path import PATH_FEATURES
-from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.envs.environments.vector.actions import LEVELS
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, is_beside
 from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.leaderboard.submissions.onnx_session import INPUTS, NEXT, OUTPUTS, PATHS, Interface

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import LOGGED
-from vcgym.envs.faces.vector.actions import action_counts
+from vcgym.envs.environments.vector.actions import action_counts
 
 INPUTS = ("paths", "call")
 OUTPUTS = {control: f"{column}_scores" for column, control in LOGGED.items()}

@@ -15,7 +15,7 @@ from vcgym.agents.published.shipped import shipped_names
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.systems import System
 from vcgym.envs import name_of
-from vcgym.envs.faces.made_with import MADE_WITH
+from vcgym.envs.environments.made_with import MADE_WITH
 from vcgym.leaderboard.cache import canonical
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part

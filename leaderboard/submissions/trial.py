@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from vcgym.agents.evaluation.own_policy import OwnPolicy
-from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.envs.environments.vector.actions import LEVELS
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM, LocalAgent
 from vcgym.leaderboard.evaluation.stages import PATHS, SENDER

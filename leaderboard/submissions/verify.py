@@ -16,7 +16,7 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.controls.control import LOGGED
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import load_system
-from vcgym.envs.faces.vector.actions import action_counts
+from vcgym.envs.environments.vector.actions import action_counts
 from vcgym.leaderboard.evaluation.cells.playing import play_here
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plan import plan

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy
-from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.envs.environments.vector.paths import PathsVectorEnv
 from vcgym.live.protocol.session import Session
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.recipe import Layout, Recipe

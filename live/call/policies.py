@@ -19,8 +19,8 @@ from vcgym.baselines.systems import System, learned_system, load_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs import name_of
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK
-from vcgym.envs.faces.playout import LAG
-from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.envs.environments.playout import LAG
+from vcgym.envs.environments.vector.paths import PathsVectorEnv
 from vcgym.live.call.protection import protection_of
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain

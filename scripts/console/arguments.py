@@ -314,7 +314,7 @@ def _arguments_of_id(env_id: str, where: str) -> dict[str, Key]:
 
 
 def arguments_of(tree: ast.Module, kind: ast.expr) -> dict[str, Key]:
-    """Return the arguments with defaults of an environment, as `vcgym.envs.faces.vector.settings.arguments_of` does."""
+    """Return the arguments with defaults of an environment, as `vcgym.envs.environments.vector.settings.arguments_of` does."""
     found: dict[str, Key] = {}
     for where, node in configs_of(tree, kind):
         takes_others = True

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.envs import IDS
-from vcgym.envs.faces.vector.sender import SenderVectorEnv
+from vcgym.envs.environments.vector.sender import SenderVectorEnv
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.paths import leo
 

@@ -13,7 +13,7 @@ from vcgym.baselines.order.sbpn import Overflow, Sbpn
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.faces.vector.actions import HEADROOMS_US
+from vcgym.envs.environments.vector.actions import HEADROOMS_US
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 
 FORMS = ["relative_discrete", "relative_continuous"]

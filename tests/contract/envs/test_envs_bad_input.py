@@ -130,7 +130,7 @@ def test_a_seed_that_is_no_integer_in_range_moves_nothing(seed):
 
 
 @pytest.mark.parametrize(
-    "env_id", ["vcgym/Relay-v1", *(pytest.param(f"vcgym/{face}-v1", marks=pytest.mark.long) for face in ("Rate", "SendOrder"))]
+    "env_id", ["vcgym/Relay-v1", *(pytest.param(f"vcgym/{name}-v1", marks=pytest.mark.long) for name in ("Rate", "SendOrder"))]
 )
 def test_nothing_happens_after_close(env_id):
     env = gymnasium.make_vec(env_id, num_envs=2).unwrapped

@@ -117,7 +117,7 @@ def test_the_picture_shows_the_past_alone(path_env_id):
 
 
 def test_async_workers_fork_after_kernels_have_run():
-    """A fork after kernels have run is safe, since the scalar face never enters a parallel kernel."""
+    """A fork after kernels have run is safe, since the scalar environment never enters a parallel kernel."""
     assert "fork" in multiprocessing.get_all_start_methods()
     make = partial(gymnasium.make, "vcgym/Call-v1", packets=100, **ABSOLUTE["vcgym/Call-v1"])
     alone = make()

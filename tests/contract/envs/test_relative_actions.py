@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 from vcgym.envs.call.features.path import PATH
-from vcgym.envs.faces.vector.actions import HEADROOMS_US
+from vcgym.envs.environments.vector.actions import HEADROOMS_US
 
 WINDOW_US = 2_000_000
 

@@ -23,7 +23,7 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.records import PacketFeedback
-from vcgym.envs.faces.rate import STEPS
+from vcgym.envs.environments.rate import STEPS
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError
 

@@ -8,8 +8,8 @@ import gymnasium
 import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.envs.faces.call import CallVectorEnv
-from vcgym.envs.faces.vector.settings import arguments_of
+from vcgym.envs.environments.call import CallVectorEnv
+from vcgym.envs.environments.vector.settings import arguments_of
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.network.scenarios.paths.linked import Table1

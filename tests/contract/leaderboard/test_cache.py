@@ -61,7 +61,7 @@ USERS = {
     ),
     "agent": (
         lambda: cell_of(AGENT),
-        {"agents.published.export", "agents.networks.policy", "envs.faces.call", "leaderboard.results.call_metrics"},
+        {"agents.published.export", "agents.networks.policy", "envs.environments.call", "leaderboard.results.call_metrics"},
         {"baselines.path.via", "leaderboard.evaluation.rollouts.sender_rollout"},
     ),
     "sender": (
@@ -72,7 +72,7 @@ USERS = {
     ),
     "sending agent": (
         lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v1", arguments=(("order", Fifo()),))),
-        {"leaderboard.evaluation.rollouts.sender_rollout", "agents.networks.policy", "envs.faces.rate",
+        {"leaderboard.evaluation.rollouts.sender_rollout", "agents.networks.policy", "envs.environments.rate",
          "leaderboard.results.sender_metrics"},
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.plays.paths"},
     ),

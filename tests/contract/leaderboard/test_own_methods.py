@@ -11,7 +11,7 @@ from stable_baselines3.common.env_util import make_vec_env as make_vec_env_of_sb
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.systems import load_system
 from vcgym.envs import name_of
-from vcgym.envs.faces.made_with import MADE_WITH
+from vcgym.envs.environments.made_with import MADE_WITH
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.stages import ORDERED, SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare

@@ -21,14 +21,14 @@ from vcgym.envs.call.paths.protecting import PROTECTED_CALL
 from vcgym.envs.call.paths.state import ANSWER, CALL
 from vcgym.envs.call.sender.effects import Schedulers
 from vcgym.envs.call.sender.onto_paths import COMMANDED
-from vcgym.envs.faces.vector.actions import FORMS, LEVELS, action_space, decode, options_of
-from vcgym.envs.faces.vector.settings import arguments_of
+from vcgym.envs.environments.vector.actions import FORMS, LEVELS, action_space, decode, options_of
+from vcgym.envs.environments.vector.settings import arguments_of
 from vcgym.leaderboard.results.files import ACTIONS
 from vcgym.network.playout.receiver import COUNT
 
 HOME = Path(__file__).parents[3]
 ROOMS = ("agents", "baselines", "envs", "leaderboard", "live", "scripts")
-BY_HAND = {"envs/faces/call.py"}
+BY_HAND = {"envs/environments/call.py"}
 """Modules that name most controls: the arguments of an environment. The list may only become shorter."""
 rows = pytest.mark.parametrize("control", CONTROLS)
 

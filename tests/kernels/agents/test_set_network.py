@@ -14,7 +14,7 @@ from vcgym.agents.networks.forward import allocate_scratch, forward, pack
 from vcgym.agents.networks.observation import ObservedPart, count_items, item_part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
-from vcgym.envs.faces.vector.actions import LEVELS
+from vcgym.envs.environments.vector.actions import LEVELS
 
 HIDDEN = 12
 PATH = ["history_mean", "history_missing", "smoothed_delay", "excess_over_best", "commanded"]

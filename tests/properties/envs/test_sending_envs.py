@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.envs.call.stages import DONE
-from vcgym.envs.faces.send_order import SendOrderVectorEnv
+from vcgym.envs.environments.send_order import SendOrderVectorEnv
 from vcgym.network.bottleneck.capacity.capacity import rate_trace
 from vcgym.network.bottleneck.flow import Udp
 from vcgym.network.bottleneck.other_call import OtherCall

@@ -6,8 +6,8 @@ from vcgym.baselines.controls.control import RECEIVER, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.envs.environments.scalar import ScalarEnv
+from vcgym.envs.environments.vector.paths import PathsVectorEnv
 
 PATH = Direct()
 LAG = in_place_of(Control.PLAYOUT, RECEIVER)

@@ -18,9 +18,9 @@ from vcgym.envs.call.batch import Together
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
-from vcgym.envs.faces.made_with import Marking
-from vcgym.envs.faces.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds
-from vcgym.envs.faces.vector.snapshot import UnderWay, restore, snapshot
+from vcgym.envs.environments.made_with import Marking
+from vcgym.envs.environments.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds
+from vcgym.envs.environments.vector.snapshot import UnderWay, restore, snapshot
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.traces.refusal import shown
@@ -44,7 +44,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         accounts: counters that the reward reads.
         arguments: arguments that a saved state must match: all that affect the future.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, or gymnasium's enum.
-        render_mode: None; only the scalar face draws.
+        render_mode: None; only the scalar environment draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
     """
 

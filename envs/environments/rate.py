@@ -20,8 +20,8 @@ from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.relative import MAX_AIM_MS, MIN_AIM_MS, follow_aims
-from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
+from vcgym.envs.environments.scalar import ScalarEnv
+from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 

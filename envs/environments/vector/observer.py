@@ -16,8 +16,8 @@ from vcgym.envs.call.features.losses import LOSSES, LOSSES_PART, clear_losses, o
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
-from vcgym.envs.faces.vector.actions import RELATIVE
-from vcgym.envs.faces.vector.settings import CallAgentSettings
+from vcgym.envs.environments.vector.actions import RELATIVE
+from vcgym.envs.environments.vector.settings import CallAgentSettings
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.worlds.world import HISTORY_BLOCKS

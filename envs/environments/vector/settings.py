@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from vcgym.envs.faces.vector.actions import RELATIVE
-from vcgym.envs.faces.vector.episodes import OBSERVATIONS
+from vcgym.envs.environments.vector.actions import RELATIVE
+from vcgym.envs.environments.vector.episodes import OBSERVATIONS
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import is_number, one_of, require_number, require_whole
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
@@ -151,15 +151,15 @@ def arguments_of(creator: Any) -> dict[str, inspect.Parameter]:
     return grouped | found
 
 
-def grouped(face: Any, arguments: Mapping[str, Any]) -> Any:
+def grouped(env: Any, arguments: Mapping[str, Any]) -> Any:
     """Return the groups of settings given by keyword arguments of an environment.
 
     Raises:
         TypeError: an unknown argument.
         ValueError: a value is not allowed.
     """
-    names = {group: [field.name for field in fields(group)] for group in face.settings}
+    names = {group: [field.name for field in fields(group)] for group in env.settings}
     known = {name for found in names.values() for name in found}
     if unknown := [name for name in arguments if name not in known]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(arguments_of(face)))}")
+        raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(arguments_of(env)))}")
     return [group(**{name: arguments[name] for name in found if name in arguments}) for group, found in names.items()]

@@ -18,11 +18,11 @@ from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
-from vcgym.envs.faces.render import draw_paths
-from vcgym.envs.faces.vector.actions import FORMS, RELATIVE, action_space, decode, options_of
-from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
-from vcgym.envs.faces.vector.observer import Observer
-from vcgym.envs.faces.vector.settings import CallAgentSettings, LocationSettings, grouped
+from vcgym.envs.environments.render import draw_paths
+from vcgym.envs.environments.vector.actions import FORMS, RELATIVE, action_space, decode, options_of
+from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.environments.vector.observer import Observer
+from vcgym.envs.environments.vector.settings import CallAgentSettings, LocationSettings, grouped
 from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.packet_size import plain_bytes
@@ -50,10 +50,10 @@ class PathsVectorEnv(EpisodeVectorEnv):
         interval: slots of 10 ms between decisions, >= 1; at arrivals, arrivals for which a decision holds.
         at_arrivals: True for an agent at the receiver.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
-        render_mode: None; only the scalar face draws.
+        render_mode: None; only the scalar environment draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
         split: train or validation; test is reserved for the leaderboard.
-        arguments: fields of `WorldSettings`, and of the settings of `vcgym.envs.faces.vector.settings`.
+        arguments: fields of `WorldSettings`, and of the settings of `vcgym.envs.environments.vector.settings`.
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
@@ -168,7 +168,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         return {"protection_share": protecting.rows["counts"]["extra_bytes"] / plain}
 
     def draw(self, axes: Any, row: int) -> None:
-        """Draw the call so far, see `vcgym.envs.faces.render.draw_paths`."""
+        """Draw the call so far, see `vcgym.envs.environments.render.draw_paths`."""
         draw_paths(axes, self.batch, row)
 
     def played(self) -> Played:

@@ -1,4 +1,4 @@
-"""The scalar face: a native vector environment of one call."""
+"""The scalar environment: a native vector environment of one call."""
 
 import inspect
 from collections.abc import Callable
@@ -9,10 +9,10 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
-from vcgym.envs.faces.made_with import Marking
-from vcgym.envs.faces.render import RENDER_MODES, Rendered
-from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
-from vcgym.envs.faces.vector.settings import arguments_of
+from vcgym.envs.environments.made_with import Marking
+from vcgym.envs.environments.render import RENDER_MODES, Rendered
+from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.environments.vector.settings import arguments_of
 
 _OF_BATCHES = {"num_envs", "autoreset_mode", "max_episode_steps"}
 METADATA: dict[str, Any] = {"render_modes": [*RENDER_MODES], "render_fps": 2}  # a decision of Call takes half a second

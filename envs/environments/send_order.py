@@ -23,9 +23,9 @@ from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.sender.effects import PacketChoice
 from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.envs.call.sender.relative import MAX_MARGIN, MIN_MARGIN, choose_by_margin
-from vcgym.envs.faces.render import draw_queue
-from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
+from vcgym.envs.environments.render import draw_queue
+from vcgym.envs.environments.scalar import ScalarEnv
+from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
@@ -165,7 +165,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         choose_by_margin(self.batch.senders, rows, self._margin, self._alone)
 
     def draw(self, axes: Any, row: int) -> None:
-        """Draw the send queue, see `vcgym.envs.faces.render.draw_queue`."""
+        """Draw the send queue, see `vcgym.envs.environments.render.draw_queue`."""
         draw_queue(axes, self.batch, row)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:

@@ -13,9 +13,9 @@ from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.paths.state import CALL
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.faces.render import draw_sender
-from vcgym.envs.faces.vector.episodes import EpisodeVectorEnv
-from vcgym.envs.faces.vector.settings import BottleneckSettings, SenderAgentSettings, grouped
+from vcgym.envs.environments.render import draw_sender
+from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
+from vcgym.envs.environments.vector.settings import BottleneckSettings, SenderAgentSettings, grouped
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of, require_whole
@@ -50,9 +50,9 @@ class SenderVectorEnv(EpisodeVectorEnv):
         rate: controller of the rate: the placeholder of an agent, or parameters of a rule.
         order: controller of the order: the placeholder of an agent, or parameters of a rule.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
-        render_mode: None; only the scalar face draws.
+        render_mode: None; only the scalar environment draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
-        arguments: fields of the settings of `vcgym.envs.faces.vector.settings`.
+        arguments: fields of the settings of `vcgym.envs.environments.vector.settings`.
     """
 
     reset_options = ("kind",)
@@ -144,5 +144,5 @@ class SenderVectorEnv(EpisodeVectorEnv):
         return self.batch.log(row)
 
     def draw(self, axes: Any, row: int) -> None:
-        """Draw the call so far, see `vcgym.envs.faces.render.draw_sender`."""
+        """Draw the call so far, see `vcgym.envs.environments.render.draw_sender`."""
         draw_sender(axes, self.batch, row)

@@ -6,8 +6,8 @@ from vcgym.baselines.controls.control import CENTRAL, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.envs.environments.scalar import ScalarEnv
+from vcgym.envs.environments.vector.paths import PathsVectorEnv
 
 PLAYOUT = WMJitter()
 

@@ -8,8 +8,8 @@ from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET
 from vcgym.envs.call.paths.protections import Protections
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, PACING, SenderStages
-from vcgym.envs.faces.scalar import ScalarEnv
-from vcgym.envs.faces.vector.paths import PathsVectorEnv
+from vcgym.envs.environments.scalar import ScalarEnv
+from vcgym.envs.environments.vector.paths import PathsVectorEnv
 from vcgym.network.kernels.ranges import require_number
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
