@@ -1,4 +1,4 @@
-"""vcgym-predictor-data: play sessions and write training rows for predictors. See conf/predictor_data.yaml."""
+"""vcgym-predictor-data: play sessions and write training rows for predictors."""
 
 from rich.console import Console
 

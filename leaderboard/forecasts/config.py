@@ -1,4 +1,4 @@
-"""Arguments of the two predictor commands: typed counterparts of conf/predictor_data.yaml and conf/train_predictor.yaml."""
+"""Arguments of the two predictor commands."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal

@@ -1,7 +1,8 @@
 """Common code of all console commands, and the only module that imports hydra.
 
 A command is a function of a typed config. Hydra composes the program's NAME.yaml and the overrides, the config is checked, and the function
-is called once. The schemas are the resolved defaults of the configs, so YAML lists only differences and every key can be overridden.
+is called once. The schemas are the resolved defaults of the configs, so YAML lists only differences and every key can be overridden; a
+command without differences has no YAML.
 
 An expected failure - a bad file, a value out of range, a full disk - ends the command with one line on stderr and status 1.
 VCGYM_TRACEBACK=1 shows its traceback instead. SIGINT, SIGTERM and SIGHUP end it with one line and status 128 + the signal's number.
@@ -36,7 +37,7 @@ from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.refusal import shown
 from vcgym.scripts.console.program import VCGYM, Program
 from vcgym.scripts.console.search_path import option_of
-from vcgym.scripts.console.usage import has_schema, keys_of
+from vcgym.scripts.console.usage import has_schema, keys_of, yaml_of
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
@@ -54,14 +55,16 @@ def command(
     """Return a decorator that turns a function into a command of a program.
 
     Args:
-        name: name of the YAML in the program's configs and of the log file.
-        kind: class of the config that the YAML describes and the function takes. The function returns an integer as status, None for 0, or
+        name: name of the command, of its YAML in the program's configs, if any, and of the log file.
+        kind: class of the config that is composed and that the function takes. The function returns an integer as status, None for 0, or
             a float that a sweeper of hydra compares.
         program: program of the command.
     """
 
     def decorate(function: Callable[[AnyConfig], float | None]) -> Callable[[], None]:
         title = program.title(name)
+        if not yaml_of(name, program.conf):
+            ConfigStore.instance().store(name=name, node=in_place_of_yaml(kind))
         found: set[Path] = set()  # the user's own folders, in which hydra may make its own
 
         def task(composed: DictConfig) -> float | None:
@@ -279,9 +282,6 @@ def register() -> None:
     OmegaConf.set_struct(of_library.arguments, False)  # the algorithm checks its arguments
     store.store(group="algorithm", name="library_schema", node=of_library)
     store.store(name="leaderboard_schema", node=own)
-    arguments = OmegaConf.create({"arguments": {}})
-    OmegaConf.set_struct(arguments.arguments, False)
-    store.store(name="zoo_schema", node=arguments)
     training = _schema(TrainConfig, data=data, num_envs=None, steps=None)  # None: those of the algorithm
     store.store(name="train_schema", node=training)
     evaluation = OmegaConf.create(_schema(EvaluateConfig, data=data, env=_schema(TrainedEnv)))
@@ -318,6 +318,19 @@ def _with_classes(written: Any) -> Any:
 
 def _escaped(text: str) -> str:
     return re.sub(r"(\\*)\$\{", lambda found: found[1] * 2 + r"\${", text)
+
+
+def in_place_of_yaml(kind: type[Config]) -> DictConfig:
+    """Return what hydra composes for a command without a YAML, which logs into its folder or, if it has none, to the terminal alone."""
+    is_printed = "folder" not in kind.model_fields
+    logging = [{"override hydra/job_logging": "stdout"}] if is_printed else []
+    place = {"output_subdir": None, "run": {"dir": "." if is_printed else "${folder}"}}
+    within: dict[str, Any] = {name: field.default_factory for name, field in kind.model_fields.items() if field.default_factory}
+    schema = _schema(kind, **{name: {} if one is dict else _schema(one) for name, one in within.items()})
+    node = OmegaConf.create({"defaults": [*logging, "_self_"], **schema, "hydra": place})
+    for name in [name for name, value in schema.items() if isinstance(value, dict) and "_target_" not in value]:
+        OmegaConf.set_struct(node[name], False)  # the config checks its keys
+    return node
 
 
 def _schema(kind: type[Config], **nested: dict[str, Any] | None) -> dict[str, Any]:

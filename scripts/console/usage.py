@@ -67,13 +67,13 @@ def keys_of(name: str, module: str, conf: str, deep: bool = False) -> list[Key]:
     tree = tree_of(module)
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     (kind,) = (node.args[1] for node in calls if getattr(node.func, "id", "") == "command")
-    return list(_keys(*next(configs_of(tree, kind)), _yaml(name, conf), "", deep))
+    return list(_keys(*next(configs_of(tree, kind)), yaml_of(name, conf), "", deep))
 
 
 def groups_of(name: str, conf: str, places: Sequence[Path] = ()) -> list[tuple[str, list[str], str]]:
     """Return the config groups of a command: what a user types, the choices in `places` (none: those of `conf`), and the default."""
     found = []
-    for default in _yaml(name, conf).get("defaults", []):
+    for default in yaml_of(name, conf).get("defaults", []):
         if isinstance(default, dict) and not next(iter(default)).startswith("override"):
             ((group, choice),) = default.items()
             found.append((group, choices_of(group, places or [place_of(conf)]), str(choice or "null")))
@@ -88,7 +88,7 @@ def choices_of(group: str, places: Sequence[Path]) -> list[str]:
 
 def has_schema(name: str, conf: str) -> bool:
     """Return True if the YAML of a command begins with the schema of a typed config."""
-    return any("_schema" in str(default) for default in _yaml(name, conf).get("defaults", []))
+    return any("_schema" in str(default) for default in yaml_of(name, conf).get("defaults", []))
 
 
 def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
@@ -116,7 +116,7 @@ def _keys(tree: ast.Module, node: ast.ClassDef, yaml_keys: dict[str, Any], prefi
             value = field.annotation.slice.elts[1] if is_open and not inner else None
             yield Key(f"{name}.KEY", f"keys of {kind.name}", "...", meaning or _doc(kind).split("\n")[0], tree, value)
         if deep or not inner:
-            default = yaml_keys[field.target.id] if field.target.id in yaml_keys else _default(field.value)
+            default = yaml_keys[field.target.id] if field.target.id in yaml_keys else _default(tree, field.value)
             meaning = meaning or (_doc(node).split("\n")[0] if prefix else "")
             shown = "null" if default is None else str(default)
             yield Key(name, _allowed(tree, field.annotation), shown, meaning, tree, field.annotation)
@@ -147,11 +147,16 @@ def _allowed(tree: ast.Module, node: ast.expr) -> str:
     return f"mapping to {_allowed(tree, inside[1])}" if name_of == "dict" else f"list of {_allowed(tree, inside[0])}"
 
 
-def _default(value: ast.expr | None) -> Any:
+def _default(tree: ast.Module, value: ast.expr | None) -> Any:
+    """Return a default, also by the name of a value; "..." if only its execution tells."""
     if isinstance(value, ast.Call):
         found = [one.value for one in value.keywords if one.arg == "default"] or value.args
-        return _default(found[0]) if found else "..."
-    return "(needed)" if value is None else ast.literal_eval(value) if isinstance(value, ast.Constant | ast.List | ast.Dict) else "..."
+        return _default(tree, found[0]) if found else "..."
+    if isinstance(value, ast.Name) and (named := found_in(tree, value.id)) and isinstance(named[1], ast.expr):
+        return _default(named[0], named[1])
+    if isinstance(value, ast.List):
+        return [_default(tree, one) for one in value.elts]
+    return "(needed)" if value is None else ast.literal_eval(value) if isinstance(value, ast.Constant | ast.Dict) else "..."
 
 
 def found_in(tree: ast.Module, name: str) -> tuple[ast.Module, ast.ClassDef | ast.expr] | None:
@@ -183,8 +188,10 @@ def tree_of(module: str) -> ast.Module:
     return ast.parse(place_of(module).with_suffix(".py").read_text(encoding="utf-8"))
 
 
-def _yaml(name: str, conf: str) -> dict[str, Any]:
-    return dict(yaml.safe_load((place_of(conf) / f"{name}.yaml").read_text(encoding="utf-8")))
+def yaml_of(name: str, conf: str) -> dict[str, Any]:
+    """Return the YAML of a command; nothing if the defaults of its config say all."""
+    file = place_of(conf) / f"{name}.yaml"
+    return dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
 def place_of(name: str) -> Path:

@@ -1,5 +1,6 @@
 """Every YAML composes and builds; unknown keys, wrong types and values out of range are rejected before any work starts."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import gymnasium
 import pytest
 from hydra import compose, initialize_config_module
 from hydra.errors import ConfigCompositionException, InstantiationException
+from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, PPOConfig, SACConfig
@@ -28,6 +30,7 @@ from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayCon
 from vcgym.predictors.published import shipped_network
 from vcgym.scripts.console import command
 from vcgym.scripts.console.program import VCGYM
+from vcgym.scripts.console.usage import groups_of
 from vcgym.scripts.importing.command import DataCommand
 from vcgym.scripts.zoo.config import ZooConfig
 
@@ -47,6 +50,7 @@ KINDS = {
     "emulate": EmulateConfig,
     "measure": MeasureConfig,
 }
+TABLES = {"systems", "tune_ranges", "zoo_arguments"}
 REQUIRED = {"evaluate": ["agent=somewhere"], "relay": ["secret=somewhere"]}
 REQUIRED |= {"emulate": ["secret=somewhere", "session=somewhere", "relays=['127.0.0.1:7000']"]}
 REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewhere"]}
@@ -68,6 +72,8 @@ ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))
 def composer(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     command.register()
+    for module in VCGYM.modules.values():
+        importlib.import_module(module)
     with initialize_config_module("vcgym.conf", version_base="1.3"):
         yield
 
@@ -111,7 +117,14 @@ def test_each_job_of_a_multirun_has_a_folder_of_its_own(monkeypatch, typed, adde
 
 
 def test_every_script_config_is_known():
-    assert {path.stem for path in CONF.glob("*.yaml")} == KINDS.keys()
+    assert {path.stem for path in CONF.glob("*.yaml")} - TABLES < KINDS.keys() == VCGYM.modules.keys()
+
+
+@pytest.mark.parametrize("name", [one for one in KINDS if (CONF / f"{one}.yaml").is_file() and not groups_of(one, VCGYM.conf)])
+def test_a_command_without_choices_has_a_yaml_only_if_it_differs_from_its_config(name):
+    schema = OmegaConf.to_container(command.in_place_of_yaml(KINDS[name]))
+    composed = OmegaConf.to_container(compose(name))
+    assert composed != {key: value for key, value in schema.items() if key not in ("defaults", "hydra")}
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,5 +1,6 @@
 """Every command quoted in README, CONTRIBUTING and docs exists and accepts the quoted arguments."""
 
+import importlib
 import importlib.util
 import re
 import shlex
@@ -10,6 +11,7 @@ import pytest
 from hydra import compose, initialize_config_dir, initialize_config_module
 
 from vcgym.scripts.console.command import register
+from vcgym.scripts.console.program import VCGYM
 
 HOME = Path(__file__).parents[3]
 PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md")))
@@ -40,9 +42,12 @@ def test_there_is_something_to_check():
 @pytest.mark.parametrize(("name", "rest"), COMMANDS, ids=lambda text: text[:60])
 def test_command_takes_its_arguments(name, rest):
     assert name in tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    command = name.removeprefix("vcgym-").replace("-", "_")
     register()
+    if command in VCGYM.modules:
+        importlib.import_module(VCGYM.modules[command])
     with initialize_config_module("vcgym.conf", version_base="1.3"):
-        compose(name.removeprefix("vcgym-").replace("-", "_"), overrides(rest))  # raises for an unknown key or choice
+        compose(command, overrides(rest))  # raises for an unknown key or choice
 
 
 @pytest.mark.parametrize(("name", "rest"), LAB, ids=lambda text: text[:60])
