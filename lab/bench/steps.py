@@ -19,8 +19,9 @@ MAX_WHOLE = 1024  # maximum number of calls that a round plays to the end
 def env_steps(num_envs: int, interval: int, effort: Effort) -> Iterator[Measurement]:
     """Yield the steps per second of `num_envs` parallel calls with one decision every `interval` packets."""
     for threads in (1, 2) if num_envs > 1 else (1,):
-        form = {"action": "discrete", "reward": "emodel", "interval": interval}
-        envs = gymnasium.make_vec("vcgym/Call-v1", num_envs=num_envs, threads=threads, **form)
+        envs = gymnasium.make_vec(
+            "vcgym/Call-v1", num_envs=num_envs, threads=threads, action="discrete", reward="emodel", interval=interval
+        )
         envs.action_space.seed(0)
         action = envs.action_space.sample()
         envs.reset(seed=0)

@@ -93,7 +93,7 @@ def test_too_large_weights_are_refused_before_they_are_read_as_tensors(folder):
     [
         (lambda tensors: tensors.update({"playout.third": np.zeros(2)}), "has no parameter 'third'"),
         (lambda tensors: tensors.pop("playout.last"), "lacks its parameter 'last'"),
-        (lambda tensors: tensors.update({"sender.last": np.zeros(2)}), "tensor is 'sender.last'; allowed: arrays of order, pacing, path, playout, rate"),
+        (lambda tensors: tensors.update({"sender.last": np.zeros(2)}), "tensor is 'sender.last'; allowed: arrays of order, pacing, path"),
         (lambda tensors: tensors.update({"playout.last": tensors["playout.last"][:-1]}), "weights have shapes"),
         (lambda tensors: tensors.update({"playout.first": np.array(1.0)}), "weights have shapes"),
         (lambda tensors: tensors.update({"path.prices": tensors["path.prices"] * np.nan}), "finite numbers"),
