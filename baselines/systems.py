@@ -208,7 +208,7 @@ def rule_of(written: Any, name: str, typed: bool = False) -> Any:
     trained = typed and (Path(written) / f"{LEARNED}{CARD}").is_file()
     if not trained and written not in system_names():
         folder = f" and the folder of a learned one, with {LEARNED}{CARD}" if typed else "; a file cannot name a folder"
-        raise ValueError(f"{name} = {shown(written)}: allowed are the class of a rule, the name of a system{folder}")
+        raise ValueError(f"{name} = {shown(written)}: allowed are the name of a system, the class of a rule{folder}")
     system = learned_system(Path(written), LEARNED) if trained else load_system(written)
     if name not in system.rules:
         raise ValueError(f"{name} = {shown(written)}: that system has {', '.join(system.rules)}")
