@@ -40,7 +40,7 @@ ARM = np.dtype(
         [
             ("usual_ms", "f8"),  # h
             ("usual_sd_ms", "f8"),
-            ("heard", "i8"),  # N
+            ("received", "i8"),  # N
             ("sum_us", "i8"),  # X
             ("mean_ms", "f8"),  # mean of a draw
             ("sd_ms", "f8"),  # standard deviation of a draw
@@ -74,7 +74,7 @@ def _init(params, state, s, start, key):
         arm = state.arm[s, path]
         arm.usual_ms = mean_ms[path]
         arm.usual_sd_ms = math.sqrt(variance_ms2[path])
-        arm.heard = 0
+        arm.received = 0
         arm.sum_us = 0
         update_posterior(params, arm)
     state.call[s].taken = 0
@@ -84,17 +84,17 @@ def _init(params, state, s, start, key):
 @update.register(SlidingThompson)
 def _update(params, state, s, record):
     window = state.window.shape[1]
-    heard = state.window[s, state.call[s].taken % window]
+    received = state.window[s, state.call[s].taken % window]
     if state.call[s].taken >= window:
-        gone = state.arm[s, heard.path]
-        gone.heard -= 1
-        gone.sum_us -= heard.delay_us
+        gone = state.arm[s, received.path]
+        gone.received -= 1
+        gone.sum_us -= received.delay_us
         update_posterior(params, gone)
-    heard.path = record.path
-    heard.delay_us = record.arrived_us - record.sent_us
+    received.path = record.path
+    received.delay_us = record.arrived_us - record.sent_us
     arm = state.arm[s, record.path]
-    arm.heard += 1
-    arm.sum_us += heard.delay_us
+    arm.received += 1
+    arm.sum_us += received.delay_us
     update_posterior(params, arm)
     state.call[s].taken += 1
 
@@ -115,6 +115,6 @@ def _decide(params, state, s, now_us):
 @kernel
 def update_posterior(params, arm):
     """Set the mean and standard deviation of a path's draws from its packets in the window."""
-    known = params.prior_packets + arm.heard
+    known = params.prior_packets + arm.received
     arm.mean_ms = (params.prior_packets * arm.usual_ms + arm.sum_us / 1000.0) / known
     arm.sd_ms = arm.usual_sd_ms / math.sqrt(known)

@@ -47,7 +47,7 @@ ARM = np.dtype(
         [
             ("decided", "i8"),  # n
             ("exploration_scale", "f8"),  # 1 / sqrt(n)
-            ("heard", "i8"),  # packets fed back
+            ("received", "i8"),  # packets fed back
             ("cost_ms", "f8"),  # sum over the packets fed back
             ("mean_ms", "f8"),  # their mean, or its substitute
             ("kept", KEPT_PATH),
@@ -80,7 +80,7 @@ def _init(params, state, s, start, key):
     for path in range(start.mean_ms.size):
         arm = arms[s, path]
         arm.decided = 0
-        arm.heard = 0
+        arm.received = 0
         arm.cost_ms = 0.0
         arm.mean_ms = start.mean_ms[path] if start.samples[path] > 0 else call.scale_ms
 
@@ -93,9 +93,9 @@ def _update(params, state, s, record):
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
     watch(params.topk, arm.kept, delay_ms)
     if record.kind == MEDIA:
-        arm.heard += 1
+        arm.received += 1
         arm.cost_ms += delay_ms
-        arm.mean_ms = arm.cost_ms / arm.heard
+        arm.mean_ms = arm.cost_ms / arm.received
 
 
 @decide.register(Via)

@@ -41,7 +41,7 @@ NOTE = np.dtype(
         ],
     )
 )
-_CALL = np.dtype((np.record, [("slot", "i8"), ("last_us", "i8"), ("diff_us", "i8"), ("heard", "i8")]))
+_CALL = np.dtype((np.record, [("slot", "i8"), ("last_us", "i8"), ("diff_us", "i8"), ("received", "i8")]))
 _PATH = np.dtype((np.record, [("delay_us", "i8"), ("sent_us", "i8")]))
 
 
@@ -74,7 +74,7 @@ def _init(params, state, s, start, key):
     call.slot = 0
     call.last_us = 0
     call.diff_us = 0
-    call.heard = 0
+    call.received = 0
     for path in range(start.mean_ms.size):
         state.path[s, path].sent_us = -1
 
@@ -96,10 +96,10 @@ def _update(params, state, s, record):
 
 @kernel
 def _difference(call, delay_us):
-    if call.heard == 1:
+    if call.received == 1:
         call.diff_us = delay_us - call.last_us
     call.last_us = delay_us
-    call.heard = 1
+    call.received = 1
 
 
 @decide.register(LoggingRouter)
@@ -112,9 +112,9 @@ def _decide(params, state, s, now_us):
 def _reveal_delay(params, state, s, path, delay_us):
     call, newest = state.call[s], state.path[s, path]
     note = state.notes[s, call.slot]
-    heard = newest.sent_us >= 0
-    note.transmit_ms = newest.delay_us / 1000.0 if heard else UNHEARD
-    note.age_ms = (call.slot * SLOT_US - newest.sent_us) / 1000.0 if heard else UNHEARD
+    received = newest.sent_us >= 0
+    note.transmit_ms = newest.delay_us / 1000.0 if received else UNHEARD
+    note.age_ms = (call.slot * SLOT_US - newest.sent_us) / 1000.0 if received else UNHEARD
     note.lag_ms = decide(params.jitter, state.jitter, s, call.slot * SLOT_US) / 1000.0
     note.diff_ms = call.diff_us / 1000.0
     note.oracle_transmit_ms = delay_us / 1000.0 if delay_us >= 0 else UNHEARD

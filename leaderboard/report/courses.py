@@ -66,15 +66,15 @@ def _draw(above: Axes, below: Axes, link: SharedLink, flows: list[PlayedFlow]) -
             _draw_capacity(above, beside.trace, link.seconds, _BACKWARDS)
     ends_s = np.arange(int(link.seconds) + 1)
     for flow, colour in zip(flows, _COLOURS, strict=False):
-        heard = flow.log[flow.log["arrived_us"] >= 0]
-        at_s, style = heard["arrived_us"] / 1e6 + flow.starts_s, _BACKWARDS if flow.backwards else _FORWARDS
-        queueing_ms = (heard["arrived_us"] - heard["sent_us"]) / 1000.0 - flow.link.forward_ms
+        arrived = flow.log[flow.log["arrived_us"] >= 0]
+        at_s, style = arrived["arrived_us"] / 1e6 + flow.starts_s, _BACKWARDS if flow.backwards else _FORWARDS
+        queueing_ms = (arrived["arrived_us"] - arrived["sent_us"]) / 1000.0 - flow.link.forward_ms
         packets, _ = np.histogram(at_s, ends_s)
-        mbit, _ = np.histogram(at_s, ends_s, weights=8e-6 * heard["size_bytes"])
+        mbit, _ = np.histogram(at_s, ends_s, weights=8e-6 * arrived["size_bytes"])
         waited_ms, _ = np.histogram(at_s, ends_s, weights=queueing_ms)
-        heard_s = np.where(packets > 0, packets, np.nan)  # nothing is drawn where nothing arrived
-        above.plot(ends_s[:-1], mbit * packets / heard_s, style, color=colour, linewidth=0.9)
-        below.plot(ends_s[:-1], waited_ms / heard_s, style, color=colour, linewidth=0.9)
+        or_nan = np.where(packets > 0, packets, np.nan)  # nothing is drawn where nothing arrived
+        above.plot(ends_s[:-1], mbit * packets / or_nan, style, color=colour, linewidth=0.9)
+        below.plot(ends_s[:-1], waited_ms / or_nan, style, color=colour, linewidth=0.9)
     top_bps = float(link.trace.rates_bps.max()) if link.air is None else 1000.0 * link.rates_kbps[-1]  # a medium has many flows
     above.set(xlim=(0, link.seconds), ylim=(0, 1.05e-6 * top_bps))
     below.set_ylim(0, max(100.0, min(_MAX_DELAY_MS, below.dataLim.ymax)))

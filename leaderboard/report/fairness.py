@@ -142,9 +142,9 @@ def play_pairing(pairing: Pairing, runs: int = RUNS) -> PairingShares:
     bps, delay_ms = np.zeros((runs, 1 + len(link.flows))), np.full((runs, 1 + len(link.flows)), np.nan)
     for row in range(runs):
         for i, log in enumerate([batch.log(row), *(batch.log_of_other(row, call) for call in range(len(calls)))]):
-            heard = log[(log["arrived_us"] >= pairing.from_s * 1e6) & (log["arrived_us"] < pairing.to_s * 1e6)]
-            bps[row, i] = 8.0 * heard["size_bytes"].sum() / (pairing.to_s - pairing.from_s)
-            delay_ms[row, i] = np.percentile((heard["arrived_us"] - heard["created_us"]) / 1000.0, 95) if len(heard) else np.nan
+            arrived = log[(log["arrived_us"] >= pairing.from_s * 1e6) & (log["arrived_us"] < pairing.to_s * 1e6)]
+            bps[row, i] = 8.0 * arrived["size_bytes"].sum() / (pairing.to_s - pairing.from_s)
+            delay_ms[row, i] = np.percentile((arrived["arrived_us"] - arrived["created_us"]) / 1000.0, 95) if len(arrived) else np.nan
         if pairing.against == CUBIC:
             flow = batch.tables.dumbbell.flows.flow[row, 0]
             bps[row, 1] = 8.0 * flow["size_bytes"] * (flow["sent"] - flow["dropped"]) / (pairing.to_s - pairing.from_s)

@@ -52,20 +52,20 @@ def _utilisation(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
     """Return the delivered share of the capacity of all bottlenecks, all flows; a flow that passes two counts for both."""
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
     passing = [*flows, flows[0]] if link.second is not None else flows
-    bits = 8.0 * sum(int(_heard(flow)["size_bytes"].sum()) for flow in passing)
+    bits = 8.0 * sum(int(_arrived(flow)["size_bytes"].sum()) for flow in passing)
     bps = capacity_bps(link) + sum(mean_bps(which.trace, from_us, to_us) for which in (link.reverse, link.second) if which is not None)
     return bits / (bps * (to_us - from_us) * 1e-6)
 
 
 def _p99_ms(flow: PlayedFlow) -> float:
-    heard = _heard(flow)
-    return float(np.percentile((heard["arrived_us"] - heard["created_us"]) / 1000.0, 99)) if len(heard) else 0.0
+    arrived = _arrived(flow)
+    return float(np.percentile((arrived["arrived_us"] - arrived["created_us"]) / 1000.0, 99)) if len(arrived) else 0.0
 
 
-def _heard(flow: PlayedFlow) -> NDArray[np.void]:
+def _arrived(flow: PlayedFlow) -> NDArray[np.void]:
     log = flow.log[flow.log["created_us"] >= round(flow.link.counts_from_s * 1e6)]
-    heard: NDArray[np.void] = log[log["arrived_us"] >= 0]
-    return heard
+    arrived: NDArray[np.void] = log[log["arrived_us"] >= 0]
+    return arrived
 
 
 def _fairness(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
@@ -80,9 +80,9 @@ def _fairness(link: SharedLink, flows: Sequence[PlayedFlow]) -> float:
 
 def _rates_bps(flow: PlayedFlow, seconds: float) -> NDArray[np.float64]:
     """Return the delivered rate in each second of the case."""
-    heard = flow.log[flow.log["arrived_us"] >= 0]
-    seconds_of = heard["arrived_us"] / 1e6 + flow.starts_s
-    bits, _ = np.histogram(seconds_of, np.arange(0.0, int(seconds) + 1.0), weights=8.0 * heard["size_bytes"])
+    arrived = flow.log[flow.log["arrived_us"] >= 0]
+    seconds_of = arrived["arrived_us"] / 1e6 + flow.starts_s
+    bits, _ = np.histogram(seconds_of, np.arange(0.0, int(seconds) + 1.0), weights=8.0 * arrived["size_bytes"])
     return bits
 
 

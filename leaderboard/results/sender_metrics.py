@@ -34,13 +34,13 @@ def metrics(
     """
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
     sent = log[log["created_us"] >= from_us]
-    heard = sent[sent["arrived_us"] >= 0]
-    delay_ms = (heard["arrived_us"] - heard["created_us"]) / 1000.0
-    transit_ms = (heard["arrived_us"] - heard["sent_us"]) / 1000.0
+    arrived = sent[sent["arrived_us"] >= 0]
+    delay_ms = (arrived["arrived_us"] - arrived["created_us"]) / 1000.0
+    transit_ms = (arrived["arrived_us"] - arrived["sent_us"]) / 1000.0
     captured = totals.created[row]
     on_time = totals.on_time[row] / np.maximum(captured, 1)
     received = totals.delivered[row] / np.maximum(captured, 1)
-    bps = 8.0 * float(heard["size_bytes"].sum()) / (to_us - from_us) * 1e6
+    bps = 8.0 * float(arrived["size_bytes"].sum()) / (to_us - from_us) * 1e6
     found = {
         "audio_on_time": on_time[AUDIO],
         "video_on_time": on_time[VIDEO],
@@ -66,17 +66,17 @@ def metrics(
 def utility(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int) -> float:
     """Return the utility per second of one call (R3Net, arXiv 1912.02222); for the arguments see `metrics`."""
     from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
-    heard = log[(log["created_us"] >= from_us) & (log["arrived_us"] >= 0)]
-    delay_ms = (heard["arrived_us"] - heard["created_us"]) / 1000.0
+    arrived = log[(log["created_us"] >= from_us) & (log["arrived_us"] >= 0)]
+    delay_ms = (arrived["arrived_us"] - arrived["created_us"]) / 1000.0
     missing = 1.0 - totals.delivered[row].sum() / max(int(totals.created[row].sum()), 1)
-    return _rate_utility(heard, from_us, to_us) - _mean(delay_ms - link.forward_ms) / 1000.0 - 10.0 * float(missing)
+    return _rate_utility(arrived, from_us, to_us) - _mean(delay_ms - link.forward_ms) / 1000.0 - 10.0 * float(missing)
 
 
 def delay_cdf(link: SharedLink, log: NDArray[np.void]) -> Mapping[str, DelayCdf]:
     """Return the distribution of the time from capture to arrival over the sent packets that count."""
     sent = log[log["created_us"] >= round(link.counts_from_s * 1e6)]
-    heard = sent[sent["arrived_us"] >= 0]
-    return {ACCOUNTING: count_within(heard["arrived_us"] - heard["created_us"], len(sent))}
+    arrived = sent[sent["arrived_us"] >= 0]
+    return {ACCOUNTING: count_within(arrived["arrived_us"] - arrived["created_us"], len(sent))}
 
 
 def capacity_bps(link: SharedLink) -> float:
@@ -100,10 +100,10 @@ def _estimate(link: SharedLink, targets_bps: NDArray[np.float64]) -> dict[str, f
     return {"capacity_error": _mean(excess**2), "overestimate": _mean(np.maximum(excess, 0.0))}
 
 
-def _rate_utility(heard: NDArray[np.void], from_us: int, to_us: int) -> float:
+def _rate_utility(arrived: NDArray[np.void], from_us: int, to_us: int) -> float:
     """Return the mean over seconds of 0.6 ln(4 r + 1), with r the Mbit/s that arrived in the second (R3Net, arXiv 1912.02222)."""
     seconds = np.arange(from_us, to_us, 1_000_000)
-    mbit, _ = np.histogram(heard["arrived_us"], np.append(seconds, to_us), weights=heard["size_bytes"] * 8e-6)
+    mbit, _ = np.histogram(arrived["arrived_us"], np.append(seconds, to_us), weights=arrived["size_bytes"] * 8e-6)
     duration_s = np.diff(np.append(seconds, to_us)) * 1e-6
     return float(np.average(0.6 * np.log(4.0 * mbit / duration_s + 1.0), weights=duration_s))
 

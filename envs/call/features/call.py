@@ -40,7 +40,7 @@ CALL_STATE = np.dtype(
     (
         np.record,
         [
-            ("heard", "i8"),
+            ("received", "i8"),
             ("newest_sent_us", "i8"),
             ("newest_packet", "i8"),
             ("arrived_us", "i8"),
@@ -64,7 +64,7 @@ _NOT_WRITTEN_US = -1
 @kernel
 def clear_call(call):
     """Reset the state."""
-    call.heard = 0
+    call.received = 0
     call.newest_packet = -1
     call.floor_ms = 0.0
     call.jitter_ms = 0.0
@@ -84,7 +84,7 @@ def hear_call(call, record, delay_ms):
             call.missing_share += SHARE_SMOOTHING * (1.0 - call.missing_share)
         call.newest_packet = record.packet
     call.missing_share -= SHARE_SMOOTHING * call.missing_share
-    if call.heard == 0:
+    if call.received == 0:
         call.newest_sent_us = record.sent_us
         call.floor_ms = delay_ms
     else:
@@ -99,7 +99,7 @@ def hear_call(call, record, delay_ms):
     call.excess_ms = delay_ms - call.floor_ms
     for i in range(PEAKS):
         call.peak_ms[i] = max(call.peak_ms[i], call.excess_ms)
-    call.heard += 1
+    call.received += 1
     call.arrived_us = record.arrived_us
     call.delay_us = record.arrived_us - record.sent_us
     call.lag_us = record.lag_us
@@ -117,12 +117,12 @@ def write_call(call, now_us, elapsed, lag_us, row):
         lag_us: last decided lag.
         row: float32; pass the same memory every time.
     """
-    heard = call.heard > 0
+    received = call.received > 0
     row[CALL.elapsed] = within(elapsed, 0.0, 1.0)
     _write_lag(call, _COMMANDED, lag_us, CALL.level_commanded, row)
-    _write_lag(call, _REPORTED, call.lag_us if heard else lag_us, CALL.level_reported, row)
-    row[CALL.record_age] = within((now_us - call.newest_sent_us) * PER_SECOND if heard else LIMIT, 0.0, LIMIT)
-    row[CALL.feedback_delay] = within(call.feedback_us * (10.0 * PER_SECOND) if heard else 0.0, 0.0, LIMIT)
+    _write_lag(call, _REPORTED, call.lag_us if received else lag_us, CALL.level_reported, row)
+    row[CALL.record_age] = within((now_us - call.newest_sent_us) * PER_SECOND if received else LIMIT, 0.0, LIMIT)
+    row[CALL.feedback_delay] = within(call.feedback_us * (10.0 * PER_SECOND) if received else 0.0, 0.0, LIMIT)
     row[CALL.transit_jitter] = within(call.jitter_ms * PER_100_MS, 0.0, LIMIT)
     row[CALL.excess] = within(call.excess_ms * PER_100_MS, 0.0, LIMIT)
     for i in range(PEAKS):

@@ -33,7 +33,7 @@ PATH_STATE = np.dtype(
     (
         np.record,
         [
-            ("heard", "i8"),
+            ("received", "i8"),
             ("newest_sent_us", "i8"),
             ("newest_ms", "f8"),
             ("smoothed_ms", "f8"),
@@ -49,7 +49,7 @@ _BEFORE_ALL_US = -(2**62)
 @kernel
 def clear_path(path, history):
     """Reset a path with `history` (3,): n, mean and sd in ms."""
-    path.heard = 0
+    path.received = 0
     path.newest_sent_us = _BEFORE_ALL_US
     path.newest_ms = path.smoothed_ms = history[1]
     path.deviation_ms = history[2]
@@ -59,7 +59,7 @@ def clear_path(path, history):
 @kernel
 def hear_path(path, record, delay_ms):
     """Update with a record of this path."""
-    if path.heard == 0:
+    if path.received == 0:
         path.newest_sent_us = record.sent_us
         path.newest_ms = delay_ms
         path.smoothed_ms = delay_ms
@@ -70,7 +70,7 @@ def hear_path(path, record, delay_ms):
             path.newest_ms = delay_ms
         path.deviation_ms += DEVIATION_SMOOTHING * (abs(delay_ms - path.smoothed_ms) - path.deviation_ms)
         path.smoothed_ms += SMOOTHING * (delay_ms - path.smoothed_ms)
-    path.heard += 1
+    path.received += 1
     path.dirty = max(path.dirty, _HEARD)
 
 

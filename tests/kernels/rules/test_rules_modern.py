@@ -355,7 +355,7 @@ def test_sliding_window_forgets_exactly():
         update(params, state, 1, record_of(MEDIA, packet % 5, packet, 80_001 + 7 * packet))
     for packet in range(25):
         update(params, state, 1, record_of(MEDIA, 3, packet, 50_000))
-    assert state.arm[1].heard.tolist() == [0, 0, 0, 25, 0]
+    assert state.arm[1].received.tolist() == [0, 0, 0, 25, 0]
     assert state.arm[1].sum_us.tolist() == [0, 0, 0, 25 * 50_000, 0]
 
 

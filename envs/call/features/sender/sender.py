@@ -45,7 +45,7 @@ def packet_ages(item, now_us):
 def write_sender(sender, row):
     """Write RATE_FEATURES of a sender (of SENDER) into the first columns of `row`."""
     state, now_us = sender.stats, sender.now_us
-    heard = state.reports > 0
+    has_report = state.reports > 0
     newest_bps = state.bytes * 8e6 / state.span_us if state.span_us > 0 else 0.0
     smoothed_bps = state.rate_bps if state.reports > 1 else newest_bps
     row[SENDER.target] = rate_position(sender.target_bps, sender.min_bps, sender.max_bps)
@@ -58,8 +58,8 @@ def write_sender(sender, row):
     excess_us = state.newest_us - state.floor_us if state.newest_us >= 0 else 0.0
     row[SENDER.excess] = within(excess_us * 0.001 * PER_100_MS, 0.0, LIMIT)
     row[SENDER.rtt] = within(sender.rtt_us * 0.001 * PER_100_MS, 0.0, LIMIT)
-    row[SENDER.report_age] = within((now_us - state.report_us) * PER_SECOND if heard else LIMIT, 0.0, LIMIT)
-    row[SENDER.reported] = 1.0 if heard else 0.0
+    row[SENDER.report_age] = within((now_us - state.report_us) * PER_SECOND if has_report else LIMIT, 0.0, LIMIT)
+    row[SENDER.reported] = 1.0 if has_report else 0.0
     row[SENDER.waiting] = within(sender.queue.bytes * 80.0 / sender.target_bps, 0.0, LIMIT)
     age = 0.0
     if sender.queue.waiting > 0:
