@@ -179,5 +179,5 @@ def test_no_file_of_a_learned_system_names_a_folder(tmp_path, monkeypatch):
     for name, named in names.items():
         with pytest.raises(ValueError, match=rf"{name}/learned\.json: path = .*; a file cannot name a folder; allowed: "):
             learned_system(tmp_path / name, zoo.LEARNED)
-        with pytest.raises(ValueError, match=r"allowed are the class of a rule, the name of a system"):
+        with pytest.raises(ValueError, match=r"allowed are the name of a system, the class of a rule"):
             EnvConfig.model_validate_json(json.dumps({"id": "vcgym/Call-v1", "options": {"path": named}}))
