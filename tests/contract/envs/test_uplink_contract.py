@@ -180,7 +180,8 @@ import hashlib
 import gymnasium, numpy as np
 import vcgym.envs
 
-env = gymnasium.make_vec("vcgym/Call-v1", num_envs=2, packets=60, scenario="table1", uplink="rate").unwrapped
+form = {"action": "discrete", "interval": 10, "reward": "emodel"}
+env = gymnasium.make_vec("vcgym/Call-v1", num_envs=2, packets=60, scenario="table1", uplink="rate", **form).unwrapped
 observations, _ = env.reset(seed=3)
 env.action_space.seed(1)
 digest = hashlib.sha256(observations.tobytes())
