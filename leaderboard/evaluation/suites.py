@@ -122,8 +122,8 @@ _PER_WEIGHT = 100  # worlds of a pair over all strata; the smallest weight is 10
 _DEFAULT_PER_WEIGHT = 40
 _APART = 1000  # distance of seeds between strata, so that their worlds share no random numbers
 _DEFAULT = (
-    "BEST-WM", "DRT-BF", "DRT-BF-tuned", "DRT-EWMA", "DRT-EWMA-tuned", "DRT-FIX", "DRT-NEQ", "DRT-NEQ-tuned", "DRT-QTL", "DRT-WM",
-    "DTS-WM", "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned",
+    "BEST-WM", "DRT-BF", "DRT-BF-tuned", "DRT-BFP-tuned", "DRT-EWMA", "DRT-EWMA-tuned", "DRT-FIX", "DRT-NEQ", "DRT-NEQ-tuned",
+    "DRT-QTL", "DRT-WM", "DTS-WM", "DTS-WM-tuned", "GRD+EWMA-tuned", "GRD+EWMAH-tuned", "GRD+WMH-tuned", "GRD-WM", "GRD-WM-tuned",
     "LIN+EWMA-tuned", "LIN+EWMAH-tuned", "LIN-WM", "LIN-WM-tuned", "RND-WM", "SWTS-WM", "SWTS-WM-tuned", "VCR-BF", "VCR-WM",
     "VCR-WM-tuned", "VCR2+NEQ-paper-tuned", "VCR2-WM", "VCR2-WM-tuned", "VCR5-WM", "VIA-BF", "VIA-WM", "learned",
 )  # fmt: skip
