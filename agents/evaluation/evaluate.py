@@ -72,7 +72,7 @@ def _without_counts(parts: list[ObservedPart]) -> list[tuple[str, list[str]]]:
 def env_of(config: EvaluateConfig) -> EnvConfig:
     """Return the environment of an evaluation: what was typed, else that of the agent's training.
 
-    An agent that does not lie in its study, as STUDY/seed-0/agent, plays with the defaults of its environment.
+    An agent that does not lie in its study, as STUDY/seed-0/agent, or whose id is typed, plays with the defaults of its environment.
 
     Raises:
         ValueError: a file is malformed, or the study has another environment.
@@ -83,11 +83,11 @@ def env_of(config: EvaluateConfig) -> EnvConfig:
     if config.env.id not in (None, card.env_id):
         raise ValueError(f"env.id is {config.env.id!r}; allowed: {card.env_id}, that of {config.agent / CARD}")
     trained: dict[str, Any] = {}
-    if config.agent.parent.name.startswith("seed-") and study.is_file():
+    if config.env.id is None and config.agent.parent.name.startswith("seed-") and study.is_file():
         try:
             found = TrainConfig.model_validate_json(read_plain(study, MAX_JSON_BYTES))
         except ValidationError as error:
-            raise DataError(study, "content", faults(error), "the config of a study; or type env=NAME") from error
+            raise DataError(study, "content", faults(error), "the config of a study; or type env.id=ID") from error
         if found.env.id != card.env_id:
             raise DataError(study, "env.id", found.env.id, f"{card.env_id}, that of the agent; or type env=NAME")
         trained = found.env.options

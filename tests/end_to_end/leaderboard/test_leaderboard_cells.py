@@ -16,7 +16,7 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation import evaluate as evaluation
 from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.published import PublishedAgent
+from vcgym.leaderboard.evaluation.published import LOGGED_FORM, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.left_out import left_out_lines
@@ -28,7 +28,7 @@ FILES = ("results.parquet", "cdf.parquet")  # the page follows from them
 
 def published(load, *files):
     """An agent of the module `mortal`, which Ray workers find through PYTHONPATH."""
-    return PublishedAgent(getattr(importlib.import_module("mortal"), load), files)
+    return PublishedAgent(getattr(importlib.import_module("mortal"), load), files, arguments=tuple(LOGGED_FORM.items()))
 
 
 def every_system():

@@ -12,7 +12,7 @@ from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation import suites
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.participants import all_participants, shipped_agent
-from vcgym.leaderboard.evaluation.published import PublishedAgent, kind_of
+from vcgym.leaderboard.evaluation.published import LOGGED_FORM, PublishedAgent, kind_of
 from vcgym.leaderboard.evaluation.suites import prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.left_out import left_out_lines
@@ -223,7 +223,8 @@ def load_nothing(files):
 
 def test_an_agent_that_fails_in_play_is_left_out_and_named_and_ends_no_run(tmp_path):
     parts, rules = prepare(SUITE), load_systems(["DRT-WM", "VCR-WM"])
-    agents = {"failing": PublishedAgent(load_failing, ()), "empty": PublishedAgent(load_nothing, ())}
+    loads = {"failing": load_failing, "empty": load_nothing}
+    agents = {name: PublishedAgent(load, (), arguments=tuple(LOGGED_FORM.items())) for name, load in loads.items()}
     notes = []
     refused = {"torn": "is refused: card.json"}
     run_suite(SUITE, parts, {**rules, **agents}, tmp_path, lambda done, note: notes.append(note), left_out=refused)

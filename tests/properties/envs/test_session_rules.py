@@ -43,7 +43,7 @@ ROUTERS, RECEIVERS = [*every_rule(Control.PATH), LearnedRouter, GatedRouter], [*
 def example(kind):
     """Parameters of a rule: its defaults, and 60 ms for a duration without one; of a learned one, those of the shipped pair."""
     if facts_of(kind).learned:
-        pairs = (load_system(name).rules.values() for name in ("learned-rl", "learned"))
+        pairs = (load_system(name).rules.values() for name in ("learned-rl", "learned", "learned-whole"))
         return next(rule for rules in pairs for rule in rules if isinstance(rule, kind))
     return kind(**{name: 60.0 for name in kind._fields if name not in kind._field_defaults})
 

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -179,7 +180,8 @@ json.dump([out, hits], sys.stdout)
 def outside(cache_folder, **environment):
     """Run FROM_OUTSIDE in a process of its own; numpy's wrapping of uint64 is meant, so that it may warn without the JIT."""
     command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", FROM_OUTSIDE]
-    variables = os.environ | {"NUMBA_CACHE_DIR": str(cache_folder)} | environment
+    tests = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(cache_folder), "PYTHONPATH": tests} | environment
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, cwd=cache_folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
