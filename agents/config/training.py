@@ -10,6 +10,9 @@ from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, R
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.names import TrainedAgent
 
+STUDY = "config.json"
+"""File with the config of a study of `vcgym-train`, in its folder."""
+
 
 class TrainConfig(Config):
     """A study: one training per seed.

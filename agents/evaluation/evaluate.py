@@ -9,7 +9,7 @@ from gymnasium.vector import VectorEnv
 from pydantic import ValidationError
 
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.config.training import EvaluateConfig, TrainConfig
+from vcgym.agents.config.training import STUDY, EvaluateConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.agents.networks.observation import ObservedPart, count_items
@@ -19,9 +19,6 @@ from vcgym.agents.published.spaces import build, over_items
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 from vcgym.network.traces.refusal import faults
-
-STUDY = "config.json"
-"""File of a study's config, in the folder above those of its seeds."""
 
 
 class Evaluation(NamedTuple):
@@ -89,7 +86,7 @@ def env_of(config: EvaluateConfig) -> EnvConfig:
         except ValidationError as error:
             raise DataError(study, "content", faults(error), "the config of a study; or type env.id=ID") from error
         if found.env.id != card.env_id:
-            raise DataError(study, "env.id", found.env.id, f"{card.env_id}, that of the agent; or type env=NAME")
+            raise DataError(study, "env.id", found.env.id, f"{card.env_id}, that of the agent; or type env.id=ID")
         trained = found.env.options
     return EnvConfig(id=card.env_id, options=trained | config.env.options)
 

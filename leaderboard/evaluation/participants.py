@@ -10,7 +10,7 @@ from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.base import digest_of
 from vcgym.agents.config.env import env_defaults
 from vcgym.agents.config.names import EVERY
-from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.config.training import STUDY, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import require_fit
 from vcgym.agents.published.export import agent_of, load_agent, read_card
@@ -32,8 +32,6 @@ AGENT, OF_SEED = "PPO", f"PPO{SEED}"
 """Names of the agents trained here: one alone, or by their seeds."""
 SENDER_ENVS = {RATE_ENV: "rate", ORDER_ENV: "order"}
 """Environments of agents that send over a bottleneck, and a scenario to try them on."""
-STUDY = "config.json"
-"""File with the config of a study of `vcgym-train`, in its folder."""
 _TUNED_ON = {"rate-replay": "rate"}
 """Suite of traces of your own -> scenario on which the rules that it shows are tuned; a rule tuned on the traces is named by its file."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vcgym.agents.config.env import env_defaults
+from vcgym.agents.config.training import STUDY
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.evaluation.saved_model import beside
 from vcgym.agents.published.shipped import shipped_names
@@ -19,7 +20,7 @@ from vcgym.envs.environments.made_with import MADE_WITH
 from vcgym.leaderboard.cache import canonical
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.participants import STUDY, shipped_agent, study_agents, study_config
+from vcgym.leaderboard.evaluation.participants import shipped_agent, study_agents, study_config
 from vcgym.leaderboard.evaluation.published import LocalAgent, Participant, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.statistics.seeds import SEED

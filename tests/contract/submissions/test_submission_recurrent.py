@@ -41,7 +41,7 @@ def test_a_model_of_one_control_has_one_action_beside_the_rule_that_its_card_nam
         taken = take(folder, observed(5))
         actions, _ = taken.published.policy().predict(observations(5))
         assert actions.shape == (6,) and actions.max() < (5, 32)[left]
-        assert taken.published.rule == "GRD-WM" and {name for name, _ in taken.published.arguments} - LOGGED_FORM.keys() == {field}
+        assert taken.published.rule == "GRD-WM" and {name for name, _ in taken.published.arguments} == {*LOGGED_FORM, field}
 
 
 @pytest.mark.parametrize(
