@@ -166,7 +166,7 @@ def test_an_agent_plays_what_its_study_says_but_for_what_is_typed(tmp_path):
     with pytest.raises(ValueError, match=r"env\.id is 'vcgym/Relay-v1'; allowed: vcgym/Call-v1, that of .*card\.json"):
         env_of(EvaluateConfig(agent=folder, env=TrainedEnv(id="vcgym/Relay-v1")))
     (tmp_path / "config.json").write_text(TrainConfig(env=EnvConfig(id="vcgym/Relay-v1")).model_dump_json())
-    with pytest.raises(ValueError, match=r"config\.json: env\.id is 'vcgym/Relay-v1'; allowed: vcgym/Call-v1, .*; or type env=NAME"):
+    with pytest.raises(ValueError, match=r"config\.json: env\.id is 'vcgym/Relay-v1'; allowed: vcgym/Call-v1, .*; or type env\.id=ID"):
         env_of(EvaluateConfig(agent=folder))
 
 
