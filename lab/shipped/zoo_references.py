@@ -40,7 +40,10 @@ PATHS = Scenario("wonderproxy", "correlated", 6000)
 
 
 class Rival(NamedTuple):
-    """Rules that the agents of an environment are compared with: the best published one and the best tuned one."""
+    """Rules that the agents of an environment are compared with: the best published one and the best tuned one of the same other controls.
+
+    So rules of order have the rate of SBPN, as agents of SendOrder have.
+    """
 
     published: str
     tuned: str
@@ -49,7 +52,7 @@ class Rival(NamedTuple):
 _CALLS = Rival("VIA-BF", "GRD+EWMAH-tuned")
 RIVALS = {
     "vcgym/Relay-v1": _CALLS,
-    "vcgym/Playout-v1": Rival("DRT-WM", "DRT-EWMA-tuned"),
+    "vcgym/Playout-v1": Rival("DRT-WM", "DRT-WM-tuned"),
     "vcgym/Call-v1": _CALLS,
     "vcgym/Rate-v1": Rival("SCREAM-V2", "SCREAM-V2-rate-tuned"),
     "vcgym/SendOrder-v1": Rival("SBPN2-E", "SBPN2-order-tuned"),
