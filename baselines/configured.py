@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ def _classes() -> dict[str, str]:
     found = {shipped_network.__name__: _SHIPPED}
     for file in home.rglob("*.py"):
         module = ".".join(("vcgym.baselines", *file.relative_to(home).with_suffix("").parts))
-        names = re.findall(r"^class (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        names = re.findall(r"^class (\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE)
         found |= {name: f"{module}.{name}" for name in names}
     return found
 
@@ -132,6 +132,8 @@ def _build(cls: Any, written: Mapping[str, Any], where: str) -> Any:
 
 
 def _value(kind: Any, value: Any, where: str) -> Any:
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
     if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
         return _member(kind, value, where)
     if isinstance(value, Mapping) and hasattr(kind, "_fields") and "_target_" not in value:

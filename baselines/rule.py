@@ -1,9 +1,12 @@
-"""A rule: a NamedTuple of parameters, a `rule` decorator that states its control, and functions selected by class in compiled loops.
+"""A rule: a NamedTuple of parameters with the decorator `rule`, and functions selected by its class in compiled loops.
 
     allocate(params, sessions, paths) -> state     plain Python: a NamedTuple of arrays, or a record array; first axis: session
     init(params, state, s, start, key)             start row `s` with a `PathHistory` or, for a rate, `RateLimits`; key: uint64 for draws
     update(params, state, s, record)               learn from one record that has reached the rule's location
     decide(params, state, s, now_us) -> int        path index, lag or target in microseconds, or bit/s
+
+A rule declares its state in the decorator and has methods of these names (`vcgym.baselines.declared`); a wrapper of any other rule
+registers functions for its class.
 
 A scheduler has no state and two other functions (`vcgym.baselines.order.scheduler`). A rate rule may have
 
@@ -25,9 +28,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from vcgym.baselines.controls.control import Control as Control
+from vcgym.baselines.declared import Rows as Rows
+from vcgym.baselines.declared import add_methods, is_declared, register_methods
 from vcgym.baselines.records import path_history
 from vcgym.network.kernels.generic import class_constant, generic
 from vcgym.network.kernels.jit import allocating_kernel
+from vcgym.network.kernels.record import record as record
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
 NEVER_US = 1 << 62
@@ -58,8 +64,9 @@ def rule(
     buffer: int = WATERMARK,
     learned: bool = False,
     copies: bool = False,
+    **parts: Any,
 ) -> Callable[[Rule], Rule]:
-    """Return a decorator that makes a class of parameters a rule.
+    """Return a decorator that makes a class of parameters a rule; a class with methods is one whole (`vcgym.baselines.declared`).
 
     Args:
         control: quantity that its decisions set; None: that of its place, for the placeholder of an agent.
@@ -68,6 +75,7 @@ def rule(
         buffer: for playout the buffer type (`vcgym.network.playout.receiver`): WATERMARK: it decides lags; COUNT or PUBLISHED: targets.
         learned: True for a learned rule, whose parameters are trained weights.
         copies: True for a rule of playout whose `update` gets every arrival of a packet, a copy as COPY; others get the first, as MEDIA.
+        parts: parts of the state, arguments of the methods: the class of a record (`vcgym.network.kernels.record`), or `Rows` of it.
     """
     if buffer not in ((WATERMARK, COUNT, PUBLISHED) if control is Control.PLAYOUT else (WATERMARK,)):
         raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for playout also COUNT or PUBLISHED")
@@ -75,12 +83,14 @@ def rule(
         raise ValueError(f"copies = {copies} of a rule of {control}: allowed is False")
     of = None if control is None else Control(control)
 
-    def state(cls: Rule) -> Rule:
+    def make(cls: Rule) -> Rule:
         _RULES.append(cls)
         cls.facts = Facts(of, learns, oracle, buffer, learned, copies)  # type: ignore[attr-defined]
+        if is_declared(cls):
+            register_methods(cls, parts)
         return cls
 
-    return state
+    return make
 
 
 def facts_of(cls: type) -> Facts:
@@ -263,6 +273,10 @@ def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) ->
         capacity: `vcgym.network.bottleneck.capacity.capacity.Capacity`.
         now_us: int64, current time.
     """
+
+
+add_methods(allocate, init, update, decide)
+add_methods(report_every_us, wake_us, reads_marks, see_sender, window_bytes, pacing, reveal_delay, see_capacity)
 
 
 def for_kernels(params: Any) -> Any:

@@ -16,115 +16,92 @@ Our own formulation of a common rule; probes count as much as media.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from vcgym.baselines.path.history import imputed_means
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
 
 MAX_HALF_LIVES = 30.0  # maximum distance of the reference from now, in half lives
 FARTHEST_BACK = 500.0  # half lives; older feedback has no weight anyway
 
 
-@rule(Control.PATH)
+@record
+class Call:
+    """State of a call."""
+
+    path: int = -1  # in use; -1 before the first decision
+    reference_us: int = 0
+
+
+@record
+class Arm:
+    """State of a path."""
+
+    usual_ms: float = 0.0  # h
+    estimate_ms: float = 0.0  # e
+    sent_us: int = -1  # sent time of the newest feedback; -1 before the first
+    leaning_ms: float = 0.0
+
+
+@rule(Control.PATH, call=Call, arms=Rows(Arm))
 class Greedy(NamedTuple):
-    """Parameters."""
+    """Parameters, and the rule."""
 
-    smoothing_ms: float = 0.0  # 0: only the newest delay
-    margin_ms: float = 5.0
-    half_life_ms: float = 2000.0
+    smoothing_ms: Annotated[float, (0.0, 1e6)] = 0.0  # 0: only the newest delay
+    margin_ms: Annotated[float, (0.0, 1e6)] = 5.0
+    half_life_ms: Annotated[float, (1e-3, 1e9)] = 2000.0
 
+    def init(self, call, arms, start, key):
+        mean_ms = imputed_means(start)
+        for path in range(arms.size):
+            arms[path].usual_ms = mean_ms[path]
+            arms[path].estimate_ms = mean_ms[path]
 
-CALL = np.dtype((np.record, [("path", "i8"), ("reference_us", "i8")]))  # path in use; -1 before the first decision
-ARM = np.dtype(
-    (
-        np.record,
-        [
-            ("usual_ms", "f8"),  # h
-            ("estimate_ms", "f8"),  # e
-            ("sent_us", "i8"),  # sent time of the newest feedback; -1 before the first
-            ("leaning_ms", "f8"),
-        ],
-    )
-)
+    def update(self, call, arms, record):
+        arm = arms[record.path]
+        since_us = record.sent_us - arm.sent_us
+        if since_us <= 0:
+            return
+        weight = 1.0
+        if self.smoothing_ms > 0.0 and arm.sent_us >= 0:
+            weight = 1.0 - math.exp(-since_us / (1000.0 * self.smoothing_ms))
+        arm.estimate_ms += weight * ((record.arrived_us - record.sent_us) / 1000.0 - arm.estimate_ms)
+        arm.sent_us = record.sent_us
+        arm.leaning_ms = (arm.estimate_ms - arm.usual_ms) / fading(self, call, arms, record.sent_us)
 
-
-class GreedyState(NamedTuple):
-    """State; first axis: session."""
-
-    call: np.recarray  # (sessions,) of CALL
-    arm: np.recarray  # (sessions, paths) of ARM
-
-
-@allocate.register(Greedy)
-def _allocate(params, sessions, paths):
-    require_within(params, smoothing_ms=(0.0, 1e6), margin_ms=(0.0, 1e6), half_life_ms=(1e-3, 1e9))
-    return GreedyState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
-
-
-@init.register(Greedy)
-def _init(params, state, s, start, key):
-    state.call[s].path = -1
-    state.call[s].reference_us = 0
-    mean_ms = imputed_means(start)
-    for path in range(start.mean_ms.size):
-        arm = state.arm[s, path]
-        arm.usual_ms = mean_ms[path]
-        arm.estimate_ms = mean_ms[path]
-        arm.sent_us = -1
-        arm.leaning_ms = 0.0
-
-
-@update.register(Greedy)
-def _update(params, state, s, record):
-    arm = state.arm[s, record.path]
-    since_us = record.sent_us - arm.sent_us
-    if since_us <= 0:
-        return
-    weight = 1.0
-    if params.smoothing_ms > 0.0 and arm.sent_us >= 0:
-        weight = 1.0 - math.exp(-since_us / (1000.0 * params.smoothing_ms))
-    arm.estimate_ms += weight * ((record.arrived_us - record.sent_us) / 1000.0 - arm.estimate_ms)
-    arm.sent_us = record.sent_us
-    arm.leaning_ms = (arm.estimate_ms - arm.usual_ms) / fading(params, state, s, record.sent_us)
-
-
-@decide.register(Greedy)
-def _decide(params, state, s, now_us):
-    fade = fading(params, state, s, now_us)
-    best, best_ms = np.int64(0), math.inf
-    for path in range(state.arm.shape[1]):
-        expected_ms = state.arm[s, path].usual_ms + fade * state.arm[s, path].leaning_ms
-        if expected_ms < best_ms:
-            best, best_ms = np.int64(path), expected_ms
-    current = state.call[s].path
-    if current < 0 or best_ms < state.arm[s, current].usual_ms + fade * state.arm[s, current].leaning_ms - params.margin_ms:
-        state.call[s].path = best
-    return state.call[s].path
+    def decide(self, call, arms, now_us):
+        fade = fading(self, call, arms, now_us)
+        best, best_ms = np.int64(0), math.inf
+        for path in range(arms.size):
+            expected_ms = arms[path].usual_ms + fade * arms[path].leaning_ms
+            if expected_ms < best_ms:
+                best, best_ms = np.int64(path), expected_ms
+        if call.path < 0 or best_ms < arms[call.path].usual_ms + fade * arms[call.path].leaning_ms - self.margin_ms:
+            call.path = best
+        return call.path
 
 
 @kernel
-def fading(params, state, s, at_us):
+def fading(params, call, arms, at_us):
     """Return 2^(-(at - reference) / half life), after moving the reference to `at_us` if it is too far behind.
 
     Args:
         params: Greedy.
-        state: GreedyState; row `s` is updated if the reference moves.
-        s: int64, session.
+        call: Call, and
+        arms: Arm of each path; both are updated if the reference moves.
         at_us: int64, an instant; it may lie before the reference.
 
     Returns:
         Weight, float64, above 0; above 1 for an instant before the reference.
     """
-    call = state.call[s]
     half_lives = (at_us - call.reference_us) / (1000.0 * params.half_life_ms)
     fade = math.exp(-math.log(2.0) * max(half_lives, -FARTHEST_BACK))
     if half_lives <= MAX_HALF_LIVES:
         return fade
-    for path in range(state.arm.shape[1]):
-        state.arm[s, path].leaning_ms *= fade
+    for path in range(arms.size):
+        arms[path].leaning_ms *= fade
     call.reference_us = at_us
     return 1.0

@@ -1,30 +1,43 @@
 """Range checks of parameters, made before any work starts."""
 
 import enum
-from typing import Any, NamedTuple, TypeGuard
+from typing import Annotated, Any, TypeGuard, get_origin
 
 import numpy as np
 
 
-def require_within(params: NamedTuple, **ranges: tuple[float, float]) -> None:
-    """Check each named field of `params` against its closed range, and each enum or bool field against its members.
+def require_within(params: tuple[Any, ...], **ranges: tuple[float, float]) -> None:
+    """Check each number of `params` against its closed range, each enum or bool against its members, and the parameters within.
+
+    The range of a number is that of its annotation, ``Annotated[float, (low, high)]``; such an integer must be one.
+
+    Args:
+        params: parameters.
+        ranges: range of a field that depends on others.
 
     Raises:
-        TypeError: a field is not a number.
+        TypeError: a field is not a number, or not a whole one.
         ValueError: a number is NaN or outside its range, or a choice is not a member.
     """
-    for field, kind in type(params).__annotations__.items():
+    kinds: dict[str, Any] = type(params).__annotations__
+    for field, kind in kinds.items():
         is_choice = kind is bool or (isinstance(kind, type) and issubclass(kind, enum.Enum))
         if is_choice and not isinstance(getattr(params, field), kind):
             allowed = "True, False" if kind is bool else ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
             raise ValueError(f"{type(params).__name__}.{field} is {getattr(params, field)!r}; allowed: {allowed}")
-    for field, (low, high) in ranges.items():
+    declared = {field: kind.__metadata__[0] for field, kind in kinds.items() if get_origin(kind) is Annotated}
+    for field, (low, high) in {**declared, **ranges}.items():
         value: Any = getattr(params, field)
         where = f"{type(params).__name__}.{field}"
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer):
             raise TypeError(f"{where} is {value!r}, a {type(value).__name__}; allowed is a number in [{low}, {high}]")
+        if field in declared and kinds[field].__origin__ is int and not is_whole(value):
+            raise TypeError(f"{where} is {value!r}, a {type(value).__name__}; allowed are whole numbers")
         if not low <= value <= high:
             raise ValueError(f"{where} is {value!r}; allowed range is [{low}, {high}]")
+    for value in params:
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            require_within(value)
 
 
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -334,7 +334,7 @@ def test_greedy_ignores_feedback_older_than_the_newest():
     state = started(Greedy(), HISTORY)
     for packet, delay_us in ((8, 90_000), (3, 400_000)):
         update(Greedy(), state, 1, record_of(MEDIA, 4, packet, delay_us))
-    assert state.arm[1, 4].estimate_ms == 90.0
+    assert state.arms[1, 4].estimate_ms == 90.0
 
 
 def test_discounted_belief_does_not_depend_on_the_order_of_feedback():

@@ -1,0 +1,51 @@
+"""Records of a state, each declared by one class: its fields, their types and their initial values.
+
+Example:
+    >>> @record
+    ... class Arm:
+    ...     sent_us: int = -1  # before the first packet
+    ...     mean_ms: float = 0.0
+    >>> records(Arm, 2).sent_us.tolist()
+    [-1, -1]
+"""
+
+from inspect import get_annotations
+from typing import Any, TypeVar
+
+import numpy as np
+
+from vcgym.network.kernels.jit import kernel
+
+R = TypeVar("R", bound=type)
+
+
+def record(cls: R) -> R:
+    """Declare a record: `records` makes arrays of it, and its numpy type is `cls.dtype`.
+
+    A field is an `int`, a `float` or of a type of numpy; an array is annotated as one, with its values; a record within it by its class.
+    """
+    values: dict[str, Any] = {}
+    for name, kind in get_annotations(cls).items():
+        value = vars(kind)["initial"][0] if "initial" in vars(kind) else getattr(cls, name)
+        values[name] = np.asarray(value, None if isinstance(value, np.ndarray | np.record) else kind)
+    dtype = np.dtype((np.record, [(name, value.dtype, value.shape) for name, value in values.items()]))
+    initial = np.zeros(1, dtype).view(np.recarray)
+    for name, value in values.items():
+        initial[name] = value
+    cls.dtype, cls.initial = dtype, initial  # type: ignore[attr-defined]
+    return cls
+
+
+def records(kind: Any, *shape: int) -> Any:
+    """Return a new array of records with their initial values, or of zeros of a type of numpy."""
+    rows = np.zeros(shape, kind)
+    if hasattr(kind, "initial"):
+        rows[...] = kind.initial[0]
+    return rows.view(np.recarray) if rows.dtype.names else rows
+
+
+@kernel
+def restart(rows, initial):
+    """Set each of `rows` to the one record of `initial`."""
+    for i in range(rows.size):
+        rows[i] = initial[0]
