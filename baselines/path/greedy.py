@@ -48,7 +48,7 @@ class Arm:
 
 @rule(Control.PATH, call=Call, arms=Rows(Arm))
 class Greedy(NamedTuple):
-    """Parameters, and the rule."""
+    """Parameters."""
 
     smoothing_ms: Annotated[float, (0.0, 1e6)] = 0.0  # 0: only the newest delay
     margin_ms: Annotated[float, (0.0, 1e6)] = 5.0

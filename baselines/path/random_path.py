@@ -4,34 +4,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import Control, allocate, decide, init, rule
+from vcgym.baselines.rule import Control, record, rule
 from vcgym.network.kernels.rng import POLICY, stream_key, uniform
 from vcgym.network.kernels.slots import slot_at
 
 
-@rule(Control.PATH, learns=False)
+@record
+class Call:
+    """State of a call."""
+
+    key: np.uint64 = np.uint64(0)  # of the random stream
+    paths: int = 0
+
+
+@rule(Control.PATH, learns=False, call=Call)
 class RandomPath(NamedTuple):
     """Rule without parameters."""
 
+    def init(self, call, start, key):
+        call.key = stream_key(key, 0, POLICY)
+        call.paths = start.mean_ms.size
 
-class RandomPathState(NamedTuple):
-    """State: arrays (sessions,)."""
-
-    key: np.ndarray  # uint64, key of the random stream
-    paths: np.ndarray  # int64
-
-
-@allocate.register(RandomPath)
-def _allocate(params, sessions, paths):
-    return RandomPathState(np.zeros(sessions, np.uint64), np.zeros(sessions, np.int64))
-
-
-@init.register(RandomPath)
-def _init(params, state, s, start, key):
-    state.key[s] = stream_key(key, 0, POLICY)
-    state.paths[s] = start.mean_ms.size
-
-
-@decide.register(RandomPath)
-def _decide(params, state, s, now_us):
-    return int(uniform(state.key[s], slot_at(now_us)) * state.paths[s])
+    def decide(self, call, now_us):
+        return int(uniform(call.key, slot_at(now_us)) * call.paths)

@@ -2,36 +2,25 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
-from vcgym.baselines.rule import Control, allocate, decide, init, rule
+from vcgym.baselines.rule import Control, record, rule
 
 
-@rule(Control.PATH, learns=False)
+@record
+class Call:
+    """State of a call."""
+
+    turn: int = 0
+    paths: int = 0
+
+
+@rule(Control.PATH, learns=False, call=Call)
 class RoundRobin(NamedTuple):
     """Rule without parameters."""
 
+    def init(self, call, start, key):
+        call.paths = start.mean_ms.size
 
-class RoundRobinState(NamedTuple):
-    """Arrays (sessions,), int64."""
-
-    turn: np.ndarray
-    paths: np.ndarray
-
-
-@allocate.register(RoundRobin)
-def _allocate(params, sessions, paths):
-    return RoundRobinState(np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
-
-
-@init.register(RoundRobin)
-def _init(params, state, s, start, key):
-    state.turn[s] = 0
-    state.paths[s] = start.mean_ms.size
-
-
-@decide.register(RoundRobin)
-def _decide(params, state, s, now_us):
-    path = state.turn[s]
-    state.turn[s] = (path + 1) % state.paths[s]
-    return path
+    def decide(self, call, now_us):
+        path = call.turn
+        call.turn = (path + 1) % call.paths
+        return path
