@@ -29,11 +29,11 @@ class Rows(NamedTuple):
 
     Attributes:
         kind: the class of a record, or a type of numpy.
-        number: number of rows by parameters and paths.
+        number: number of rows, or a function of parameters and paths that returns it.
     """
 
     kind: Any
-    number: Callable[[Any, int], int] = _one_for_each_path
+    number: int | Callable[[Any, int], int] = _one_for_each_path
 
 
 def add_methods(*generics: Any) -> None:
@@ -66,8 +66,12 @@ def register_methods(cls: Any, parts: Mapping[str, Any]) -> None:
         require_within(params)
         if hasattr(params, "check"):
             params.check()
-        shapes = {name: (sessions, several.number(params, paths)) if several else (sessions,) for name, several in rows.items()}
-        return state(*(records(kinds[name], *shape) for name, shape in shapes.items()))
+        made = []
+        for name, several in rows.items():
+            number = several.number if several else None
+            shape = () if number is None else (number(params, paths) if callable(number) else number,)
+            made.append(records(kinds[name], sessions, *shape))
+        return state(*made)
 
     _METHODS["allocate"].register(cls)(allocate)
     for name in dict.fromkeys(("init", *(one for one in _METHODS if one in vars(cls)))):

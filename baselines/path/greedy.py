@@ -90,8 +90,8 @@ def fading(params, call, arms, at_us):
 
     Args:
         params: Greedy.
-        call: Call, and
-        arms: Arm of each path; both are updated if the reference moves.
+        call: Call, updated if the reference moves.
+        arms: (paths,) of Arm, updated if the reference moves.
         at_us: int64, an instant; it may lie before the reference.
 
     Returns:

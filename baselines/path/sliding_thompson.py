@@ -10,106 +10,85 @@ sd are as in `discounted_thompson.py`. Delays are summed in whole microseconds, 
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from vcgym.baselines.path.draws import draw_below
 from vcgym.baselines.path.history import imputed_means, imputed_variances
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.rng import POLICY, stream_key
 from vcgym.network.kernels.slots import slot_at
 
 
-@rule(Control.PATH)
+@record
+class Call:
+    """State of a call."""
+
+    taken: int = 0  # number of records so far
+    key: np.uint64 = np.uint64(0)
+
+
+@record
+class Arm:
+    """State of a path."""
+
+    usual_ms: float = 0.0  # h
+    usual_sd_ms: float = 0.0
+    received: int = 0  # N
+    sum_us: int = 0  # X
+    mean_ms: float = 0.0  # mean of a draw
+    sd_ms: float = 0.0  # standard deviation of a draw
+
+
+@record
+class Received:
+    """Record in the window."""
+
+    path: np.int32 = np.int32(0)
+    delay_us: int = 0
+
+
+@rule(Control.PATH, call=Call, arms=Rows(Arm), ring=Rows(Received, lambda params, paths: params.window))
 class SlidingThompson(NamedTuple):
     """Parameters."""
 
-    window: int = 500
-    prior_packets: float = 10.0  # w
-    variance_floor_ms2: float = 1.0
+    window: Annotated[int, (1, 1_000_000)] = 500
+    prior_packets: Annotated[float, (1e-6, 1e6)] = 10.0  # w
+    variance_floor_ms2: Annotated[float, (1e-9, 1e9)] = 1.0
 
+    def init(self, call, arms, ring, start, key):
+        mean_ms, variance_ms2 = imputed_means(start), imputed_variances(start, self.variance_floor_ms2)
+        for path in range(arms.size):
+            arms[path].usual_ms = mean_ms[path]
+            arms[path].usual_sd_ms = math.sqrt(variance_ms2[path])
+            update_posterior(self, arms[path])
+        call.key = stream_key(key, 0, POLICY)
 
-CALL = np.dtype((np.record, [("taken", "i8"), ("key", "u8")]))  # taken: number of feedback items so far
-HEARD = np.dtype((np.record, [("path", "i4"), ("delay_us", "i8")]))
-ARM = np.dtype(
-    (
-        np.record,
-        [
-            ("usual_ms", "f8"),  # h
-            ("usual_sd_ms", "f8"),
-            ("received", "i8"),  # N
-            ("sum_us", "i8"),  # X
-            ("mean_ms", "f8"),  # mean of a draw
-            ("sd_ms", "f8"),  # standard deviation of a draw
-        ],
-    )
-)
+    def update(self, call, arms, ring, record):
+        received = ring[call.taken % ring.size]
+        if call.taken >= ring.size:
+            gone = arms[received.path]
+            gone.received -= 1
+            gone.sum_us -= received.delay_us
+            update_posterior(self, gone)
+        received.path = record.path
+        received.delay_us = record.arrived_us - record.sent_us
+        arm = arms[record.path]
+        arm.received += 1
+        arm.sum_us += received.delay_us
+        update_posterior(self, arm)
+        call.taken += 1
 
-
-class SlidingThompsonState(NamedTuple):
-    """State; first axis: session."""
-
-    call: np.recarray  # (sessions,) of CALL
-    arm: np.recarray  # (sessions, paths) of ARM
-    window: np.recarray  # (sessions, window) of HEARD, a ring
-
-
-@allocate.register(SlidingThompson)
-def _allocate(params, sessions, paths):
-    require_within(params, window=(1, 1_000_000), prior_packets=(1e-6, 1e6), variance_floor_ms2=(1e-9, 1e9))
-    return SlidingThompsonState(
-        np.zeros(sessions, CALL).view(np.recarray),
-        np.zeros((sessions, paths), ARM).view(np.recarray),
-        np.zeros((sessions, params.window), HEARD).view(np.recarray),
-    )
-
-
-@init.register(SlidingThompson)
-def _init(params, state, s, start, key):
-    mean_ms, variance_ms2 = imputed_means(start), imputed_variances(start, params.variance_floor_ms2)
-    for path in range(start.mean_ms.size):
-        arm = state.arm[s, path]
-        arm.usual_ms = mean_ms[path]
-        arm.usual_sd_ms = math.sqrt(variance_ms2[path])
-        arm.received = 0
-        arm.sum_us = 0
-        update_posterior(params, arm)
-    state.call[s].taken = 0
-    state.call[s].key = stream_key(key, 0, POLICY)
-
-
-@update.register(SlidingThompson)
-def _update(params, state, s, record):
-    window = state.window.shape[1]
-    received = state.window[s, state.call[s].taken % window]
-    if state.call[s].taken >= window:
-        gone = state.arm[s, received.path]
-        gone.received -= 1
-        gone.sum_us -= received.delay_us
-        update_posterior(params, gone)
-    received.path = record.path
-    received.delay_us = record.arrived_us - record.sent_us
-    arm = state.arm[s, record.path]
-    arm.received += 1
-    arm.sum_us += received.delay_us
-    update_posterior(params, arm)
-    state.call[s].taken += 1
-
-
-@decide.register(SlidingThompson)
-def _decide(params, state, s, now_us):
-    slot, paths = slot_at(now_us), state.arm.shape[1]
-    key = state.call[s].key
-    best, best_ms = np.int64(0), math.inf
-    for path in range(paths):
-        arm = state.arm[s, path]
-        draw_ms = draw_below(best_ms, arm.mean_ms, arm.sd_ms, key, slot * paths + path)
-        if draw_ms < best_ms:
-            best, best_ms = np.int64(path), draw_ms
-    return best
+    def decide(self, call, arms, ring, now_us):
+        slot = slot_at(now_us)
+        best, best_ms = np.int64(0), math.inf
+        for path in range(arms.size):
+            draw_ms = draw_below(best_ms, arms[path].mean_ms, arms[path].sd_ms, call.key, slot * arms.size + path)
+            if draw_ms < best_ms:
+                best, best_ms = np.int64(path), draw_ms
+        return best
 
 
 @kernel

@@ -344,7 +344,7 @@ def test_discounted_belief_does_not_depend_on_the_order_of_feedback():
         state = started(params, HISTORY)
         for record in order:
             update(params, state, 1, record)
-        sums.append([state.arm[1, 1].weight, state.arm[1, 1].sum_ms])
+        sums.append([state.arms[1, 1].weight, state.arms[1, 1].sum_ms])
     np.testing.assert_allclose(sums[1:], [sums[0]] * 2, rtol=1e-12)
 
 
@@ -355,8 +355,8 @@ def test_sliding_window_forgets_exactly():
         update(params, state, 1, record_of(MEDIA, packet % 5, packet, 80_001 + 7 * packet))
     for packet in range(25):
         update(params, state, 1, record_of(MEDIA, 3, packet, 50_000))
-    assert state.arm[1].received.tolist() == [0, 0, 0, 25, 0]
-    assert state.arm[1].sum_us.tolist() == [0, 0, 0, 25 * 50_000, 0]
+    assert state.arms[1].received.tolist() == [0, 0, 0, 25, 0]
+    assert state.arms[1].sum_us.tolist() == [0, 0, 0, 25 * 50_000, 0]
 
 
 def test_linucb_learns_which_feature_tells():
@@ -365,10 +365,10 @@ def test_linucb_learns_which_feature_tells():
     state = started(params, np.array([[9, 100.0, 1.0], [9, 140.0, 1.0], [9, 120.0, 1.0]]))
     for slot in range(3000):
         newest_ms = rng.uniform(50, 150, 3)
-        state.arm.newest[1], state.arm.sent_us[1] = newest_ms / 100, 10_000 * slot - rng.integers(0, 2_000_000, 3)
+        state.arms.newest[1], state.arms.sent_us[1] = newest_ms / 100, 10_000 * slot - rng.integers(0, 2_000_000, 3)
         path = int(decide(params, state, 1, slot * 10_000))
         update(params, state, 1, record_of(MEDIA, path, slot, int(1000 * (newest_ms[path] + 20))))
-    np.testing.assert_allclose(state.theta[1], [0.2, 1.0, 0.0, 0.0], atol=5e-3)
+    np.testing.assert_allclose(state.regression[1].theta, [0.2, 1.0, 0.0, 0.0], atol=5e-3)
 
 
 def test_linucb_expects_history_before_any_feedback():
