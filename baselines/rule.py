@@ -34,6 +34,7 @@ from vcgym.baselines.records import path_history
 from vcgym.network.kernels.generic import class_constant, generic
 from vcgym.network.kernels.jit import allocating_kernel
 from vcgym.network.kernels.record import record as record
+from vcgym.network.kernels.record import records as records
 from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
 
 NEVER_US = 1 << 62

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, UNIT_MS, WIDTH, forget_arrivals, take_arrival
-from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
 from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import microseconds
 
 START_LAG_MS = 80.0  # NetEQ's start delay
@@ -39,7 +40,7 @@ class LearnedLag(NamedTuple):
 class LearnedLagState(NamedTuple):
     """State; the first axis is the session."""
 
-    window: np.recarray  # dtype JITTER_WINDOW
+    window: np.recarray  # of JitterWindow
     seen: np.recarray  # dtype ARRIVALS
     path_minimum_ms: NDArray[np.float64]  # (sessions, paths)
     history: NDArray[np.float64]  # (sessions, paths, 2)
@@ -69,7 +70,7 @@ def require_network(params: Any, width: int) -> int:
 def _allocate(params, sessions, paths):
     hidden = require_network(params, WIDTH)
     return LearnedLagState(
-        np.zeros(sessions, JITTER_WINDOW).view(np.recarray),
+        records(JitterWindow, sessions),
         np.zeros(sessions, ARRIVALS).view(np.recarray),
         np.full((sessions, paths), np.inf),
         np.zeros((sessions, paths, 2)),
@@ -83,7 +84,7 @@ def _allocate(params, sessions, paths):
 
 @init.register(LearnedLag)
 def _init(params, state, s, start, key):
-    reset_window(state.window[s])
+    state.window[s] = EMPTY_WINDOW[0]
     forget_arrivals(state.seen[s])
     for path in range(state.history.shape[1]):
         state.path_minimum_ms[s, path] = math.inf

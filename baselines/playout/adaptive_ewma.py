@@ -15,64 +15,48 @@ d is the first delay, and v gives NetEQ's lag of 80 ms; the paper does not speci
 Left out: a constant playout delay within a talkspurt. A call here is one talkspurt, and the player limits its own rate of change.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-import numpy as np
-
-from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import NO_JITTER, JitterWindow, accumulated_jitter
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
-from vcgym.network.kernels.ranges import require_within
+from vcgym.baselines.rule import Control, record, rule
 from vcgym.network.kernels.slots import microseconds
 
 
-@rule(Control.PLAYOUT)
+@record
+class Call:
+    """State of a call."""
+
+    window: JitterWindow = JitterWindow()
+    mean_ms: float = 0.0  # d
+    deviation_ms: float = 0.0  # v
+    lag_us: int = 0
+
+
+@rule(Control.PLAYOUT, call=Call)
 class AdaptiveEwma(NamedTuple):
     """Parameters."""
 
-    alpha: float = 0.998002
-    deviations: float = 4.0
-    start_lag_ms: float = 80.0
+    alpha: Annotated[float, (0.0, 1.0)] = 0.998002
+    deviations: Annotated[float, (0.1, 100.0)] = 4.0
+    start_lag_ms: Annotated[float, (0.0, 1e4)] = 80.0
 
+    def init(self, call, start, key):
+        call.deviation_ms = self.start_lag_ms / self.deviations
+        call.lag_us = microseconds(self.start_lag_ms)
 
-class AdaptiveEwmaState(NamedTuple):
-    """State: arrays (sessions,)."""
+    def update(self, call, record):
+        if record.kind != MEDIA:
+            return
+        delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+        jitter_us = accumulated_jitter(call.window, record.sent_us, record.arrived_us)
+        if jitter_us == NO_JITTER:
+            call.mean_ms = delay_ms
+            return
+        call.mean_ms = self.alpha * call.mean_ms + (1.0 - self.alpha) * delay_ms
+        call.deviation_ms = self.alpha * call.deviation_ms + (1.0 - self.alpha) * abs(call.mean_ms - delay_ms)
+        playout_delay_ms = call.mean_ms + self.deviations * call.deviation_ms
+        call.lag_us = max(0, microseconds(playout_delay_ms - (delay_ms - jitter_us / 1000.0)))
 
-    window: np.recarray  # of JITTER_WINDOW
-    mean_ms: np.ndarray  # d
-    deviation_ms: np.ndarray  # v
-    lag_us: np.ndarray  # int64
-
-
-@allocate.register(AdaptiveEwma)
-def _allocate(params, sessions, paths):
-    require_within(params, alpha=(0.0, 1.0), deviations=(0.1, 100.0), start_lag_ms=(0.0, 1e4))
-    window = np.zeros(sessions, JITTER_WINDOW).view(np.recarray)
-    return AdaptiveEwmaState(window, np.zeros(sessions), np.zeros(sessions), np.zeros(sessions, np.int64))
-
-
-@init.register(AdaptiveEwma)
-def _init(params, state, s, start, key):
-    reset_window(state.window[s])
-    state.deviation_ms[s] = params.start_lag_ms / params.deviations
-    state.lag_us[s] = microseconds(params.start_lag_ms)
-
-
-@update.register(AdaptiveEwma)
-def _update(params, state, s, record):
-    if record.kind != MEDIA:
-        return
-    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-    jitter_us = accumulated_jitter(state.window[s], record.sent_us, record.arrived_us)
-    if jitter_us == NO_JITTER:
-        state.mean_ms[s] = delay_ms
-        return
-    state.mean_ms[s] = params.alpha * state.mean_ms[s] + (1.0 - params.alpha) * delay_ms
-    state.deviation_ms[s] = params.alpha * state.deviation_ms[s] + (1.0 - params.alpha) * abs(state.mean_ms[s] - delay_ms)
-    playout_delay_ms = state.mean_ms[s] + params.deviations * state.deviation_ms[s]
-    state.lag_us[s] = max(0, microseconds(playout_delay_ms - (delay_ms - jitter_us / 1000.0)))
-
-
-@decide.register(AdaptiveEwma)
-def _decide(params, state, s, now_us):
-    return state.lag_us[s]
+    def decide(self, call, now_us):
+        return call.lag_us

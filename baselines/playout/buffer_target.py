@@ -9,49 +9,41 @@ Left out: the code's maximum delay of 4000 ms, which 100 buckets of 10 ms cannot
 count buffer inserts first, so that the steady-state wait equals the target).
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from vcgym.baselines.playout.wmjitter import Edge, Memory, allocate_lag, calculate_lag, reset_lag
+from vcgym.baselines.playout.wmjitter import Edge, Lag, Memory, calculate_lag, start_lag
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, rule
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 from vcgym.network.playout.receiver import COUNT
 
 
-@rule(Control.PLAYOUT, buffer=COUNT)
+@rule(Control.PLAYOUT, buffer=COUNT, lag=Lag)
 class NetEqTarget(NamedTuple):
     """Parameters."""
 
-    bucket_ms: float = 10.0
-    quantile: float = 0.95
-    ms_per_loss_percent: float = 20.0
-    forget_factor: float = 0.983
-    start_weight: int = 2
+    bucket_ms: Annotated[float, (0.001, 1000.0)] = 10.0
+    quantile: Annotated[float, (0.0, 1.0)] = 0.95
+    ms_per_loss_percent: Annotated[float, (0.0, 1e4)] = 20.0
+    forget_factor: Annotated[float, (0.0, 1.0)] = 0.983
+    start_weight: Annotated[int, (1, 1000)] = 2
     edge: Edge = Edge.UPPER
     memory: Memory = Memory.FORGETTING
-    start_target_ms: float = 80.0
-    min_target_ms: float = 10.0
-    max_target_ms: float = 1500.0
+    start_target_ms: Annotated[float, (0.0, 1e4)] = 80.0
+    min_target_ms: Annotated[float, (0.0, 1e4)] = 10.0
+    max_target_ms: Annotated[float, (0.0, 1e4)] = 1500.0
 
+    def check(self) -> None:
+        """Reject a maximum below the minimum."""
+        require_within(self, max_target_ms=(self.min_target_ms, 1e4))
 
-@allocate.register(NetEqTarget)
-def _allocate(params, sessions, paths):
-    require_within(params, start_target_ms=(0.0, 1e4), min_target_ms=(0.0, 1e4), max_target_ms=(params.min_target_ms, 1e4))
-    return allocate_lag(params, sessions)
+    def init(self, lag, start, key):
+        start_lag(self, lag, microseconds(self.start_target_ms))
 
+    def update(self, lag, record):
+        if record.kind == MEDIA:
+            calculate_lag(self, lag, record.sent_us, record.arrived_us)
 
-@init.register(NetEqTarget)
-def _init(params, state, s, start, key):
-    reset_lag(params, state[s], microseconds(params.start_target_ms))
-
-
-@update.register(NetEqTarget)
-def _update(params, state, s, record):
-    if record.kind == MEDIA:
-        calculate_lag(params, state[s], record.sent_us, record.arrived_us)
-
-
-@decide.register(NetEqTarget)
-def _decide(params, state, s, now_us):
-    return min(max(state[s].lag_us, microseconds(params.min_target_ms)), microseconds(params.max_target_ms))
+    def decide(self, lag, now_us):
+        return min(max(lag.lag_us, microseconds(self.min_target_ms)), microseconds(self.max_target_ms))

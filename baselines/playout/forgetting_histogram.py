@@ -8,8 +8,10 @@ libwebrtc, whose rounding is not reproduced here (`neteq/histogram.py` does).
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 BUCKETS = 100
 
@@ -17,34 +19,24 @@ _FULL = 1 << 15  # factor 1
 _TOGETHER = 4  # buckets whose costs are computed at once
 _MIN_BITS, _MAX_BITS = 32, 48  # bits of the total weight
 
-FORGETTING_HISTOGRAM = np.dtype(
-    (
-        np.record,
-        [
-            ("added", "i8"),
-            ("factor", "i8"),
-            ("gain", "f8"),  # (1 - f) / f
-            ("total", "i8"),
-            ("place", "i8"),  # the quantile's bucket
-            ("below", "i8"),  # weight of the buckets below it
-            ("weight", "i8", (BUCKETS + _TOGETHER - 1,)),  # the last entries stay 0
-        ],
-    )
-)
+
+def _start() -> NDArray[np.int64]:
+    """Return the weights at the start, as in libwebrtc: bucket i holds about 2^-(i+1)."""
+    weight = [(16386 >> min(i + 1, 15)) << (_MIN_BITS - 14) for i in range(BUCKETS)]
+    return np.array(weight + [0] * (_TOGETHER - 1))
 
 
-@kernel
-def reset_histogram(histogram, quantile):
-    """Start as libwebrtc does: bucket i holds about 2^-(i+1), and the factor 0 makes the first samples overwrite that."""
-    histogram.added = 0
-    histogram.factor = 0
-    histogram.total = 0
-    histogram.place = 0
-    histogram.below = 0
-    for i in range(BUCKETS):
-        histogram.weight[i] = (16386 >> min(i + 1, 15)) << (_MIN_BITS - 14)
-        histogram.total += histogram.weight[i]
-    _move_quantile(histogram, quantile)
+@record
+class ForgettingHistogram:
+    """State of the histogram; the factor 0 makes the first samples overwrite the weights of the start."""
+
+    added: int = 0
+    factor: int = 0
+    gain: float = 0.0  # (1 - f) / f
+    total: int = int(_start().sum())
+    place: int = 0  # the quantile's bucket
+    below: int = 0  # weight of the buckets below it
+    weight: NDArray[np.int64] = _start()  # the last entries stay 0
 
 
 @kernel
@@ -52,7 +44,7 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
     """Add one sample to `bucket`; a sample at or beyond the last edge is ignored.
 
     Args:
-        histogram: FORGETTING_HISTOGRAM record.
+        histogram: ForgettingHistogram.
         bucket: at least 0.
         quantile: quantile whose bucket is `place`; the same at every call.
         forget_factor: final weight f of the past, in [0, 1].
@@ -73,7 +65,7 @@ def add_sample(histogram, bucket, quantile, forget_factor, start_weight):
         # Weights grow with every sample: scale them down while a float64 still represents the total exactly.
         if histogram.total >> _MAX_BITS > 0:
             _shorten(histogram)
-    _move_quantile(histogram, quantile)
+    move_quantile(histogram, quantile)
     _raise_factor(histogram, forget_factor, start_weight)
 
 
@@ -84,7 +76,7 @@ def count(histogram, bucket, samples, quantile):
     An empty histogram keeps its last quantile. Do not combine with `add_sample` on the same histogram.
 
     Args:
-        histogram: FORGETTING_HISTOGRAM record, updated.
+        histogram: ForgettingHistogram, updated.
         bucket: int64, 0 to BUCKETS - 1.
         samples: int64, 1 to add a sample; -1 to remove one that was added.
         quantile: float64, quantile whose bucket is `place`; the same at every call.
@@ -98,11 +90,12 @@ def count(histogram, bucket, samples, quantile):
     if bucket < histogram.place:
         histogram.below += samples
     if histogram.total > 0:
-        _move_quantile(histogram, quantile)
+        move_quantile(histogram, quantile)
 
 
 @kernel
-def _move_quantile(histogram, quantile):
+def move_quantile(histogram, quantile):
+    """Move `place` to the bucket of the quantile; done once before the first sample too."""
     wanted = quantile * histogram.total
     while histogram.below + histogram.weight[histogram.place] < wanted and histogram.place < BUCKETS - 1:
         histogram.below += histogram.weight[histogram.place]
@@ -139,7 +132,7 @@ def cheapest_bucket(histogram, first, bucket_us, base_us, us_per_loss_percent):
     The search stops where the wait alone costs as much as the best bucket so far.
 
     Args:
-        histogram: FORGETTING_HISTOGRAM record; read only.
+        histogram: ForgettingHistogram; read only.
         first: int64, lowest bucket considered, 0 to BUCKETS - 1.
         bucket_us: int64, width of a bucket, above 0.
         base_us: int64, wait that costs nothing.

@@ -17,14 +17,14 @@ rule is updated with every packet as usual.
 Our own rule. The 250 ms and 15 ms were tuned on training worlds of scenario wonderproxy, mode correlated.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import JitterWindow, accumulated_jitter
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, buffer_type, decide, init, require_rule, rule, update
+from vcgym.baselines.rule import Control, allocate, buffer_type, decide, init, record, records, require_rule, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 from vcgym.network.playout.receiver import WATERMARK
@@ -35,32 +35,32 @@ class HeldLag(NamedTuple):
     """Parameters; `lag` is any lag rule."""
 
     lag: Any = WMJitter()
-    hold_ms: float = 250.0
-    margin_ms: float = 15.0
+    hold_ms: Annotated[float, (0.0, 1e4)] = 250.0
+    margin_ms: Annotated[float, (0.0, 1e4)] = 15.0
 
 
-HOLD = np.dtype(
-    (
-        np.record,
-        [
-            ("path", "i8"),  # path of the newest packet, -1 before the first
-            ("newest_us", "i8"),  # sent time of the newest packet
-            ("delay_us", "i8"),  # delay of the newest packet
-            ("now_us", "i8"),  # last arrival
-            ("min_delay_us", "i8"),  # minimum delay of the last 2000 ms
-            ("until_us", "i8"),  # end of the hold
-            ("held_delay_us", "i8"),
-            ("window", JITTER_WINDOW),
-        ],
-    )
-)
+@record
+class Hold:
+    """State of a call."""
+
+    path: int = -1  # path of the newest packet; -1 before the first
+    newest_us: int = -1  # sent time of the newest packet
+    delay_us: int = 0  # delay of the newest packet
+    now_us: int = 0  # last arrival
+    min_delay_us: int = 0  # minimum delay of the last 2000 ms
+    until_us: int = -1  # end of the hold
+    held_delay_us: int = 0
+    window: JitterWindow = JitterWindow()
+
+
+_START = records(Hold, 1)
 
 
 class HeldLagState(NamedTuple):
     """State; first axis: session."""
 
     lag: Any  # state of the inner rule
-    hold: np.recarray  # (sessions,) of HOLD
+    hold: np.recarray  # (sessions,) of Hold
 
 
 @allocate.register(HeldLag)
@@ -68,18 +68,14 @@ def _allocate(params, sessions, paths):
     require_rule("lag", params.lag, Control.PLAYOUT)
     if buffer_type(params.lag) != WATERMARK:
         raise ValueError(f"lag = {params.lag!r}: allowed are rules that decide a lag, not the target of a count buffer")
-    require_within(params, hold_ms=(0.0, 1e4), margin_ms=(0.0, 1e4))
-    return HeldLagState(allocate(params.lag, sessions, paths), np.zeros(sessions, HOLD).view(np.recarray))
+    require_within(params)
+    return HeldLagState(allocate(params.lag, sessions, paths), records(Hold, sessions))
 
 
 @init.register(HeldLag)
 def _init(params, state, s, start, key):
     init(params.lag, state.lag, s, start, key)
-    hold = state.hold[s]
-    hold.path = -1
-    hold.newest_us = -1
-    hold.until_us = -1
-    reset_window(hold.window)
+    state.hold[s] = _START[0]
 
 
 @update.register(HeldLag)

@@ -15,8 +15,10 @@ A send queue that empties may let more packets leave within 2000 ms than the rin
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records
 from vcgym.network.kernels.ring_minimum import newest_smallest
 
 JITTER_WINDOW_US = 2_000_000
@@ -27,38 +29,28 @@ _MASK = _PLACES - 1
 _NEVER_US = -(2**62)
 _NO_DELAY_US = np.iinfo(np.int64).max
 
-JITTER_WINDOW = np.dtype(
-    (
-        np.record,
-        [
-            ("end", "i8"),  # number of entries so far; entry n is at index n modulo the length
-            ("best", "i8"),  # number of the newest entry with the minimum delay
-            ("best_us", "i8"),
-            ("best_expiry_us", "i8"),
-            ("newest_us", "i8"),  # newest sent time of a packet with a d
-            ("last_delay_us", "i8"),
-            ("started", "i8"),
-            ("delay_us", "i8", (_PLACES,)),
-            ("expiry_us", "i8", (_PLACES,)),
-        ],
-    )
-)
+
+@record
+class JitterWindow:
+    """State of the window."""
+
+    end: int = 0  # number of entries so far; entry n is at index n modulo the length
+    best: int = 0  # number of the newest entry with the minimum delay
+    best_us: int = _NO_DELAY_US
+    best_expiry_us: int = 0
+    newest_us: int = _NEVER_US  # newest sent time of a packet with a d
+    last_delay_us: int = 0
+    started: int = 0
+    delay_us: NDArray[np.int64] = np.zeros(_PLACES, np.int64)
+    expiry_us: NDArray[np.int64] = np.full(_PLACES, _NEVER_US)
 
 
-@kernel
-def reset_window(window):
-    """Remove all packets."""
-    window.end = 0
-    window.best_us = _NO_DELAY_US
-    window.newest_us = _NEVER_US
-    window.started = 0
-    for index in range(_PLACES):
-        window.expiry_us[index] = _NEVER_US
+EMPTY_WINDOW = records(JitterWindow, 1)
 
 
 @kernel
 def accumulated_jitter(window, sent_us, arrived_us):
-    """Add one arrived packet and return its accumulated jitter J (us), NO_JITTER for the first one."""
+    """Add one arrived packet and return its accumulated jitter J (us), NO_JITTER for the first one; `window` is a JitterWindow."""
     delay_us, before_us = arrived_us - sent_us, window.last_delay_us
     window.last_delay_us = delay_us
     if window.started == 0:

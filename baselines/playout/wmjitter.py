@@ -17,23 +17,16 @@ Algorithm 1, the watermark itself, is the buffer that applies the lag and not pa
 """
 
 import enum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vcgym.baselines.playout.forgetting_histogram import (
-    BUCKETS,
-    FORGETTING_HISTOGRAM,
-    add_sample,
-    cheapest_bucket,
-    count,
-    reset_histogram,
-)
-from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.playout.forgetting_histogram import BUCKETS, ForgettingHistogram, add_sample, cheapest_bucket, count, move_quantile
+from vcgym.baselines.playout.jitter_window import JITTER_WINDOW_US, NO_JITTER, JitterWindow, accumulated_jitter
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
 _SAMPLES = 512  # a power of two: capacity of a window; further samples replace the oldest
@@ -53,63 +46,58 @@ class Memory(enum.IntEnum):
     WINDOW = 1  # those of the last 2000 ms, equally weighted
 
 
-@rule(Control.PLAYOUT)
+@record
+class Lag:
+    """State of CalculateLag."""
+
+    newest_us: int = np.iinfo(np.int64).min  # sent time of the newest accepted packet
+    base_us: int = 0  # last in-order lag
+    lag_us: int = 0
+    window: JitterWindow = JitterWindow()
+    histogram: ForgettingHistogram = ForgettingHistogram()
+    first: int = 0  # samples first..end-1 of a WINDOW, sample n at index n modulo the length
+    end: int = 0
+    bucket: NDArray[np.int8] = np.zeros(_SAMPLES, np.int8)
+    expiry_us: NDArray[np.int64] = np.zeros(_SAMPLES, np.int64)  # newest sent time at the sample
+
+
+@rule(Control.PLAYOUT, lag=Lag)
 class WMJitter(NamedTuple):
     """Parameters."""
 
-    bucket_ms: float = 10.0  # b, the media time of a packet
-    quantile: float = 0.95
-    ms_per_loss_percent: float = 10.0  # w, equal to b in the paper; 20 in NetEQ and the published code
-    forget_factor: float = 0.983
-    start_weight: int = 2
-    start_lag_ms: float = 80.0
+    bucket_ms: Annotated[float, (0.001, 1000.0)] = 10.0  # b, the media time of a packet
+    quantile: Annotated[float, (0.0, 1.0)] = 0.95
+    ms_per_loss_percent: Annotated[float, (0.0, 1e4)] = 10.0  # w, equal to b in the paper; 20 in NetEQ and the published code
+    forget_factor: Annotated[float, (0.0, 1.0)] = 0.983
+    start_weight: Annotated[int, (1, 1000)] = 2
+    start_lag_ms: Annotated[float, (0.0, 1e4)] = 80.0
     update_on_late: bool = False
     edge: Edge = Edge.UPPER
     memory: Memory = Memory.FORGETTING
 
+    def init(self, lag, start, key):
+        start_lag(self, lag, microseconds(self.start_lag_ms))
 
-# State of CalculateLag.
-LAG = np.dtype(
-    (
-        np.record,
-        [
-            ("newest_us", "i8"),  # sent time of the newest accepted packet
-            ("base_us", "i8"),  # last in-order lag
-            ("lag_us", "i8"),
-            ("window", JITTER_WINDOW),
-            ("histogram", FORGETTING_HISTOGRAM),
-            ("first", "i8"),  # samples first..end-1 of a WINDOW, sample n at index n modulo the length
-            ("end", "i8"),
-            ("bucket", "i1", (_SAMPLES,)),
-            ("expiry_us", "i8", (_SAMPLES,)),  # newest sent time at the sample
-        ],
-    )
-)
+    def update(self, lag, record):
+        learn_lag(self, lag, record)
 
-
-def allocate_lag(params: NamedTuple, sessions: int) -> np.recarray:
-    """Return rows of LAG to be started by `reset_lag`; reject constants of CalculateLag outside their ranges."""
-    require_within(
-        params,
-        bucket_ms=(0.001, 1000.0),
-        quantile=(0.0, 1.0),
-        ms_per_loss_percent=(0.0, 1e4),
-        forget_factor=(0.0, 1.0),
-        start_weight=(1, 1000),
-    )
-    return np.zeros(sessions, LAG).view(np.recarray)
+    def decide(self, lag, now_us):
+        return lag.lag_us
 
 
 @kernel
-def reset_lag(params, lag, start_us):
-    """Reset the state; the lag is `start_us` until the first jitter sample."""
-    reset_window(lag.window)
-    reset_histogram(lag.histogram, params.quantile)
-    lag.first = 0
-    lag.end = 0
-    lag.newest_us = np.iinfo(np.int64).min
+def start_lag(params, lag, start_us):
+    """Set the lag until the first jitter sample of a new state, int64."""
+    move_quantile(lag.histogram, params.quantile)
     lag.base_us = start_us
     lag.lag_us = start_us
+
+
+@kernel
+def learn_lag(params, lag, record):
+    """Update the state of a WMJitter with a record; what is no packet of the call never enters the buffer of this lag."""
+    if record.kind == MEDIA and (record.late == 0 or params.update_on_late):
+        calculate_lag(params, lag, record.sent_us, record.arrived_us)
 
 
 @kernel
@@ -118,7 +106,7 @@ def calculate_lag(params, lag, sent_us, arrived_us):
 
     Args:
         params: WMJitter, or parameters with the same fields.
-        lag: record of LAG, updated.
+        lag: Lag, updated.
         sent_us: int64, send time.
         arrived_us: int64, arrival; must not decrease from call to call.
     """
@@ -156,26 +144,3 @@ def _slide(lag, bucket, quantile):
             return
         count(lag.histogram, lag.bucket[oldest], -1, quantile)
         lag.first += 1
-
-
-@allocate.register(WMJitter)
-def _allocate(params, sessions, paths):
-    require_within(params, start_lag_ms=(0.0, 1e4))
-    return allocate_lag(params, sessions)
-
-
-@init.register(WMJitter)
-def _init(params, state, s, start, key):
-    reset_lag(params, state[s], microseconds(params.start_lag_ms))
-
-
-@update.register(WMJitter)
-def _update(params, state, s, record):
-    # What is no packet of the call never enters the buffer of this lag.
-    if record.kind == MEDIA and (record.late == 0 or params.update_on_late):
-        calculate_lag(params, state[s], record.sent_us, record.arrived_us)
-
-
-@decide.register(WMJitter)
-def _decide(params, state, s, now_us):
-    return state[s].lag_us

@@ -10,54 +10,37 @@ Our own variant; everything else is `wmjitter.py`. Packets are emitted sooner, s
 
 from typing import NamedTuple
 
-import numpy as np
-
-from vcgym.baselines.playout.jitter_window import reset_window
-from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW
+from vcgym.baselines.playout.wmjitter import Lag, WMJitter, learn_lag, start_lag
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, record, rule
+from vcgym.network.kernels.slots import microseconds
 
 
-@rule(Control.PLAYOUT)
+@record
+class Stay:
+    """State of a call."""
+
+    path: int = -1  # in use; -1 before the first packet
+    newest_us: int = -1  # newest sent time
+
+
+@rule(Control.PLAYOUT, lag=Lag, stay=Stay)
 class WMJitterReset(NamedTuple):
     """Parameters."""
 
     lag: WMJitter = WMJitter()
 
+    def init(self, lag, stay, start, key):
+        start_lag(self.lag, lag, microseconds(self.lag.start_lag_ms))
 
-STAY = np.dtype((np.record, [("path", "i8"), ("newest_us", "i8")]))  # path in use, -1 before the first packet; newest sent time
+    def update(self, lag, stay, record):
+        if record.kind == MEDIA and record.sent_us > stay.newest_us:
+            stay.newest_us = record.sent_us
+            if record.path != stay.path:
+                stay.path = record.path
+                lag.window = EMPTY_WINDOW[0]
+        learn_lag(self.lag, lag, record)
 
-
-class WMJitterResetState(NamedTuple):
-    """State; first axis: session."""
-
-    lag: np.recarray  # of LAG
-    stay: np.recarray  # (sessions,) of STAY
-
-
-@allocate.register(WMJitterReset)
-def _allocate(params, sessions, paths):
-    return WMJitterResetState(allocate(params.lag, sessions, paths), np.zeros(sessions, STAY).view(np.recarray))
-
-
-@init.register(WMJitterReset)
-def _init(params, state, s, start, key):
-    init(params.lag, state.lag, s, start, key)
-    state.stay[s].path = -1
-    state.stay[s].newest_us = -1
-
-
-@update.register(WMJitterReset)
-def _update(params, state, s, record):
-    stay = state.stay[s]
-    if record.kind == MEDIA and record.sent_us > stay.newest_us:
-        stay.newest_us = record.sent_us
-        if record.path != stay.path:
-            stay.path = record.path
-            reset_window(state.lag[s].window)
-    update(params.lag, state.lag, s, record)
-
-
-@decide.register(WMJitterReset)
-def _decide(params, state, s, now_us):
-    return decide(params.lag, state.lag, s, now_us)
+    def decide(self, lag, stay, now_us):
+        return lag.lag_us

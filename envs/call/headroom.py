@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vcgym.baselines.from_agent import FromAgent, level_at
-from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
 from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.rule import allocate, init
 from vcgym.network.kernels.slots import microseconds
@@ -33,7 +33,7 @@ PACED = np.dtype(
     (
         np.record,
         [
-            ("window", JITTER_WINDOW),
+            ("window", JitterWindow),
             ("newest_us", "i8"),  # newest sent time
             ("arrived_us", "i8"),  # last arrival
             ("delay_ms", "f8"),  # delay of the newest packet
@@ -52,7 +52,7 @@ def _allocate(params, sessions, paths):
 @init.register(Headroom)
 def _init(params, state, s, start, key):
     paced = state[s]
-    reset_window(paced.window)
+    paced.window = EMPTY_WINDOW[0]
     paced.newest_us = -1
     paced.arrived_us = 0
     paced.delay_ms = paced.target_ms = paced.playout_ms = 0.0

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, WIDTH, forget_arrivals, take_arrival
 from vcgym.agents.evaluation.calls import TrainingCalls
-from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 
 
@@ -52,7 +53,7 @@ def record_arrivals(calls: TrainingCalls, router: Any, receiver: Any) -> Recorde
         np.zeros(n, np.int64),
         packets,
     )
-    window, seen = np.zeros(1, JITTER_WINDOW).view(np.recarray), np.zeros(1, ARRIVALS).view(np.recarray)
+    window, seen = records(JitterWindow, 1), np.zeros(1, ARRIVALS).view(np.recarray)
     for s in range(n):
         # Packets with equal arrival times arrive in sending order: the queue in flight is stable.
         order = np.argsort(log["arrived_us"][s], kind="stable")
@@ -66,7 +67,7 @@ def record_arrivals(calls: TrainingCalls, router: Any, receiver: Any) -> Recorde
 
 @kernel
 def _features(window, seen, path_minimum_ms, history, packet, arrived_us, path, s, found):
-    reset_window(window[0])
+    window[0] = EMPTY_WINDOW[0]
     forget_arrivals(seen[0])
     for i in range(packet.size):
         sent_us = packet[i] * SLOT_US

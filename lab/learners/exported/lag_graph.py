@@ -19,7 +19,7 @@ from lab.learners.exported.hedge_graph import EXPERT, hedge, new_experts, target
 from vcgym.agents.controllers import arrival_features as arrivals
 from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import START_LAG_MS, LearnedLag
-from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, JITTER_WINDOW_US
+from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JITTER_WINDOW_US
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.slots import SLOT_US, microseconds
@@ -27,12 +27,12 @@ from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
 State = dict[str, GraphValue]
 _DTYPES = {"i": "int64", "f": "float64"}
-_PLACES = JITTER_WINDOW["delay_us"].shape[0]
+_PLACES = EMPTY_WINDOW.delay_us.shape[1]
 _WINDOW = ("end", "newest_us", "last_delay_us", "started", "delay_us", "expiry_us")  # the other fields follow from these
 
 
 def _fields() -> dict[str, tuple[str, tuple[int | str, ...]]]:
-    parts = {"window": (JITTER_WINDOW, _WINDOW), "seen": (arrivals.ARRIVALS, arrivals.ARRIVALS.names or ())}
+    parts = {"window": (EMPTY_WINDOW.dtype, _WINDOW), "seen": (arrivals.ARRIVALS, arrivals.ARRIVALS.names or ())}
     found: dict[str, tuple[str, tuple[int | str, ...]]] = {
         f"{part}.{name}": (_DTYPES[dtype[name].base.kind], dtype[name].shape) for part, (dtype, names) in parts.items() for name in names
     }

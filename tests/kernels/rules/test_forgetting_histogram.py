@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.playout.forgetting_histogram import BUCKETS, FORGETTING_HISTOGRAM, add_sample, cheapest_bucket, reset_histogram
+from vcgym.baselines.playout.forgetting_histogram import BUCKETS, ForgettingHistogram, add_sample, cheapest_bucket, move_quantile
 from vcgym.baselines.playout.neteq import histogram as neteq_histogram
+from vcgym.network.kernels.record import records
 
 samples = st.lists(st.one_of(st.integers(0, 12), st.integers(0, BUCKETS + 5)), max_size=120)
 
 
 def fresh(quantile=0.95):
-    histogram = np.zeros(1, FORGETTING_HISTOGRAM).view(np.recarray)[0]
-    reset_histogram(histogram, quantile)
+    histogram = records(ForgettingHistogram, 1)[0]
+    move_quantile(histogram, quantile)
     return histogram
 
 

@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcgym.baselines.playout.jitter_window import JITTER_WINDOW, NO_JITTER, accumulated_jitter, reset_window
+from vcgym.baselines.playout.jitter_window import NO_JITTER, JitterWindow, accumulated_jitter
+from vcgym.network.kernels.record import records
 
 
 def jitters(sent_us, arrived_us):
-    window = np.zeros(1, JITTER_WINDOW).view(np.recarray)[0]
-    reset_window(window)
+    window = records(JitterWindow, 1)[0]
     return [int(accumulated_jitter(window, s, a)) for s, a in zip(sent_us, arrived_us, strict=True)]
 
 
