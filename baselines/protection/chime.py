@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.protection.protect import NONE, Protection, protect
+from vcgym.baselines.protection.protect import protect, protection
 from vcgym.baselines.protection.seen_loss import REPORTS, SECOND_US, clear_reports, count_arrival, end_second, reported_loss
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, init, rule, update
@@ -97,4 +97,4 @@ def _protect(params, state, s, now_us, path):
     if now_us >= (row.second + 1) * SECOND_US:
         _sample(params, row, now_us)
         end_second(row)
-    return Protection(0 if row.off_us >= 0 else _FRAMES[row.frames], 0, NONE, NONE, 0, 0)
+    return protection(earlier=0 if row.off_us >= 0 else _FRAMES[row.frames])

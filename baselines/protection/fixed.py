@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
+from vcgym.baselines.protection.protect import DISTANCES, NONE, protect, protection
 from vcgym.baselines.protection.seen_paths import SEEN_PATH, clear_seen_paths, fastest_other, see_path
 from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
 from vcgym.network.kernels.ranges import require_within
@@ -50,7 +50,7 @@ def _protect(params, state, s, now_us, path):
     if params.repair > 0:
         behind = packet % params.covers + 1
         covers = params.covers if behind <= params.repair and packet >= params.covers else 0
-    return Protection(params.earlier, 0, NONE, NONE, covers, behind)
+    return protection(params.earlier, covers=covers, behind=behind)
 
 
 @rule(Control.PROTECTION)
@@ -87,4 +87,4 @@ def _update_copies(params, state, s, record):
 def _protect_copies(params, state, s, now_us, path):
     first = fastest_other(state.paths[s], now_us, path, NONE)
     second = fastest_other(state.paths[s], now_us, path, first) if params.copies > 1 else NONE
-    return Protection(0, 1 << params.after, first, second, 0, 0)
+    return protection(again=1 << params.after, path=first, second=second)

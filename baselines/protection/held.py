@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.protection.fixed import FixedProtection
-from vcgym.baselines.protection.protect import NONE, Protection, protect
+from vcgym.baselines.protection.protect import NONE, protect, protection
 from vcgym.baselines.protection.seen_paths import expected_ms, fastest_other
 from vcgym.baselines.protection.triggered import TriggeredProtection, TriggeredProtectionState
 from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, require_rule, rule, update
@@ -89,4 +89,4 @@ def _protect(params, state, s, now_us, path):
         held = np.int64(min(max(np.ceil(-later_ms / params.packet_ms), 0.0), _LONGEST))
         again = (waiting >> held) << held
         state.waiting[s] = waiting & ~again
-    return Protection(earlier, again, other if again != 0 else NONE, NONE, covers, instead.behind)
+    return protection(earlier, again, other if again != 0 else NONE, covers=covers, behind=instead.behind)

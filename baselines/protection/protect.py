@@ -14,6 +14,7 @@ A set of packets is a number whose bit d stands for the packet d before this one
 from typing import Any, NamedTuple
 
 from vcgym.network.kernels.generic import generic
+from vcgym.network.kernels.jit import kernel
 
 NONE = -1
 DISTANCES = 62  # a bit for each distance up to this one
@@ -42,6 +43,12 @@ class Protection(NamedTuple):
 
 
 UNPROTECTED = Protection(0, 0, NONE, NONE, 0, 0)
+
+
+@kernel
+def protection(earlier=0, again=0, path=NONE, second=NONE, covers=0, behind=0):
+    """Return a `Protection` with what is given alone: the constructor takes no defaults in compiled code."""
+    return Protection(earlier, again, path, second, covers, behind)
 
 
 class InBand(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.protection.protect import DISTANCES, NONE, Protection, protect
+from vcgym.baselines.protection.protect import DISTANCES, NONE, protect, protection
 from vcgym.baselines.protection.seen_loss import SEEN_LOSS, clear_seen_loss, see_loss
 from vcgym.baselines.protection.seen_paths import SEEN_PATH, clear_seen_paths, fastest_other, see_path
 from vcgym.baselines.records import MEDIA
@@ -106,4 +106,4 @@ def _protect(params, state, s, now_us, path):
         earlier = params.many
     elif row.missing > params.missing:
         earlier = params.few
-    return Protection(earlier, 1, other, NONE, 0, 0)
+    return protection(earlier, again=1, path=other)

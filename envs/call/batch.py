@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
-from vcgym.baselines.protection.by_budget import at_budget
+from vcgym.baselines.protection.several import at_budget
 from vcgym.baselines.rule import allocate, for_kernels, for_packets, start_row
 from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
 from vcgym.envs.call.loop import play

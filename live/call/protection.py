@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from vcgym.baselines.controls.control import CONTROLS, Control
-from vcgym.baselines.protection.both import BothProtections
-from vcgym.baselines.protection.by_budget import ByBudget, at_budget
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.protect import DISTANCES, NONE, in_band, protect
+from vcgym.baselines.protection.several import BothProtections, ByBudget, at_budget
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.baselines.rule import allocate, for_kernels, start_row, update
 from vcgym.baselines.system_files import published, system_names

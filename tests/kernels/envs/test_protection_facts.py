@@ -14,8 +14,8 @@ import pytest
 
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.fixed_lag import FixedLag
-from vcgym.baselines.protection.both import BothProtections
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
+from vcgym.baselines.protection.several import BothProtections
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.playout.packet_size import PLAIN, earlier_bytes, repair_bytes
 from vcgym.network.scenarios.recipe import Layout, Recipe

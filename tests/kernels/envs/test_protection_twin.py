@@ -14,14 +14,12 @@ from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.path_diversity import PathDiversity
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.both import BothProtections
-from vcgym.baselines.protection.dred import Dred
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
-from vcgym.baselines.protection.hairpin import Hairpin
 from vcgym.baselines.protection.held import HeldCopies
-from vcgym.baselines.protection.nack import Nack
-from vcgym.baselines.protection.opus_fec import OpusFec
+from vcgym.baselines.protection.opus import Dred, OpusFec
 from vcgym.baselines.protection.protect import InBand, Protection, in_band, protect
+from vcgym.baselines.protection.retransmission import Hairpin, Nack
+from vcgym.baselines.protection.several import BothProtections
 from vcgym.baselines.rule import allocate, for_packets, init, rule
 from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.network.kernels.slots import slot_at

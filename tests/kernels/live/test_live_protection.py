@@ -9,8 +9,8 @@ from virtual_call import START_US, network_of
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.path_diversity import PathDiversity
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.both import BothProtections
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
+from vcgym.baselines.protection.several import BothProtections
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of

@@ -7,7 +7,7 @@ import av
 import numpy as np
 import pytest
 
-from vcgym.baselines.protection.opus_fec import FULL_BAND, bandwidth_with_fec
+from vcgym.baselines.protection.opus import FULL_BAND, bandwidth_with_fec
 
 RATE = 48_000
 VOIP, VOICE, NARROW_BAND = 2048, 3001, 1101

@@ -5,17 +5,23 @@ import pytest
 
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
-from vcgym.baselines.protection.both import BothProtections
-from vcgym.baselines.protection.by_budget import ByBudget, at_budget
 from vcgym.baselines.protection.chime import ChimeRed
-from vcgym.baselines.protection.dred import Dred, dred_budget, dred_in_packet, units_bits
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
-from vcgym.baselines.protection.hairpin import Hairpin
-from vcgym.baselines.protection.hairpin_plan import repair_plan
 from vcgym.baselines.protection.held import HeldCopies
-from vcgym.baselines.protection.nack import Nack
-from vcgym.baselines.protection.opus_fec import FULL_BAND, OpusFec, bandwidth_with_fec, equivalent_bps, threshold_bps
+from vcgym.baselines.protection.opus import (
+    FULL_BAND,
+    Dred,
+    OpusFec,
+    bandwidth_with_fec,
+    dred_budget,
+    dred_in_packet,
+    equivalent_bps,
+    threshold_bps,
+    units_bits,
+)
 from vcgym.baselines.protection.protect import NONE, UNPROTECTED, in_band, protect
+from vcgym.baselines.protection.retransmission import Hairpin, Nack, repair_plan
+from vcgym.baselines.protection.several import BothProtections, ByBudget, at_budget
 from vcgym.baselines.protection.triggered import TriggeredProtection
 from vcgym.baselines.protection.webrtc_fec import FRAMES, WebrtcFec, repairs_by_loss
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
