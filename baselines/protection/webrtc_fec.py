@@ -101,6 +101,7 @@ def _protect(params, state, s, now_us, path):
         for loss in row.losses:
             worst = max(worst, loss)
         # Receiver reports have the loss in 256ths, cut off (RFC 3550, 6.4.1), and the source takes these for 255ths.
-        row.repair = state.repairs[min(np.int64(256.0 * worst), _HALF_255)] if newest >= FRAMES and requests.rtt_us >= 1000.0 * params.from_ms else 0
+        repair = state.repairs[min(np.int64(256.0 * worst), _HALF_255)]
+        row.repair = repair if newest >= FRAMES and requests.rtt_us >= 1000.0 * params.from_ms else 0
     again = requested(requests, _REQUESTS, newest, now_us)
     return protection(again=again, path=path, covers=FRAMES if behind <= row.repair else 0, behind=behind)
