@@ -13,35 +13,43 @@ Here the sender does the receiver's computations of RFC 8698, from packet feedba
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines.rate.tfrc.loss_intervals import CLOSED, close_interval, mean_interval
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records
 
 NEWEST = 15  # RFC 8698 5.1.1, minimum filter
 ENOUGH = 5
 _SILENCE_US = 500_000
 _PLACES = 2048  # maximum packets of LOGWIN; further packets replace the oldest
 
-_ARRIVED = np.dtype(
-    [("packet", "i8"), ("size_bytes", "i8"), ("arrived_us", "i8"), ("delay_us", "i8"), ("rtt_us", "i8"), ("marked", "i8")]
-)
 
-LOG = np.dtype(
-    (
-        np.record,
-        [
-            ("first", "i8"),  # number of packets that have left the log
-            ("after", "i8"),  # number of packets that have entered it
-            ("base_us", "i8"),  # d_base
-            ("bytes", "i8"),
-            ("marked", "i8"),
-            ("open", "f8"),  # length of the open loss interval
-            ("closed", "i8"),  # number of closed intervals stored
-            ("interval", "f8", (CLOSED,)),  # newest first
-            ("arrived", _ARRIVED, (_PLACES,)),
-        ],
-    )
-)
+@record
+class Arrived:
+    """Packet that has arrived."""
+
+    packet: int = 0
+    size_bytes: int = 0
+    arrived_us: int = 0
+    delay_us: int = 0
+    rtt_us: int = 0
+    marked: int = 0
+
+
+@record
+class Log:
+    """Packets of the last LOGWIN, and loss intervals."""
+
+    first: int = 0  # number of packets that have left the log
+    after: int = 0  # number of packets that have entered it
+    base_us: int = 0  # d_base
+    bytes: int = 0
+    marked: int = 0
+    open: float = 0.0  # length of the open loss interval
+    closed: int = 0  # number of closed intervals stored
+    interval: NDArray[np.float64] = np.zeros(CLOSED)  # newest first
+    arrived: NDArray[np.void] = records(Arrived, _PLACES)
 
 
 @kernel
@@ -52,23 +60,19 @@ def clear_log(log):
 
 
 @kernel
-def add_packet(log, window_us, packet, size_bytes, sent_us, arrived_us, known_us, marked):
+def add_packet(log, window_us, record):
     """Add an arrived packet.
 
     Args:
-        log: record of LOG, updated.
+        log: Log, updated.
         window_us: int64, LOGWIN, above 0.
-        packet: int64, packet number, above those of all packets added before.
-        size_bytes: int64, including all headers.
-        sent_us: int64, send time.
-        arrived_us: int64, arrival at the receiver.
-        known_us: int64, arrival of the report at the sender.
-        marked: int64, 1: congestion experienced; else 0.
+        record: PacketFeedback of an arrived packet, whose number is above those of all packets added before.
     """
+    sent_us, packet = record.sent_us, record.packet
     # A flow that was silent starts anew: the queue it knew is gone.
     if log.after > log.first and sent_us - _sent_us(log, log.after - 1) > _SILENCE_US:
         clear_log(log)
-    delay_us = arrived_us - sent_us
+    delay_us = record.arrived_us - sent_us
     if log.after == log.first:
         log.base_us, log.open = delay_us, 1.0
     elif packet == log.arrived[(log.after - 1) % _PLACES].packet + 1:
@@ -80,11 +84,11 @@ def add_packet(log, window_us, packet, size_bytes, sent_us, arrived_us, known_us
     if log.after - log.first == _PLACES:
         _forget_oldest(log)
     new = log.arrived[log.after % _PLACES]
-    new.packet, new.size_bytes, new.arrived_us, new.delay_us = packet, size_bytes, arrived_us, delay_us
-    new.rtt_us, new.marked = known_us - sent_us, marked
+    new.packet, new.size_bytes, new.arrived_us, new.delay_us = packet, record.size_bytes, record.arrived_us, delay_us
+    new.rtt_us, new.marked = record.known_us - sent_us, record.marked
     log.after += 1
-    log.bytes += size_bytes
-    log.marked += marked
+    log.bytes += record.size_bytes
+    log.marked += record.marked
     while sent_us - _sent_us(log, log.first) >= window_us:
         _forget_oldest(log)
 

@@ -6,12 +6,10 @@ import pytest
 from twins.nada import PlainNada
 from twins.reports import drawn_reports
 from vcgym.baselines.order.fifo import Fifo
-from vcgym.baselines.rate.nada.congestion_signal import aggregate, is_recent, warp
-from vcgym.baselines.rate.nada.nada import Nada
+from vcgym.baselines.rate.nada.nada import Nada, accelerated, aggregate, gamma, gradual, is_recent, warp
 from vcgym.baselines.rate.nada.packet_log import (
-    LOG,
+    Log,
     add_packet,
-    clear_log,
     longest_queue_us,
     lost,
     mean_loss_interval,
@@ -20,12 +18,12 @@ from vcgym.baselines.rate.nada.packet_log import (
     round_trip_us,
     span,
 )
-from vcgym.baselines.rate.nada.reference_rate import accelerated, gamma, gradual
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, reads_marks, report_every_us, see_sender, update
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity.capacity import steps
 from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.kernels.record import records
 
 RFC = Nada()
 XMAX = RFC._replace(max_signal_ms=500.0)  # as ns3-rmcat
@@ -119,10 +117,9 @@ def test_flows_that_see_one_signal_share_by_priority(priorities, ratio):
 
 def filled(packets):
     """A log of packets (number, bytes, sent ms, arrived ms), told of at 100 ms after sending."""
-    log = np.zeros(1, LOG).view(np.recarray)[0]
-    clear_log(log)
+    log = records(Log, 1)[0]
     for packet, size, sent_ms, arrived_ms in packets:
-        add_packet(log, 500_000, packet, size, sent_ms * 1000, arrived_ms * 1000, (sent_ms + 100) * 1000, 0)
+        add_packet(log, 500_000, PacketFeedback(packet, size, sent_ms * 1000, arrived_ms * 1000, (sent_ms + 100) * 1000))
     return log
 
 
