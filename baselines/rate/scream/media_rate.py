@@ -18,35 +18,29 @@ takes effect at the next adjustment, although the RFC demands a prompt reaction.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vcgym.baselines.rate.scream.congestion_window import LOSS, NOTHING
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 _SAMPLES = 50  # 10 s
 
-MEDIA_RATE = np.dtype(
-    (
-        np.record,
-        [
-            ("bps", "f8"),
-            ("last_max_bps", "f8"),  # 0: none yet
-            ("event", "i8"),  # NOTHING, LOSS or MARK since the last adjustment
-            ("adjusted_us", "i8"),
-            ("sent_bytes", "i8"),  # sent bytes at that time
-            ("acked_bytes", "i8"),
-            ("captured_bytes", "i8"),
-            ("samples", "i8"),
-            ("captured_bps", "f8", (_SAMPLES,)),
-        ],
-    )
-)
+NOTHING, LOSS, MARK = 0, 1, 2  # events
 
 
-@kernel
-def clear_media_rate(media, start_bps):
-    """Start at the call's start rate."""
-    media.bps, media.last_max_bps, media.event = start_bps, 0.0, NOTHING
-    media.adjusted_us = media.sent_bytes = media.acked_bytes = media.captured_bytes = media.samples = 0
+@record
+class MediaRate:
+    """Media rate, and totals at its last adjustment."""
+
+    bps: float = 0.0
+    last_max_bps: float = 0.0  # 0: none yet
+    event: int = NOTHING  # since the last adjustment
+    adjusted_us: int = 0
+    sent_bytes: int = 0
+    acked_bytes: int = 0
+    captured_bytes: int = 0
+    samples: int = 0
+    captured_bps: NDArray[np.float64] = np.zeros(_SAMPLES)
 
 
 @kernel

@@ -26,6 +26,7 @@ unless ref_wnd + inc > MSS + BYTES_IN_FLIGHT_HEAD_ROOM times the maximum in flig
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 _ALPHA_EVERY_US = 10_000
 _INFLECTS_EVERY_US = 250_000
@@ -33,34 +34,24 @@ _LONG_US = 5_000_000
 _MIN_BACKOFF = 0.25
 _MIN_SCALE = 0.1
 
-WINDOW = np.dtype(
-    (
-        np.record,
-        [
-            ("bytes", "f8"),  # ref_wnd
-            ("inflection_bytes", "f8"),  # ref_wnd_i
-            ("inflected_us", "i8"),
-            ("congested_us", "i8"),  # last_congestion_detected_time
-            ("queuing_us", "f8"),  # qdelay_avg
-            ("averaged_us", "i8"),
-            ("alpha", "f8"),  # l4s_alpha
-            ("alpha_us", "i8"),
-            ("delivered", "i8"),  # packets delivered since
-            ("marked", "i8"),
-            ("max_bytes", "i8"),  # max_bytes_in_flight
-            ("max_before_bytes", "i8"),  # max_bytes_in_flight_prev
-            ("max_us", "i8"),  # start of this round trip
-        ],
-    )
-)
 
+@record
+class Window:
+    """Reference window."""
 
-@kernel
-def clear_reference(window, min_window_bytes):
-    """Start with the minimum window."""
-    window.bytes, window.inflection_bytes, window.queuing_us, window.alpha = min_window_bytes, 1.0, 0.0, 0.0
-    window.inflected_us = window.congested_us = window.averaged_us = window.alpha_us = window.max_us = 0
-    window.delivered = window.marked = window.max_bytes = window.max_before_bytes = 0
+    bytes: float = 0.0  # ref_wnd
+    inflection_bytes: float = 1.0  # ref_wnd_i
+    inflected_us: int = 0
+    congested_us: int = 0  # last_congestion_detected_time
+    queuing_us: float = 0.0  # qdelay_avg
+    averaged_us: int = 0
+    alpha: float = 0.0  # l4s_alpha
+    alpha_us: int = 0
+    delivered: int = 0  # packets delivered since
+    marked: int = 0
+    max_bytes: int = 0  # max_bytes_in_flight
+    max_before_bytes: int = 0  # max_bytes_in_flight_prev
+    max_us: int = 0  # start of this round trip
 
 
 @kernel
@@ -69,8 +60,8 @@ def average(params, window, acks, now_us):
 
     Args:
         params: ScreamV2.
-        window: record of WINDOW, updated.
-        acks: record of ACKS after `close_report`, of a report with at least one arrived packet; read only.
+        window: Window, updated.
+        acks: Acks after `close_report`, of a report with at least one arrived packet; read only.
         now_us: int64, current time.
     """
     window.delivered += acks.new_packets
@@ -93,7 +84,7 @@ def is_l4s_active(params, window, rtt_us, rate_bps):
 
     Args:
         params: ScreamV2.
-        window: record of WINDOW; read only.
+        window: Window; read only.
         rtt_us: float64, s_rtt, above 0.
         rate_bps: float64, target rate in bit/s, above 0.
     """
@@ -106,8 +97,8 @@ def shrink(params, window, acks, target_us, l4s_active, now_us):
 
     Args:
         params: ScreamV2.
-        window: record of WINDOW, updated.
-        acks: record of ACKS after `close_report`; read only.
+        window: Window, updated.
+        acks: Acks after `close_report`; read only.
         target_us: float64, target of qdelay, above 0.
         l4s_active: bool, as returned by `is_l4s_active`: marks then replace the reaction to delay.
         now_us: int64, current time.
@@ -149,8 +140,8 @@ def increment(params, window, acks, l4s_active, now_us):
 
     Args:
         params: ScreamV2.
-        window: record of WINDOW; read only.
-        acks: record of ACKS after `close_report`; read only.
+        window: Window; read only.
+        acks: Acks after `close_report`; read only.
         l4s_active: bool, as returned by `is_l4s_active`.
         now_us: int64, current time.
     """
@@ -170,8 +161,8 @@ def grow(params, window, acks, l4s_active, at_most, now_us):
 
     Args:
         params: ScreamV2.
-        window: record of WINDOW; `bytes` is updated.
-        acks: record of ACKS after `close_report`; read only.
+        window: Window; `bytes` is updated.
+        acks: Acks after `close_report`; read only.
         l4s_active: bool, as returned by `is_l4s_active`.
         at_most: bool, the rate is at the call's maximum: the window stays.
         now_us: int64, current time.

@@ -5,7 +5,7 @@ import pytest
 
 from twins.reports import drawn_reports
 from twins.scream import PlainScreamV1, PlainScreamV2
-from vcgym.baselines.rate.scream.acks import ACKS, clear_acks, clear_report, close_report, hear
+from vcgym.baselines.rate.scream.report import Acks, clear_report, close_report, on_packet
 from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
@@ -15,20 +15,16 @@ from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Encoder
+from vcgym.network.kernels.record import records
 
 V1, V2 = ScreamV1(), ScreamV2()
 
 
-def record(dtype):
-    return np.zeros(1, dtype).view(np.recarray)[0]
-
-
 def test_queuing_delay_is_above_the_least_of_ten_minutes():
-    acks = record(ACKS)
-    clear_acks(acks)
+    acks = records(Acks, 1)[0]
     for minute, delay_us in enumerate((30_000, 20_000, *[50_000] * 10, 55_000)):
         at_us = minute * 60_000_000
-        hear(acks, PacketFeedback(minute, 1000, at_us, at_us + delay_us, at_us + 100_000))
+        on_packet(acks, PacketFeedback(minute, 1000, at_us, at_us + delay_us, at_us + 100_000))
         close_report(acks, at_us + 100_000)
         clear_report(acks)
         assert acks.queuing_us == delay_us - (30_000 if minute == 0 else 20_000 if minute < 11 else 50_000)

@@ -1,33 +1,25 @@
 """SCReAM, version 2, stage by stage against the draft that obsoletes RFC 8298."""
 
-import numpy as np
 import pytest
 
-from vcgym.baselines.rate.scream import reference_window
-from vcgym.baselines.rate.scream.acks import ACKS, clear_acks
-from vcgym.baselines.rate.scream.frame_sizes import FRAMES, clear_frames, see_frame
-from vcgym.baselines.rate.scream.reference_window import WINDOW, average, clear_reference, increment, is_l4s_active, shrink
-from vcgym.baselines.rate.scream.scream_v2 import ScreamV2, target_rate_bps
+from vcgym.baselines.rate.scream.reference_window import Window, average, grow, increment, is_l4s_active, shrink
+from vcgym.baselines.rate.scream.report import Acks
+from vcgym.baselines.rate.scream.scream_v2 import Frames, ScreamV2, see_frame, target_rate_bps
 from vcgym.baselines.records import SenderStatus
+from vcgym.network.kernels.record import records
 
 V2 = ScreamV2()
 
 
-def record(dtype):
-    return np.zeros(1, dtype).view(np.recarray)[0]
-
-
 def acks_of(qdelay_us=0, rtt_us=50_000.0, new_bytes=1000, marked_bytes=0, lost=0, marked=0, packets=1, before_bytes=0):
-    acks = record(ACKS)
-    clear_acks(acks)
+    acks = records(Acks, 1)[0]
     acks.queuing_us, acks.rtt_us, acks.new_bytes, acks.new_marked_bytes = qdelay_us, rtt_us, new_bytes, marked_bytes
     acks.new_lost, acks.new_marked, acks.new_packets, acks.before_bytes = lost, marked, packets, before_bytes
     return acks
 
 
 def window_v2(size, queuing_us=0.0, inflection=1.0, congested_us=0):
-    window = record(WINDOW)
-    clear_reference(window, 3000.0)
+    window = records(Window, 1)[0]
     window.bytes, window.queuing_us, window.inflection_bytes, window.congested_us = size, queuing_us, inflection, congested_us
     return window
 
@@ -73,7 +65,7 @@ def test_growth_of_the_reference_window():
     window.max_bytes = 4900
     for most, at_most, grown in ((4900, False, False), (5000, True, False), (5000, False, True)):
         window.max_bytes = most
-        reference_window.grow(V2, window, acks, False, at_most, 0)
+        grow(V2, window, acks, False, at_most, 0)
         assert (window.bytes > 10_000.0) == grown
 
 
@@ -102,8 +94,7 @@ def test_l4s():
 
 
 def test_size_of_frames():
-    frames = record(FRAMES)
-    clear_frames(frames)
+    frames = records(Frames, 1)[0]
     for number, size in enumerate((900, 1100, 2000, 1300, 1200), 1):  # 1,000 are the share of 240 kbit/s
         see_frame(frames, SenderStatus(0, 0, 0, number, size, 33_333), 240e3)
         see_frame(frames, SenderStatus(0, 0, 0, number, 9999, 33_333), 240e3)  # the same frame
