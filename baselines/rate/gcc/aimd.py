@@ -13,11 +13,10 @@ Left out: probing, network state estimates, application-limited regions.
 
 import math
 
-import numpy as np
-
 from vcgym.baselines.rate.gcc.grouping import WEBRTC
 from vcgym.baselines.rate.gcc.overuse import NORMAL, OVERUSE, UNDERUSE
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 HOLD, INCREASE, DECREASE = 0, 1, 2
 
@@ -28,26 +27,17 @@ _SPREADS = 3.0
 _MIN_VARIANCE, _MAX_VARIANCE = 0.4, 2.5
 _NONE = -1.0
 
-AIMD = np.dtype(
-    (
-        np.record,
-        [
-            ("state", "i8"),
-            ("target_bps", "f8"),
-            ("changed_us", "i8"),
-            ("received_bps", "f8"),  # newest R_hat
-            ("capacity_kbps", "f8"),  # -1: no estimate
-            ("variance", "f8"),  # WEBRTC: divided by the estimate; DRAFT: kbit/s squared
-        ],
-    )
-)
 
+@record
+class Aimd:
+    """Target, and what decreases taught about the capacity."""
 
-@kernel
-def start_aimd(aimd, start_bps, now_us):
-    """Start with a target."""
-    aimd.state, aimd.target_bps, aimd.changed_us = HOLD, start_bps, now_us
-    aimd.received_bps, aimd.capacity_kbps, aimd.variance = start_bps, _NONE, _MIN_VARIANCE
+    state: int = HOLD
+    target_bps: float = 0.0
+    changed_us: int = 0
+    received_bps: float = 0.0  # newest R_hat
+    capacity_kbps: float = _NONE  # -1: no estimate
+    variance: float = _MIN_VARIANCE  # WEBRTC: divided by the estimate; DRAFT: kbit/s squared
 
 
 @kernel
@@ -55,7 +45,7 @@ def control(aimd, variant, usage, received_bps, rtt_us, now_us, beta=BETA, growt
     """Update once and return the target in bit/s.
 
     Args:
-        aimd: record of AIMD, updated.
+        aimd: Aimd, updated.
         variant: WEBRTC or DRAFT.
         usage: NORMAL, OVERUSE or UNDERUSE, of the over-use detector.
         received_bps: float64, R_hat in bit/s; negative if there is no new value: the last one is used.

@@ -15,9 +15,8 @@ complete: arrival of the last packet added; departed: latest send time. The samp
 Left out: the receive-side path (remote_bitrate_estimator), with 24-bit send times, arrivals in whole ms and its own rate window.
 """
 
-import numpy as np
-
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 WEBRTC, DRAFT = 0, 1
 
@@ -27,25 +26,29 @@ _LONGEST_BURST_US = 100_000
 _CLOCK_JUMP_US = 3_000_000
 _REORDERED = 3  # reordered groups in a row that force a reset
 
-_GROUP = np.dtype(
-    [("first_sent_us", "i8"), ("sent_us", "i8"), ("first_arrived_us", "i8"), ("complete_us", "i8"), ("known_us", "i8")]
-)
 
-GROUPS = np.dtype(
-    (
-        np.record,
-        [
-            ("complete", "i8"),  # 0: none yet, 1: a group is open, 2: the group before it is complete
-            ("open", _GROUP),
-            ("before", _GROUP),
-            ("reordered", "i8"),
-            # The newest sample.
-            ("variation_us", "i8"),
-            ("departures_us", "i8"),
-            ("at_us", "i8"),
-        ],
-    )
-)
+@record
+class Group:
+    """Packets sent close together."""
+
+    first_sent_us: int = 0
+    sent_us: int = 0
+    first_arrived_us: int = 0
+    complete_us: int = 0
+    known_us: int = 0
+
+
+@record
+class Groups:
+    """Open group, the group before it, and the newest sample."""
+
+    complete: int = 0  # 0: none yet, 1: a group is open, 2: the group before it is complete
+    open: Group = Group()
+    before: Group = Group()
+    reordered: int = 0
+    variation_us: int = 0  # of the newest sample, as the next two
+    departures_us: int = 0
+    at_us: int = 0
 
 
 @kernel
@@ -59,7 +62,7 @@ def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
     """Add one arrived packet of a report; return True if it gives a new sample.
 
     Args:
-        groups: record of GROUPS, updated; a new sample is in `variation_us`, `departures_us` and `at_us`.
+        groups: Groups, updated; a new sample is in `variation_us`, `departures_us` and `at_us`.
         variant: WEBRTC or DRAFT.
         prefilter: bool, merge bursts.
         sent_us: int64, send time.
@@ -76,7 +79,7 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
     """Add one arrived packet as in libwebrtc; return True if it gives a new sample.
 
     Args:
-        groups: record of GROUPS, updated.
+        groups: Groups, updated.
         prefilter: bool, merge bursts.
         sent_us: int64, send time; a packet sent before the open group is ignored.
         arrived_us: int64, arrival at the receiver.
@@ -112,7 +115,7 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
             return False
         groups.reordered = 0
         _sample(groups, 1000 * whole_ms(arrived_us))
-    _close(groups)
+    groups.before, groups.complete = groups.open, 2
     _open(groups, sent_us, arrived_us, known_us)
     return sampled
 
@@ -122,7 +125,7 @@ def add_draft(groups, prefilter, sent_us, arrived_us, known_us):
     """Add one arrived packet as in the draft; return True if it gives a new sample.
 
     Args:
-        groups: record of GROUPS, updated.
+        groups: Groups, updated.
         prefilter: bool, merge bursts.
         sent_us: int64, send time; a packet not sent after the open group began is ignored.
         arrived_us: int64, arrival at the receiver; a packet that arrived before the newest of the group is ignored.
@@ -141,7 +144,7 @@ def add_draft(groups, prefilter, sent_us, arrived_us, known_us):
     sampled = groups.complete == 2
     if sampled:
         _sample(groups, arrived_us)
-    _close(groups)
+    groups.before, groups.complete = groups.open, 2
     _open(groups, sent_us, arrived_us, known_us)
     return sampled
 
@@ -159,15 +162,6 @@ def _open(groups, sent_us, arrived_us, known_us):
 def _join(group, sent_us, arrived_us, known_us):
     group.sent_us = max(group.sent_us, sent_us)
     group.complete_us, group.known_us = arrived_us, known_us
-
-
-@kernel
-def _close(groups):
-    before, group = groups.before, groups.open
-    before.first_sent_us, before.sent_us = group.first_sent_us, group.sent_us
-    before.first_arrived_us, before.complete_us = group.first_arrived_us, group.complete_us
-    before.known_us = group.known_us
-    groups.complete = 2
 
 
 @kernel

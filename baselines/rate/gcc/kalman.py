@@ -11,8 +11,10 @@ Left out: the two-state filter of slope and offset that libwebrtc no longer uses
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 Q = 1e-3  # draft-02 5.3
 START_ERROR = 0.1  # the same
@@ -20,25 +22,16 @@ START_VARIANCE_MS2 = 50.0  # the same
 _CLIPS = 3.0
 _GAPS = 60
 
-KALMAN = np.dtype(
-    (
-        np.record,
-        [
-            ("n", "i8"),
-            ("offset", "f8"),  # m
-            ("error", "f8"),  # e
-            ("variance", "f8"),  # var_v
-            ("gaps_ms", "f8", (_GAPS,)),
-        ],
-    )
-)
 
+@record
+class Kalman:
+    """Filter, and the newest gaps between departures."""
 
-@kernel
-def clear_kalman(kalman):
-    """Reset the state."""
-    kalman.n = 0
-    kalman.offset, kalman.error, kalman.variance = 0.0, START_ERROR, START_VARIANCE_MS2
+    n: int = 0
+    offset: float = 0.0  # m
+    error: float = START_ERROR  # e
+    variance: float = START_VARIANCE_MS2  # var_v
+    gaps_ms: NDArray[np.float64] = np.zeros(_GAPS)
 
 
 @kernel
@@ -56,7 +49,7 @@ def add_scalar(kalman, variation_ms, departures_ms, chi):
     """Update with one sample and return m in ms, float64.
 
     Args:
-        kalman: record of KALMAN, updated.
+        kalman: Kalman, updated.
         variation_ms: float64, d, delay variation between two groups.
         departures_ms: float64, gap between their departures.
         chi: float64, learning rate of the noise variance, below 1; 0: the variance is constant.

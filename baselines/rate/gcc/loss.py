@@ -11,8 +11,10 @@ Left out: the Bayesian estimator that libwebrtc has used since 2023.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 LOW, HIGH = 0.02, 0.10  # draft-02 6; 26 and 256 / 50 of 256 in libwebrtc
 _MIN_PACKETS = 20
@@ -22,33 +24,23 @@ _CUT_EVERY_US = 300_000
 _REPORT_HOLDS_US = 6_000_000
 _START_PHASE_US = 2_000_000
 
-LOSS = np.dtype(
-    (
-        np.record,
-        [
-            ("target_bps", "f8"),
-            ("packets", "i8"),  # since the last evaluation
-            ("lost", "i8"),
-            ("share", "f8"),  # loss in the last evaluation; -1: none
-            ("share_us", "i8"),
-            ("first_us", "i8"),  # time of the first report; -1: none
-            ("cut", "i8"),  # 1: this evaluation has decreased the target already
-            ("cut_us", "i8"),
-            ("then_us", "i8", (_HISTORY,)),
-            ("then_bps", "f8", (_HISTORY,)),
-            ("oldest", "i8"),
-            ("newest", "i8"),
-        ],
-    )
-)
 
+@record
+class Loss:
+    """Target, losses, and the targets of the last second."""
 
-@kernel
-def start_loss(loss, start_bps):
-    """Start with a target."""
-    loss.target_bps, loss.share, loss.share_us, loss.first_us = start_bps, -1.0, 0, -1
-    loss.packets = loss.lost = loss.cut = loss.oldest = loss.newest = 0
-    loss.cut_us = -_SECOND_US
+    target_bps: float = 0.0
+    packets: int = 0  # since the last evaluation
+    lost: int = 0
+    share: float = -1.0  # loss in the last evaluation; -1: none
+    share_us: int = 0
+    first_us: int = -1  # time of the first report; -1: none
+    cut: int = 0  # 1: this evaluation has decreased the target already
+    cut_us: int = -_SECOND_US
+    then_us: NDArray[np.int64] = np.zeros(_HISTORY, np.int64)
+    then_bps: NDArray[np.float64] = np.zeros(_HISTORY)
+    oldest: int = 0
+    newest: int = 0
 
 
 @kernel
@@ -76,7 +68,7 @@ def control_webrtc(loss, delay_bps, rtt_us, now_us, low=LOW, high=HIGH):
     """Return the target after a report, in bit/s, float64.
 
     Args:
-        loss: record of LOSS, updated.
+        loss: Loss, updated.
         delay_bps: float64, delay-based target in bit/s.
         rtt_us: int64, round trip; it lengthens the interval between two decreases.
         now_us: int64, current time; must not decrease from call to call.

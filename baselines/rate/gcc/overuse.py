@@ -11,9 +11,8 @@ After each sample, with trend T and threshold g (libwebrtc's trendline_estimator
 libwebrtc: k_up 0.0087, k_down 0.039. Draft-02: 0.01 and 0.00018, so that its threshold falls two hundred times more slowly.
 """
 
-import numpy as np
-
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 NORMAL, OVERUSE, UNDERUSE = 0, 1, 2  # libwebrtc's bandwidth usage
 
@@ -26,26 +25,17 @@ _MAX_DT_MS = 100.0
 _OVERUSE_MS = 10.0  # the same
 _NOT_STARTED = -1.0
 
-DETECTOR = np.dtype(
-    (
-        np.record,
-        [
-            ("usage", "i8"),  # NORMAL, OVERUSE or UNDERUSE
-            ("threshold_ms", "f8"),
-            ("timer_ms", "f8"),
-            ("over", "i8"),  # samples above the threshold in a row
-            ("trend_before", "f8"),
-            ("at_us", "i8"),  # time of the previous sample; -1: none
-        ],
-    )
-)
 
+@record
+class Detector:
+    """Over-use detector."""
 
-@kernel
-def clear_detector(detector):
-    """Reset the state."""
-    detector.usage, detector.threshold_ms, detector.timer_ms = NORMAL, START_THRESHOLD_MS, _NOT_STARTED
-    detector.over, detector.trend_before, detector.at_us = 0, 0.0, -1
+    usage: int = NORMAL  # NORMAL, OVERUSE or UNDERUSE
+    threshold_ms: float = START_THRESHOLD_MS
+    timer_ms: float = _NOT_STARTED
+    over: int = 0  # samples above the threshold in a row
+    trend_before: float = 0.0
+    at_us: int = -1  # time of the previous sample; -1: none
 
 
 @kernel
@@ -53,7 +43,7 @@ def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down
     """Update with one sample and return the usage: NORMAL, OVERUSE or UNDERUSE.
 
     Args:
-        detector: record of DETECTOR, updated.
+        detector: Detector, updated.
         modified: float64, modified trend T, compared with the threshold in ms.
         trend: float64, slope (trendline) or offset (Kalman filter); over-use needs one that does not fall.
         samples: int64, samples so far; below 2 the usage is NORMAL and nothing is learned.
@@ -84,7 +74,7 @@ def adapt(detector, modified, at_us, k_up, k_down):
     """Adapt the threshold to |T|.
 
     Args:
-        detector: record of DETECTOR, updated.
+        detector: Detector, updated.
         modified: float64, modified trend T.
         at_us: int64, time of the sample.
         k_up: float64, rate at which the threshold rises, per ms, 0 to 1.

@@ -6,34 +6,24 @@ The first sample uses a window of 500 ms, later ones 150 ms. Samples are weighte
     est = (sv est + pv sample) / (sv + pv), var = sv pv / (sv + pv)
 """
 
-import numpy as np
-
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 _FIRST_WINDOW_MS, _WINDOW_MS = 500, 150
 _START_VARIANCE = 50.0
 _SCALE = 10.0
 _GROWS = 5.0
 
-RECEIVED = np.dtype(
-    (
-        np.record,
-        [
-            ("estimate_kbps", "f8"),  # -1: none yet
-            ("variance", "f8"),
-            ("elapsed_ms", "i8"),
-            ("at_ms", "i8"),  # arrival of the newest packet; -1: none
-            ("bytes", "i8"),
-        ],
-    )
-)
 
+@record
+class Received:
+    """Received rate."""
 
-@kernel
-def clear_received(received):
-    """Reset the state."""
-    received.estimate_kbps, received.variance = -1.0, _START_VARIANCE
-    received.elapsed_ms, received.at_ms, received.bytes = 0, -1, 0
+    estimate_kbps: float = -1.0  # -1: none yet
+    variance: float = _START_VARIANCE
+    elapsed_ms: int = 0
+    at_ms: int = -1  # arrival of the newest packet; -1: none
+    bytes: int = 0
 
 
 @kernel

@@ -8,8 +8,10 @@ Times are in whole ms since the first sample. With fewer than 20 samples, or all
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 SMOOTHING = 0.9
 SAMPLES = 20
@@ -17,28 +19,19 @@ GAIN = 4.0
 MAX_COUNTED = 60
 _SATURATES = 1000
 
-TRENDLINE = np.dtype(
-    (
-        np.record,
-        [
-            ("n", "i8"),
-            ("first_ms", "i8"),
-            ("accumulated_ms", "f8"),
-            ("smooth_ms", "f8"),
-            ("slope", "f8"),
-            ("at_ms", "f8", (SAMPLES,)),
-            ("delay_ms", "f8", (SAMPLES,)),
-            ("next", "i8"),  # place of the next sample
-        ],
-    )
-)
 
+@record
+class Trendline:
+    """Samples, and the slope."""
 
-@kernel
-def clear_trendline(trend):
-    """Remove all samples."""
-    trend.n = trend.next = 0
-    trend.accumulated_ms = trend.smooth_ms = trend.slope = 0.0
+    n: int = 0
+    first_ms: int = 0
+    accumulated_ms: float = 0.0
+    smooth_ms: float = 0.0
+    slope: float = 0.0
+    at_ms: NDArray[np.float64] = np.zeros(SAMPLES)
+    delay_ms: NDArray[np.float64] = np.zeros(SAMPLES)
+    next: int = 0  # place of the next sample
 
 
 @kernel

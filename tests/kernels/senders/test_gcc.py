@@ -5,13 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from vcgym.baselines.rate.gcc.aimd import AIMD, control, deviation_kbps, packet_bits, start_aimd
+from vcgym.baselines.rate.gcc.aimd import Aimd, control, deviation_kbps, packet_bits
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
-from vcgym.baselines.rate.gcc.grouping import DRAFT, GROUPS, WEBRTC, add, clear_groups
-from vcgym.baselines.rate.gcc.kalman import KALMAN, add_scalar, clear_kalman
-from vcgym.baselines.rate.gcc.loss import LOSS, control_draft, control_webrtc, count, start_loss
+from vcgym.baselines.rate.gcc.grouping import DRAFT, WEBRTC, Groups, add
+from vcgym.baselines.rate.gcc.kalman import Kalman, add_scalar
+from vcgym.baselines.rate.gcc.loss import Loss, control_draft, control_webrtc, count
 from vcgym.baselines.rate.gcc.overuse import (
-    DETECTOR,
     K_DOWN_DRAFT,
     K_DOWN_WEBRTC,
     K_UP_DRAFT,
@@ -19,23 +18,19 @@ from vcgym.baselines.rate.gcc.overuse import (
     NORMAL,
     OVERUSE,
     UNDERUSE,
+    Detector,
     adapt,
-    clear_detector,
     judge,
 )
-from vcgym.baselines.rate.gcc.received_rate import RECEIVED, clear_received, receive
-from vcgym.baselines.rate.gcc.trendline import TRENDLINE, add_variation, clear_trendline
+from vcgym.baselines.rate.gcc.received_rate import Received, receive
+from vcgym.baselines.rate.gcc.trendline import Trendline, add_variation
 from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, update
-
-
-def record(dtype):
-    return np.zeros(1, dtype).view(np.recarray)[0]
+from vcgym.network.kernels.record import records
 
 
 def samples_ms(variant, prefilter, sends_ms, arrivals_ms):
-    groups = record(GROUPS)
-    clear_groups(groups)
+    groups = records(Groups, 1)[0]
     found = []
     for sent, arrived in zip(sends_ms, arrivals_ms, strict=True):
         if add(groups, variant, prefilter, sent * 1000, arrived * 1000, arrived * 1000):
@@ -57,8 +52,7 @@ def test_groups_are_what_left_within_5_ms():
 
 
 def test_three_groups_out_of_order_begin_anew():
-    groups = record(GROUPS)
-    clear_groups(groups)
+    groups = records(Groups, 1)[0]
     for sent, arrived in ((0, 100), (10, 110)):
         add(groups, WEBRTC, False, sent * 1000, arrived * 1000, 0)
     groups.open.complete_us = 50_000  # completed before the group before
@@ -71,8 +65,7 @@ def test_adaptive_threshold():
     """G2: one step of the threshold, in both forms."""
 
     def after(trend, dt_ms, k_up, k_down):
-        detector = record(DETECTOR)
-        clear_detector(detector)
+        detector = records(Detector, 1)[0]
         detector.at_us = 0
         adapt(detector, trend, dt_ms * 1000, k_up, k_down)
         return detector.threshold_ms
@@ -91,9 +84,7 @@ def test_adaptive_threshold():
 ])  # fmt: skip
 def test_clock_of_the_threshold(variant, times_us, threshold_ms):
     """Samples at 1000.6 and 1020.4 ms: 19 ms apart in libwebrtc, 19.8 in the draft, both with libwebrtc's gain."""
-    groups, detector = record(GROUPS), record(DETECTOR)
-    clear_groups(groups)
-    clear_detector(detector)
+    groups, detector = records(Groups, 1)[0], records(Detector, 1)[0]
     for sent_us, arrived_us in ((0, 960_000), (10_000, 980_000), (20_000, 1_000_600), (30_000, 1_020_400)):
         if add(groups, variant, False, sent_us, arrived_us, 0):
             adapt(detector, 12.5 if detector.at_us < 0 else 20.0, groups.at_us, K_UP_WEBRTC, K_DOWN_WEBRTC)
@@ -103,8 +94,7 @@ def test_clock_of_the_threshold(variant, times_us, threshold_ms):
 
 def test_over_use_is_noticed_on_the_second_group():
     """G3: timer 10, then 30."""
-    detector = record(DETECTOR)
-    clear_detector(detector)
+    detector = records(Detector, 1)[0]
     usages, timers = [], []
     for n in range(2):
         usages.append(judge(detector, 20.0, 0.1, 5 + n, 20.0, n * 20_000, K_UP_WEBRTC, K_DOWN_WEBRTC))
@@ -116,15 +106,13 @@ def test_over_use_is_noticed_on_the_second_group():
 
 
 def test_a_falling_trend_is_no_over_use():
-    detector = record(DETECTOR)
-    clear_detector(detector)
+    detector = records(Detector, 1)[0]
     for n, slope in enumerate((0.3, 0.2, 0.1)):
         assert judge(detector, 20.0, slope, 5 + n, 20.0, n * 20_000, K_UP_WEBRTC, K_DOWN_WEBRTC) == NORMAL
 
 
 def test_scalar_kalman_filter_is_the_recursion_of_the_draft():
-    kalman = record(KALMAN)
-    clear_kalman(kalman)
+    kalman = records(Kalman, 1)[0]
     m, e, var = 0.0, 0.1, 50.0
     for d in (3.0, -1.0, 40.0, 2.0):
         share = (1 - 0.01) ** (30 * 0.02)
@@ -138,8 +126,7 @@ def test_scalar_kalman_filter_is_the_recursion_of_the_draft():
 
 def test_trendline():
     """G5: the delay grows by 1 ms per group of 21 ms."""
-    trend = record(TRENDLINE)
-    clear_trendline(trend)
+    trend = records(Trendline, 1)[0]
     found = [(add_variation(trend, 1.0, 1000 + 21 * n), trend.slope) for n in range(60)]
     assert [found[n - 1][1] for n in (20, 30, 60)] == pytest.approx([0.030968, 0.041813, 0.047373], abs=1e-6)
     assert found[18] == (0.0, 0.0)
@@ -147,8 +134,9 @@ def test_trendline():
 
 
 def started(target_bps, changed_us=0, form_capacity=None):
-    aimd = record(AIMD)
-    start_aimd(aimd, target_bps, changed_us)
+    aimd = records(Aimd, 1)[0]
+    aimd.target_bps = aimd.received_bps = target_bps
+    aimd.changed_us = changed_us
     if form_capacity is not None:
         aimd.capacity_kbps, aimd.variance = form_capacity
     return aimd
@@ -198,8 +186,8 @@ def test_loss_controllers():
     """G8: a fifth lost, and one percent."""
 
     def after(lost, packets, start_bps, control_loss, *times):
-        loss = record(LOSS)
-        start_loss(loss, start_bps)
+        loss = records(Loss, 1)[0]
+        loss.target_bps = start_bps
         for n in range(packets):
             count(loss, n < lost)
         return control_loss(loss, *times)
@@ -213,8 +201,8 @@ def test_loss_controllers():
 
 
 def test_growth_starts_from_the_least_target_of_the_last_second():
-    loss = record(LOSS)
-    start_loss(loss, 500e3)
+    loss = records(Loss, 1)[0]
+    loss.target_bps = 500e3
     targets = []
     for n in range(30):
         for _ in range(25):
@@ -231,8 +219,8 @@ def test_delay_based_target_is_trusted_in_the_first_two_seconds():
     """At once, up to 2 s after the first report, until the first loss; later the target grows by 8 % of the least of the last second."""
 
     def targets(lost_at_us=None):
-        loss, found = record(LOSS), []
-        start_loss(loss, 300e3)
+        loss, found = records(Loss, 1)[0], []
+        loss.target_bps = 300e3
         for now_us in range(5_000_000, 7_400_000, 400_000):
             for n in range(30):
                 count(loss, now_us == lost_at_us and n == 0)
@@ -244,8 +232,7 @@ def test_delay_based_target_is_trusted_in_the_first_two_seconds():
 
 
 def test_received_rate_of_a_steady_stream():
-    received = record(RECEIVED)
-    clear_received(received)
+    received = records(Received, 1)[0]
     for n in range(400):
         receive(received, 10 * n, 1250)
         if 10 * n < 500:
