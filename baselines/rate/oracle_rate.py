@@ -5,53 +5,41 @@ capacity, and shares only through drops in the queue. It is not an upper bound f
 queue drain after a fall of the capacity, may do better.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, see_capacity, wake_us
+from vcgym.baselines.rule import Control, record, rule, see_capacity
 from vcgym.network.bottleneck.capacity.capacity import capacity_between_bps
-from vcgym.network.kernels.ranges import require_within
 
 _AHEAD_US = 100_000  # horizon; an encoder reacts no faster (RFC 8867, reaction time)
 
 
-@rule(Control.RATE, learns=False, oracle=True)
+@record
+class Seen:
+    """What the rule last saw."""
+
+    capacity_bps: float = 0.0
+    at_us: int = -_AHEAD_US
+
+
+@rule(Control.RATE, learns=False, oracle=True, seen=Seen)
 class OracleRate(NamedTuple):
     """Parameters: the share of the capacity to use."""
 
-    share: float = 0.95
+    share: Annotated[float, (0.01, 2.0)] = 0.95
+
+    def init(self, seen, start, key):
+        seen.capacity_bps = start.start_bps
+
+    def decide(self, seen, now_us):
+        return np.int64(self.share * seen.capacity_bps)
+
+    def wake_us(self, seen):
+        return seen.at_us + _AHEAD_US
 
 
-class OracleRateState(NamedTuple):
-    """State; first axis: session."""
-
-    seen_bps: np.ndarray  # (sessions,)
-    seen_us: np.ndarray
-
-
-@allocate.register(OracleRate)
-def _allocate(params, sessions, paths):
-    require_within(params, share=(0.01, 2.0))
-    return OracleRateState(np.zeros(sessions), np.zeros(sessions, np.int64))
-
-
-@init.register(OracleRate)
-def _init(params, state, s, start, key):
-    state.seen_bps[s], state.seen_us[s] = start.start_bps, -_AHEAD_US
-
-
-@see_capacity.register(OracleRate)
+@see_capacity.register(OracleRate)  # no method, since the row is the index of the bottleneck
 def _see_capacity(params, state, s, capacity, now_us):
-    state.seen_bps[s] = capacity_between_bps(capacity, s, now_us, now_us + _AHEAD_US)
-    state.seen_us[s] = now_us
-
-
-@decide.register(OracleRate)
-def _decide(params, state, s, now_us):
-    return np.int64(params.share * state.seen_bps[s])
-
-
-@wake_us.register(OracleRate)
-def _wake_us(params, state, s):
-    return state.seen_us[s] + _AHEAD_US
+    seen = state.seen[s]
+    seen.capacity_bps, seen.at_us = capacity_between_bps(capacity, s, now_us, now_us + _AHEAD_US), now_us

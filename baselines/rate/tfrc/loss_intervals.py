@@ -14,39 +14,32 @@ Left out: history discounting, explicit congestion notification.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines.rate.tfrc.equation import loss_rate_of
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 CLOSED = 8  # n
 LATER = 3  # RFC 5348 5.1, NDUPACK
 _WAITING = 1024  # maximum of possible losses
 
-INTERVALS = np.dtype(
-    (
-        np.record,
-        [
-            ("closed", "i8"),  # number of closed intervals stored
-            ("interval", "f8", (CLOSED,)),  # newest first
-            ("event_packet", "i8"),  # first loss of the newest event; -1: none yet
-            ("event_us", "i8"),  # its send time
-            ("newest_packet", "i8"),
-            ("arrived", "i8"),
-            ("first", "i8"),  # first possible loss
-            ("after", "i8"),
-            ("waiting_packet", "i8", (_WAITING,)),
-            ("waiting_us", "i8", (_WAITING,)),
-            ("waiting_arrived", "i8", (_WAITING,)),  # packets arrived when the gap was noticed
-        ],
-    )
-)
 
+@record
+class Intervals:
+    """Loss intervals, and possible losses."""
 
-@kernel
-def clear_intervals(intervals):
-    """Remove all losses."""
-    intervals.closed = intervals.arrived = intervals.first = intervals.after = 0
-    intervals.event_packet = intervals.newest_packet = -1
+    closed: int = 0  # number of closed intervals stored
+    interval: NDArray[np.float64] = np.zeros(CLOSED)  # newest first
+    event_packet: int = -1  # first loss of the newest event; -1: none yet
+    event_us: int = 0  # its send time
+    newest_packet: int = -1
+    arrived: int = 0
+    first: int = 0  # first possible loss
+    after: int = 0
+    waiting_packet: NDArray[np.int64] = np.zeros(_WAITING, np.int64)
+    waiting_us: NDArray[np.int64] = np.zeros(_WAITING, np.int64)
+    waiting_arrived: NDArray[np.int64] = np.zeros(_WAITING, np.int64)  # packets arrived when the gap was noticed
 
 
 @kernel
@@ -54,7 +47,7 @@ def packet_fate(intervals, packet, sent_us, lost, rtt_us, size_bytes, received_b
     """Add one packet, in order of sending, and return the number of new loss events.
 
     Args:
-        intervals: state of the loss intervals.
+        intervals: Intervals, updated.
         packet: packet number.
         sent_us: send time.
         lost: True if it has not arrived.

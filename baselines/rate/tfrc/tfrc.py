@@ -17,15 +17,14 @@ Left out: the set of recent X_recv of RFC 5348 4.3, oscillation damping (off in 
 """
 
 import enum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from vcgym.baselines.rate.tfrc.equation import throughput_bps
-from vcgym.baselines.rate.tfrc.loss_intervals import CLOSED, INTERVALS, clear_intervals, loss_event_rate, packet_fate
-from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, report_every_us, rule, update, wake_us
+from vcgym.baselines.rate.tfrc.loss_intervals import CLOSED, Intervals, loss_event_rate, packet_fate
+from vcgym.baselines.rule import NEVER_US, Control, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
 
 _BACKOFF_S = 64.0  # RFC 5348 4.3, t_mbi
 _INITIAL_BYTES = 4380.0  # RFC 3390
@@ -42,97 +41,63 @@ class IdleRule(enum.IntEnum):
     FASTER_RESTART = 2
 
 
-@rule(Control.RATE)
+@record
+class State:
+    """State of a session."""
+
+    x_bps: float = 0.0
+    x_recv_bps: float = 0.0
+    size_bytes: float = 0.0
+    rtt_us: float = 0.0
+    reports: int = 0
+    doubled_us: int = 0
+    known_us: int = -1  # arrival of the newest report; -1: none
+    decided_us: int = -1  # arrival of the report of the last decision
+    timer_us: int = _FIRST_TIMER_US
+    arrived_bytes: int = 0  # in the current report
+    min_rtt_us: int = NEVER_US
+    sent_us: int = 0  # newest packet known to have been sent
+    before_idle_bps: float = 0.0
+    intervals: Intervals = Intervals()
+
+
+@rule(Control.RATE, tfrc=State)
 class Tfrc(NamedTuple):
     """Parameters."""
 
     idle_rule: IdleRule = IdleRule.NONE
-    size_bytes: float = 519.0  # packet size assumed before the first report
-    rtt_ms: float = 100.0  # round trip of the handshake, used until the first report
-    rtt_keeps: float = 0.9  # weight of the previous round trip estimate
-    intervals: int = CLOSED  # number of loss intervals, even
+    size_bytes: Annotated[float, (1.0, 65535.0)] = 519.0  # packet size assumed before the first report
+    rtt_ms: Annotated[float, (1.0, 1e4)] = 100.0  # round trip of the handshake, used until the first report
+    rtt_keeps: Annotated[float, (0.0, 0.999)] = 0.9  # weight of the previous round trip estimate
+    intervals: Annotated[int, (2, CLOSED)] = CLOSED  # number of loss intervals, even
 
+    def init(self, tfrc, start, key):
+        tfrc.size_bytes, tfrc.rtt_us = self.size_bytes, self.rtt_ms * 1000.0
+        tfrc.x_bps = initial_bps(tfrc)
 
-STATE = np.dtype(
-    (
-        np.record,
-        [
-            ("x_bps", "f8"),
-            ("x_recv_bps", "f8"),
-            ("size_bytes", "f8"),
-            ("rtt_us", "f8"),
-            ("reports", "i8"),
-            ("doubled_us", "i8"),
-            ("known_us", "i8"),  # arrival of the newest report; -1: none
-            ("decided_us", "i8"),  # arrival of the report of the last decision
-            ("timer_us", "i8"),
-            ("arrived_bytes", "i8"),  # in the current report
-            ("min_rtt_us", "i8"),
-            ("sent_us", "i8"),  # newest packet known to have been sent
-            ("before_idle_bps", "f8"),
-            ("intervals", INTERVALS),
-        ],
-    )
-)
+    def update(self, tfrc, record):
+        if record.known_us != tfrc.known_us:
+            tfrc.known_us, tfrc.arrived_bytes, tfrc.min_rtt_us = record.known_us, 0, NEVER_US
+        lost = record.arrived_us < 0
+        if not lost:
+            tfrc.arrived_bytes += record.size_bytes
+            tfrc.min_rtt_us = min(tfrc.min_rtt_us, record.known_us - record.sent_us)
+        tfrc.sent_us = max(tfrc.sent_us, record.sent_us)
+        tfrc.size_bytes = _KEEPS * tfrc.size_bytes + (1.0 - _KEEPS) * record.size_bytes
+        packet_fate(tfrc.intervals, record.packet, record.sent_us, lost, tfrc.rtt_us, tfrc.size_bytes, tfrc.x_recv_bps)
 
+    def decide(self, tfrc, now_us):
+        if tfrc.known_us > tfrc.decided_us:
+            _on_report(tfrc, self, now_us)
+        elif now_us >= tfrc.timer_us:
+            _on_silence(tfrc, self, now_us)
+        return np.int64(tfrc.x_bps)
 
-class TfrcState(NamedTuple):
-    """State; first axis: session."""
+    def report_every_us(self, tfrc, default_us):
+        return max(np.int64(tfrc.rtt_us), np.int64(_MIN_RTT_US))
 
-    tfrc: np.recarray  # (sessions,) of STATE
-
-
-@allocate.register(Tfrc)
-def _allocate(params, sessions, paths):
-    require_within(params, size_bytes=(1.0, 65535.0), rtt_ms=(1.0, 1e4))
-    require_within(params, rtt_keeps=(0.0, 0.999), intervals=(2, CLOSED))
-    return TfrcState(np.zeros(sessions, STATE).view(np.recarray))
-
-
-@init.register(Tfrc)
-def _init(params, state, s, start, key):
-    tfrc = state.tfrc[s]
-    tfrc.size_bytes, tfrc.rtt_us = params.size_bytes, params.rtt_ms * 1000.0
-    tfrc.x_bps = initial_bps(tfrc)
-    tfrc.x_recv_bps, tfrc.before_idle_bps = 0.0, 0.0
-    tfrc.reports = tfrc.doubled_us = tfrc.arrived_bytes = tfrc.sent_us = 0
-    tfrc.known_us = tfrc.decided_us = -1
-    tfrc.timer_us, tfrc.min_rtt_us = _FIRST_TIMER_US, NEVER_US
-    clear_intervals(tfrc.intervals)
-
-
-@update.register(Tfrc)
-def _update(params, state, s, record):
-    tfrc = state.tfrc[s]
-    if record.known_us != tfrc.known_us:
-        tfrc.known_us, tfrc.arrived_bytes, tfrc.min_rtt_us = record.known_us, 0, NEVER_US
-    lost = record.arrived_us < 0
-    if not lost:
-        tfrc.arrived_bytes += record.size_bytes
-        tfrc.min_rtt_us = min(tfrc.min_rtt_us, record.known_us - record.sent_us)
-    tfrc.sent_us = max(tfrc.sent_us, record.sent_us)
-    tfrc.size_bytes = _KEEPS * tfrc.size_bytes + (1.0 - _KEEPS) * record.size_bytes
-    packet_fate(tfrc.intervals, record.packet, record.sent_us, lost, tfrc.rtt_us, tfrc.size_bytes, tfrc.x_recv_bps)
-
-
-@decide.register(Tfrc)
-def _decide(params, state, s, now_us):
-    tfrc = state.tfrc[s]
-    if tfrc.known_us > tfrc.decided_us:
-        _on_report(tfrc, params, now_us)
-    elif now_us >= tfrc.timer_us:
-        _on_silence(tfrc, params, now_us)
-    return np.int64(tfrc.x_bps)
-
-
-@report_every_us.register(Tfrc)
-def _report_every_us(params, state, s, default_us):
-    return max(np.int64(state.tfrc[s].rtt_us), np.int64(_MIN_RTT_US))
-
-
-@wake_us.register(Tfrc)
-def _wake_us(params, state, s):
-    return state.tfrc[s].timer_us
+    def wake_us(self, tfrc):
+        return tfrc.timer_us
 
 
 @kernel

@@ -6,25 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.baselines.rate.tfrc.equation import loss_rate_of, slowdown, throughput_bps
-from vcgym.baselines.rate.tfrc.loss_intervals import (
-    INTERVALS,
-    clear_intervals,
-    close_interval,
-    loss_event_rate,
-    mean_interval,
-    packet_fate,
-)
+from vcgym.baselines.rate.tfrc.loss_intervals import Intervals, close_interval, loss_event_rate, mean_interval, packet_fate
 from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
 from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, report_every_us, update, wake_us
+from vcgym.network.kernels.record import records
 
 BOUNDS = np.array([[500e3, 1e3, 1e8]])
-
-
-def fresh_intervals():
-    intervals = np.zeros(1, INTERVALS).view(np.recarray)[0]
-    clear_intervals(intervals)
-    return intervals
 
 
 @pytest.mark.parametrize(
@@ -69,7 +57,7 @@ def test_initial_window():
 @pytest.mark.parametrize(("open_length", "closed", "mean"), [(10, [100] * 8, 100), (1000, [100] * 8, 250), (50, [200, 100], 150)])
 def test_mean_interval(open_length, closed, mean):
     """S-6: weighted means of loss intervals."""
-    intervals = fresh_intervals()
+    intervals = records(Intervals, 1)[0]
     for length in reversed(closed):
         close_interval(intervals, float(length))
     assert mean_interval(intervals, float(open_length)) == pytest.approx(mean)
@@ -78,7 +66,7 @@ def test_mean_interval(open_length, closed, mean):
 @given(st.lists(st.booleans(), min_size=1, max_size=400), st.integers(1, 40))
 def test_loss_events_equal_a_plain_reading(lost, packets_per_rtt):
     """Every packet 1 ms after the one before; the rate of events from the whole list at once."""
-    intervals, rtt_us = fresh_intervals(), packets_per_rtt * 1000
+    intervals, rtt_us = records(Intervals, 1)[0], packets_per_rtt * 1000
     begins = sum(packet_fate(intervals, n, n * 1000, gone, rtt_us, 1000.0, 1e6) for n, gone in enumerate(lost))
     arrivals = np.cumsum([not gone for gone in lost])
     certain = [n for n, gone in enumerate(lost) if gone and arrivals[-1] - arrivals[n] >= 3]
