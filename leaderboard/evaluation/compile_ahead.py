@@ -18,8 +18,7 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together
 from vcgym.leaderboard.evaluation.stages import PATHS
-from vcgym.network.kernels.compiling.announcement import announce_compiling
-from vcgym.network.kernels.compiling.shortcuts import CUTS
+from vcgym.network.kernels.compiling.disk_cache import announce_compiling
 from vcgym.network.kernels.compiling.sources import cache_home, code_hash, modules_of
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -36,7 +35,7 @@ def compile_ahead(participants: Iterable[Participant], processes: int) -> None:
         participants: all that will play.
         processes: number of processes besides this one; 1: nothing is compiled ahead.
     """
-    if not CUTS:  # nothing would be kept for this process
+    if numba.config.DISABLE_JIT:  # nothing would be kept for this process
         return
     systems = [one for one in participants if isinstance(one, System) and one.fits(PATHS.controls)]
     missing = {mark: system for system in systems if not (mark := _mark(system)).exists()}

@@ -26,7 +26,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, cast
 from numba.core.errors import TypingError
 from numba.extending import overload
 
-from vcgym.network.kernels.compiling.shortcuts import options_of
+from vcgym.network.kernels.jit import options_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,9 +1,11 @@
 """The project's only decorators for compiled functions.
 
-How they are compiled is in `vcgym.network.kernels.compiling.shortcuts`; the results do not depend on it.
+Compiled code is kept on disk (`vcgym.network.kernels.compiling.disk_cache`), and a compiler of our own does less for the same code
+(`vcgym.network.kernels.compiling.lean_compiler`). With VCGYM_COMPILER=numba, or a numba that it does not know, numba's compiles.
 """
 
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,8 +13,16 @@ from typing import Any, TypeVar
 import numba
 from numba.extending import is_jitted
 
-from vcgym.network.kernels.compiling.shortcuts import options_of, shorten
+from vcgym.network.kernels.compiling.disk_cache import DiskCache
+from vcgym.network.kernels.compiling.not_compiled import in_one_line
 from vcgym.network.kernels.compiling.sources import reread
+
+try:
+    if os.environ.get("VCGYM_COMPILER") == "numba":
+        raise ImportError
+    from vcgym.network.kernels.compiling.lean_compiler import LEAN, add_inlined_form
+except ImportError:
+    LEAN = {}
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,9 +42,22 @@ def allocating_kernel(function: F) -> F:
     return _compile(function, options_of(allocates=True, inlined=False))
 
 
+def options_of(allocates: bool, inlined: bool) -> dict[str, Any]:
+    """Return numba's options for a function.
+
+    Args:
+        allocates: it may allocate arrays, or call a function that does.
+        inlined: it is inlined into compiled functions that call it.
+    """
+    return {"_nrt": allocates, "forceinline": inlined, **LEAN}
+
+
 def _compile(function: F, options: dict[str, Any]) -> F:
     compiled: Any = numba.njit(nogil=True, **options)(function)
     if is_jitted(compiled):
         reread(function.__module__, Path(inspect.getfile(function)))
-        shorten(compiled, options)
+        compiled._cache = DiskCache(function, "lean" if LEAN else "numba")
+        compiled._compile_for_args = in_one_line(compiled._compile_for_args)
+        if LEAN:
+            add_inlined_form(compiled, options)
     return compiled

@@ -3,16 +3,39 @@
 numba optimises a function alone, then cheaply with all that it calls, and then in full, all for the removal of reference counts, which few
 kernels have. It also translates each function that is inlined into others to machine code, which nobody calls.
 
-Private names of numba 0.68 used here: of `JITCodeLibrary` its optimising and finalising methods, `_codegen`, `_final_module`,
-`_finalized` and `_get_module_for_linking`; of the code generator `_data_layout` and `_module_pass_manager`; `CompileResult._rebuild`.
+All of it rests on private names of numba. Where one is missing, importing this module raises ImportError, and numba compiles as it does for
+everybody: the results are the same, and the first call takes about half as long again.
 """
 
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core.codegen import JITCodeLibrary
+import numba
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, CompileResult
 from numba.core.environment import lookup_environment
+
+from vcgym.network.kernels.compiling.disk_cache import CompiledCode, DiskCache
+
+_NEEDED: dict[type, set[str]] = {
+    JITCodeLibrary: {
+        "_codegen", "_final_module", "_finalize_dynamic_globals", "_finalize_final_module", "_finalized", "_get_module_for_linking",
+        "_optimize_final_module", "_optimize_functions", "enable_object_caching",
+    },
+    JITCPUCodegen: {"_data_layout", "_module_pass_manager", "_pass_builder", "set_env"},  # from 0.62 on, managers come with their builders
+    Compiler: {"define_pipelines", "state"},
+}  # fmt: skip
+
+
+def _names(of_class: type) -> set[str]:
+    """Return the names of a class's attributes, and of what its constructors set."""
+    constructors = [vars(one)["__init__"] for one in of_class.__mro__[:-1] if "__init__" in vars(one)]
+    return {*dir(of_class), *(name for made in constructors for name in made.__code__.co_names)}
+
+
+for _class, _needed in _NEEDED.items():
+    if missing := _needed - _names(_class):
+        raise ImportError(f"numba {numba.__version__}: {_class.__name__} has no {', '.join(sorted(missing))}")
 
 _ENVIRONMENT = "_ZN08NumbaEnv"  # prefix of the variables that refer to a function's environment
 _INLINED = "inlined"
@@ -74,21 +97,36 @@ class LeanCompiler(Compiler):
         return passes
 
 
-OPTIONS = {"no_cfunc_wrapper": True, "pipeline_class": LeanCompiler}
+LEAN = {"no_cfunc_wrapper": True, "pipeline_class": LeanCompiler}
 """Arguments of numba's decorators for every compiled function."""
 
 
-def load(target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
-    """Return a compiled kernel from the content of the disk cache."""
-    (name, kind, bitcode), fndesc, environment, signature, objectmode, lifted, annotation, reload_init, referenced = payload
-    if kind != _INLINED:
-        return CompileResult._rebuild(target_context, *payload)
-    library = InlinedLibrary(target_context.codegen(), name)
-    library._final_module = llvm.parse_bitcode(bitcode)
-    library._finalize_final_module()
-    return CompileResult(
-        typing_context=target_context.typing_context, target_context=target_context, typing_error=None,
-        entry_point=target_context.get_executable(library, fndesc, environment),
-        type_annotation=annotation, signature=signature, objectmode=objectmode, lifted=lifted, fndesc=fndesc, library=library,
-        call_helper=None, environment=environment, metadata=None, reload_init=reload_init, referenced_envs=referenced,
-    )  # fmt: skip
+class _InlinedCode(CompiledCode):
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> CompileResult:
+        """Return the compiled kernel, in an `InlinedLibrary`."""
+        (name, _, bitcode), fndesc, environment, signature, objectmode, lifted, annotation, reload_init, referenced = payload
+        library = InlinedLibrary(target_context.codegen(), name)
+        library._final_module = llvm.parse_bitcode(bitcode)
+        library._finalize_final_module()
+        return CompileResult(
+            typing_context=target_context.typing_context, target_context=target_context, typing_error=None,
+            entry_point=target_context.get_executable(library, fndesc, environment),
+            type_annotation=annotation, signature=signature, objectmode=objectmode, lifted=lifted, fndesc=fndesc, library=library,
+            call_helper=None, environment=environment, metadata=None, reload_init=reload_init, referenced_envs=referenced,
+        )  # fmt: skip
+
+
+class _InlinedCache(DiskCache):
+    _impl_class = _InlinedCode
+
+
+def add_inlined_form(compiled: Any, options: dict[str, Any]) -> None:
+    """Give a compiled function a second form without machine code, to which kernels that call it are linked.
+
+    Args:
+        compiled: numba's dispatcher of the function, updated: Python calls it, compiled functions get the second form.
+        options: its options, with `LEAN`.
+    """
+    inlined: Any = numba.njit(nogil=True, no_cpython_wrapper=True, **options)(compiled.py_func)
+    inlined._cache = _InlinedCache(compiled.py_func, "inlined")
+    compiled.get_call_template, compiled.get_overload = inlined.get_call_template, inlined.get_overload
