@@ -77,7 +77,7 @@ class FittedScenario(Carded):
 
 
 def laws_of(paths: Sequence[RegimePath]) -> RegimeLaws:
-    """Return the laws of paths as tables of a `RegimeWorld`."""
+    """Return the laws of paths as tables for a `LinkWorld`."""
     names = "change", "level_ms", "edges_ms", "excess_ms", "kept", "held"
     return checked_laws(*([getattr(path, name) for path in paths] for name in names))
 

@@ -23,7 +23,8 @@ from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.coverage import SlotCoverage, coverage, is_gap, parts
 from vcgym.network.traces.trace import Trace, to_slots
-from vcgym.network.worlds.regimes import CELLS, PROBABILITIES, REGIMES, RegimeWorld
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.regimes import CELLS, PROBABILITIES, REGIMES
 from vcgym.network.worlds.world import WorldDraw, blocks
 
 PROBES = 50
@@ -96,7 +97,7 @@ def step_ms(values_ms: NDArray[np.float64]) -> float:
 
 def drawn_us(laws: tuple[RegimePath, ...], slots: int, lossless: bool, seed: int = 0) -> NDArray[np.int64]:
     """Sample a world of the paths; return (paths, slots) of one-way delays in microseconds or LOST."""
-    world = RegimeWorld(1, np.arange(len(laws))[:, None], laws_of(laws))
+    world = LinkWorld(laws_of(laws), 1, np.arange(len(laws))[:, None])
     parameters = parameters_of(laws, OF_WORLD) | {"law": np.arange(len(laws)), "lossless": lossless}
     world.start(0, WorldDraw("drawn", "fitted", seed, parameters))
     return np.concatenate([*blocks(world, slots)], axis=1)[:, :slots].astype(np.int64)

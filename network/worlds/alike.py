@@ -45,7 +45,7 @@ class AlikeWorld(DrawnWorld):
     """
 
     def __init__(self, calm: DrawnWorld, draws: Sequence[WorldDraw]) -> None:
-        self.paths, self.history, self.rows = calm.paths, calm.history, calm.rows
+        self.paths, self.history = calm.paths, calm.history
         self.calm, self.loaded = calm.loaded, calm.loaded.copy()
         self.delay_us = self.loaded[0]
         shape = len(self.loaded), self.paths, BLOCK_SLOTS

@@ -8,16 +8,15 @@ Outside bad hours a link loses a share p of its packets. Losses are in runs (`vc
 """
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS
-from vcgym.network.worlds.losses import is_lost_before, lose
-from vcgym.network.worlds.world import MAX_LINK_US
+from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
+from vcgym.network.worlds.model import Param, State
+from vcgym.network.worlds.world import FAR_SLOT, MAX_LINK_US
 
 ON_MIN_S, ON_MAX_S, OFF_MEAN_S = 3.0, 10.0, 13.0
 LEVEL_MS = math.sqrt(40.0 * 150.0)  # median
@@ -33,31 +32,23 @@ _MAX_LINK_US = np.int32(MAX_LINK_US)
 _ONE, _HALF = np.float32(1.0), np.float32(0.5)
 
 
-class BadHoursRows(NamedTuple):
-    """Parameters and running state; first axis: session, second: link. All are int64 except `_FLOATS`."""
-
-    bad_from: NDArray[np.int64]
-    bad_to: NDArray[np.int64]
-    bad_level_ms: NDArray[np.float64]  # median level of the bursts
-    loss: NDArray[np.float64]
-    loss_run: NDArray[np.float64]  # L
-    lost: NDArray[np.int64]  # state of the losses, 0 or 1
-    phases: NDArray[np.int64]  # number of phases so far, bursts and pauses
-    on: NDArray[np.int64]
-    until: NDArray[np.int64]
-    level_us: NDArray[np.int64]
-    rise_us: NDArray[np.int64]  # per slot
-    burst_us: NDArray[np.int64]
-
-
-_FLOATS = ("bad_level_ms", "loss", "loss_run")
-
-
-def allocate_bad_hours(sessions: int, links: int) -> BadHoursRows:
-    """Allocate the state of `sessions` times `links` links, zeros."""
-    shape = sessions, links
-    arrays: dict[str, Any] = {name: np.zeros(shape, float if name in _FLOATS else np.int64) for name in BadHoursRows._fields}
-    return BadHoursRows(**arrays)
+BAD_HOURS: dict[str, Param | State] = {
+    "bad_from": Param(-FAR_SLOT, FAR_SLOT, dtype=np.int64),
+    "bad_to": Param(-FAR_SLOT, FAR_SLOT, dtype=np.int64),
+    "bad_level_ms": Param(0.0, MAX_LINK_US / 1000.0, LEVEL_MS),
+    "loss": Param(0.0, 1.0),
+    "loss_run": Param(1.0, MAX_RUN, 1.0),
+    "lost": State(np.int64),
+    "phases": State(np.int64),
+    "on": State(np.int64),
+    "until": State(np.int64),
+    "burst_level_us": State(np.int64),
+    "rise_us": State(np.int64),
+    "burst_us": State(np.int64),
+}
+"""Part of a model's table. Parameters: first and last + 1 slot of the bad hour, median level of its bursts, loss outside, and L of losses.
+State: of the losses, 0 or 1; number of bursts and pauses so far; 1 in a burst; slot in which that ends; level and rise per slot of the
+burst; what it adds now."""
 
 
 @kernel
@@ -65,17 +56,14 @@ def start_bad_hours(hours, s, seed, first_slot):
     """Set the state of a session's links before their first slot.
 
     Args:
-        hours: BadHours; row `s` is overwritten, its parameters are already set.
+        hours: Rows with `BAD_HOURS`; row `s` is updated.
         s: int64, session.
         seed: uint64, seed of the world.
         first_slot: int64, first slot to be sampled; negative slots are the history.
     """
     for link in range(hours.on.shape[1]):
         hours.lost[s, link] = is_lost_before(rng.stream_key(seed, link, rng.LOSS), first_slot, hours.loss[s, link])
-        hours.phases[s, link] = 0
-        hours.on[s, link] = 0
         hours.until[s, link] = first_slot
-        hours.burst_us[s, link] = 0
 
 
 @kernel
@@ -83,7 +71,7 @@ def next_phase(hours, s, link, key, slot):
     """Draw the phase that begins at `slot`: a burst (length, level, rise) or a pause (length).
 
     Args:
-        hours: BadHours; entry (`s`, `link`) is updated.
+        hours: Rows with `BAD_HOURS`; entry (`s`, `link`) is updated.
         s: int64, session.
         link: int64, link, 0 to links - 1.
         key: uint64, random stream of the link's bursts.
@@ -99,7 +87,7 @@ def next_phase(hours, s, link, key, slot):
         length_s = ON_MIN_S + (ON_MAX_S - ON_MIN_S) * rng.uniform(key, first)
         level_us = 1000.0 * hours.bad_level_ms[s, link] * math.exp(LEVEL_LOG_SD * rng.normal(key, first + 1))
         rise_s = RISE_MIN_S + (RISE_MAX_S - RISE_MIN_S) * rng.uniform(key, first + 2)
-        hours.level_us[s, link] = int(level_us)
+        hours.burst_level_us[s, link] = int(level_us)
         hours.rise_us[s, link] = int(level_us / (rise_s * _SLOTS_PER_S)) + 1
     else:
         length_s = -OFF_MEAN_S * math.log(1.0 - rng.uniform(key, first))
@@ -110,7 +98,7 @@ def next_phase(hours, s, link, key, slot):
 
 @kernel
 def _add_burst(hours, s, link, rising, x, row_us):
-    level, step = (hours.level_us[s, link], hours.rise_us[s, link]) if rising else (0, -DRAIN_US_PER_SLOT)
+    level, step = (hours.burst_level_us[s, link], hours.rise_us[s, link]) if rising else (0, -DRAIN_US_PER_SLOT)
     before_us = hours.burst_us[s, link]
     for i in range(row_us.size):
         value_us = before_us + step * (i + 1)
@@ -126,7 +114,7 @@ def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
     """Add bursts and losses of one block to the row of a link, phase by phase.
 
     Args:
-        hours: BadHours; entry (`s`, `link`) is updated.
+        hours: Rows with `BAD_HOURS`; entry (`s`, `link`) is updated.
         s: int64, session.
         link: int64, link, 0 to links - 1.
         seed: uint64, seed of the world.

@@ -33,7 +33,7 @@ def row_of(link: Link) -> tuple[float, ...]:
 
 
 def paper_parameters(rows: NDArray[Any], burst: str, share_of_rtt: float) -> dict[str, Any]:
-    """Return the parameters of `PaperWorld`: per link a quantile table of its Beta law for `burst`, else the other burst, else queueing."""
+    """Return the parameters of `Paper`: per link a quantile table of its Beta law for `burst`, else the other burst, else queueing."""
     other = BURSTS[1 - BURSTS.index(burst)]
     tables = []
     for row in rows:
@@ -46,7 +46,7 @@ def paper_parameters(rows: NDArray[Any], burst: str, share_of_rtt: float) -> dic
 
 
 def correlated_parameters(rows: NDArray[Any], tau_ms: float, share_of_rtt: float) -> dict[str, Any]:
-    """Return the parameters of `CorrelatedWorld` for links in an ordinary hour."""
+    """Return the parameters of `Correlated` for links in an ordinary hour."""
     return {
         "base_ms": rows["base_ms"] * share_of_rtt,
         "log_mean": rows["log_mean"] + math.log(share_of_rtt),

@@ -10,50 +10,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels import rng
-from vcgym.network.kernels.jit import allocating_kernel, kernel
-from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
+from vcgym.network.worlds.model import Param, State, begin, model, sample_links, settle
 from vcgym.network.worlds.quantiles import TABLE_POINTS, draw_row, refuse_disorder
-from vcgym.network.worlds.world import (
-    MAX_LINK_US,
-    World,
-    WorldDraw,
-    checked,
-    forget_losses,
-    number_of_links,
-    settle_independent,
-    sum_paths,
-)
+from vcgym.network.worlds.world import LOST_BIT, MAX_LINK_US, MIN_DELAY_US
 
 _HALF = np.float32(0.5)
+_LOST, _LOST_BIT, _MIN_DELAY_US = np.int32(LOST), np.int32(LOST_BIT), np.int32(MIN_DELAY_US)
 
 
-class PaperRows(NamedTuple):
-    """Parameters and running state; first axis: session, second: link."""
-
-    seed: NDArray[np.uint64]
-    block: NDArray[np.int64]
-    lossless: NDArray[np.bool_]
-    quantiles_us: NDArray[np.float32]  # (sessions, links, TABLE_POINTS)
-    loss: NDArray[np.float64]
-    loss_run: NDArray[np.float64]  # L of `vcgym.network.worlds.losses`
-    lost: NDArray[np.int64]  # state of the losses, 0 or 1
+def _table_us(quantiles_ms: NDArray[np.float64]) -> NDArray[np.float64]:
+    refuse_disorder("quantiles_ms", quantiles_ms)
+    return 1000.0 * quantiles_ms
 
 
-@kernel
-def next_block(rows, s, path_links, draws_us, link_us, out):
-    """Write the next block of a session and advance the state.
+@model(
+    quantiles_us=Param(0.0, MAX_LINK_US / 1000.0, given="quantiles_ms", store=_table_us, dtype=np.float32, shape=(TABLE_POINTS,)),
+    loss=Param(0.0, 1.0),
+    loss_run=Param(1.0, MAX_RUN, 1.0),
+    lost=State(np.int64),
+)
+class Paper(NamedTuple):
+    """Links with independent draws.
 
-    Args:
-        rows: Rows; row `s` is updated.
-        s: int64, session.
-        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
-        draws_us: float32 (BLOCK_SLOTS,), scratch.
-        link_us: int32 (links, BLOCK_SLOTS), scratch.
-        out: int32 (paths, BLOCK_SLOTS), overwritten with delays in microseconds, at least MIN_DELAY_US, or LOST.
+    A sampled world has, for each link: quantiles_ms, at `quantiles.PROBABILITIES`; loss, 0 to 1; and loss_run, L of
+    `vcgym.network.worlds.losses`, default 1.
     """
-    first_slot = rows.block[s] * BLOCK_SLOTS
+
+
+@begin.register(Paper)
+def _begin(model, rows, s, first_slot):
     for link in range(rows.loss.shape[1]):
+        rows.lost[s, link] = is_lost_before(rng.stream_key(rows.seed[s], link, rng.LOSS), first_slot, rows.loss[s, link])
+
+
+@sample_links.register(Paper)
+def _sample_links(model, rows, s, first_slot, scratch, link_us):
+    for link in range(link_us.shape[0]):
+        draws_us = scratch[link]
         draw_row(rows.quantiles_us[s, link], rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, draws_us)
         for i in range(BLOCK_SLOTS):
             link_us[link, i] = np.int32(draws_us[i] + _HALF)
@@ -61,65 +56,10 @@ def next_block(rows, s, path_links, draws_us, link_us, out):
         if chance > 0.0:
             losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
             rows.lost[s, link] = lose(rows.lost[s, link], losses, first_slot, chance, rows.loss_run[s, link], link_us[link])
-    sum_paths(link_us, path_links, out)
-    if rows.lossless[s]:
-        forget_losses(out)
-    settle_independent(out)
-    rows.block[s] += 1
 
 
-@kernel
-def _begin(rows, s):
-    for link in range(rows.loss.shape[1]):
-        losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
-        rows.lost[s, link] = is_lost_before(losses, rows.block[s] * BLOCK_SLOTS, rows.loss[s, link])
-
-
-@allocating_kernel
-def _fill(rows, which, path_links, delay_us):
-    draws_us = np.empty(BLOCK_SLOTS, np.float32)
-    link_us = np.empty((rows.loss.shape[1], BLOCK_SLOTS), np.int32)
-    for s in which:
-        next_block(rows, s, path_links, draws_us, link_us, delay_us[s])
-
-
-class PaperWorld(World):
-    """Paper worlds of `sessions` calls over the same path layout; see `vcgym.network.worlds.world.World`.
-
-    Args:
-        sessions: number of sessions.
-        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
-    """
-
-    def __init__(self, sessions: int, path_links: NDArray[np.int64]) -> None:
-        links = number_of_links(path_links)
-        super().__init__(sessions, len(path_links))
-        self.path_links = path_links
-        self.rows = PaperRows(
-            np.zeros(sessions, np.uint64),
-            np.zeros(sessions, np.int64),
-            np.zeros(sessions, np.bool_),
-            np.zeros((sessions, links, TABLE_POINTS), np.float32),
-            np.zeros((sessions, links)),
-            np.ones((sessions, links)),
-            np.zeros((sessions, links), np.int64),
-        )
-
-    def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Set the parameters: quantiles_ms (links, TABLE_POINTS) at `quantiles.PROBABILITIES`, loss and loss_run (links,), lossless.
-
-        Defaults: loss_run 1, lossless False.
-        """
-        rows = self.rows
-        rows.seed[row] = draw.seed
-        rows.lossless[row] = draw.parameters.get("lossless", False)
-        quantiles_ms = checked("quantiles_ms", draw.parameters["quantiles_ms"], 0.0, MAX_LINK_US / 1000.0)
-        refuse_disorder("quantiles_ms", quantiles_ms)
-        rows.quantiles_us[row] = 1000.0 * quantiles_ms
-        rows.loss[row] = checked("loss", draw.parameters["loss"], 0.0, 1.0)
-        rows.loss_run[row] = checked("loss_run", draw.parameters.get("loss_run", 1.0), 1.0, MAX_RUN)
-        _begin(rows, row)
-
-    def fill(self, which: NDArray[np.int64]) -> None:
-        """Load the next block of each row in `which`."""
-        _fill(self.rows, which, self.path_links, self.delay_us)
+@settle.register(Paper)
+def _settle(model, rows, s, first_slot, out):
+    for p in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[p, i] = _LOST if out[p, i] >= _LOST_BIT else max(out[p, i], _MIN_DELAY_US)

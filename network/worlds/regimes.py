@@ -23,21 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels import rng
-from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS
-from vcgym.network.worlds.events import allocate_events, apply_events, put_events
 from vcgym.network.worlds.losses import MAX_RUN, is_lost_before, lose
+from vcgym.network.worlds.model import Param, State, begin, model, sample_links
 from vcgym.network.worlds.quantiles import draw_row, law_value, normal_table
-from vcgym.network.worlds.world import (
-    MAX_LINK_US,
-    World,
-    WorldDraw,
-    checked,
-    forget_losses,
-    number_of_links,
-    settle_in_order,
-    sum_paths,
-)
+from vcgym.network.worlds.world import MAX_LINK_US, checked
 
 REGIMES, CELLS = 6, 12
 SCORES = np.linspace(-3.2, 3.2, 25)
@@ -54,8 +45,26 @@ _ZERO, _HALF, _MAX_LINK_US = np.float32(0.0), np.float32(0.5), np.float32(MAX_LI
 _CHANGE, _KEPT, _LEVEL, _DRAWS = 0, 1, 2, 3
 
 
+@model(
+    law=Param(0, lambda laws: len(laws.kept) - 1, dtype=np.int64),
+    every=Param(1, MAX_SLOTS, given="every_slots", dtype=np.int64),
+    window=Param(1, MAX_SLOTS, given="window_slots", dtype=np.int64),
+    base_us=Param(0.0, _MAX_MS, 0.0, "base_ms", lambda base_ms: base_ms * 1000.0, np.float32),
+    gain=Param(0.0, MAX_GAIN, 1.0, dtype=np.float32),
+    loss=Param(0.0, 1.0, shape=(REGIMES,)),
+    loss_run=Param(1.0, MAX_RUN),
+    regime=State(np.int64),
+    score=State(),  # of the level
+    excess_us=State(np.float32),
+    until_change=State(np.int64),  # slots until the next window, and the next value of the excess
+    until_value=State(np.int64),
+    lost=State(np.int64),
+)
 class RegimeLaws(NamedTuple):
     """Laws that links may have; first axis: law. `checked_laws` checks them.
+
+    A sampled world has, for each link: law, a number; every_slots and window_slots, at least 1; base_ms (default 0); gain (default 1),
+    factor of level and excess; loss, (links, REGIMES), and loss_run, see `vcgym.network.worlds.losses`.
 
     Attributes:
         change: float64 (laws, REGIMES, REGIMES), chance of each next regime, cumulative.
@@ -109,33 +118,6 @@ def checked_laws(
     return RegimeLaws(total, level, edges, excess, checked("kept", kept, 0.0, 1.0), checked("held", held, 0.0, 1.0))
 
 
-class RegimeRows(NamedTuple):
-    """Parameters and running state; first axis: session, second: link (last_delay_us: path; events: event)."""
-
-    seed: NDArray[np.uint64]
-    block: NDArray[np.int64]
-    lossless: NDArray[np.bool_]
-    law: NDArray[np.int64]
-    every: NDArray[np.int64]  # slots
-    window: NDArray[np.int64]  # slots
-    base_us: NDArray[np.float32]
-    gain: NDArray[np.float32]
-    loss: NDArray[np.float64]  # (..., REGIMES)
-    loss_run: NDArray[np.float64]  # L
-    regime: NDArray[np.int64]
-    score: NDArray[np.float64]  # of the level
-    excess_us: NDArray[np.float32]
-    until_change: NDArray[np.int64]  # slots until the next window, and the next value of the excess
-    until_value: NDArray[np.int64]
-    lost: NDArray[np.int64]  # state of the loss model, 0 or 1
-    events: NDArray[np.void]
-    last_delay_us: NDArray[np.int32]
-
-
-_WHOLE = ("law", "every", "window", "regime", "until_change", "until_value", "lost")
-_SINGLE = ("base_us", "gain", "excess_us")
-
-
 @kernel
 def _enter_window(rows, laws, s, link, slot):
     """Choose the regime of the window that begins at `slot`, and the score of its level."""
@@ -181,9 +163,8 @@ def _stretch(rows, laws, s, link, first_slot, normals, row_us):
 
 
 @kernel
-def _link_row(rows, laws, s, link, normals, row_us):
+def _link_row(rows, laws, s, link, first_slot, normals, row_us):
     """Write the delays and lost bits of a link in one block, `row_us` int32 (BLOCK_SLOTS,), window by window."""
-    first_slot = rows.block[s] * BLOCK_SLOTS
     draw_row(_NORMAL, rng.stream_key(rows.seed[s], link, rng.QUEUEING), first_slot, normals)
     losses = rng.stream_key(rows.seed[s], link, rng.LOSS)
     begin = 0
@@ -201,34 +182,10 @@ def _link_row(rows, laws, s, link, normals, row_us):
         begin = end
 
 
-@kernel
-def next_block(rows, laws, s, path_links, normals, link_us, out):
-    """Write the next block of a session and advance the state.
-
-    Args:
-        rows: Rows; row `s` is updated.
-        laws: Laws.
-        s: int64, session.
-        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
-        normals: float32 (BLOCK_SLOTS,), scratch.
-        link_us: int32 (links, BLOCK_SLOTS), scratch.
-        out: int32 (paths, BLOCK_SLOTS), overwritten with delays in microseconds, at least MIN_DELAY_US, or LOST.
-    """
-    first_slot = rows.block[s] * BLOCK_SLOTS
-    for link in range(link_us.shape[0]):
-        _link_row(rows, laws, s, link, normals, link_us[link])
-    apply_events(rows.events, s, rows.seed[s], first_slot, link_us)
-    sum_paths(link_us, path_links, out)
-    if rows.lossless[s]:
-        forget_losses(out)
-    settle_in_order(out, rows.last_delay_us[s])
-    rows.block[s] += 1
-
-
-@kernel
-def _begin(rows, laws, s):
+@begin.register(RegimeLaws)
+def _begin(model, rows, s, first_slot):
     """Set the state before the first slot: a regime and phases drawn evenly, and the excess that its middle cell has in the middle."""
-    before = rows.block[s] * BLOCK_SLOTS - 1
+    before = first_slot - 1
     for link in range(rows.law.shape[1]):
         key, law = rng.stream_key(rows.seed[s], link, rng.SHIFT), rows.law[s, link]
         rows.regime[s, link] = int(rng.uniform(key, _DRAWS * before + _CHANGE) * REGIMES)
@@ -236,64 +193,12 @@ def _begin(rows, laws, s):
         phase = rng.uniform(key, _DRAWS * before + _KEPT)
         rows.until_change[s, link] = int(phase * rows.window[s, link])
         rows.until_value[s, link] = int(phase * rows.every[s, link])
-        rows.excess_us[s, link] = laws.excess_us[law, rows.regime[s, link], CELLS // 2, len(SCORES) // 2]
+        rows.excess_us[s, link] = model.excess_us[law, rows.regime[s, link], CELLS // 2, len(SCORES) // 2]
         chance = rows.loss[s, link, rows.regime[s, link]]
         rows.lost[s, link] = is_lost_before(rng.stream_key(rows.seed[s], link, rng.LOSS), before + 1, chance)
-    rows.last_delay_us[s, :] = 0
 
 
-@allocating_kernel
-def _fill(rows, laws, which, path_links, delay_us):
-    normals = np.empty(BLOCK_SLOTS, np.float32)
-    link_us = np.empty((rows.law.shape[1], BLOCK_SLOTS), np.int32)
-    for s in which:
-        next_block(rows, laws, s, path_links, normals, link_us, delay_us[s])
-
-
-class RegimeWorld(World):
-    """Worlds of regimes of `sessions` calls over the same path layout; see `vcgym.network.worlds.world.World`.
-
-    Args:
-        sessions: number of sessions.
-        path_links: int64 (paths, at most MAX_LINKS_ON_PATH), links of each path, padded with NO_LINK.
-        laws: laws that the links may have.
-        events: capacity for declared events in each world.
-    """
-
-    def __init__(self, sessions: int, path_links: NDArray[np.int64], laws: RegimeLaws, events: int = 0) -> None:
-        self._links = links = number_of_links(path_links)
-        super().__init__(sessions, len(path_links))
-        self.path_links, self.laws = path_links, laws
-        each = sessions, links
-        arrays: dict[str, Any] = {
-            "seed": np.zeros(sessions, np.uint64), "block": np.zeros(sessions, np.int64), "lossless": np.zeros(sessions, np.bool_),
-            "loss": np.zeros((*each, REGIMES)), "loss_run": np.ones(each), "score": np.zeros(each),
-            "events": allocate_events(sessions, events), "last_delay_us": np.zeros((sessions, self.paths), np.int32),
-        }  # fmt: skip
-        arrays |= {name: np.zeros(each, np.int64) for name in _WHOLE} | {name: np.zeros(each, np.float32) for name in _SINGLE}
-        self.rows = RegimeRows(**arrays)
-
-    def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Set the parameters of `row`.
-
-        Per link (arrays, or one number for all): law, an index of `laws`; every_slots and window_slots, at least 1; base_ms (default 0);
-        gain (default 1), factor of level and excess; loss, (links, REGIMES), and loss_run, see `vcgym.network.worlds.losses`. Per world:
-        events (a sequence of `vcgym.network.worlds.events.Event`, default none), lossless (default False; True: the same delays, also in
-        slots that are lost).
-        """
-        rows, given = self.rows, draw.parameters
-        rows.seed[row] = draw.seed
-        rows.lossless[row] = given.get("lossless", False)
-        rows.law[row] = checked("law", given["law"], 0, len(self.laws.kept) - 1)
-        rows.every[row] = checked("every_slots", given["every_slots"], 1, MAX_SLOTS)
-        rows.window[row] = checked("window_slots", given["window_slots"], 1, MAX_SLOTS)
-        rows.base_us[row] = checked("base_ms", given.get("base_ms", 0.0), 0.0, _MAX_MS) * 1000.0
-        rows.gain[row] = checked("gain", given.get("gain", 1.0), 0.0, MAX_GAIN)
-        rows.loss[row] = checked("loss", given["loss"], 0.0, 1.0)
-        rows.loss_run[row] = checked("loss_run", given["loss_run"], 1.0, MAX_RUN)
-        put_events(rows.events[row], given.get("events", ()), self._links)
-        _begin(rows, self.laws, row)
-
-    def fill(self, which: NDArray[np.int64]) -> None:
-        """Load the next block of each row in `which`."""
-        _fill(self.rows, self.laws, which, self.path_links, self.delay_us)
+@sample_links.register(RegimeLaws)
+def _sample_links(model, rows, s, first_slot, scratch, link_us):
+    for link in range(link_us.shape[0]):
+        _link_row(rows, model, s, link, first_slot, scratch[link], link_us[link])

@@ -4,9 +4,7 @@
 slot, or `LOST`. Tables hold one block per session. A block depends only on (world, seed, block) and the running state of the world: it can
 be generated without playing the call, and two policies with the same seed see the same world. Negative slots are the history.
 
-A mode (paper, correlated, replay) is a NamedTuple of per-session arrays with a kernel that writes the next block; this module contains the
-shared parts. Each link is sampled as a row of int32 per slot: the delay, at most `MAX_LINK_US`, with the bit `LOST_BIT` set if the link
-loses the packet. A path is the sum of its rows; delays alone cannot reach that bit.
+`vcgym.network.worlds.model` samples worlds link by link; this module has what all worlds share.
 """
 
 from abc import ABC, abstractmethod
@@ -17,19 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 
 HISTORY_BLOCKS = 2
 MIN_DELAY_US = 1
 MAX_LINK_US = 60_000_000
-MAX_LINKS_ON_PATH = 4
 LOST_BIT = 1 << 28
+"""Set in the delay of a link, at most MAX_LINK_US, if the link loses the packet; sums of delays alone cannot reach this bit."""
 FAR_SLOT = 1 << 40  # beyond any slot of a call
-
-_LOST, _LOST_BIT, _DELAY_BITS = np.int32(LOST), np.int32(LOST_BIT), np.int32(LOST_BIT - 1)
-_MIN_DELAY_US, _SLOT_US = np.int32(MIN_DELAY_US), np.int32(SLOT_US)
-_STRETCH_SLOTS = 64
-_PPM_US = SLOT_US * 1e-6  # delay that one part per million adds per slot
 
 
 class WorldDraw(NamedTuple):
@@ -56,7 +49,7 @@ def checked(name: str, value: Any, low: float, high: float) -> NDArray[np.float6
 
 
 class World(ABC):
-    """Interface of a mode for the session loop; a mode implements `_begin` and `fill`.
+    """Interface of worlds for the session loop; a world implements `_begin` and `fill`.
 
     Attributes:
         paths: number of paths.
@@ -99,10 +92,6 @@ class World(ABC):
         """Load the next block of each row in `which`."""
 
 
-class DrawnRows(NamedTuple):
-    """Empty running state of a `DrawnWorld`."""
-
-
 class DrawnWorld(World):
     """Whole calls sampled beforehand and loaded together, so that playing them again costs no sampling.
 
@@ -113,7 +102,7 @@ class DrawnWorld(World):
     """
 
     def __init__(self, world: World, rows: NDArray[np.int64], blocks: int) -> None:
-        self.paths, self.history, self.rows = world.paths, world.history.copy(), DrawnRows()
+        self.paths, self.history = world.paths, world.history.copy()
         self.loaded = np.empty((blocks, *world.delay_us.shape), np.int32)
         self.delay_us = self.loaded[0]
         for block in range(blocks):
@@ -137,97 +126,12 @@ class DrawnWorld(World):
         raise ValueError(f"block = {len(self.loaded)}: allowed is 0 to {len(self.loaded) - 1}, as drawn beforehand")
 
 
-def number_of_links(path_links: NDArray[np.int64]) -> int:
-    """Return the number of links.
-
-    Raises:
-        ValueError: `path_links` (paths, links of a path) has a path of more than MAX_LINKS_ON_PATH links.
-    """
-    if path_links.shape[1] > MAX_LINKS_ON_PATH:
-        raise ValueError(f"path_links of {path_links.shape[1]} columns: allowed is 1 to {MAX_LINKS_ON_PATH}")
-    return int(path_links.max()) + 1
-
-
 def blocks(world: World, slots: int) -> Iterator[NDArray[np.int32]]:
     """Yield blocks (paths, BLOCK_SLOTS) of the just started row 0, from slot 0 on, until they cover at least `slots` slots."""
     for block in range(-(-slots // BLOCK_SLOTS)):
         if block:
             world.fill(np.array([0]))
         yield world.delay_us[0].copy()
-
-
-@kernel
-def sum_paths(link_us, path_links, out):
-    """Sum link rows (links, BLOCK_SLOTS) to path rows (paths, BLOCK_SLOTS), including lost bits."""
-    paths, slots = out.shape
-    for p in range(paths):
-        first = path_links[p, 0]
-        for i in range(slots):
-            out[p, i] = link_us[first, i]
-        for h in range(1, path_links.shape[1]):
-            link = path_links[p, h]
-            if link >= 0:
-                for i in range(slots):
-                    out[p, i] += link_us[link, i]
-
-
-@kernel
-def add_skew(out, first_slot, skew_ppm):
-    """Add the skew of a receiver's clock that gains `skew_ppm` on the sender's from slot 0 on; it lengthens the measured delays."""
-    step_us = skew_ppm * _PPM_US
-    for p in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            delay_us = np.int32(out[p, i] & _DELAY_BITS)
-            seems_us = np.int32(delay_us + np.int32(np.floor((first_slot + i) * step_us)))
-            out[p, i] += min(max(seems_us, _MIN_DELAY_US), _DELAY_BITS) - delay_us
-
-
-@kernel
-def forget_losses(out):
-    """Clear the lost bits of path sums, which leaves the delay that each packet has or would have had."""
-    for p in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            out[p, i] &= _DELAY_BITS
-
-
-@kernel
-def settle_independent(out):
-    """Turn path sums into delays: at least MIN_DELAY_US, or LOST."""
-    for p in range(out.shape[0]):
-        for i in range(out.shape[1]):
-            out[p, i] = _LOST if out[p, i] >= _LOST_BIT else max(out[p, i], _MIN_DELAY_US)
-
-
-@kernel
-def settle_in_order(out, last_delay_us):
-    """Turn path sums into delays, in FIFO order on each path.
-
-    The order is enforced as if a packet were sent in every slot on the path, because a sum of hop delays at the send slot is not FIFO.
-    `last_delay_us` (paths,) is the delay in the previous slot, carried over between blocks; a lost slot has one too.
-    """
-    for p in range(out.shape[0]):
-        last = last_delay_us[p]
-        for begin in range(0, out.shape[1], _STRETCH_SLOTS):
-            last = _settle_stretch(out[p, begin : begin + _STRETCH_SLOTS], last)
-        last_delay_us[p] = last
-
-
-@kernel
-def _settle_stretch(row_us, last):
-    """Enforce the order in some slots of one path; the sequential loop is skipped in the usual case that no packet overtakes another."""
-    overtakes = np.int32((row_us[0] & _DELAY_BITS) < np.int32(last - _SLOT_US))
-    for i in range(1, row_us.size):
-        before, now = np.int32(row_us[i - 1] & _DELAY_BITS), np.int32(row_us[i] & _DELAY_BITS)
-        overtakes |= np.int32(now < np.int32(before - _SLOT_US))
-    if overtakes == 0:
-        last = max(np.int32(row_us[row_us.size - 1] & _DELAY_BITS), _MIN_DELAY_US)
-        for i in range(row_us.size):
-            row_us[i] = _LOST if row_us[i] >= _LOST_BIT else max(row_us[i], _MIN_DELAY_US)
-        return last
-    for i in range(row_us.size):
-        last = max(np.int32(last - _SLOT_US), np.int32(row_us[i] & _DELAY_BITS), _MIN_DELAY_US)
-        row_us[i] = _LOST if row_us[i] >= _LOST_BIT else last
-    return last
 
 
 @kernel

@@ -22,7 +22,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import DataError, canonical_sha256
 from vcgym.network.traces.trace_file import ENDING, read_trace, refuse_existing, write_new
-from vcgym.network.worlds.replay import ReplayWorld
+from vcgym.network.worlds.replay import replay_world
 from vcgym.network.worlds.world import HISTORY_BLOCKS, World
 
 SYSTEM = "DRT-WM"
@@ -112,7 +112,7 @@ class _Series(Recipe):
         return ["pair"]
 
     def world(self, sessions: int) -> World:
-        return ReplayWorld(sessions, self._series)
+        return replay_world(sessions, self._series)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         return {"pair": 0, "offset": np.array([_HISTORY])}

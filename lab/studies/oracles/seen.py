@@ -12,7 +12,7 @@ reach. Therefore such losses are hidden and only their probability is visible. P
 A lost packet has the delay that it would have had; in a replay world, the last measured delay, drained first-in-first-out.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,10 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.bad_hours import LOSS_OFF, LOSS_ON, BadHoursRows, allocate_bad_hours, next_phase, start_bad_hours
-from vcgym.network.worlds.replay import ReplayWorld
+from vcgym.network.worlds.bad_hours import LOSS_OFF, LOSS_ON, next_phase, start_bad_hours
+from vcgym.network.worlds.correlated import Correlated
+from vcgym.network.worlds.model import LinkWorld, allocate_rows
+from vcgym.network.worlds.replay import Replay
 from vcgym.network.worlds.world import HISTORY_BLOCKS, MIN_DELAY_US, WorldDraw, blocks
 
 OUTAGE_SLOTS = 10
@@ -48,7 +50,7 @@ def see(scenario: Scenario, draw: WorldDraw) -> Seen:
     world = scenario.world(1)
     lossless = draw._replace(parameters=draw.parameters | {"lossless": True})
     history = world.start(0, draw)
-    if isinstance(world, ReplayWorld):
+    if isinstance(world, LinkWorld) and isinstance(world.model, Replay):
         delay_us = np.concatenate(list(blocks(world, scenario.packets)), axis=1)[:, : scenario.packets]
         seen_us, chance = _hide_gaps(delay_us)
         return Seen(seen_us, chance, history)
@@ -68,7 +70,7 @@ def along(seen: Seen, path: NDArray[np.int16]) -> Seen:
 def path_chances(draw: WorldDraw, path_links: NDArray[np.int64], packets: int) -> NDArray[np.float64]:
     """Return the loss probability (paths, packets) of a packet sent in each slot of a sampled paper or correlated world."""
     given, links = draw.parameters, int(path_links.max()) + 1
-    hours = allocate_bad_hours(1, links)
+    hours = allocate_rows(Correlated(), 1, links, paths=0)
     for name in ("bad_from", "bad_to", "loss", "loss_run"):
         getattr(hours, name)[0] = given.get(name, 1.0 if name == "loss_run" else 0)
     passes = np.empty((links, packets))
@@ -80,7 +82,7 @@ def path_chances(draw: WorldDraw, path_links: NDArray[np.int64], packets: int) -
 
 
 @allocating_kernel
-def _links_pass(hours: BadHoursRows, seed: np.uint64, first_slot: int, passes: NDArray[np.float64]) -> None:
+def _links_pass(hours: Any, seed: np.uint64, first_slot: int, passes: NDArray[np.float64]) -> None:
     """Write the probability (links, packets) that a link passes the packet of a slot; bad hours begin at `first_slot`, before the call."""
     start_bad_hours(hours, 0, seed, first_slot)
     for link in range(passes.shape[0]):

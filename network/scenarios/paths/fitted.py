@@ -14,7 +14,7 @@ from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import Card, DataError, parse_carded
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
-from vcgym.network.worlds.regimes import RegimeWorld
+from vcgym.network.worlds.model import LinkWorld
 from vcgym.network.worlds.world import World
 
 ENDING = ".json"
@@ -55,7 +55,7 @@ class Fitted(Recipe):
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
         laws = [law for of_pair in self._fitted.pairs.values() for law in of_pair]
-        return RegimeWorld(sessions, self.layout.path_links, laws_of(laws))
+        return LinkWorld(laws_of(laws), sessions, self.layout.path_links)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Return the laws of the pair; a world is its seed."""

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import load_links
-from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.correlated import Correlated
 from vcgym.network.worlds.links import LINK, correlated_parameters, paper_parameters, row_of
-from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.paper import Paper
 from vcgym.network.worlds.paths import links_and_paths, relay_sequences
 from vcgym.network.worlds.strata import NATURAL, STRATA, declared_bad_hours, natural_bad_hours
 from vcgym.network.worlds.world import World
@@ -47,7 +48,7 @@ class Linked(Recipe):
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
-        return (PaperWorld if self.settings.mode == "paper" else CorrelatedWorld)(sessions, self.layout.path_links)
+        return LinkWorld(Paper() if self.settings.mode == "paper" else Correlated(), sessions, self.layout.path_links)
 
     def ordinary(self, pair: str) -> tuple[NDArray[Any], dict[str, Any]]:
         """Return the links of a pair and the parameters that all its worlds share; cached."""

@@ -30,7 +30,8 @@ from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import Card, Carded, load_carded
 from vcgym.network.worlds.events import Event
-from vcgym.network.worlds.regimes import REGIMES, RegimeWorld
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.regimes import REGIMES
 from vcgym.network.worlds.world import World
 
 FILE = "measured_like.json"
@@ -93,7 +94,7 @@ class MeasuredLike(Recipe):
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
-        return RegimeWorld(sessions, self.layout.path_links, _tables(), self.settings.packets // _FEWEST_SLOTS + 1)
+        return LinkWorld(_tables(), sessions, self.layout.path_links, self.settings.packets // _FEWEST_SLOTS + 1)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Sample the parameters of one world; the last link is the access."""

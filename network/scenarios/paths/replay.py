@@ -27,7 +27,7 @@ from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.coverage import GAP_S, SlotCoverage, coverage, parts
 from vcgym.network.traces.trace import Trace, to_slots
 from vcgym.network.traces.trace_file import ENDING, read_trace
-from vcgym.network.worlds.replay import ReplayWorld
+from vcgym.network.worlds.replay import replay_world
 from vcgym.network.worlds.world import HISTORY_BLOCKS, World
 
 MIN_SPLIT_PAIRS = 5
@@ -103,7 +103,7 @@ class Replay(Recipe):
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
-        return ReplayWorld(sessions, self.measured.slots)
+        return replay_world(sessions, self.measured.slots)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Sample an offset into each trace, or one for all, within the split's part of it."""

@@ -22,8 +22,9 @@ import numpy as np
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.paths.linked import WonderProxy
 from vcgym.network.scenarios.settings import WorldSettings
-from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.correlated import Correlated
 from vcgym.network.worlds.events import Event
+from vcgym.network.worlds.model import LinkWorld
 from vcgym.network.worlds.paths import relay_sequences
 from vcgym.network.worlds.strata import ALWAYS
 from vcgym.network.worlds.world import World
@@ -51,7 +52,7 @@ class Stress(WonderProxy):
         """Return an empty world for a batch of sessions."""
         packets = self.settings.packets
         max_events = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // _PER_S + 1)
-        return CorrelatedWorld(sessions, self.layout.path_links, events=max_events)
+        return LinkWorld(Correlated(), sessions, self.layout.path_links, events=max_events)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Sample the parameters of one world."""

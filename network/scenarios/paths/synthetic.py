@@ -17,8 +17,9 @@ from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.rng import normal_quantile
 from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
-from vcgym.network.worlds.correlated import CorrelatedWorld
-from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.correlated import Correlated
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.paper import Paper
 from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
 from vcgym.network.worlds.world import World
 
@@ -58,7 +59,7 @@ class Synthetic(Recipe):
 
     def world(self, sessions: int) -> World:
         """Return an empty world for a batch of sessions."""
-        return (PaperWorld if self.settings.mode == "paper" else CorrelatedWorld)(sessions, self.layout.path_links)
+        return LinkWorld(Paper() if self.settings.mode == "paper" else Correlated(), sessions, self.layout.path_links)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         """Sample the parameters of one world."""

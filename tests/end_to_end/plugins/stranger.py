@@ -12,7 +12,8 @@ from vcgym.envs.call.rewards.reward import PATHS as OF_PATHS
 from vcgym.envs.call.rewards.reward import earned, reward
 from vcgym.network.scenarios.paths.synthetic import normal_table
 from vcgym.network.scenarios.recipe import Layout, Recipe
-from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.paper import Paper
 
 ENTRY_POINTS = """
 [vcgym.rules]
@@ -135,7 +136,7 @@ class TwoRoads(Recipe):
         return ["here-there"]
 
     def world(self, sessions):
-        return PaperWorld(sessions, self.layout.path_links)
+        return LinkWorld(Paper(), sessions, self.layout.path_links)
 
     def parameters(self, split, pair, stratum, draws):
         return {"quantiles_ms": np.array([normal_table(120.0, 5.0), normal_table(80.0, 60.0)]), "loss": np.zeros(2)}

@@ -23,7 +23,8 @@ from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import Control
 from vcgym.network.scenarios.paths.synthetic import normal_table
 from vcgym.network.scenarios.recipe import Layout, Recipe
-from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.paper import Paper
 
 PACKETS, REPLICAS = 400, 4
 SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
@@ -42,7 +43,7 @@ class OnePath(Recipe):
         return ["here-there"]
 
     def world(self, sessions):
-        return PaperWorld(sessions, self.layout.path_links)
+        return LinkWorld(Paper(), sessions, self.layout.path_links)
 
     def parameters(self, split, pair, stratum, draws):
         return {"quantiles_ms": np.array([normal_table(80.0, 5.0)]), "loss": np.zeros(1)}

@@ -20,7 +20,8 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.network.playout.packet_size import PLAIN, earlier_bytes, repair_bytes
 from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.paper import Paper
 from vcgym.network.worlds.quantiles import TABLE_POINTS
 
 CALLS, PACKETS, DELAY_MS = 100, 6000, 20.0
@@ -39,7 +40,7 @@ class Lossy(Recipe):
         return ["here-there"]
 
     def world(self, sessions):
-        return PaperWorld(sessions, self.layout.path_links)
+        return LinkWorld(Paper(), sessions, self.layout.path_links)
 
     def parameters(self, split, pair, stratum, draws):
         return {"quantiles_ms": np.full((3, TABLE_POINTS), DELAY_MS), "loss": np.full(3, self.loss)}

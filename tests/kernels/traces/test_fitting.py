@@ -15,7 +15,8 @@ from vcgym.network.fitting.agreement import Agreement
 from vcgym.network.fitting.links import bad_hour, bad_hours, beta_by_moments, burst_moments, queueing_excess
 from vcgym.network.fitting.world import fit_world
 from vcgym.network.traces.cards import DataError, data_root, load_links
-from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.correlated import Correlated
+from vcgym.network.worlds.model import LinkWorld
 from vcgym.network.worlds.world import WorldDraw
 from vcgym.scripts.importing.fit import shown_values
 
@@ -143,7 +144,7 @@ def test_pings_of_an_unknown_server_are_refused(tmp_path):
 def test_the_moments_of_bursts_are_those_of_the_world():
     """The declared generator itself, links side by side, in units of the median level, so low and slow that order adds nothing."""
     links, level_ms = 400, 10.0
-    world = CorrelatedWorld(1, np.arange(links)[:, None])
+    world = LinkWorld(Correlated(), 1, np.arange(links)[:, None])
     always = np.full(links, 1 << 40)
     parameters = {
         "base_ms": 0.0, "log_mean": -np.inf, "log_sd": 0.0, "loss": 0.0, "tau_ms": 1000.0, "bad_from": -always, "bad_to": always,

@@ -10,7 +10,7 @@ from vcgym.network.scenarios.settings import TAU_MS
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import load_links
 from vcgym.network.worlds.paths import links_and_paths, relay_sequences
-from vcgym.network.worlds.replay import ReplayWorld
+from vcgym.network.worlds.replay import replay_world
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 
 DRAWN = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
@@ -39,7 +39,7 @@ def series(seed=0, paths=3, slots=SERIES_SLOTS):
 
 
 def replay(offset=HISTORY, paths=3):
-    return ReplayWorld(1, series()[None]), WorldDraw("leo", "measured", 0, {"pair": 0, "offset": np.full(paths, offset)})
+    return replay_world(1, series()[None]), WorldDraw("leo", "measured", 0, {"pair": 0, "offset": np.full(paths, offset)})
 
 
 @pytest.mark.parametrize(("scenario", "mode"), DRAWN)
@@ -124,10 +124,10 @@ def test_replay_history_is_the_segment_before():
     changed = raw.copy()
     changed[:, offset:] += 50_000
     _, history = blocks(world, draw, 1)
-    other = ReplayWorld(1, changed[None])
+    other = replay_world(1, changed[None])
     np.testing.assert_array_equal(other.start(0, draw), history)
     changed[:, offset - HISTORY : offset] += 1_000_000
-    assert (ReplayWorld(1, changed[None]).start(0, draw)[:, 1] > history[:, 1] + 500).all()
+    assert (replay_world(1, changed[None]).start(0, draw)[:, 1] > history[:, 1] + 500).all()
     n = (raw[:, 77 : 77 + HISTORY] != LOST).sum(axis=1)
     np.testing.assert_array_equal(history[:, 0], n)
 

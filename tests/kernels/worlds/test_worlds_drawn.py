@@ -80,9 +80,10 @@ import hashlib
 import numpy as np
 from vcgym.network.worlds.quantiles import lognormal_table
 from vcgym.network.worlds.world import WorldDraw
-from vcgym.network.worlds.correlated import CorrelatedWorld
+from vcgym.network.worlds.correlated import Correlated
+from vcgym.network.worlds.model import LinkWorld
 from vcgym.network.worlds.events import Event
-from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.paper import Paper
 
 layout = np.array([[0, -1, -1], [1, 2, -1], [1, 0, 2]])
 paper = {"quantiles_ms": np.tile(lognormal_table(100.0, 3.0, 0.5), (3, 1)), "loss": 0.05}
@@ -91,7 +92,7 @@ correlated = {
     "bad_from": -9999, "bad_to": np.array([9999, 300, -9999]), "tau_ms": 200.0, "shift_every_s": 10.0, "skew_ppm": 50.0,
     "events": [Event(0, 5, 300, add_ms=30_000.0, hold=True), Event(1, 100, 900, slope_ms_per_s=10.0, loss=0.5)],
 }
-for world, parameters in ((PaperWorld(1, layout), paper), (CorrelatedWorld(1, layout, events=2), correlated)):
+for world, parameters in ((LinkWorld(Paper(), 1, layout), paper), (LinkWorld(Correlated(), 1, layout, events=2), correlated)):
     history = world.start(0, WorldDraw("a-b", "made", 2**64 - 1, parameters))
     world.fill(np.array([0]))
     print(hashlib.sha256(history.tobytes() + world.delay_us.tobytes()).hexdigest())

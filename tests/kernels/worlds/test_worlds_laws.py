@@ -9,9 +9,10 @@ from scipy import stats
 from vcgym.network.fitting.links import queueing_excess
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
-from vcgym.network.worlds.correlated import BLOCK_S, CorrelatedWorld, exp2
+from vcgym.network.worlds.correlated import BLOCK_S, Correlated, exp2
 from vcgym.network.worlds.events import Event
-from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.paper import Paper
 from vcgym.network.worlds.quantiles import (
     OPEN_PROBABILITIES,
     PROBABILITIES,
@@ -32,7 +33,7 @@ QUIET = {
 
 def drawn(blocks, links=1, seed=1, **parameters):
     """Delays (links, slots), one path a link, of a correlated world that is quiet but for `parameters`."""
-    world = CorrelatedWorld(1, np.arange(links)[:, None], events=8)
+    world = LinkWorld(Correlated(), 1, np.arange(links)[:, None], events=8)
     world.start(0, WorldDraw("a-b", "made", seed, {**QUIET, **parameters}))
     parts = [world.delay_us[0].copy()]
     for _ in range(blocks - 1):
@@ -166,7 +167,7 @@ def test_the_base_shifts_rarely_and_by_its_size():
 
 
 def test_by_default_a_base_shifts_about_once_an_hour():
-    world = CorrelatedWorld(1, np.zeros((1, 1), np.int64))
+    world = LinkWorld(Correlated(), 1, np.zeros((1, 1), np.int64))
     world.start(0, WorldDraw("a-b", "made", 1, {name: value for name, value in QUIET.items() if name != "shift_every_s"}))
     assert abs(BLOCK_S / world.rows.shift_chance[0] - 3600.0) < 1e-6
 
@@ -239,11 +240,11 @@ def test_correlated_parameters_out_of_range_are_refused(parameters, message):
     ],
 )
 def test_paper_parameters_out_of_range_are_refused(change, message):
-    world = PaperWorld(1, np.zeros((1, 1), np.int64))
+    world = LinkWorld(Paper(), 1, np.zeros((1, 1), np.int64))
     with pytest.raises(ValueError, match=message):
         world.start(0, WorldDraw("a-b", "made", 1, {"quantiles_ms": lognormal_table(1.0, 1.0, 1.0)[None], "loss": 0.0, **change}))
 
 
 def test_a_path_of_too_many_links_is_refused():
     with pytest.raises(ValueError, match="path_links of 5 columns: allowed is 1 to 4"):
-        CorrelatedWorld(1, np.zeros((1, 5), np.int64))
+        LinkWorld(Correlated(), 1, np.zeros((1, 5), np.int64))

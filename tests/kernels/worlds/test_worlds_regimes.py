@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.twins.regimes import twin_delays
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.worlds.events import Event
-from vcgym.network.worlds.regimes import CELLS, PROBABILITIES, REGIMES, SCORES, RegimeLaws, RegimeWorld, checked_laws
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.regimes import CELLS, PROBABILITIES, REGIMES, SCORES, RegimeLaws, checked_laws
 from vcgym.network.worlds.world import MAX_LINK_US, MIN_DELAY_US, WorldDraw, blocks
 
 SEED, BLOCKS = 11, 3
@@ -41,7 +42,7 @@ def drawn(
     laws: RegimeLaws, path_links: np.ndarray, slots: int, seed: int = SEED, events: tuple[Event, ...] = (), **given: Any
 ) -> np.ndarray:
     """Return (paths, slots) delays in us of one world."""
-    world = RegimeWorld(1, path_links, laws, len(events))
+    world = LinkWorld(laws, 1, path_links, len(events))
     world.start(0, WorldDraw("p", "regimes", seed, {"events": events} | given))
     return np.concatenate([*blocks(world, slots)], axis=1)[:, :slots].astype(np.int64)
 

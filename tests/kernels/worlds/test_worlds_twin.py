@@ -25,9 +25,10 @@ from vcgym.network.worlds.bad_hours import (
     RISE_MAX_S,
     RISE_MIN_S,
 )
-from vcgym.network.worlds.correlated import BLOCK_S, CorrelatedWorld
+from vcgym.network.worlds.correlated import BLOCK_S, Correlated
 from vcgym.network.worlds.events import Event
-from vcgym.network.worlds.paper import PaperWorld
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.paper import Paper
 from vcgym.network.worlds.quantiles import CELLS, OCTAVES, PROBABILITIES, TABLE_POINTS, normal_table
 from vcgym.network.worlds.world import HISTORY_BLOCKS, MAX_LINK_US, WorldDraw
 
@@ -236,7 +237,7 @@ def worlds(draw, with_queueing):
 def correlated(drawn):
     given = drawn.parameters
     links = [correlated_link(drawn.seed, link, given, given["events"]) for link in range(LINKS)]
-    return paths_of(links, LAYOUT, given["skew_ppm"], fifo=True), played(CorrelatedWorld(1, LAYOUT, events=4), drawn)
+    return paths_of(links, LAYOUT, given["skew_ppm"], fifo=True), played(LinkWorld(Correlated(), 1, LAYOUT, events=4), drawn)
 
 
 @settings(max_examples=25)
@@ -262,7 +263,7 @@ def test_a_correlated_world_with_queueing_equals_its_twin(drawn):
 )  # fmt: skip
 def test_a_paper_world_equals_its_twin(seed, loss, law, power, run):
     tables = law[:, :1] + law[:, 1:] * PROBABILITIES**power
-    world = PaperWorld(1, LAYOUT)
+    world = LinkWorld(Paper(), 1, LAYOUT)
     fast = played(world, WorldDraw("a-b", "made", seed, {"quantiles_ms": tables, "loss": loss, "loss_run": run}))
     table_us = (1000.0 * tables).astype(np.float32)
     links = []
