@@ -100,7 +100,7 @@ class ConferenceVectorEnv(EpisodeVectorEnv):
         batch = ConferenceBatch([ConferenceSession(scenario, parties, seconds) for _ in range(num_envs)], threads)
         action, reward = spaces.Box(-1.0, 1.0, (parties**3,), np.float32), AggregateUtility()
         super().__init__(
-            batch, _layout(parties), "features", {}, action, reward, batch.earned, (scenario, parties, float(seconds)), autoreset_mode,
+            batch, _layout(parties), "features", action, reward, batch.earned, (scenario, parties, float(seconds)), autoreset_mode,
             render_mode, max_episode_steps,
         )  # fmt: skip
 

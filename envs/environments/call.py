@@ -21,8 +21,8 @@ class CallVectorEnv(PathsVectorEnv):
 
     Observation: float32 features (docs/envs.md: name, unit, range, age), computed from the records that have reached the location; with an
         uplink also features of the sender, delayed by the travel time of a command to it. With ``observation="records"``, a dict of the new
-        records (512, 8) int64, their count, the history (paths, 3), a key and the slot; with an uplink also the new packet feedback. If
-        the agent sets the protection, features also say what was lost, and what the budget still holds.
+        records (512, 8) int64, their count, the history (paths, 3), a key and the slot. If the agent sets the protection, features also
+        say what was lost, and what the budget still holds.
     Action: ``Discrete(16)``: a // 8 stays or takes the other path with the smallest expected delay, a % 8 is a headroom above the newest
         delay, 5 ms * 32 ** (a % 8 / 7). Further controls are further digits of the number, the last one counting fastest: with an uplink
         the target bitrate, 32 levels on a log scale from the call's minimum to its maximum, and the scheduler: first in, first out; SBPN2;

@@ -12,7 +12,6 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rule import NEVER_US, require_rule
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
-from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS, show_feedback
 from vcgym.envs.call.features.sender.relative import RELATIVE_RATE_FEATURES, compress_senders
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
@@ -30,17 +29,14 @@ FEATURES = ("reports", "intervals")
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
 AIMS = 8
 _MAX = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
-_LATEST = np.iinfo(np.int64).max
 
 
 class RateVectorEnv(SenderVectorEnv):
     """Rate control: choose the target bitrate of a sender at set-up and whenever `interval` receiver reports have arrived.
 
-    Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue; or, with
-        ``observation="records"``, a dict of the packet feedback since the last decision
-        (2048, 6) int64 in the order of `vcgym.baselines.records.PacketFeedback`, its count, the history (1, 3) of start, minimum and
-        maximum rate in bit/s, a key and now_us. With ``features="intervals"`` the features are the 150 numbers of the Bandwidth Estimation
-        Challenge (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
+    Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue.
+        With ``features="intervals"`` these are the 150 numbers of the Bandwidth Estimation Challenge
+        (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
     Action: ``Discrete(8)``, the queueing delay that the target aims at, 12 ms * 5 ** (a / 7) (`vcgym.envs.call.sender.relative`);
         continuous: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
         a factor on the current target (docs/envs.md); exact: bit/s (0: unchanged), the interval to the receiver's next report in us (0: the
@@ -96,15 +92,6 @@ class RateVectorEnv(SenderVectorEnv):
             return ObservationLayout(ObservationPart("intervals", INTERVAL_FEATURES))
         return ObservationLayout(ObservationPart("sender", RELATIVE_RATE_FEATURES if self.action_form in RELATIVE else RATE_FEATURES))
 
-    def _records(self) -> dict[str, spaces.Space[Any]]:
-        return {
-            "count": spaces.Box(0, MAX_FEEDBACK_ROWS, (), np.int64),
-            "history": spaces.Box(0.0, 1e9, (1, 3), np.float64),
-            "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
-            "now_us": spaces.Box(0, _LATEST, (), np.int64),
-            "records": spaces.Box(-1, _LATEST, (MAX_FEEDBACK_ROWS, FEEDBACK_WIDTH), np.int64),
-        }
-
     def _action_space(self) -> spaces.Space[Any]:
         if self.action_form in ("continuous", "relative_continuous"):
             return spaces.Box(-1.0, 1.0, (1,), np.float32)
@@ -142,20 +129,12 @@ class RateVectorEnv(SenderVectorEnv):
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
-        if self.observation_kind != "records":
-            if self.features == "reports":
-                observe_senders(batch.senders, rows, shown["sender"])
-                if self.action_form in RELATIVE:
-                    compress_senders(rows, shown["sender"])
-            else:
-                observe_intervals(batch.senders, batch.tables.flight, rows, self._told, self._smallest_us, shown["intervals"])
-            return
-        shown["history"][rows] = batch.history[rows]
-        shown["key"][rows] = [batch.key(row) for row in rows]
-        shown["now_us"][rows] = batch.senders["now_us"][rows]
-        shown["records"][rows] = 0
-        if not show_feedback(batch.senders, batch.tables.flight, rows, self._told, shown["records"], shown["count"]):
-            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets were reported since the last decision")
+        if self.features == "reports":
+            observe_senders(batch.senders, rows, shown["sender"])
+            if self.action_form in RELATIVE:
+                compress_senders(rows, shown["sender"])
+        else:
+            observe_intervals(batch.senders, batch.tables.flight, rows, self._told, self._smallest_us, shown["intervals"])
 
 
 class RateEnv(ScalarEnv):

@@ -15,7 +15,6 @@ from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_queues
-from vcgym.envs.call.features.sender.records import ITEM_WIDTH, show_queue
 from vcgym.envs.call.features.sender.relative import BEST_FEATURES, RELATIVE_ORDER_FEATURES, compress_senders, observe_best
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
@@ -32,16 +31,13 @@ from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 RATE = Tfrc()
 EVICTS = Sbpn(overflow=Overflow.EVICTS)
 MARGINS = 4
-_LATEST = np.iinfo(np.int64).max
 
 
 class SendOrderVectorEnv(SenderVectorEnv):
     """Packet scheduling: at transmission opportunities choose the packets to send or drop.
 
     Observation: float32 features (docs/envs.md) of the packet that SBPN would send and of the reports; with ``action="discrete"`` of each
-        queued packet, oldest first, in place of the former; or, with ``observation="records"``, a dict of the queue (L, 5) int64:
-        created_us, expires_us, size_bytes, kind (0 video, 1 audio), frame; its count, now_us and the smoothed round trip rtt_us (0: no
-        report yet).
+        queued packet, oldest first, in place of the former.
     Action: ``Discrete(8)``: SBPN2, but video is dropped with less than 3 ** (a % 4 / 3) half round trips left, and if a >= 4 the last
         packet too (`vcgym.envs.call.sender.relative`). Discrete: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest;
         L + a drops it, and the agent decides again unless the queue is empty. `action_masks` marks the slots that hold a packet; an index
@@ -118,14 +114,6 @@ class SendOrderVectorEnv(SenderVectorEnv):
             ObservationPart("queue", QUEUE_FEATURES, tuple(map(str, range(self.slots)))), ObservationPart("sender", ORDER_FEATURES)
         )
 
-    def _records(self) -> dict[str, spaces.Space[Any]]:
-        return {
-            "count": spaces.Box(0, self.slots, (), np.int64),
-            "now_us": spaces.Box(0, _LATEST, (), np.int64),
-            "records": spaces.Box(0, _LATEST, (self.slots, ITEM_WIDTH), np.int64),
-            "rtt_us": spaces.Box(0, _LATEST, (), np.int64),
-        }
-
     def _action_space(self) -> spaces.Space[Any]:
         if self.action_form == "relative_continuous":
             return spaces.Box(-1.0, 1.0, (2,), np.float32)
@@ -170,19 +158,12 @@ class SendOrderVectorEnv(SenderVectorEnv):
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
-        if self.observation_kind != "records" and self.action_form in RELATIVE:
+        observe_order_senders(batch.senders, batch.tables.flight, rows, shown["sender"])
+        if self.action_form in RELATIVE:
             observe_best(batch.senders, rows, shown["best"])
-            observe_order_senders(batch.senders, batch.tables.flight, rows, shown["sender"])
             compress_senders(rows, shown["sender"])
-            return
-        if self.observation_kind != "records":
+        else:
             observe_queues(batch.senders, rows, shown["queue"])
-            observe_order_senders(batch.senders, batch.tables.flight, rows, shown["sender"])
-            return
-        shown["now_us"][rows] = batch.senders["now_us"][rows]
-        shown["rtt_us"][rows] = batch.senders["rtt_us"][rows].astype(np.int64)
-        shown["records"][rows] = 0
-        show_queue(batch.senders, rows, shown["records"], shown["count"])
 
 
 class SendOrderEnv(ScalarEnv):

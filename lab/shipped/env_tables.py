@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, Control, controls_of
-from vcgym.baselines.records import PacketFeedback, Record
+from vcgym.baselines.records import Record
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
@@ -20,7 +20,6 @@ from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES, relati
 from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
 from vcgym.envs.call.features.sender.intervals import INTERVALS, MEASURES
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
-from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, ITEM_WIDTH, MAX_FEEDBACK_ROWS
 from vcgym.envs.call.features.sender.relative import BEST_FEATURES, RELATIVE_ORDER_FEATURES
 from vcgym.envs.call.features.sender.remote import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES
@@ -36,7 +35,6 @@ from vcgym.envs.environments.vector.actions import FORMS, HEADROOMS_US, LEVELS, 
 from vcgym.envs.environments.vector.paths import PathsVectorEnv
 from vcgym.envs.environments.vector.sender import SenderVectorEnv
 from vcgym.envs.environments.vector.settings import arguments_of
-from vcgym.network.bottleneck.send_queue import AUDIO, ITEM, VIDEO
 from vcgym.network.playout.quality import (
     CONCEALED_PRICE,
     LOSS_PRICE,
@@ -57,21 +55,6 @@ _CONTROLS = {
     "Call": _REQUIRED[PATHS],
     "Call with an uplink": (*_REQUIRED[PATHS], *_REQUIRED[BOTTLENECK]),
     "Call with protection": (*_REQUIRED[PATHS], Control.PROTECTION),
-}
-_FIELD_MEANING = {
-    "packet": "number, from 0 in order of sending",
-    "size_bytes": "including all headers",
-    "sent_us": "send time",
-    "arrived_us": "arrival at the receiver; -1: not arrived before a later packet",
-    "known_us": "arrival of its report at the sender",
-    "marked": "1: a queue marked it (congestion experienced, RFC 3168)",
-}
-_ITEM_MEANING = {
-    "created_us": "capture time",
-    "expires_us": "latest useful arrival at the receiver",
-    "size_bytes": "including all headers",
-    "kind": f"{VIDEO} video, {AUDIO} audio",
-    "frame": "number of the frame",
 }
 _RECORD_MEANING = {
     "kind": "0 media, 1 probe, 2 copy of a packet that has arrived, 3 repair packet",
@@ -118,8 +101,7 @@ arrival at the location; `history` (paths, 3) float64: n, mean and sd in ms of t
 random draws; `slot`: packets sent so far.
 
 Call with an uplink: the send time of a media packet is its entry onto the path, behind the bottleneck; its capture time is 10 ms times its
-number after the start of the call. Additional parts: `feedback` ({MAX_FEEDBACK_ROWS}, {FEEDBACK_WIDTH}) int64, the packet feedback of Rate
-below, of which the first `feedback_count` are new; `rates` (1, 3) float64: start, minimum and maximum rate in bit/s."""
+number after the start of the call."""
 _SCALES = f"""\
 A lag on the log scale: x in 0..1 stands for {MIN_LAG_US // 1000} ms * {MAX_LAG_US // MIN_LAG_US} ** x; discrete:
 x = a / {LEVELS - 1}; continuous: x = (value + 1) / 2. In continuous form the largest score selects the path. Exact is for rules: whole
@@ -243,15 +225,6 @@ and for a batch `reset_mask`."""
 of 600 ms, newest first, line after line. They end at the time of the newest report, and are 0 if nothing arrived. The receiver \
 reports every 60 ms; an empty report causes no decision. Nothing is scaled."""
     yield _features(MEASURES)
-    yield "## Rate and SendOrder: records"
-    yield f"""\
-Rate, `observation="records"`: a dict of `records` ({MAX_FEEDBACK_ROWS}, {FEEDBACK_WIDTH}) int64, of which the first `count` are new \
-since the last decision, in order of sending; `history` (1, 3) float64: start, minimum and maximum rate in bit/s; `key` uint64; `now_us`."""
-    yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _FIELD_MEANING[name]) for i, name in enumerate(PacketFeedback._fields)))
-    yield f"""\
-SendOrder: `records` (L, {ITEM_WIDTH}) int64, the queue, oldest first, of which the first `count` rows are used; `now_us`; `rtt_us`, \
-smoothed, 0 before the first report."""
-    yield _table(("column", "field", "meaning"), ((i, f"`{name}`", _ITEM_MEANING[name]) for i, name in enumerate(ITEM.names or ())))
     yield "## Rate and SendOrder: rewards"
     yield _table(("reward", "value, given when reported"), rewards.items())
 

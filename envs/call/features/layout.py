@@ -69,6 +69,23 @@ class ObservationPart(NamedTuple):
         return spaces.Box(low.reshape(self.shape), high.reshape(self.shape), dtype=np.float32)
 
 
+class RecordPart(NamedTuple):
+    """Array of an observation that is no feature: records, or what belongs to them. Only observations by parts have it.
+
+    Attributes:
+        name: unique in its observation.
+        space: space of the array.
+    """
+
+    name: str
+    space: spaces.Box
+
+    @property
+    def flat(self) -> tuple[Feature, ...]:
+        """No features."""
+        return ()
+
+
 class ObservationLayout:
     """Parts of an observation, in the order of a flat observation.
 
@@ -81,7 +98,7 @@ class ObservationLayout:
         features: every feature of a flat observation, in order.
     """
 
-    def __init__(self, *parts: ObservationPart) -> None:
+    def __init__(self, *parts: ObservationPart | RecordPart) -> None:
         self.parts = {part.name: part for part in parts}
         self.features = tuple(feature for part in parts for feature in part.flat)
         ends = np.cumsum([0, *(len(part.flat) for part in parts)]).tolist()

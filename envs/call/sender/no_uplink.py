@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import Control
@@ -61,17 +60,6 @@ class SenderStages(Protocol):
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         """Write the features of `part` into `out` (sessions, features)."""
 
-    def records(self) -> dict[str, spaces.Space[Any]]:
-        """Return the spaces of the parts added to an observation of records."""
-        ...
-
-    def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        """Write the parts of `records`.
-
-        Raises:
-            OverflowError: they do not fit.
-        """
-
     def outcomes(self) -> dict[str, NDArray[Any]]:
         """Return the entries of infos for finished sessions."""
         ...
@@ -101,11 +89,6 @@ class NoUplink:
     def answer(self, decided: Mapping[Control, NDArray[Any]], is_position: bool) -> None: ...
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None: ...
-
-    def records(self) -> dict[str, spaces.Space[Any]]:
-        return {}
-
-    def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None: ...
 
     def outcomes(self) -> dict[str, NDArray[Any]]:
         return {}

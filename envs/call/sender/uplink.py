@@ -4,15 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CENTRAL, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import ObservationPart
-from vcgym.envs.call.features.sender.records import FEEDBACK_WIDTH, MAX_FEEDBACK_ROWS
-from vcgym.envs.call.features.sender.remote import observe_remote, remote_features, show_remote_feedback
+from vcgym.envs.call.features.sender.remote import observe_remote, remote_features
 from vcgym.envs.call.features.sender.sender import RATE_WIDTH
 from vcgym.envs.call.paths.feed import clear_commands
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch
@@ -115,7 +113,6 @@ class UplinkBatch:
         self.arguments = (world.name, data_hash(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
         self._kinds = [""] * sessions
-        self._told = np.zeros(sessions, np.int64)
 
     def refuse(self, split: str, kind: str | None) -> None:
         self.scenario.draw(split, 0, kind)
@@ -140,7 +137,6 @@ class UplinkBatch:
             raise OverflowError(f"session {row}: the sender is {to_sender_us} us away, allowed are less than {STATUSES * SLOT_US}")
         _start(self.inside, row, int(sender["target_bps"]), to_sender_us)
         self._kinds[row] = link.name
-        self._told[row] = 0
 
     def answer(self, decided: Mapping[Control, NDArray[Any]], is_position: bool) -> None:
         for control in self.controls:
@@ -152,19 +148,6 @@ class UplinkBatch:
 
     def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None:
         observe_remote(self.inside, calls, rows, self._sets_rate, self._orders, out)
-
-    def records(self) -> dict[str, spaces.Space[Any]]:
-        return {
-            "feedback": spaces.Box(-1, np.iinfo(np.int64).max, (MAX_FEEDBACK_ROWS, FEEDBACK_WIDTH), np.int64),
-            "feedback_count": spaces.Box(0, MAX_FEEDBACK_ROWS, (), np.int64),
-            "rates": spaces.Box(0.0, 1e9, (1, 3), np.float64),
-        }
-
-    def show(self, calls: NDArray[Any], rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        shown["feedback"][rows] = 0
-        shown["rates"][rows] = self.sending.history[rows]
-        if not show_remote_feedback(self.inside, calls, rows, self._told, shown["feedback"], shown["feedback_count"]):
-            raise OverflowError(f"more than {MAX_FEEDBACK_ROWS} packets were reported since the last decision: use a smaller interval")
 
     def outcomes(self) -> dict[str, NDArray[Any]]:
         """Return shares of captured video on time and of captured audio never sent; mean video delay in ms; kind of the world."""

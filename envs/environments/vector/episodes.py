@@ -25,8 +25,6 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.traces.refusal import shown
 
-OBSERVATIONS = ("features", "dict", "records")
-
 
 class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     """Vector environment of parallel sessions, each with one decision per step; an episode ends by truncation.
@@ -36,9 +34,8 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     Args:
         batch: the sessions.
-        layout: parts of an observation of features.
-        observation: "features", a flat Box; "dict", the parts of `layout`; or "records".
-        records: parts of one session's observation of records.
+        layout: parts of an observation.
+        observation: "features", a flat Box; anything else: the parts of `layout` by name.
         single_action_space: action space of one session.
         reward: parameters of a reward.
         accounts: counters that the reward reads.
@@ -57,7 +54,6 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         batch: Together,
         layout: ObservationLayout,
         observation: str,
-        records: dict[str, spaces.Space[Any]],
         single_action_space: spaces.Space[Any],
         reward: Any,
         accounts: Any,
@@ -79,7 +75,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.metadata = {"render_modes": [], "autoreset_mode": mode}
         self.autoreset_mode = mode  # TorchRL reads it here, as gymnasium's own batches have it
         self.layout, self.observation_kind = layout, observation
-        by_part = spaces.Dict(records) if observation == "records" else layout.space
+        by_part = layout.space
         self.single_observation_space = layout.box if observation == "features" else by_part
         self.single_action_space = single_action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)

@@ -12,6 +12,7 @@ from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.features.added import CALL, PATHS, Added, NoFeatures, chain, features_of
 from vcgym.envs.call.features.forecast import forecast_by
+from vcgym.envs.call.features.layout import ObservationLayout, RecordPart
 from vcgym.envs.call.features.losses import LOSSES, LOSSES_PART, clear_losses, observe_losses
 from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
 from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
@@ -30,7 +31,7 @@ class Observer:
 
     Attributes:
         added: features added to the default ones.
-        layout: parts of an observation of features.
+        layout: parts of an observation.
         slots: source and content of the slots of the relative actions; None for other forms.
 
     Args:
@@ -55,20 +56,19 @@ class Observer:
         others = [part for part in (batch.uplink.part, LOSSES_PART if self._protected is not None else None) if part]
         whole = call_layout(path_names, *others, of_path=features_of(self.added, PATHS), of_call=features_of(self.added, CALL))
         self.slots = allocate_slots(batch.sessions, whole) if agent.action in RELATIVE else None
-        self.layout = whole if self.slots is None else relative_layout(whole)
+        self.layout = self._records() if self.kind == "records" else whole if self.slots is None else relative_layout(whole)
 
-    def records(self) -> dict[str, spaces.Space[Any]]:
-        """Return the spaces of one session's observation of records, by part."""
+    def _records(self) -> ObservationLayout:
         highest, paths = np.iinfo(np.int64).max, self.batch.scenario.paths
         history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, MAX_DELAY_MS, MAX_DELAY_MS], (paths, 1)).astype(np.float64)
-        return {
+        parts = {
             "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
             "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
             "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
             "records": spaces.Box(-1, highest, (RECORDS_SHOWN, 8), np.int64),
             "slot": spaces.Box(0, highest, (), np.int64),
-            **self.batch.uplink.records(),
         }
+        return ObservationLayout(*(RecordPart(name, space) for name, space in parts.items()))
 
     def clear(self, row: int) -> None:
         """Forget the call in `row`; a new one has just been started there."""
@@ -99,7 +99,6 @@ class Observer:
             show_arrival(batch.calls, rows, batch.playout, shown["records"], shown["count"])
         elif not show_feed(batch.calls, rows, shown["records"], shown["count"]):
             raise OverflowError(f"more than {RECORDS_SHOWN} records have arrived since the last decision: use a smaller interval")
-        batch.uplink.show(batch.calls, rows, shown)
 
     def _write_features(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch, slots = self.batch, self.slots

@@ -104,7 +104,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         acted = action_space(agent.action, self._acted)
         reward = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen
         accounts = Accounts(self.batch.calls, self.uplink.senders)
-        observed = self.observer.layout, agent.observation, self.observer.records()
+        observed = self.observer.layout, agent.observation
         super().__init__(self.batch, *observed, acted, reward, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:

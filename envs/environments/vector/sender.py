@@ -88,7 +88,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
             rate, order, world.name, data_hash(world), asked.split, asked.seconds, asked.send_queue, float(asked.pacing), chosen,
             agent.observation, agent.action, agent.log_packets, *self._own_arguments(),
         )  # fmt: skip
-        observed, acted = (self._layout(), agent.observation, self._records()), self._action_space()
+        observed, acted = (self._layout(), agent.observation), self._action_space()
         accounts = Accounts(np.zeros(0, CALL), self.batch.senders)
         super().__init__(self.batch, *observed, acted, chosen, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
 
@@ -98,11 +98,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
 
     @abstractmethod
     def _layout(self) -> ObservationLayout:
-        """Return the parts of an observation of features."""
-
-    @abstractmethod
-    def _records(self) -> dict[str, spaces.Space[Any]]:
-        """Return the parts of an observation of records."""
+        """Return the parts of an observation."""
 
     @abstractmethod
     def _action_space(self) -> spaces.Space[Any]:

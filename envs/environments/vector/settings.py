@@ -3,10 +3,9 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from vcgym.envs.environments.vector.actions import RELATIVE
-from vcgym.envs.environments.vector.episodes import OBSERVATIONS
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import is_number, one_of, require_number, require_whole
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
@@ -84,11 +83,12 @@ class AgentSettings:
 
     Attributes:
         reward: name, or parameters of a reward.
-        observation: features (a flat Box), dict (its parts) or records.
+        observation: features (a flat Box) or dict (its parts).
         action: form of the action, see the environment.
         threads: number of threads; the result does not depend on it.
     """
 
+    observations: ClassVar[tuple[str, ...]] = ("features", "dict")
     reward: Any = "impairment"
     observation: str = "features"
     action: Literal["relative_discrete", "relative_continuous", "relative", "discrete", "continuous", "exact"] = "relative_discrete"
@@ -96,7 +96,7 @@ class AgentSettings:
 
     def __post_init__(self) -> None:
         require_whole(threads=(self.threads, 1, 256))
-        one_of("observation", self.observation, OBSERVATIONS)
+        one_of("observation", self.observation, self.observations)
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,14 @@ class CallAgentSettings(AgentSettings):
 
     Attributes:
         reward: impairment, emodel, event, rating, or parameters of a reward (`vcgym.envs.call.rewards.reward`).
+        observation: features (a flat Box), dict (its parts) or records.
         action: relative_discrete, relative_continuous, relative, discrete, continuous or exact.
         features: additional features of each path or of the call: objects of `vcgym.envs.call.features.added`, or names of plug-ins.
         predictor: adds predicted_e2e to the features of each path (Relay, Call): None, shipped, or parameters of `vcgym.predictors`.
         log: keep per-packet outcomes, for `played`.
     """
 
+    observations = (*AgentSettings.observations, "records")
     features: Sequence[Any] | None = None
     predictor: Any = None
     log: bool = False

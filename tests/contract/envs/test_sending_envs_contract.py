@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 from twins.sender_policy import OrderPolicy, RatePolicy
+from twins.sender_records import WITH_RECORDS
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
@@ -36,8 +37,9 @@ def sender_id(request):
     return request.param
 
 
-def make(env_id, **arguments):
-    return gymnasium.make_vec(env_id, **ABSOLUTE[env_id] | {"num_envs": 2, "seconds": 3.0} | arguments).unwrapped
+def make(env_id, records=False, **arguments):
+    arguments = ABSOLUTE[env_id] | {"num_envs": 2, "seconds": 3.0} | arguments
+    return gymnasium.make_vec(WITH_RECORDS[env_id] if records else env_id, **arguments).unwrapped
 
 
 REFUSED = [
@@ -55,7 +57,7 @@ REFUSED = [
     ({"split": "holdout"}, "split = 'holdout': allowed are train, validation, test"),
     ({"split": "test"}, "split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone"),
     ({"reward": "event"}, "reward = 'event': allowed are "),
-    ({"observation": "pixels"}, "observation = 'pixels': allowed are features, dict, records"),
+    ({"observation": "records"}, "observation = 'records': allowed are features, dict$"),
     ({"action": "box"}, "action = 'box': allowed are "),
     ({"render_mode": "human"}, "render_mode = 'human': allowed is None"),
     ({"autoreset_mode": "sometimes"}, "sometimes"),
@@ -190,7 +192,7 @@ def test_what_an_action_means_for_the_rate(form):
 
 
 def test_the_receiver_collects_as_long_as_it_is_told_and_the_agent_is_asked_again():
-    env = make(RATE, num_envs=1, action="exact", observation="records")
+    env = make(RATE, records=True, num_envs=1, action="exact")
     env.reset(seed=1, options={"kind": "cubic"})
     times = []
     for _ in range(6):
@@ -211,7 +213,7 @@ def test_checkers_pass_in_every_form(arguments):
 def test_observations_lie_in_their_space(sender_id):
     scenario = "rate" if sender_id == RATE else "order"
     for kind in SendingScenario(scenario).kinds:
-        for observation in ("features", "records"):
+        for observation in ("features", "dict"):
             env = make(sender_id, observation=observation)
             env.action_space.seed(1)
             seen, _ = env.reset(seed=4, options={"kind": kind})
@@ -247,7 +249,7 @@ def test_the_picture_of_a_queue_shows_what_waits():
     assert axes.get_ylabel() == "time left until it must arrive (ms)"
 
 
-@pytest.mark.parametrize("observation", ["features", "records"])
+@pytest.mark.parametrize("observation", ["features", "dict"])
 @pytest.mark.parametrize("scenario", ["order", "rate", pytest.param("calls", marks=pytest.mark.long)])
 def test_stop_and_go_on(sender_id, scenario, observation):
     arguments = {"num_envs": 3, "observation": observation, "scenario": scenario, "autoreset_mode": AutoresetMode.SAME_STEP}
@@ -285,7 +287,7 @@ def place(bps, low=50e3, high=4000e3):
 
 def test_features_equal_their_twin():
     """Made anew from the packets told of, slowly."""
-    shown, told = (make(RATE, num_envs=1, observation=of, action="exact", seconds=8.0) for of in ("features", "records"))
+    shown, told = (make(RATE, records, num_envs=1, action="exact", seconds=8.0) for records in (False, True))
     features, _ = shown.reset(seed=3, options={"kind": "cubic"})
     observation, _ = told.reset(seed=3, options={"kind": "cubic"})
     draws, over = np.random.default_rng(0), np.zeros(1, bool)
@@ -368,7 +370,7 @@ class _Uneven(SendingScenario):
         return link._replace(send_queue=6 if seed % 7 else 5)
 
 
-@pytest.mark.parametrize("observation", ["features", "records"])
+@pytest.mark.parametrize("observation", ["features", "dict"])
 def test_a_queue_longer_than_the_observation_is_refused(observation):
     envs = make(ORDER, scenario=_Uneven("order"), send_queue=None, observation=observation)
     envs.reset(seed=[0, 7])

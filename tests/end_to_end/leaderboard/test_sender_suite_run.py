@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from twins.sender_policy import OrderPolicy, RatePolicy
+from twins.sender_records import WITH_RECORDS
 from vcgym.agents.config.algorithms import PPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
@@ -60,7 +61,7 @@ def test_an_agent_that_acts_as_a_rule_has_the_rules_row(scenario, kind, sender, 
     ((_, drawn),) = prepare(SUITE._replace(parts=(part,)))
     which = SUITE.play.worlds(part, drawn)
     load, env, arguments = agent
-    published = PublishedAgent(load, (), env, tuple(sorted((arguments | {"observation": "records"}).items())))
+    published = PublishedAgent(load, (), WITH_RECORDS[env], tuple(sorted(arguments.items())))
     expected = play_sender(sender, SUITE.play.draw(part, drawn, which), drawn.traces, drawn.flows)
     found = play_sender_agent(published, published.policy(), drawn, which)
     assert found.metrics == expected.metrics

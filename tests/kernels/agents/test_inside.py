@@ -10,6 +10,7 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
+from twins.sender_records import WITH_RECORDS
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.controllers.arrival_features import WIDTH
@@ -264,8 +265,8 @@ def test_the_aim_records_what_the_face_shows_and_earns():
     recorder = batch.rate_state.recorder
     close(recorder)
 
-    form = {"observation": "records", "action": "exact", "interval": 1, "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
-    envs = gymnasium.make_vec("vcgym/Rate-v1", 1, **form)
+    form = {"action": "exact", "interval": 1, "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
+    envs = gymnasium.make_vec(WITH_RECORDS["vcgym/Rate-v1"], 1, **form)
     seen, _ = envs.reset(seed=SEED)
     sender, state = envs.unwrapped.batch.senders, allocate(rule, 1, 1)
     init(rule, state, 0, RateLimits(*seen["history"][0, 0]), np.uint64(0))
@@ -302,8 +303,8 @@ def test_the_margin_records_what_the_face_shows_and_earns():
     recorder = batch.order_state.recorder
     close(recorder)
 
-    form = {"observation": "records", "action": "discrete", "interval": 1, "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
-    envs = gymnasium.make_vec("vcgym/SendOrder-v1", 1, **form)
+    form = {"action": "discrete", "interval": 1, "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
+    envs = gymnasium.make_vec(WITH_RECORDS["vcgym/SendOrder-v1"], 1, **form)
     seen, _ = envs.reset(seed=SEED)
     queue, number, earned, done = np.zeros(1, SEND_QUEUE).view(np.recarray)[0], 0, 0.0, False
     while not done:

@@ -8,6 +8,7 @@ import pytest
 from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 
+from twins.sender_records import WITH_RECORDS
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, RATE_FEATURES
 
@@ -15,9 +16,9 @@ ORDER = "vcgym/SendOrder-v1"
 NAMES = [feature.name for feature in RATE_FEATURES]
 
 
-def make(observation, **arguments):
+def make(env_id, **arguments):
     arguments = ABSOLUTE[ORDER] | {"seconds": 12.0, "log_packets": 5000, "autoreset_mode": AutoresetMode.DISABLED} | arguments
-    return gymnasium.make_vec(ORDER, num_envs=1, observation=observation, **arguments).unwrapped
+    return gymnasium.make_vec(env_id, num_envs=1, **arguments).unwrapped
 
 
 def of_place(item, now_us, way_us, waiting):
@@ -46,7 +47,7 @@ class Heard:
 
 @pytest.mark.parametrize(("kind", "send_queue"), [("rtt80-q5", 5), ("rtt30-q32", None), ("loss5", 5)])
 def test_order_features_equal_their_twin(kind, send_queue):
-    shown, told = (make(of, send_queue=send_queue) for of in ("features", "records"))
+    shown, told = (make(env_id, send_queue=send_queue) for env_id in (ORDER, WITH_RECORDS[ORDER]))
     features, _ = shown.reset(seed=3, options={"kind": kind})
     observation, _ = told.reset(seed=3, options={"kind": kind})
     limit = 32 if send_queue is None else send_queue

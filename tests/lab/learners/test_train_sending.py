@@ -14,6 +14,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.sender_policy import RatePolicy
+from twins.sender_records import WITH_RECORDS
 from vcgym.agents.config.algorithms import MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
@@ -41,8 +42,8 @@ def test_an_agent_of_the_rate_beats_gcc(tmp_path):
     agent = load_agent(train(config, 1).agent, RATE)
     after = episode_returns(agent, make_envs(config.env, CALLS, "validation"), seed=7)
     rule = RatePolicy(GccWebrtc())
-    reads = {"observation": rule.reads, "action": rule.action, "split": "validation"}
-    envs = gymnasium.make_vec(RATE, num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, **OPTIONS | reads)
+    reads = {"action": rule.action, "split": "validation"}
+    envs = gymnasium.make_vec(WITH_RECORDS[RATE], num_envs=CALLS, autoreset_mode=AutoresetMode.SAME_STEP, **OPTIONS | reads)
     before = episode_returns(rule, envs, seed=7)
     assert after.mean() > before.mean() + 0.5
     assert np.mean(after > before) > 0.5

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twins.sender_policy import RatePolicy
+from twins.sender_records import feedback_at_location
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
 from vcgym.baselines.path.greedy import Greedy
@@ -259,11 +260,13 @@ def test_a_rule_of_the_rate_outside_equals_the_rule_inside(feedback_loss):
     inside = make(TIGHT, rate=GccWebrtc(), **others, **arguments)
     observation, _ = outside.reset(seed=3)
     inside.reset(seed=3)
-    policy, state, over, asked, targets = RatePolicy(GccWebrtc()), None, False, 0, set()
+    policy, state, over, asked, targets, reported = RatePolicy(GccWebrtc()), None, False, 0, set(), 0
     while not over:
         action = np.zeros((1, 2), np.int64)
-        if state is None or observation["feedback_count"][0] > 0:
-            told = {"records": observation["feedback"], "count": observation["feedback_count"], "history": observation["rates"]}
+        feedback = feedback_at_location(outside, reported)
+        reported += len(feedback)
+        if state is None or len(feedback):
+            told = {"records": feedback[None], "count": np.array([len(feedback)]), "history": outside.uplink.sending.history}
             decided, state = policy.predict(told | {"key": observation["key"], "now_us": observation["slot"] * 10_000}, state)
             action, asked = decided[:, 0:1] * [[1, 0]], asked + 1
         observation, _, _, truncated, _ = outside.step(action)

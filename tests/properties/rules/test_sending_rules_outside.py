@@ -7,6 +7,7 @@ from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 
 from twins.sender_policy import OrderPolicy, RatePolicy
+from twins.sender_records import WITH_RECORDS
 from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Overflow, Sbpn
@@ -27,9 +28,9 @@ ORDER_WORLDS = [("rtt30-q5", {}), ("rtt150-q5", {"report_loss": 0.2}), ("loss0",
 
 def same_inside_and_outside(env_id, policy, worlds, rate, order, pacing, **arguments):
     """Play each world both ways; returns the totals and the targets of each second."""
-    arguments |= {"observation": policy.reads, "action": policy.action, "log_packets": PACKETS, "seconds": 12.0}
+    arguments |= {"action": policy.action, "log_packets": PACKETS, "seconds": 12.0}
     arguments = ABSOLUTE[env_id] | arguments
-    env = gymnasium.make_vec(env_id, num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
+    env = gymnasium.make_vec(WITH_RECORDS[env_id], num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
     scenario = env.scenario
     links = [env.asked.applied(scenario.draw("train", 9 + i, kind))._replace(**changes) for i, (kind, changes) in enumerate(worlds)]
     inside = SendingBatch(len(links), rate, order, scenario.traces, scenario.flows, scenario.series, pacing, PACKETS, calls=scenario.calls)
