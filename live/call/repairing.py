@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.protection.protect import NONE
 from vcgym.envs.call.paths.protecting import Protecting, newest_missing
 from vcgym.envs.call.paths.routing import NoSender
-from vcgym.envs.call.sender.no_uplink import NoUplink
+from vcgym.envs.call.sender.no_uplink import SenderStages
 from vcgym.envs.call.stages import capture, is_draining, leave, next_repaired, pass_on, reveal, sent_onto_path_us
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.playout.in_flight import PROBE, SLOTS, kind_of, number_of
@@ -37,7 +37,7 @@ def _next_repaired(sender, call, s, node, so_far):
     return newest_missing(call, number, sender.carried[number & (SLOTS - 1)])
 
 
-class WithRepairs(NoUplink):
+class WithRepairs(SenderStages):
     """Stages before the paths of a receiver's loop; `carried` as in `Repairing`."""
 
     def __init__(self, carried: NDArray[np.int64]) -> None:

@@ -75,15 +75,22 @@ class RecordPart(NamedTuple):
     Attributes:
         name: unique in its observation.
         space: space of the array.
+        features: none.
     """
 
     name: str
     space: spaces.Box
+    features: tuple[Feature, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+        return self.space.shape
 
     @property
     def flat(self) -> tuple[Feature, ...]:
         """No features."""
-        return ()
+        return self.features
 
 
 class ObservationLayout:

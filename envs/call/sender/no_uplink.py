@@ -1,7 +1,7 @@
-"""Interface of the stages before the paths, and the null object for calls whose packets leave at once."""
+"""The stages before the paths, for calls whose packets leave at once."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ PACING = 2.5  # pacing factor of libwebrtc
 BY_PACKET = 0.0  # opportunities spaced by the mean packet size at the target: CCID 3
 
 
-class SenderStages(Protocol):
-    """The stages before the paths of a batch of calls: `NoUplink`, or `vcgym.envs.call.sender.uplink.UplinkBatch`.
+class SenderStages:
+    """The stages before the paths of a batch of calls; as it stands none: packets leave at once.
+
+    `vcgym.envs.call.sender.uplink.UplinkBatch` has a bottleneck.
 
     Attributes:
         inside: the stage for compiled loops.
@@ -27,11 +29,11 @@ class SenderStages(Protocol):
         senders: (sessions,) of SENDER; empty without an uplink.
     """
 
-    inside: Any
-    controls: tuple[Control, ...]
-    part: ObservationPart | None
-    arguments: tuple[Any, ...]
-    senders: NDArray[Any]
+    inside: Any = NoSender()
+    controls: tuple[Control, ...] = ()
+    part: ObservationPart | None = None
+    arguments: tuple[Any, ...] = ()
+    senders: NDArray[Any] = np.zeros(0, SENDER)
 
     def refuse(self, split: str, kind: str | None) -> None:
         """Check the split and the kind of world.
@@ -39,6 +41,8 @@ class SenderStages(Protocol):
         Raises:
             ValueError: one is unknown; the message names the value and the allowed values.
         """
+        if kind is not None:
+            one_of("option of reset", "kind", ("reset_mask", "pair", "stratum"))
 
     def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None:
         """Sample the world of a row's next call, which `start` starts."""
@@ -62,39 +66,11 @@ class SenderStages(Protocol):
 
     def outcomes(self) -> dict[str, NDArray[Any]]:
         """Return the entries of infos for finished sessions."""
-        ...
-
-    def kind(self, row: int) -> str:
-        """Return the kind of a row's world."""
-        ...
-
-
-class NoUplink:
-    """Absence of stages before the paths: packets leave at once."""
-
-    inside: NamedTuple = NoSender()
-    controls: tuple[Control, ...] = ()
-    part: ObservationPart | None = None
-    arguments: tuple[Any, ...] = ()
-    senders: NDArray[Any] = np.zeros(0, SENDER)
-
-    def refuse(self, split: str, kind: str | None) -> None:
-        if kind is not None:
-            one_of("option of reset", "kind", ("reset_mask", "pair", "stratum"))
-
-    def draw(self, row: int, split: str, seed: int, kind: str | None = None) -> None: ...
-
-    def start(self, row: int, packets: int, control_us: int, to_sender_us: int, report_loss: float) -> None: ...
-
-    def answer(self, decided: Mapping[Control, NDArray[Any]], is_position: bool) -> None: ...
-
-    def observe(self, calls: NDArray[Any], rows: NDArray[np.int64], out: NDArray[np.float32]) -> None: ...
-
-    def outcomes(self) -> dict[str, NDArray[Any]]:
         return {}
 
     def kind(self, row: int) -> str:
+        """Return the kind of a row's world."""
         return ""
 
 
-NO_UPLINK = NoUplink()
+NO_UPLINK = SenderStages()

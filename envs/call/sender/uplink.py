@@ -16,7 +16,7 @@ from vcgym.envs.call.paths.feed import clear_commands
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
-from vcgym.envs.call.sender.no_uplink import PACING
+from vcgym.envs.call.sender.no_uplink import PACING, SenderStages
 from vcgym.envs.call.sender.onto_paths import COMMANDED, STATUSES, Uplink, prepare
 from vcgym.network.bottleneck.discipline import Codel, FqCodel
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
@@ -50,7 +50,7 @@ def uplink_seed(seed: int) -> int:
     return int(rng.stream_key(np.uint64(seed), 3, rng.SCENARIO))
 
 
-class UplinkBatch:
+class UplinkBatch(SenderStages):
     """Senders whose packets continue over the paths of calls.
 
     Args:
@@ -98,7 +98,7 @@ class UplinkBatch:
         remote = np.zeros(sessions, COMMANDED)
         remote["keeps_order"] = keeps_order
         self.senders = self.sending.senders
-        self.inside: Uplink = Uplink(
+        self.inside = Uplink(
             remote,
             self.sending.senders,
             self.sending.tables,
@@ -109,7 +109,7 @@ class UplinkBatch:
             np.zeros((sessions, SLOTS), np.int64),
             np.zeros((sessions, STATUSES, RATE_WIDTH), np.float32),
         )
-        self.part: ObservationPart | None = ObservationPart("sender", remote_features(self._sets_rate, self._orders > 0))
+        self.part = ObservationPart("sender", remote_features(self._sets_rate, self._orders > 0))
         self.arguments = (world.name, data_hash(world), rate, order, float(pacing))
         self.links: list[SharedLink | None] = [None] * sessions
         self._kinds = [""] * sessions

@@ -61,7 +61,7 @@ class Observer:
     def _records(self) -> ObservationLayout:
         highest, paths = np.iinfo(np.int64).max, self.batch.scenario.paths
         history = np.tile([HISTORY_BLOCKS * BLOCK_SLOTS, MAX_DELAY_MS, MAX_DELAY_MS], (paths, 1)).astype(np.float64)
-        parts = {
+        parts: dict[str, spaces.Box] = {
             "count": spaces.Box(0, RECORDS_SHOWN, (), np.int64),
             "history": spaces.Box(np.zeros_like(history), history, dtype=np.float64),
             "key": spaces.Box(0, np.iinfo(np.uint64).max, (), np.uint64),
