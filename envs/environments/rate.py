@@ -10,10 +10,9 @@ from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rule import NEVER_US, require_rule
-from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
+from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart, compressed_features
 from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
-from vcgym.envs.call.features.sender.relative import RELATIVE_RATE_FEATURES, compress_senders
-from vcgym.envs.call.features.sender.sender import RATE_FEATURES, observe_senders
+from vcgym.envs.call.features.sender.sender import RATE_FEATURES, compress_senders, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import Requests
@@ -90,7 +89,8 @@ class RateVectorEnv(SenderVectorEnv):
     def _layout(self) -> ObservationLayout:
         if self.features == "intervals":
             return ObservationLayout(ObservationPart("intervals", INTERVAL_FEATURES))
-        return ObservationLayout(ObservationPart("sender", RELATIVE_RATE_FEATURES if self.action_form in RELATIVE else RATE_FEATURES))
+        shown = compressed_features(RATE_FEATURES) if self.action_form in RELATIVE else RATE_FEATURES
+        return ObservationLayout(ObservationPart("sender", shown))
 
     def _action_space(self) -> spaces.Space[Any]:
         if self.action_form in ("continuous", "relative_continuous"):

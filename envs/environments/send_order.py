@@ -13,10 +13,9 @@ from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.order.sbpn import Overflow, Sbpn
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
-from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_queues
-from vcgym.envs.call.features.sender.relative import BEST_FEATURES, RELATIVE_ORDER_FEATURES, compress_senders, observe_best
-from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, observe_order_senders
+from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart, compressed_features
+from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_best, observe_queues
+from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, compress_senders, observe_order_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.sender.effects import PacketChoice
@@ -109,7 +108,8 @@ class SendOrderVectorEnv(SenderVectorEnv):
 
     def _layout(self) -> ObservationLayout:
         if self.action_form in RELATIVE:
-            return ObservationLayout(ObservationPart("best", BEST_FEATURES), ObservationPart("sender", RELATIVE_ORDER_FEATURES))
+            parts = {"best": QUEUE_FEATURES, "sender": ORDER_FEATURES}
+            return ObservationLayout(*(ObservationPart(name, compressed_features(features)) for name, features in parts.items()))
         return ObservationLayout(
             ObservationPart("queue", QUEUE_FEATURES, tuple(map(str, range(self.slots)))), ObservationPart("sender", ORDER_FEATURES)
         )

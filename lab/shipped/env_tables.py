@@ -12,15 +12,14 @@ from vcgym.baselines.records import Record
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
-from vcgym.envs.call.features.layout import Feature
+from vcgym.envs.call.features.layout import Feature, compressed_features
 from vcgym.envs.call.features.losses import LOSSES_PART
 from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.call.features.records import RECORDS_SHOWN
-from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES, relative_call_features
+from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES
 from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
 from vcgym.envs.call.features.sender.intervals import INTERVALS, MEASURES
 from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
-from vcgym.envs.call.features.sender.relative import BEST_FEATURES, RELATIVE_ORDER_FEATURES
 from vcgym.envs.call.features.sender.remote import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES
 from vcgym.envs.call.paths.protections import Protections
@@ -150,7 +149,7 @@ def markdown() -> str:
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,
         "### Of the call (Relay, Playout, Call)", _features(CALL_FEATURES),
         "### Of slots (Relay, Call, with relative actions)", _SLOTS, _features(SLOT_FEATURES),
-        "### Of the call (Relay, Playout, Call, with relative actions)", _features(relative_call_features()),
+        "### Of the call (Relay, Playout, Call, with relative actions)", _features(compressed_features(CALL_FEATURES)),
         "### Of losses (Call with protection)", _LOSSES, _features(LOSSES_PART.features),
         "### Of the sender (Call with an uplink)", _SENDER, _features((*REMOTE_FEATURES, RATE_COMMANDED, ORDER_COMMANDED)),
         "## Records", _RECORDS, _table(("column", "field", "meaning"), records),
@@ -218,7 +217,7 @@ and for a batch `reset_mask`."""
     yield _features(ORDER_FEATURES)
     yield "### Of the packet to send, and of the call (Rate, SendOrder, with relative actions)"
     yield "SendOrder observes the packet that SBPN would send, then the call; Rate the call alone, without the last two lines."
-    yield _features((*BEST_FEATURES, *RELATIVE_ORDER_FEATURES))
+    yield _features(compressed_features((*QUEUE_FEATURES, *ORDER_FEATURES)))
     yield "### Of intervals (Rate with features intervals)"
     yield f"""\
 150 numbers as in the Bandwidth Estimation Challenge of ACM MMSys 2024: for each line below {INTERVALS} intervals of 60 ms and {INTERVALS} \

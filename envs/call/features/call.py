@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from vcgym.envs.call.features.layout import Feature, columns
-from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, PER_SECOND, lag_position, within
+from vcgym.envs.call.features.scales import AGE, DELAY, LIMIT, PER_100_MS, PER_SECOND, SHARE, lag_position, within
 from vcgym.network.kernels.jit import kernel
 
 JITTER_SMOOTHING = 1.0 / 16.0
@@ -22,16 +22,16 @@ CALL_FEATURES = (
     Feature("elapsed", "share of the call", 0, 1, "0"),
     Feature("level_commanded", "position on the log scale of lags, -1 to 1", -1, 1, "0"),
     Feature("level_reported", "position on the log scale of lags, -1 to 1", -1, 1, "record_age"),
-    Feature("record_age", "s, since the newest record was sent", 0, LIMIT, "0"),
+    Feature("record_age", "s, since the newest record was sent", 0, LIMIT, "0", *AGE),
     Feature("feedback_delay", "100 ms, from the receiver to this location", 0, LIMIT, "record_age"),
-    Feature("transit_jitter", "100 ms, smoothed |difference| of arrivals", 0, LIMIT, "record_age, 16 records"),
-    Feature("excess", "100 ms, newest delay above the running minimum", 0, LIMIT, "record_age"),
+    Feature("transit_jitter", "100 ms, smoothed |difference| of arrivals", 0, LIMIT, "record_age, 16 records", *DELAY),
+    Feature("excess", "100 ms, newest delay above the running minimum", 0, LIMIT, "record_age", *DELAY),
     *(
-        Feature(f"excess_peak_{time_s:g}s", "100 ms, decaying maximum of the excess", 0, LIMIT, f"record_age, {time_s:g} s")
+        Feature(f"excess_peak_{time_s:g}s", "100 ms, decaying maximum of the excess", 0, LIMIT, f"record_age, {time_s:g} s", *DELAY)
         for time_s in PEAK_TIMES_S
     ),
-    Feature("late_share", "share of arrivals discarded", 0, 1, "record_age, 64 records"),
-    Feature("missing_share", "share of packets passed over by the newest record", 0, 1, "record_age, 64 records"),
+    Feature("late_share", "share of arrivals discarded", 0, 1, "record_age, 64 records", *SHARE),
+    Feature("missing_share", "share of packets passed over by the newest record", 0, 1, "record_age, 64 records", *SHARE),
 )
 CALL = columns(CALL_FEATURES)
 CALL_WIDTH = len(CALL_FEATURES)

@@ -18,6 +18,9 @@ class Feature(NamedTuple):
         low: minimum.
         high: maximum.
         age: possible age of the value at a decision.
+        compress: factor of the value before its compression in relative observations (`vcgym.envs.call.features.scales.compressed`), so
+            that it is of order one; 0: it is shown as it is.
+        compressed_unit: unit after that; "": `unit`.
     """
 
     name: str
@@ -25,6 +28,21 @@ class Feature(NamedTuple):
     low: float
     high: float
     age: str
+    compress: float = 0.0
+    compressed_unit: str = ""
+
+
+def compressed_features(features: Sequence[Feature]) -> tuple[Feature, ...]:
+    """Return features as relative observations show them."""
+    return tuple(
+        one._replace(unit=f"{one.compressed_unit or one.unit}, compressed", low=max(one.low, -1), high=1) if one.compress else one
+        for one in features
+    )
+
+
+def factors(features: Sequence[Feature]) -> NDArray[np.float64]:
+    """Return the factor of each feature before its compression."""
+    return np.array([feature.compress for feature in features])
 
 
 def columns(features: Sequence[Feature]) -> Any:

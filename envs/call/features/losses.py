@@ -8,7 +8,7 @@ import numpy as np
 
 from vcgym.baselines.records import MEDIA, read_record
 from vcgym.envs.call.features.layout import Feature, ObservationPart
-from vcgym.envs.call.features.relative import compressed
+from vcgym.envs.call.features.scales import compressed
 from vcgym.envs.call.paths.feed import KNOWN, RECORDS, in_force
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US

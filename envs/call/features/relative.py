@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.call import CALL_FEATURES, CALL_WIDTH
-from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart, columns
+from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart, columns, compressed_features, factors
 from vcgym.envs.call.features.path import PATH, PATH_WIDTH
-from vcgym.envs.call.features.scales import LIMIT
+from vcgym.envs.call.features.scales import LIMIT, PER_20_MS, compressed
 from vcgym.network.kernels.jit import kernel
 
 MAX_SLOTS = 2
 HALF_LIFE_S = 20.0
-PER_20_MS = 5.0  # from 100 ms
-PER_200_MS = 5.0  # from seconds
 
 SLOT_FEATURES = (
     Feature("above_used", "20 ms, compressed: expected delay above that of the path in use", -1, 1, "newest_age"),
@@ -35,20 +33,7 @@ SLOT_FEATURES = (
 )
 SLOT = columns(SLOT_FEATURES)
 SLOT_WIDTH = len(SLOT_FEATURES)
-
-# Compressed features of the call: the factor before compression, and the resulting unit. Other features stay unchanged.
-_DELAY, _SHARE = (PER_20_MS, "20 ms, compressed"), (100.0, "percent, compressed")
-_COMPRESSED = {"record_age": (PER_200_MS, "200 ms, compressed"), "transit_jitter": _DELAY, "late_share": _SHARE, "missing_share": _SHARE}
-_COMPRESSED |= {feature.name: _DELAY for feature in CALL_FEATURES if feature.name.startswith("excess")}
-_FACTOR = np.array([_COMPRESSED[feature.name][0] if feature.name in _COMPRESSED else 0.0 for feature in CALL_FEATURES])
-
-
-def relative_call_features() -> tuple[Feature, ...]:
-    """Return the features of the call, with small ones compressed."""
-    return tuple(
-        feature._replace(unit=_COMPRESSED[feature.name][1], low=0, high=1) if feature.name in _COMPRESSED else feature
-        for feature in CALL_FEATURES
-    )
+_FACTOR = factors(CALL_FEATURES)
 
 
 def slot_count(paths: int) -> int:
@@ -74,18 +59,12 @@ def allocate_slots(sessions: int, whole: ObservationLayout) -> Slots:
 def relative_layout(whole: ObservationLayout) -> ObservationLayout:
     """Return the layout of an observation of slots, given that of all paths."""
     parts = dict(whole.parts)
-    parts["call"] = ObservationPart("call", (*relative_call_features(), *parts["call"].features[CALL_WIDTH:]))
+    parts["call"] = ObservationPart("call", (*compressed_features(CALL_FEATURES), *parts["call"].features[CALL_WIDTH:]))
     if paths := parts.pop("paths", None):
         names = tuple(map(str, range(slot_count(paths.shape[0]))))
         slots = ObservationPart("slots", (*SLOT_FEATURES, *paths.features[PATH_WIDTH:]), names)
         return ObservationLayout(slots, *parts.values())
     return ObservationLayout(*parts.values())
-
-
-@kernel
-def compressed(value):
-    """Return a value compressed to -1..1; small values hardly change."""
-    return value / math.sqrt(1.0 + value * value)
 
 
 @kernel

@@ -2,10 +2,13 @@
 
 The arrival time of a packet is unknown. `to_spare` estimates its delay as half of the round trip without queueing plus all of the queueing,
 since reports meet no queue: (round trip + queueing) / 2.
+
+With relative actions the packet that SBPN would consider takes the place of the queue, its features compressed: as many for any queue.
 """
 
-from vcgym.envs.call.features.layout import Feature, columns
-from vcgym.envs.call.features.scales import LIMIT, within
+from vcgym.baselines.order.sbpn import Sbpn, best_of
+from vcgym.envs.call.features.layout import Feature, columns, factors
+from vcgym.envs.call.features.scales import LIMIT, compressed, within
 from vcgym.envs.call.features.sender.sender import packet_ages
 from vcgym.network.bottleneck.send_queue import AUDIO, item_at
 from vcgym.network.kernels.jit import kernel
@@ -13,14 +16,16 @@ from vcgym.network.kernels.jit import kernel
 QUEUE_FEATURES = (
     Feature("present", "1 if a packet waits here", 0, 1, "0"),
     Feature("audio", "1 if it is audio", 0, 1, "0"),
-    Feature("age", "expiry times, since its capture", 0, LIMIT, "0"),
-    Feature("time_left", "expiry times, until it is worthless", -LIMIT, 1, "0"),
-    Feature("to_spare", "expiry times, between its likely arrival if it left now and its expiry", -LIMIT, 1, "report_age"),
-    Feature("size", "1000 bytes", 0, LIMIT, "0"),
+    Feature("age", "expiry times, since its capture", 0, LIMIT, "0", 1.0),
+    Feature("time_left", "expiry times, until it is worthless", -LIMIT, 1, "0", 1.0),
+    Feature("to_spare", "expiry times, between its likely arrival if it left now and its expiry", -LIMIT, 1, "report_age", 1.0),
+    Feature("size", "1000 bytes", 0, LIMIT, "0", 1.0),
     Feature("alone", "1 if nothing else waits", 0, 1, "0"),
 )
 QUEUE = columns(QUEUE_FEATURES)
 QUEUE_WIDTH = len(QUEUE_FEATURES)
+_IS_LONG = factors(QUEUE_FEATURES) > 0.0
+_SBPN2 = Sbpn()
 
 
 @kernel
@@ -55,3 +60,23 @@ def write_packet(item, now_us, one_way_us, waiting, row):
     row[QUEUE.to_spare] = within(left - one_way_us / max(item.expires_us - item.created_us, 1), -LIMIT, 1.0)
     row[QUEUE.size] = within(item.size_bytes * 0.001, 0.0, LIMIT)
     row[QUEUE.alone] = 1.0 if waiting == 1 else 0.0
+
+
+@kernel
+def observe_best(senders, which, out):
+    """Write QUEUE_FEATURES of the packet that SBPN would consider, compressed; zeros for an empty queue.
+
+    Args:
+        senders: (sessions,) of SENDER; read only.
+        which: int64 (n,), sessions.
+        out: float32 (sessions, features); the rows of `which` are overwritten.
+    """
+    for s in which:
+        sender = senders[s]
+        out[s, :] = 0.0
+        if sender.queue.waiting > 0:
+            item = item_at(sender.queue, best_of(_SBPN2, sender.queue, sender.now_us))
+            write_packet(item, sender.now_us, (sender.rtt_us + sender.stats.queueing_us) / 2.0, sender.queue.waiting, out[s])
+            for i in range(out.shape[1]):
+                if _IS_LONG[i]:
+                    out[s, i] = compressed(out[s, i])

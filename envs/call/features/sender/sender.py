@@ -3,8 +3,8 @@
 Rates are positions on the log scale between the call's minimum and maximum target, -1 to 1; delays are in units of 100 ms.
 """
 
-from vcgym.envs.call.features.layout import Feature, columns
-from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, PER_SECOND, rate_position, within
+from vcgym.envs.call.features.layout import Feature, columns, factors
+from vcgym.envs.call.features.scales import AGE, DELAY, LIMIT, PER_100_MS, PER_SECOND, SHARE, compressed, rate_position, within
 from vcgym.envs.call.sender.in_flight import ring_index
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
@@ -13,25 +13,26 @@ RATE_FEATURES = (
     Feature("target", "position on the log scale of targets, -1 to 1", -1, 1, "0"),
     Feature("delivered_newest", "position on the log scale of targets, rate delivered of the newest report", -1, 1, "report_age"),
     Feature("delivered", "position on the log scale of targets, smoothed over the reports before", -1, 1, "report_age, 8 reports"),
-    Feature("lost_newest", "share of the packets of the newest report", 0, 1, "report_age"),
-    Feature("lost", "share, smoothed over the reports before", 0, 1, "report_age, 8 reports"),
-    Feature("queueing_delay", "100 ms, smoothed delay above the minimum", 0, LIMIT, "report_age, 8 packets"),
-    Feature("queueing_change", "100 ms, of queueing_delay since the report before", -LIMIT, LIMIT, "report_age"),
-    Feature("excess", "100 ms, newest delay above the minimum", 0, LIMIT, "report_age"),
-    Feature("rtt", "100 ms, smoothed round trip", 0, LIMIT, "report_age, 10 reports"),
-    Feature("report_age", "s, since the newest report was made", 0, LIMIT, "0"),
+    Feature("lost_newest", "share of the packets of the newest report", 0, 1, "report_age", *SHARE),
+    Feature("lost", "share, smoothed over the reports before", 0, 1, "report_age, 8 reports", *SHARE),
+    Feature("queueing_delay", "100 ms, smoothed delay above the minimum", 0, LIMIT, "report_age, 8 packets", *DELAY),
+    Feature("queueing_change", "100 ms, of queueing_delay since the report before", -LIMIT, LIMIT, "report_age", *DELAY),
+    Feature("excess", "100 ms, newest delay above the minimum", 0, LIMIT, "report_age", *DELAY),
+    Feature("rtt", "100 ms, smoothed round trip", 0, LIMIT, "report_age, 10 reports", 1.0, "100 ms"),
+    Feature("report_age", "s, since the newest report was made", 0, LIMIT, "0", *AGE),
     Feature("reported", "1 once a report has come", 0, 1, "0"),
-    Feature("waiting", "100 ms, queued bits over the target", 0, LIMIT, "0"),
-    Feature("oldest_age", "expiry times, of the packet that waits longest", 0, LIMIT, "0"),
+    Feature("waiting", "100 ms, queued bits over the target", 0, LIMIT, "0", *DELAY),
+    Feature("oldest_age", "expiry times, of the packet that waits longest", 0, LIMIT, "0", 1.0, "expiry times"),
     Feature("elapsed", "share of the call", 0, 1, "0"),
 )
 ORDER_FEATURES = (
     *RATE_FEATURES,
-    Feature("since_sent", "100 ms, since a packet left", 0, LIMIT, "0"),
+    Feature("since_sent", "100 ms, since a packet left", 0, LIMIT, "0", 1.0, "100 ms"),
     Feature("filled", "share of the sender's queue that is full", 0, 1, "0"),
 )
 SENDER = columns(ORDER_FEATURES)  # RATE_FEATURES come first
 RATE_WIDTH = len(RATE_FEATURES)
+_FACTOR = factors(ORDER_FEATURES)
 
 
 @kernel
@@ -91,3 +92,12 @@ def observe_order_senders(senders, flight, which, out):
         since_us = sender.now_us - flight.sent_us[s, ring_index(sender.packets - 1)] if sender.packets > 0 else sender.now_us
         out[s, SENDER.since_sent] = within(since_us * 0.001 * PER_100_MS, 0.0, LIMIT)
         out[s, SENDER.filled] = sender.queue.waiting / sender.queue.limit
+
+
+@kernel
+def compress_senders(which, rows):
+    """Compress RATE_FEATURES or ORDER_FEATURES of each session in `which` in its row of `rows` (sessions, features)."""
+    for s in which:
+        for i in range(rows.shape[1]):
+            if _FACTOR[i] > 0.0:
+                rows[s, i] = compressed(rows[s, i] * _FACTOR[i])
