@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium
 
-_MODULES = {"Relay": "relay", "Playout": "playout", "Call": "call", "Rate": "rate", "SendOrder": "send_order"}
+_MODULES = {"Relay": "call", "Playout": "call", "Call": "call", "Rate": "rate", "SendOrder": "send_order"}
 IDS = {name: f"vcgym/{name}-v1" for name in _MODULES}
 """Name of an environment -> its id."""
 

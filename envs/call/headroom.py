@@ -9,11 +9,11 @@ A lag is relative to the minimum delay of the last 2 s, which the agent may not 
 The receiver does the conversion, so a command stays valid if the delay changes while it is in flight.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.from_agent import FromAgent, level_at
+from vcgym.baselines.from_agent import level_at
 from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
 from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.rule import allocate, init
@@ -22,11 +22,6 @@ from vcgym.network.kernels.slots import microseconds
 
 class Headroom(NamedTuple):
     """Effect: a decision is the headroom."""
-
-
-def in_headroom(receiver: Any) -> Any:
-    """Return the placeholder of an agent that sets a headroom for one that sets a lag; return a rule unchanged."""
-    return receiver._replace(effect=Headroom()) if isinstance(receiver, FromAgent) else receiver
 
 
 PACED = np.dtype(

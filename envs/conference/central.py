@@ -98,11 +98,18 @@ class ConferenceVectorEnv(EpisodeVectorEnv):
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20))
         batch = ConferenceBatch([ConferenceSession(scenario, parties, seconds) for _ in range(num_envs)], threads)
-        action, reward = spaces.Box(-1.0, 1.0, (parties**3,), np.float32), AggregateUtility()
         super().__init__(
-            batch, _layout(parties), "features", action, reward, batch.earned, (scenario, parties, float(seconds)), autoreset_mode,
-            render_mode, max_episode_steps,
-        )  # fmt: skip
+            batch,
+            _layout(parties),
+            "features",
+            spaces.Box(-1.0, 1.0, (parties**3,), np.float32),
+            reward=AggregateUtility(),
+            accounts=batch.earned,
+            arguments=(scenario, parties, float(seconds)),
+            autoreset_mode=autoreset_mode,
+            render_mode=render_mode,
+            max_episode_steps=max_episode_steps,
+        )
 
     def _refuse_options(self, **options: Any) -> None:
         """Do nothing: there are no options."""

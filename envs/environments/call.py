@@ -1,12 +1,12 @@
-"""Call: the agent chooses path and lag, with an uplink rate and order of sending, if asked to protection; a rule may set any of them."""
+"""Environments over paths: Relay, where the agent chooses the path; Playout, the lag; Call, both, and what else of a call no rule sets."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from vcgym.baselines.controls.control import BOTTLENECK, CENTRAL, CONTROLS, PATHS, PROTECTED, Control, controls_of
-from vcgym.baselines.from_agent import in_place_of
+from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, PROTECTED, Control
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET
-from vcgym.envs.call.paths.protections import Protections
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, PACING, SenderStages
 from vcgym.envs.environments.scalar import ScalarEnv
 from vcgym.envs.environments.vector.paths import PathsVectorEnv
@@ -14,6 +14,60 @@ from vcgym.network.kernels.ranges import require_number
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
+
+DIRECT, WMJITTER = Direct(), WMJitter()
+
+
+class RelayVectorEnv(PathsVectorEnv):
+    """Path selection: choose the relay path of a call every `interval` packets, by default at a central location.
+
+    Observation: float32 features (docs/envs.md: name, unit, range, age), computed from the records that have reached the location; or,
+        with ``observation="records"``, a dict of the new records (512, 8) int64, their count, the history (paths, 3), a key and the slot.
+    Action: ``Discrete(2)``, 0 stays and 1 takes the other path with the smallest expected delay; discrete: ``Discrete(paths)``; continuous:
+        ``Box(-1, 1, (paths,))``, the largest score wins. The command reaches the sender after the part of the control delay between
+        location and sender; the first one belongs to call set-up and takes effect at once.
+    Reward: ``impairment`` (default), what is lost of R, summed over the 10-ms ticks of the clocked player since the last decision:
+        -(Id(P) + 378.5 concealed) / 6000; or ``emodel``: (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in
+        units of 100 ms per packet emitted, minus 10 per packet lost or late; or a reward object.
+    End of episode: truncation at the end of the call (6,000 packets, 60 steps); packets in flight are counted in the last step.
+    Source: the routing half of VCRoute (arXiv 2310.05054); `playout` controls the lag, by default WMJitter of the same paper.
+
+    Args:
+        num_envs: number of calls played in parallel, >= 1.
+        playout: rule that sets the lag or target.
+        interval: packets between decisions, >= 1.
+        arguments: those of every environment over paths, docs/envs.md.
+    """
+
+    def __init__(self, num_envs: int = 1, playout: NamedTuple = WMJITTER, interval: int = 100, **arguments: Any) -> None:
+        require_rule("playout", playout, Control.PLAYOUT)
+        super().__init__(num_envs, {Control.PATH: None, Control.PLAYOUT: playout}, interval, False, **arguments)
+
+
+class PlayoutVectorEnv(PathsVectorEnv):
+    """Playout control: choose the watermark lag at a packet arrival, before the watermark moves, for `interval` arrivals.
+
+    Observation: float32 features of the call (docs/envs.md), computed from the arrivals so far, including the current one; or, with
+        ``observation="records"`` and ``interval=1``, that arrival as the only new record. A packet marked ``late`` is discarded for any
+        action.
+    Action: ``Discrete(8)``, a headroom above the newest delay, 5 ms * 32 ** (a / 7); discrete: ``Discrete(32)``, the lag on a log scale,
+        10 ms * 100 ** (a / 31); continuous: ``Box(-1, 1, (1,))`` on the same scale. It takes effect at once.
+    Reward: ``impairment`` (default), what is lost of R, summed over the 10-ms ticks of the clocked player since the last decision:
+        -(Id(P) + 378.5 concealed) / 6000; or ``emodel``: (93.2 - Id(P) - 378.5 concealed) / 100; or ``event``: minus end-to-end delay in
+        units of 100 ms per packet emitted, minus 10 per packet lost or late; or a reward object.
+    End of episode: truncation after the last arrival; in that step the queue is flushed and the player plays to the end.
+    Source: the receiver half of VCRoute (WMJitter, arXiv 2310.05054); the path is controlled by `path`, by default Direct.
+
+    Args:
+        num_envs: number of calls played in parallel, >= 1.
+        path: rule that sets the path.
+        interval: arrivals for which a decision holds, >= 1.
+        arguments: those of every environment over paths, docs/envs.md.
+    """
+
+    def __init__(self, num_envs: int = 1, path: NamedTuple = DIRECT, interval: int = 10, **arguments: Any) -> None:
+        require_rule("path", path, Control.PATH)
+        super().__init__(num_envs, {Control.PATH: path, Control.PLAYOUT: None}, interval, True, **arguments)
 
 
 class CallVectorEnv(PathsVectorEnv):
@@ -72,18 +126,13 @@ class CallVectorEnv(PathsVectorEnv):
         frame_ms: int = FRAMES_MS[0],
         **arguments: Any,
     ) -> None:
-        rules = {Control.PATH: path, Control.PLAYOUT: playout, Control.RATE: rate, Control.ORDER: order, Control.PROTECTION: protection}
+        rules = {Control.PATH: path, Control.PLAYOUT: playout} | ({} if protection is False else {Control.PROTECTION: protection})
         require_number("protection_budget", protection_budget, 0.0, MAX_BUDGET)
-        _require_agent(uplink, {control: rule for control, rule in rules.items() if rule is not False})
+        _require_agent(uplink, {**rules, Control.RATE: rate, Control.ORDER: order})
         self.budget, self.frame_ms = protection_budget, frame_ms
         self._uplink, self._logs = uplink, bool(arguments.get("log"))
         self._sender = {"rate": rate, "order": order, "pacing": pacing}
-        setters = {control: in_place_of(control, CENTRAL) if rules[control] is None else rules[control] for control in controls_of(PATHS)}
-        if protection is not False:
-            agent = in_place_of(Control.PROTECTION, CENTRAL, effect=Protections())
-            setters[Control.PROTECTION] = agent if protection is None else protection
-        controls = tuple(control for control in setters if rules[control] is None)
-        super().__init__(num_envs, setters, controls, interval, False, **arguments)
+        super().__init__(num_envs, rules, interval, False, **arguments)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:
@@ -110,6 +159,16 @@ def _require_agent(uplink: Any, rules: dict[Control, Any]) -> None:
     there = [control for control in rules if uplink is not None or CONTROLS[control].part in (PATHS, PROTECTED)]
     if all(rules[control] is not None for control in there):
         raise ValueError(f"{', '.join(there)} are all set by rules: allowed is at least one None, set by the agent")
+
+
+class RelayEnv(ScalarEnv):
+    __doc__ = RelayVectorEnv.__doc__
+    vector_class = RelayVectorEnv
+
+
+class PlayoutEnv(ScalarEnv):
+    __doc__ = PlayoutVectorEnv.__doc__
+    vector_class = PlayoutVectorEnv
 
 
 class CallEnv(ScalarEnv):

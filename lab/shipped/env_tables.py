@@ -143,7 +143,7 @@ def markdown() -> str:
     parts = (
         "# Tables of the environments", _INTRODUCTION,
         "## Arguments and defaults",
-        _arguments(PathsVectorEnv, "setters", "controls", "interval", "at_arrivals", "budget", "frame_ms"), _SCENARIOS,
+        _arguments(PathsVectorEnv, "rules", "controls", "interval", "at_arrivals", "budget", "frame_ms"), _SCENARIOS,
         "## Actions", _actions(), _SCALES,
         "## Features", _FEATURES,
         "### Of each path (Relay, Call)", _features((*PATH_FEATURES, FORECAST_FEATURE)), _FORECAST,

@@ -19,7 +19,6 @@ from vcgym.baselines.systems import System, learned_system, load_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs import name_of
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK
-from vcgym.envs.environments.playout import LAG
 from vcgym.envs.environments.vector.paths import PathsVectorEnv
 from vcgym.live.call.protection import protection_of
 from vcgym.network.scenarios.scenario import Scenario
@@ -115,8 +114,7 @@ def _of_agent(folder: Path) -> LivePolicy:
 def _playout(options: dict[str, Any], scenario: Scenario, **replaced: Any) -> PathsVectorEnv:
     """Return the environment of Playout, whose path may have an agent's placeholder."""
     given = options | {"scenario": scenario} | replaced
-    setters = {Control.PATH: given.pop("path"), Control.PLAYOUT: LAG}
-    return PathsVectorEnv(1, setters, (Control.PLAYOUT,), given.pop("interval"), True, **given)
+    return PathsVectorEnv(1, {Control.PATH: given.pop("path"), Control.PLAYOUT: None}, given.pop("interval"), True, **given)
 
 
 def _environment(env_id: str, options: dict[str, Any], scenario: Scenario) -> PathsVectorEnv:

@@ -55,6 +55,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         layout: ObservationLayout,
         observation: str,
         single_action_space: spaces.Space[Any],
+        *,
         reward: Any,
         accounts: Any,
         arguments: tuple[Any, ...],

@@ -1,6 +1,6 @@
 """The native vector environment of calls over paths, with or without an uplink; base of Relay, Playout and Call."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -8,11 +8,13 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.baselines.controls.control import Control
+from vcgym.baselines.controls.control import CENTRAL, RECEIVER, Control
+from vcgym.baselines.from_agent import AS_DECIDED, FromAgent, in_place_of
 from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET, CallBatch, Played
 from vcgym.envs.call.features.added import fingerprint
 from vcgym.envs.call.features.records import RECORDS_SHOWN
-from vcgym.envs.call.headroom import in_headroom
+from vcgym.envs.call.headroom import Headroom
+from vcgym.envs.call.paths.protections import Protections
 from vcgym.envs.call.rewards.emodel import EModel, Impairment, Rating
 from vcgym.envs.call.rewards.event_delay import EventDelay
 from vcgym.envs.call.rewards.on_time import OnTime
@@ -45,8 +47,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
-        setters: for each control behind the sender the parameters of a rule, or the placeholder of an agent.
-        controls: those of `setters` that the agent sets.
+        rules: for each control behind the sender the parameters of a rule; None: the agent sets it.
         interval: slots of 10 ms between decisions, >= 1; at arrivals, arrivals for which a decision holds.
         at_arrivals: True for an agent at the receiver.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
@@ -65,8 +66,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     def __init__(
         self,
         num_envs: int,
-        setters: Mapping[Control, Any],
-        controls: tuple[Control, ...],
+        rules: Mapping[Control, Any],
         interval: int,
         at_arrivals: bool,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
@@ -85,27 +85,47 @@ class PathsVectorEnv(EpisodeVectorEnv):
         world.pairs(split)  # rejects an unknown split
         self.interval, self.at_arrivals, self.split, self.agent = interval, at_arrivals, split, agent
         self.uplink = self._make_uplink(num_envs, world)
-        self.setters = {**setters, Control.PLAYOUT: in_headroom(setters[Control.PLAYOUT])} if agent.action in RELATIVE else setters
-        by_control = {str(control): setter for control, setter in self.setters.items()}
+        self.setters = {control: self._agent_of(control) if rule is None else rule for control, rule in rules.items()}
+        by_control: dict[str, Any] = {str(control): setter for control, setter in self.setters.items()}
         self.batch = CallBatch(
             world, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval, budget=self.budget,
             frame_ms=self.frame_ms, **by_control,
         )  # fmt: skip
         self.observer = Observer(self.batch, agent, at_arrivals)
         self.slots = self.observer.slots
-        chosen = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
-        decisive = (
-            *self.setters.values(), *world.identity, split, chosen, agent.observation, agent.action, *vars(at).values(), agent.log,
-            fingerprint(self.observer.added), interval, *self.uplink.arguments, *([self.budget] if Control.PROTECTION in setters else ()),
-        )  # fmt: skip
-        decisive += () if self.frame_ms == FRAMES_MS[0] else (self.frame_ms,)
-        self._acted = options_of((*controls, *self.uplink.controls), world.paths)
+        self._acted = options_of((*(control for control in rules if rules[control] is None), *self.uplink.controls), world.paths)
         self.controls = tuple(self._acted)
-        acted = action_space(agent.action, self._acted)
-        reward = Sum(chosen, OnTime(audio=0.0)) if self.uplink.part else chosen
-        accounts = Accounts(self.batch.calls, self.uplink.senders)
-        observed = self.observer.layout, agent.observation
-        super().__init__(self.batch, *observed, acted, reward, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
+        reward = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
+        super().__init__(
+            self.batch,
+            self.observer.layout,
+            agent.observation,
+            action_space(agent.action, self._acted),
+            reward=Sum(reward, OnTime(audio=0.0)) if self.uplink.part else reward,
+            accounts=Accounts(self.batch.calls, self.uplink.senders),
+            arguments=self._decisive(reward, vars(at).values()),
+            autoreset_mode=autoreset_mode,
+            render_mode=render_mode,
+            max_episode_steps=max_episode_steps,
+        )
+
+    def _decisive(self, reward: Any, at: Iterable[Any]) -> tuple[Any, ...]:
+        """Return all that affects the future of the calls."""
+        agent, protected, long = self.agent, Control.PROTECTION in self.setters, self.frame_ms != FRAMES_MS[0]
+        return (
+            *self.setters.values(), *self.batch.scenario.identity, self.split, reward, agent.observation, agent.action, *at, agent.log,
+            fingerprint(self.observer.added), self.interval, *self.uplink.arguments, *([self.budget] if protected else ()),
+            *([self.frame_ms] if long else ()),
+        )  # fmt: skip
+
+    def _agent_of(self, control: Control) -> FromAgent:
+        """Return the placeholder of the agent for a control, with the effect of its decisions."""
+        effect: Any = AS_DECIDED
+        if control is Control.PROTECTION:
+            effect = Protections()
+        elif control is Control.PLAYOUT and self.agent.action in RELATIVE:
+            effect = Headroom()
+        return in_place_of(control, RECEIVER if self.at_arrivals else CENTRAL, effect)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         """Return the stages before the paths."""

@@ -88,9 +88,18 @@ class SenderVectorEnv(EpisodeVectorEnv):
             rate, order, world.name, data_hash(world), asked.split, asked.seconds, asked.send_queue, float(asked.pacing), chosen,
             agent.observation, agent.action, agent.log_packets, *self._own_arguments(),
         )  # fmt: skip
-        observed, acted = (self._layout(), agent.observation), self._action_space()
-        accounts = Accounts(np.zeros(0, CALL), self.batch.senders)
-        super().__init__(self.batch, *observed, acted, chosen, accounts, decisive, autoreset_mode, render_mode, max_episode_steps)
+        super().__init__(
+            self.batch,
+            self._layout(),
+            agent.observation,
+            self._action_space(),
+            reward=chosen,
+            accounts=Accounts(np.zeros(0, CALL), self.batch.senders),
+            arguments=decisive,
+            autoreset_mode=autoreset_mode,
+            render_mode=render_mode,
+            max_episode_steps=max_episode_steps,
+        )
 
     def _own_arguments(self) -> tuple[Any, ...]:
         """Return further arguments that a saved state must match."""
