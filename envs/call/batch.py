@@ -20,7 +20,7 @@ from vcgym.envs.call.paths.receiving import Receiving
 from vcgym.envs.call.paths.routing import Routing
 from vcgym.envs.call.paths.state import ANSWER, CALL, Calls, LongFrames, PathTables, ShortFrames
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
-from vcgym.envs.call.shares import Shares
+from vcgym.envs.call.shards import Shards
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
@@ -65,7 +65,7 @@ class Played:
     protection: NDArray[np.void] | None = None
 
 
-class Together(ABC):
+class ThreadedBatch(ABC):
     """Sessions played together, distributed over threads.
 
     Attributes:
@@ -81,7 +81,7 @@ class Together(ABC):
             if not 1 <= value <= high:
                 raise ValueError(f"{name} = {value}: allowed is 1 to {high}")
         self.sessions, self.threads = sessions, threads
-        self.shares = Shares(sessions, threads)
+        self.shards = Shards(sessions, threads)
         self.why = np.full(sessions, DONE)
 
     def play(self, rows: NDArray[np.int64]) -> None:
@@ -90,7 +90,7 @@ class Together(ABC):
         Raises:
             OverflowError: a ring of a session is full.
         """
-        self.shares.each(self.advance, rows)
+        self.shards.each(self.advance, rows)
 
     @abstractmethod
     def advance(self, rows: NDArray[np.int64]) -> None:
@@ -101,7 +101,7 @@ class Together(ABC):
         """
 
 
-class Batch(Together):
+class Batch(ThreadedBatch):
     """Calls played together by the compiled loop."""
 
     @property
@@ -220,8 +220,8 @@ class CallBatch(Batch):
         if frame_ms not in FRAMES_MS or (uplink is not NO_UPLINK and frame_ms != FRAMES_MS[0]):
             raise ValueError(f"frame_ms = {frame_ms}: allowed is {', '.join(map(str, FRAMES_MS))}, with an uplink {FRAMES_MS[0]}")
         units = frame_ms // FRAMES_MS[0]
-        self._is_asked = origin_of(path) == AGENT or REMOTE in (origin_of(playout), origin_of(protection))
-        for name, slots in (("packets", scenario.packets), ("interval", interval if self._is_asked else units)):
+        self._agent_decides = origin_of(path) == AGENT or REMOTE in (origin_of(playout), origin_of(protection))
+        for name, slots in (("packets", scenario.packets), ("interval", interval if self._agent_decides else units)):
             if slots % units:
                 raise ValueError(f"{name} = {slots}: allowed with frame_ms = {frame_ms} is a multiple of {units}, in slots of 10 ms")
         self.packet_us, self._packet_shift = units * SLOT_US, FRAMES_MS.index(frame_ms)
@@ -270,7 +270,7 @@ class CallBatch(Batch):
         start_row(self.path, self.path_state, row, self.history[row], self.key(row, Control.PATH))
         start_row(self.playout, self.playout_state, row, self.history[row], self.key(row, Control.PLAYOUT))
         if self.protecting is not None:
-            start_protection(self.protecting.rows[row], self.budget, to_sender_us, self._is_asked, self.packet_us)
+            start_protection(self.protecting.rows[row], self.budget, to_sender_us, self._agent_decides, self.packet_us)
             start_row(self.protecting.rule, self.protecting.state, row, self.history[row], self.key(row, Control.PROTECTION))
 
     def answer(self, decided: Mapping[Control, NDArray[Any]]) -> None:

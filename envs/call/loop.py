@@ -36,9 +36,9 @@ def play(stages, which):
         RING_FULL if a ring of any call is full, else BLOCK if any call waits for the world, else DECIDE.
     """
     why_each, sender, calls, routing, receiving = stages
-    sets_level = asks_agent(receiving)
-    is_asked = asks_agent(routing) or sets_level or asks_agent(sender)
-    roles = Roles(is_asked, sets_level, is_asked or reads_feed(routing) or reads_feed(sender))
+    agent_sets_playout = asks_agent(receiving)
+    agent_decides = asks_agent(routing) or agent_sets_playout or asks_agent(sender)
+    roles = Roles(agent_decides, agent_sets_playout, agent_decides or reads_feed(routing) or reads_feed(sender))
     worst = DECIDE
     for turn in range(which.size):
         look_ahead(calls, which, turn)

@@ -49,9 +49,9 @@ class Stages(NamedTuple):
 class Roles(NamedTuple):
     """Properties of the other stages that a stage needs; constants in compiled code."""
 
-    is_asked: bool  # a remote agent decides every `interval` slots
-    sets_level: bool  # its decisions go to the receiver too
-    is_told: bool  # arrivals are reported to the router's location
+    agent_decides: bool  # a remote agent decides every `interval` slots
+    agent_sets_playout: bool  # its decisions go to the receiver too
+    reports_arrivals: bool  # arrivals are reported to the router's location
 
 
 @generic(inlined=True)

@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from vcgym.baselines.conference.plans import largest_trees
-from vcgym.envs.call.batch import Together
+from vcgym.envs.call.batch import ThreadedBatch
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart
 from vcgym.envs.call.rewards.reward import earned, reward
 from vcgym.envs.call.stages import DECIDE, DONE
@@ -41,7 +41,7 @@ def _earned(reward, state, accounts, s):
     return counted.gain - reward.delay_price * counted.late - reward.loss_price * counted.lost
 
 
-class ConferenceBatch(Together):
+class ConferenceBatch(ThreadedBatch):
     """Conferences played together.
 
     Attributes:
@@ -114,11 +114,11 @@ class ConferenceVectorEnv(EpisodeVectorEnv):
     def _refuse_options(self, **options: Any) -> None:
         """Do nothing: there are no options."""
 
-    def _start(self, row: int, seed: int, **options: Any) -> None:
+    def _reset_row(self, row: int, seed: int, **options: Any) -> None:
         self.batch.conferences[row].start(seed)
         self.batch.changes[row] = 0.0
 
-    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def apply_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         self.batch.changes[rows] = actions[rows].reshape(len(rows), *self.batch.changes.shape[1:])
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:

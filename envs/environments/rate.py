@@ -101,13 +101,13 @@ class RateVectorEnv(SenderVectorEnv):
             return spaces.Discrete(len(STEPS))
         return spaces.Box(np.zeros(3, np.int64), _MAX, dtype=np.int64)
 
-    def _start(self, row: int, seed: int, **options: Any) -> None:
-        super()._start(row, seed, **options)
+    def _reset_row(self, row: int, seed: int, **options: Any) -> None:
+        super()._reset_row(row, seed, **options)
         self._told[row], self._smallest_us[row] = 0, -1
         if self.features == "intervals":
             self.batch.senders["default_report_every_us"][row] = self.batch.senders["report_us"][row] = SHORT_US
 
-    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def apply_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         senders = self.batch.senders
         if self.action_form == "exact":
             asked, wanted = self.batch.rate_state, actions.astype(np.int64)
@@ -117,14 +117,14 @@ class RateVectorEnv(SenderVectorEnv):
         elif self.action_form in RELATIVE:
             x = position_of(actions, AIMS if self.action_form == "relative_discrete" else None)
             self._aim_ms = MIN_AIM_MS * (MAX_AIM_MS / MIN_AIM_MS) ** x
-            self._hold(rows)
+            self._repeat_action(rows)
         elif self.action_form == "discrete":
             senders["answer_bps"] = senders["target_bps"] * np.array(STEPS)[actions]
         else:
             position = (actions[:, 0].astype(np.float64) + 1.0) / 2.0
             senders["answer_bps"] = senders["min_bps"] * (senders["max_bps"] / senders["min_bps"]) ** position
 
-    def _hold(self, rows: NDArray[np.int64]) -> None:
+    def _repeat_action(self, rows: NDArray[np.int64]) -> None:
         follow_aims(self.batch.senders, rows, self._aim_ms)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:

@@ -135,21 +135,21 @@ class SendOrderVectorEnv(SenderVectorEnv):
         is_present = np.arange(self.slots) < np.where(waiting > 0, waiting, self.slots)
         return np.concatenate([is_present, is_present], axis=1)
 
-    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def apply_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         if self.action_form in RELATIVE:
             if self.action_form == "relative_discrete":
                 x, self._alone = position_of(actions % MARGINS, MARGINS), actions >= MARGINS
             else:
                 x, self._alone = position_of(actions[:, 0], None), actions[:, 1] > 0.0
             self._margin = MIN_MARGIN * (MAX_MARGIN / MIN_MARGIN) ** x
-            self._hold(rows)
+            self._repeat_action(rows)
             return
         slot, thrown = actions % self.slots, actions >= self.slots
         waiting = self.batch.senders["queue"]["waiting"]
         slot = np.minimum(slot, np.maximum(waiting, 1) - 1)
         self.batch.senders["answer_order"] = np.where(thrown, -1 - slot, slot)
 
-    def _hold(self, rows: NDArray[np.int64]) -> None:
+    def _repeat_action(self, rows: NDArray[np.int64]) -> None:
         choose_by_margin(self.batch.senders, rows, self._margin, self._alone)
 
     def draw(self, axes: Any, row: int) -> None:

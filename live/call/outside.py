@@ -94,7 +94,7 @@ class Actor:
         """Observe, decide and answer."""
         self._envs.observer.write(_ROW, self._parts)
         actions, self._state = self._policy.predict(self._observation, self._state, np.array([self._is_first]), deterministic=True)
-        self._envs.answer(np.asarray(actions), _ROW)
+        self._envs.apply_actions(np.asarray(actions), _ROW)
         self._is_first = False
 
 

@@ -42,8 +42,8 @@ class RateRecords(RateVectorEnv):
             records=spaces.Box(-1, _LATEST, (FEEDBACK_ROWS, len(PacketFeedback._fields)), np.int64),
         )
 
-    def _start(self, row: int, seed: int, **options: Any) -> None:
-        super()._start(row, seed, **options)
+    def _reset_row(self, row: int, seed: int, **options: Any) -> None:
+        super()._reset_row(row, seed, **options)
         self._reported[row] = 0
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:

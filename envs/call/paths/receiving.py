@@ -90,8 +90,8 @@ def _tell(sender, call, s, seen, kind):
 
 
 @kernel
-def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
-    """Give the current packet to receiver and player, and its record to the feed if `is_told`; return False if the feed is full."""
+def _take_in(receiver, sender, tables, call, s, seen, level_us, reports_arrivals):
+    """Give the current packet to receiver and player, its record to the feed if `reports_arrivals`; return False if that is full."""
     call.receiver.level_us = level_us
     call.receiver.last_arrival_us = seen.arrived_us
     shift = shift_of(tables.frames, call)
@@ -102,7 +102,7 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
     # The first unit of a packet has waited for the last.
     fastest_us = smallest_delay_us(call.window, slot, seen.arrived_us - seen.sent_us) + (units - 1) * SLOT_US
     players.set_target(tables.player, s, seen.arrived_us, level_us, fastest_us)
-    return not is_told or _tell(sender, call, s, seen, kind_of(call.in_flight, call.waiting_node))
+    return not reports_arrivals or _tell(sender, call, s, seen, kind_of(call.in_flight, call.waiting_node))
 
 
 @kernel
@@ -135,7 +135,7 @@ def _take_repaired(receiver, receiver_state, sender, tables, call, s, node):
 
 
 @kernel
-def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
+def _take_arrivals(receiver, receiver_state, sender, tables, call, s, reports_arrivals):
     """Process all arrivals up to now; return DECIDE if an agent at the receiver must decide first."""
     node, shift = np.int64(-1), shift_of(tables.frames, call)
     while True:
@@ -153,14 +153,14 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, is_told):
             seen = _record_of(call, node, kind, 0, shift)
             if learns_from_copies(receiver) and is_packet:
                 update(receiver, receiver_state, s, seen)
-            if is_told and not _tell(sender, call, s, seen, kind):
+            if reports_arrivals and not _tell(sender, call, s, seen, kind):
                 return RING_FULL
             continue
         if origin_of(receiver) == AGENT:
             return DECIDE
         seen = record_in_hand(call, receiver, shift)
         level_us = _level_of(receiver, receiver_state, call, s, seen)
-        if not _take_in(receiver, sender, tables, call, s, seen, level_us, is_told):
+        if not _take_in(receiver, sender, tables, call, s, seen, level_us, reports_arrivals):
             return RING_FULL
         if kind == COPY and seen.packet < tables.log.shape[1]:
             tables.log[s, seen.packet].arrived_us = seen.arrived_us
@@ -201,16 +201,16 @@ def _arrive(receiving, calls, sender, s, roles):
     elif origin_of(receiver) == AGENT and call.phase == LEVEL:
         seen = record_in_hand(call, receiver, shift_of(tables.frames, call))
         level_us = level_at(receiver, receiving.state, s, seen, tables.answers[s].playout)
-        if not _take_in(receiver, sender, tables, call, s, seen, level_us, roles.is_told):
+        if not _take_in(receiver, sender, tables, call, s, seen, level_us, roles.reports_arrivals):
             return RING_FULL
         call.phase = ARRIVALS
     if call.phase == ARRIVALS:
-        why = _take_arrivals(receiver, receiving.state, sender, tables, call, s, roles.is_told)
+        why = _take_arrivals(receiver, receiving.state, sender, tables, call, s, roles.reports_arrivals)
         if why != RUNNING:
             call.phase = LEVEL
             return why
         _tick(tables, call, s, now_us)
-        if roles.is_asked and captures and call.slot % call.interval == 0:
+        if roles.agent_decides and captures and call.slot % call.interval == 0:
             call.phase = ANSWERED
             return DECIDE
     if not sends and _drain(tables, call, s):

@@ -79,10 +79,10 @@ def _route(routing, call, s, now_us, is_shared):
 
 
 @kernel
-def _pass_answer_on(answers, sender, call, s, now_us, sets_level, sets_path):
+def _pass_answer_on(answers, sender, call, s, now_us, agent_sets_playout, sets_path):
     """Send the remote agent's decisions: to the sender and, if it sets them, level and path."""
     answer = answers[s]
-    if sets_level and command(call.to_receiver, answer.playout, now_us) < 0:
+    if agent_sets_playout and command(call.to_receiver, answer.playout, now_us) < 0:
         return False
     return pass_on(sender, s, now_us) and (not sets_path or _publish(call, answer.path, now_us))
 
@@ -131,7 +131,7 @@ def _capture(calls, sender, s, path):
 
 
 @kernel
-def _probe(calls, s, is_told):
+def _probe(calls, s, reports_arrivals):
     """Send the probe that is due in this slot if its path is idle; return False if it would arrive beyond the calendar."""
     call, tables = calls.rows[s], calls.tables
     probed = tables.probe_path[call.probe_turn]
@@ -140,7 +140,7 @@ def _probe(calls, s, is_told):
     if probed >= 0 and call.slot - tables.last_used[s, probed] >= tables.probe_path.size:
         call.counters.probes_sent += 1
         delay = delay_on(calls, s, probed)
-        if is_told and delay != LOST:
+        if reports_arrivals and delay != LOST:
             return push(call.in_flight, call.slot, PROBE, probed, delay)
     return True
 
@@ -151,19 +151,19 @@ def _depart(routing, calls, sender, s, roles):
     if call.slot >= call.slots:
         return RUNNING
     now_us = call.slot * SLOT_US
-    if roles.is_asked and call.phase == ANSWERED:
+    if roles.agent_decides and call.phase == ANSWERED:
         sets_path = origin_of(routing.router) != RULE
-        if not _pass_answer_on(calls.tables.answers, sender, call, s, now_us, roles.sets_level, sets_path):
+        if not _pass_answer_on(calls.tables.answers, sender, call, s, now_us, roles.agent_sets_playout, sets_path):
             return RING_FULL
         call.phase = ARRIVALS
     if call.slot & ((1 << shift_of(calls.tables.frames, call)) - 1) == 0:
-        if origin_of(routing.router) == RULE and not _route(routing, call, s, now_us, roles.is_asked):
+        if origin_of(routing.router) == RULE and not _route(routing, call, s, now_us, roles.agent_decides):
             return RING_FULL
         path = in_force(call.to_sender, now_us)
         reveal(sender, calls, routing, s, path)
         if not _capture(calls, sender, s, path):
             return RING_FULL
-    return RUNNING if calls.tables.probe_path.size == 0 or _probe(calls, s, roles.is_told) else RING_FULL
+    return RUNNING if calls.tables.probe_path.size == 0 or _probe(calls, s, roles.reports_arrivals) else RING_FULL
 
 
 class NoSender(NamedTuple):

@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from vcgym.envs.call.batch import Together
+from vcgym.envs.call.batch import ThreadedBatch
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
@@ -45,13 +45,13 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         max_episode_steps: decisions after which a call is truncated; None: at its end.
     """
 
-    batch: Together
+    batch: ThreadedBatch
     holds: int = 1
     reset_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
-        batch: Together,
+        batch: ThreadedBatch,
         layout: ObservationLayout,
         observation: str,
         single_action_space: spaces.Space[Any],
@@ -98,21 +98,21 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Reject an unknown value of a reset option before any state changes."""
 
     @abstractmethod
-    def _start(self, row: int, seed: int, **options: Any) -> None:
+    def _reset_row(self, row: int, seed: int, **options: Any) -> None:
         """Start a session on world `seed`."""
 
-    def _begun(self, rows: NDArray[np.int64]) -> None:
+    def _after_reset(self, rows: NDArray[np.int64]) -> None:
         """Prepare all sessions that have just been started."""
 
     @abstractmethod
-    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def apply_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         """Apply actions; actions of sessions not in `rows` are ignored.
 
         Raises:
             ValueError: an action of one of `rows` is not valid now.
         """
 
-    def _hold(self, rows: NDArray[np.int64]) -> None:
+    def _repeat_action(self, rows: NDArray[np.int64]) -> None:
         """Let the action of `rows` set one more decision."""
 
     @abstractmethod
@@ -161,7 +161,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             if given is not None or self._episodes[row] < 0:
                 self._seeds[row] = given if given is not None else self.np_random.integers(1 << 31)
                 self._episodes[row] = -1
-        infos = self._begin(rows, self._shown, **options)
+        infos = self._begin_calls(rows, self._shown, **options)
         observations, fresh = self._allocate_observations()
         for name, value in self._shown.items():
             fresh[name][...] = value
@@ -172,23 +172,23 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Return True if every session has been reset at least once."""
         return bool((self._episodes >= 0).all())
 
-    def _begin(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> dict[str, Any]:
+    def _begin_calls(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> dict[str, Any]:
         """Start new calls in `rows`, write their first observations into `fresh`, and return infos that name their worlds."""
         seeds, begun = np.zeros(self.num_envs, np.uint64), np.zeros(self.num_envs, bool)
         for row in rows:
             self._episodes[row] += 1
             episode = int(self._episodes[row])
             seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
-            self._start(row, seed, **options)
+            self._reset_row(row, seed, **options)
             seeds[row], begun[row], self._options[row] = seed, True, self._line_of(options)
             begin_row(self.reward, self._rewarded, self.accounts, row)
-        self._begun(rows)
+        self._after_reset(rows)
         self._done[rows], self._steps[rows] = False, 0
         del self._decisions[: len(self._decisions) - int(self._steps.max())]
-        self.batch.shares.each(partial(self._begin_share, fresh), rows)
+        self.batch.shards.each(partial(self._begin_shard, fresh), rows)
         return _masked({"seed": seeds, **self._worlds()}, begun)
 
-    def _begin_share(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
+    def _begin_shard(self, fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
         self.batch.advance(rows)
         self._write_observations(rows, self._shown)
         for name, value in self._shown.items():
@@ -210,11 +210,11 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             )
         starting = np.flatnonzero(self._done)
         running = np.flatnonzero(~self._done)
-        self._decide(checked_actions(actions, self.action_space), running)
+        self._apply_and_store(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
-        self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), running)
-        infos = self._begin(starting, fresh) if len(starting) else {}
+        self.batch.shards.each(partial(self._step_shard, rewards, truncated, fresh), running)
+        infos = self._begin_calls(starting, fresh) if len(starting) else {}
         if truncated.any():
             infos = _joined(_masked(self._outcomes(), truncated), infos)
         done = np.flatnonzero(truncated)
@@ -224,7 +224,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 "_final_obs": truncated.copy(),
                 "final_info": infos,
                 "_final_info": truncated.copy(),
-            } | self._begin(done, fresh)
+            } | self._begin_calls(done, fresh)
         else:
             self._done = truncated.copy()
         return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
@@ -233,12 +233,12 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         if self.closed:
             raise ClosedEnvironmentError(f"{call} after close; make another environment")
 
-    def _decide(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        """Apply actions as `answer` does, and store them."""
-        self.answer(actions, rows)
+    def _apply_and_store(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+        """Apply actions as `apply_actions` does, and store them."""
+        self.apply_actions(actions, rows)
         self._decisions.append(np.array(actions, self._action_type))
 
-    def _step_share(
+    def _step_shard(
         self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
     ) -> None:
         """Do the whole step for the sessions of one thread, so that threads synchronise once per step."""
@@ -248,7 +248,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         more = np.zeros_like(rewards) if self.holds > 1 else rewards
         for _ in range(self.holds - 1):
             under_way = under_way[self.batch.why[under_way] != DONE]
-            self._hold(under_way)
+            self._repeat_action(under_way)
             self.batch.advance(under_way)
             write_rewards(self.reward, self._rewarded, self.accounts, under_way, more)
             rewards[under_way] += more[under_way]
@@ -297,7 +297,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             for line in dict.fromkeys(calls.options):
                 rows = np.flatnonzero(begun & (np.array(calls.options) == line))
                 if len(rows):
-                    self._begin(rows, self._shown, **self._options_of(line))
+                    self._begin_calls(rows, self._shown, **self._options_of(line))
             self._done = self._replay(calls)
         except BaseException:
             self._episodes[:] = -1
@@ -313,8 +313,8 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 row = rows[truncated[rows]][0]
                 allowed = f"0 to {calls.steps[row] - before_end}, when the call is done"
                 raise ValueError(f"state of an env: steps[{row}] is {calls.steps[row]}; allowed: {allowed}")
-            self._decide(checked_actions(calls.decisions[-before_end], self.action_space), rows)
-            self.batch.shares.each(partial(self._step_share, rewards, truncated, fresh), rows)
+            self._apply_and_store(checked_actions(calls.decisions[-before_end], self.action_space), rows)
+            self.batch.shards.each(partial(self._step_shard, rewards, truncated, fresh), rows)
         return truncated
 
     def _under_way(self) -> UnderWay:

@@ -141,15 +141,15 @@ class PathsVectorEnv(EpisodeVectorEnv):
         self.uplink.refuse(self.split, kind)
         self.batch.scenario.draw(self.split, 0, **options)
 
-    def _start(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
+    def _reset_row(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
         self.uplink.draw(row, self.split, seed, kind)
         self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
         self.observer.clear(row)
 
-    def _begun(self, rows: NDArray[np.int64]) -> None:
+    def _after_reset(self, rows: NDArray[np.int64]) -> None:
         self.observer.begin(rows)
 
-    def answer(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
+    def apply_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         order = None if self.slots is None else self.slots.order
         decided = decode(self.agent.action, self._acted, actions, order)
         self.batch.answer(decided)
@@ -158,7 +158,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         self.observer.write(rows, shown)
 
-    def _hold(self, rows: NDArray[np.int64]) -> None:
+    def _repeat_action(self, rows: NDArray[np.int64]) -> None:
         self.observer.write(rows, self._shown)  # every arrival counts in the features
 
     def _worlds(self) -> dict[str, NDArray[Any]]:

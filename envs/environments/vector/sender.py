@@ -119,7 +119,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
     def _drawn(self, seed: int, **options: Any) -> SharedLink:
         return self.asked.applied(self.scenario.draw(self.asked.split, seed, **options))
 
-    def _start(self, row: int, seed: int, **options: Any) -> None:
+    def _reset_row(self, row: int, seed: int, **options: Any) -> None:
         link = self._drawn(seed, **options)
         self.batch.start(row, link)
         self._kinds[row] = link.name

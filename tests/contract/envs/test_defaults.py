@@ -140,7 +140,7 @@ def test_the_target_follows_the_aim():
     has_yielded = False
     for _ in range(50):
         senders, action = envs.batch.senders.copy(), envs.action_space.sample()
-        envs.answer(action, np.arange(6))
+        envs.apply_actions(action, np.arange(6))
         for sender, level, answer in zip(senders, action, envs.batch.senders["answer_bps"].tolist(), strict=True):
             assert answer == pytest.approx(slow_target(sender, 12.0 * 5.0 ** (level / 7)))
             has_yielded |= answer < sender["target_bps"]

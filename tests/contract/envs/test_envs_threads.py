@@ -11,11 +11,11 @@ import pytest
 @pytest.fixture
 def under_way(monkeypatch):
     """A batch whose threads have worked, however short the work."""
-    monkeypatch.setattr("vcgym.envs.call.shares.WORTH_CUTTING_S", 0.0)
+    monkeypatch.setattr("vcgym.envs.call.shards.WORTH_CUTTING_S", 0.0)
     envs = gymnasium.make_vec("vcgym/Call-v1", num_envs=4, threads=2, packets=2000)
     envs.reset(seed=1)
     played(envs)
-    assert envs.unwrapped.batch.shares._pool is not None
+    assert envs.unwrapped.batch.shards._pool is not None
     return envs
 
 
@@ -26,7 +26,7 @@ def played(envs):
 def test_a_copy_goes_on_alike(under_way):
     copied = copy.deepcopy(under_way)
     assert played(copied) == played(under_way)
-    assert copied.unwrapped.batch.shares._pool is not under_way.unwrapped.batch.shares._pool
+    assert copied.unwrapped.batch.shards._pool is not under_way.unwrapped.batch.shards._pool
 
 
 def test_a_forked_process_goes_on_alike(under_way):

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 WORTH_CUTTING_S = 1e-3  # several times the cost of waking and joining a thread
 
 
-class Shares:
-    """Contiguous shares of the sessions of a batch, one per thread.
+class Shards:
+    """Contiguous shards of the sessions of a batch, one per thread.
 
-    Kernels release the GIL and sessions share nothing, so results do not depend on the shares. The calling thread works on the first share
+    Kernels release the GIL and sessions share nothing, so results do not depend on the shards. The calling thread works on the first shard
     itself. Work that took less than `WORTH_CUTTING_S` the last time is not distributed, since waking threads would take longer.
 
     Args:
@@ -42,42 +42,42 @@ class Shares:
         _ALL.add(self)
 
     def each(self, work: Callable[[NDArray[np.int64]], Any], rows: NDArray[np.int64]) -> None:
-        """Call `work` in parallel with the `rows` of each share that has any; return when all calls are done.
+        """Call `work` in parallel with the `rows` of each shard that has any; return when all calls are done.
 
         Raises:
-            Exception: the first exception of `work`, in order of the shares.
+            Exception: the first exception of `work`, in order of the shards.
         """
-        shares = [rows]
+        shards = [rows]
         if len(self._bounds) > 1 and self._work_s >= WORTH_CUTTING_S:
-            shares = [rows[(rows >= begin) & (rows < end)] for begin, end in self._bounds]
-        shares = [share for share in shares if len(share)]
-        if len(shares) < 2:
-            self._work_s = sum(_timed(work, share) for share in shares)
+            shards = [rows[(rows >= begin) & (rows < end)] for begin, end in self._bounds]
+        shards = [shard for shard in shards if len(shard)]
+        if len(shards) < 2:
+            self._work_s = sum(_timed(work, shard) for shard in shards)
             return
         self._pool = self._pool or ThreadPoolExecutor(len(self._bounds) - 1)
-        pending = [self._pool.submit(_timed, work, share) for share in shares[1:]]
+        pending = [self._pool.submit(_timed, work, shard) for shard in shards[1:]]
         try:
-            first_s = _timed(work, shares[0])
+            first_s = _timed(work, shards[0])
         finally:
             wait(pending)
         self._work_s = first_s + sum(one.result() for one in pending)
 
 
-_ALL: "weakref.WeakSet[Shares]" = weakref.WeakSet()
+_ALL: "weakref.WeakSet[Shards]" = weakref.WeakSet()
 
 
 def _forget_threads() -> None:
     """Forget the threads of the parent process, which a fork does not copy."""
-    for shares in _ALL:
-        shares._pool = None
+    for shards in _ALL:
+        shards._pool = None
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
 
 
-def _timed(work: Callable[[NDArray[np.int64]], Any], share: NDArray[np.int64]) -> float:
+def _timed(work: Callable[[NDArray[np.int64]], Any], shard: NDArray[np.int64]) -> float:
     """Call `work` and return the seconds it took."""
     began = time.perf_counter()
-    work(share)
+    work(shard)
     return time.perf_counter() - began
