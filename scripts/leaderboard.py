@@ -20,11 +20,11 @@ from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.bars import references
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.local import env_of
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, trained_before
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS, Participant
-from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.courses import draw_courses_of, suite_of_courses
@@ -107,7 +107,7 @@ def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
     own, told = own_methods(config.agents, config.agent_options, suite, parts)
     for line in told:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    participants = all_participants(suite, systems, config.train if suite.stages == (PATHS,) else None, {**submitted, **own})
+    participants = all_participants(suite, systems, config.train if suite.kind == PATHS else None, {**submitted, **own})
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
     show(ranked, board, console, [] if config.systems in (None, [EVERY]) else config.systems or [])

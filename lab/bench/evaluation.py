@@ -8,7 +8,7 @@ from lab.bench.packets import SYSTEMS, VCR_WM
 from vcgym.baselines.path.via import Via
 from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, every_pair, play_together
+from vcgym.leaderboard.evaluation.together import batches_together, every_pair, play_together
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS = 600_000

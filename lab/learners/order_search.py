@@ -22,7 +22,7 @@ from vcgym.baselines.systems import System, load_system
 from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.sender.batch import SendingTotals
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
+from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.leaderboard.tuning.tune_calls import Kinds, SenderTask
 from vcgym.leaderboard.tuning.tuning import compared
 from vcgym.network.bottleneck.send_queue import VIDEO

@@ -24,7 +24,7 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.no_uplink import PACING
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
+from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, utility
 from vcgym.leaderboard.tuning.tuning import compared

@@ -23,7 +23,7 @@ from vcgym.baselines.systems import System, load_system
 from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
 from vcgym.envs.call.rewards.on_time import OnTime
-from vcgym.leaderboard.evaluation.rollouts.whole_rollout import WholeRollout, WholeScenario, WholeWorld, play_whole
+from vcgym.leaderboard.evaluation.kinds.whole import WholeCalls, WholeScenario, WholeWorld, play_whole
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.tuning.tuning import compared
@@ -72,7 +72,7 @@ class WholeWorlds:
 
     def __init__(self, config: WholeConfig, seed: int) -> None:
         self._config, self._first = config, seed * config.generations
-        self._parts = [(part, SUITE.play.open(part, SUITE.packets)) for part in SUITE.parts]
+        self._parts = [(part, SUITE.kind.open(part, SUITE.packets)) for part in SUITE.parts]
 
     def __len__(self) -> int:
         """Return the number of generations."""
@@ -85,21 +85,21 @@ class WholeWorlds:
     def play(self, systems: Sequence[System], split: str, number: int, worlds: int) -> list[NDArray[np.float64]]:
         """Return, for each system, the score of each of the next `worlds` worlds of every kind of a split."""
         drawn = self._drawn(split, number * worlds, worlds)
-        return [np.array([score for part in drawn for score in call_returns(play_whole(system, *part))]) for system in systems]
+        return [np.array([score for part in drawn for score in call_returns(play_whole(system, *part).calls)]) for system in systems]
 
     def _drawn(self, split: str, first: int, worlds: int) -> list[tuple[WholeScenario, list[WholeWorld]]]:
         drawn = []
         for kind, (part, scenario) in enumerate(self._parts):
             pairs = scenario.paths.pairs(split)
             keys = [(pairs[(seed + kind) % len(pairs)], seed) for seed in range(first, first + worlds)]
-            drawn.append((scenario, SUITE.play.draw(part._replace(split=split), scenario, keys)))
+            drawn.append((scenario, SUITE.kind.draw(part._replace(split=split), scenario, keys)))
         return drawn
 
 
-def call_returns(rollout: WholeRollout) -> list[float]:
+def call_returns(calls: WholeCalls) -> list[float]:
     """Return the return of each call in points of R."""
-    heard = rows(rollout.played)
-    seen = [OnTime().video * int(flow.totals.on_time[flow.row, VIDEO]) for flow in rollout.flows]
+    heard = rows(calls.played)
+    seen = [OnTime().video * int(flow.totals.on_time[flow.row, VIDEO]) for flow in calls.flows]
     return [100.0 * (row["return_emodel"] + video) / TICKS_PER_MINUTE for row, video in zip(heard, seen, strict=True)]
 
 

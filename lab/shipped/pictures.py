@@ -16,7 +16,7 @@ from vcgym.baselines.systems import load_system
 from vcgym.envs import IDS
 from vcgym.envs.conference.central import ConferenceVectorEnv
 from vcgym.envs.environments.render import DOTS_PER_INCH, INCHES
-from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.evaluation.together import batches_together, play_together
 from vcgym.leaderboard.report.board import Board
 from vcgym.leaderboard.report.words.names import few
 from vcgym.leaderboard.report.words.systems import in_words

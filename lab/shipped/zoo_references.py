@@ -23,7 +23,7 @@ from lab.studies.oracles.rating import best_ratings
 from lab.studies.oracles.seen import along, see
 from vcgym.baselines.systems import System, load_system
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
+from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.network.bottleneck.capacity.capacity import mean_bps
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink

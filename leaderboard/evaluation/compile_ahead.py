@@ -15,9 +15,9 @@ import numba
 import numpy as np
 
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.published import Participant
-from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together
-from vcgym.leaderboard.evaluation.stages import PATHS
+from vcgym.leaderboard.evaluation.together import batches_together
 from vcgym.network.kernels.compiling.disk_cache import announce_compiling
 from vcgym.network.kernels.compiling.sources import cache_home, code_hash, modules_of
 from vcgym.network.scenarios.scenario import Scenario

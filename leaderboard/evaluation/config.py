@@ -9,9 +9,9 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.names import AgentName, SystemName, Traces
 from vcgym.agents.config.training import TrainConfig
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import FITTED
 from vcgym.leaderboard.evaluation.published import AGENT_ENV
-from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES, Suite, replay_suite
 from vcgym.network.scenarios.paths.fitted import ENDING
 
@@ -98,7 +98,7 @@ class LeaderboardConfig(Config):
             raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: {allowed}")
         if self.suite == FITTED and not (isinstance(self.traces, Path) and self.traces.suffix == ENDING):
             raise ValueError(f"suite is {self.suite!r}, traces is {self.traces}; allowed: one scenario file, *{ENDING}")
-        if PATHS not in REPLAYS.get(self.suite, ()) and self.packets != PACKETS:
+        if REPLAYS.get(self.suite) != PATHS and self.packets != PACKETS:
             raise ValueError(f"suite is {self.suite!r}, packets is {self.packets}; allowed: {PACKETS}, but with suite=replay or fitted")
         if self.suite != "replay" and (self.offsets, self.direct) != ("own", None):
             raise ValueError(f"suite is {self.suite!r}, offsets is {self.offsets!r}, direct is {self.direct!r}; allowed: with suite=replay")

@@ -70,7 +70,7 @@ def require_frozen_data(suite: Suite, parts: Iterable[tuple[Part, Any]]) -> None
     if suite not in [SUITES[name] for name in FROZEN if name in SUITES]:
         return
     for part, scenario in parts:
-        found, wanted = suite.play.card(scenario)[:16], DATA[part.scenario]
+        found, wanted = suite.kind.card(scenario)[:16], DATA[part.scenario]
         if found != wanted:
             allowed = f"{wanted}, the data of suite {suite.name}-{suite.version}; traces of your own play as suite=replay or rate-replay"
             raise DataError(part.scenario, "hash of the data", found, allowed)
@@ -85,4 +85,4 @@ def definition_hash(suite: Suite) -> str:
 
 def worlds_hash(suite: Suite) -> str:
     """Return the hash of the worlds: all bottlenecks, one hash per scenario, or all conferences; of calls over paths a sample."""
-    return suite.play.fingerprint(opened(suite, suite.parts))
+    return suite.kind.fingerprint(opened(suite, suite.parts))

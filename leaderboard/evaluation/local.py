@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.evaluation.saved_model import Normaliser
+from vcgym.leaderboard.evaluation.kinds.kind import Kind
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.play import Play
 from vcgym.leaderboard.evaluation.published import NOT_PLAYED, PATHS_ENVS, LocalAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.scenarios.splits import unlock_test_split
@@ -27,9 +27,9 @@ def env_of(suite: Suite) -> str:
     Raises:
         ValueError: no agent can play it.
     """
-    if not suite.envs:
+    if not suite.kind.env_ids:
         raise ValueError(f"suite {suite.name}-{suite.version} has no calls that an agent controls alone; allowed there: systems of rules")
-    return suite.envs[0]
+    return suite.kind.env_ids[0]
 
 
 def local_agent(
@@ -61,15 +61,15 @@ def local_agent(
     env = _environment(own, env_id, suite) or _fitting(own, named, suite, first) or default
     given = _arguments(env, {**(own.made_with or {"options": {}})["options"], **named})
     if own.action_space is not None and "action" not in given:
-        given["action"] = _form(own, env, given, suite.play, first)
+        given["action"] = _form(own, env, given, suite.kind, first)
     own.reads = given.pop("observation", own.reads)
     if env not in PATHS_ENVS and own.reads != "features":
         given["observation"] = own.reads
     agent = LocalAgent(own, env, tuple(sorted(given.items())))
-    with closing(suite.play.envs(agent, *first)) as envs:
+    with closing(suite.kind.envs(agent, *first, own.reads)) as envs:
         own.complete(envs.single_observation_space, file)
     for part, scenario in opened.values():
-        _try(agent, suite.play, part, scenario)
+        _try(agent, suite.kind, part, scenario)
     return agent
 
 
@@ -91,8 +91,8 @@ def _environment(own: OwnPolicy, env_id: Any, suite: Suite) -> str | None:
     """
     trained = own.made_with["env"] if own.made_with else None
     for env, how in ((env_id, "agent_options has env_id"), (trained, "agent was trained in")):
-        if env is not None and env not in suite.envs:
-            raise ValueError(f"{how} {env}; allowed on suite {suite.name}: agents of {', '.join(suite.envs)}")
+        if env is not None and env not in suite.kind.env_ids:
+            raise ValueError(f"{how} {env}; allowed on suite {suite.name}: agents of {', '.join(suite.kind.env_ids)}")
     if env_id is not None and trained not in (None, env_id):
         raise ValueError(f"agent_options has env_id {env_id}; allowed: {trained}, in which the agent was trained")
     return env_id or trained
@@ -102,8 +102,8 @@ def _fitting(own: OwnPolicy, named: Mapping[str, Any], suite: Suite, first: tupl
     """Return the first environment that has the policy's spaces, or None."""
     if own.action_space is None or own.observation_space is None:
         return None
-    for env in suite.envs:
-        for _, observed, acts in _spaces(own, env, named, suite.play, first):
+    for env in suite.kind.env_ids:
+        for _, observed, acts in _spaces(own, env, named, suite.kind, first):
             if acts == own.action_space and observed.shape == own.observation_space.shape:
                 return env
     return None
@@ -122,9 +122,9 @@ def _arguments(env: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: complete[name] for name in given if name not in NOT_PLAYED}
 
 
-def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first: tuple[Part, Any]) -> str:
+def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], kind: Kind, first: tuple[Part, Any]) -> str:
     """Return the form of the action whose space equals the policy's."""
-    forms = list(_spaces(own, env, given, play, first))
+    forms = list(_spaces(own, env, given, kind, first))
     for form, _, space in forms:
         if space == own.action_space:
             return form
@@ -133,13 +133,13 @@ def _form(own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first:
 
 
 def _spaces(
-    own: OwnPolicy, env: str, given: Mapping[str, Any], play: Play, first: tuple[Part, Any]
+    own: OwnPolicy, env: str, given: Mapping[str, Any], kind: Kind, first: tuple[Part, Any]
 ) -> Iterator[tuple[str, Any, Any]]:  # fmt: skip
     """Yield each form of the action that an environment has, with the spaces of observations and actions."""
     for form in FORMS if "action" not in given else (given["action"],):
         agent = LocalAgent(own, env, tuple({**given, "action": form}.items()))
         try:
-            envs = play.envs(agent, *first)
+            envs = kind.envs(agent, *first, own.reads)
         except (ValueError, TypeError):  # the environment has no such form or argument
             continue
         yield form, envs.single_observation_space, envs.single_action_space
@@ -147,9 +147,9 @@ def _spaces(
 
 
 @unlock_test_split()
-def _try(agent: LocalAgent, play: Play, part: Part, scenario: Any) -> None:
+def _try(agent: LocalAgent, kind: Kind, part: Part, scenario: Any) -> None:
     """Ask the policy for one decision on a scenario."""
-    envs, wanted = play.envs(agent, part, scenario), agent.own.observation_space
+    envs, wanted = kind.envs(agent, part, scenario, agent.own.reads), agent.own.observation_space
     try:
         if wanted is not None and wanted.shape != envs.single_observation_space.shape:
             relative = "; a policy of a relative action plays any number of paths" if agent.env in PATHS_ENVS else ""
@@ -162,17 +162,17 @@ def _try(agent: LocalAgent, play: Play, part: Part, scenario: Any) -> None:
         envs.step(actions)
     except Exception as error:  # user code may raise anything
         why = f"{type(error).__name__} {shown(one_line(str(error), 160), 160)[1:-1]}"
-        said = _asked(agent, play, part, scenario, envs) if wanted is None else ""
+        said = _asked(agent, kind, part, scenario, envs) if wanted is None else ""
         raise ValueError(f"agent cannot play {part.scenario}, mode {part.mode}: {why}{said}") from error
     finally:
         envs.close()
 
 
-def _asked(agent: LocalAgent, play: Play, part: Part, scenario: Any, envs: Any) -> str:
+def _asked(agent: LocalAgent, kind: Kind, part: Part, scenario: Any, envs: Any) -> str:
     """Return what a policy without spaces was asked for, and how many numbers it would see in each form."""
     given = {name: value for name, value in agent.arguments if name != "action"}
     numbers: dict[Any, list[str]] = {}
-    for form, observed, _ in _spaces(agent.own, agent.env, given, play, (part, scenario)):
+    for form, observed, _ in _spaces(agent.own, agent.env, given, kind, (part, scenario)):
         numbers.setdefault(observed.shape, []).append(form)
     forms = "; ".join(f"{shape} numbers with action={' or '.join(of_shape)}" for shape, of_shape in numbers.items())
     asked = f"actions of {one_line(str(envs.action_space), 80)} on observations of one call, {envs.single_observation_space.shape} numbers"

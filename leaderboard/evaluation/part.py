@@ -11,7 +11,8 @@ class Part(NamedTuple):
 
     `mode` is the column of result rows: how statistics become packets, or the kind of the calls where worlds have no mode. Strata are
     sampled with the declared weights, or all worlds are of one `stratum`; `natural` is the mix with bad hours as frequent as measured. For
-    a bottleneck both the stratum and the pair are the kind of world.
+    a bottleneck both the stratum and the pair are the kind of world. With protection, `budget` is the share of the plain bytes that it may
+    add, and `load` that of a link that calls alike share, by their plain bytes; both are named in `mode` too.
     """
 
     scenario: str
@@ -22,3 +23,5 @@ class Part(NamedTuple):
     first_seed: int = 0
     traces: tuple[str, ...] = ()  # only for scenarios replay and rate-replay; of `fitted` the scenario file
     settings: tuple[tuple[str, Any], ...] = ()  # further fields of `vcgym.network.scenarios.settings.WorldSettings` and their values
+    budget: float = 0.0
+    load: float = 0.0  # 0: no such link

@@ -19,9 +19,10 @@ from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems
 from vcgym.baselines.zoo import CARD, LEARNED, read_learned
 from vcgym.leaderboard.cache import canonical
+from vcgym.leaderboard.evaluation.kinds.sender import SENDER
+from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plan import require_controls
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENV, PATHS_ENVS, RATE_ENV, Participant, PublishedAgent
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import sender_envs
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.network.traces.cards import DataError
@@ -56,7 +57,7 @@ def systems_of(suite: Suite, names: list[str] | None = None) -> dict[str, System
     whole = not chosen or chosen == [EVERY]
     found = load_systems([name for name in system_names() if _is_shown(name, suite)] if whole else chosen)
     if whole:
-        return {name: system for name, system in found.items() if system.fits(suite.controls)}
+        return {name: system for name, system in found.items() if system.fits(suite.kind.controls)}
     require_controls(suite, found)
     return found
 
@@ -65,7 +66,7 @@ def _is_shown(name: str, suite: Suite) -> bool:
     if name.startswith(ORACLE):
         return name in suite.columns.oracles
     tuned_on = (*suite.scenarios, _TUNED_ON.get(suite.name))
-    tuned_apart = any(stage.tuned_apart for stage in suite.stages)
+    tuned_apart = suite.kind.tuned_apart
     return not tuned_apart or not name.endswith(TUNED) or load_study(name)["budget"].get("scenario") in tuned_on
 
 
@@ -85,8 +86,8 @@ def all_participants(
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
     others: dict[str, Participant] = {**systems, **agents}
     rules = {name for name, one in agents.items() if isinstance(one, System)}
-    if not suite.envs and (own := sorted(agents.keys() - rules)):
-        allowed = " and ".join(suite.controls)
+    if not suite.kind.env_ids and (own := sorted(agents.keys() - rules)):
+        allowed = " and ".join(suite.kind.controls)
         raise ValueError(f"agents has {own}; allowed on suite {suite.name}-{suite.version}: systems with {allowed}")
     require_controls(suite, others)
     if train is None:
@@ -148,8 +149,8 @@ def shipped_agent(name: str, shipped: str, suite: Suite) -> PublishedAgent:
 
 
 def _require_played(name: str, path: Path, env: str, suite: Suite) -> None:
-    if env not in suite.envs:
-        raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(suite.envs) or 'systems of rules'}")
+    if env not in suite.kind.env_ids:
+        raise ValueError(f"agents.{name}: {path} is of {env}; allowed: {', '.join(suite.kind.env_ids) or 'systems of rules'}")
 
 
 def _agent(home: Path, env: str, form: tuple[tuple[str, Any], ...]) -> PublishedAgent:
@@ -165,7 +166,8 @@ def _learned(home: Path, suite: Suite) -> System:
 def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...]) -> PublishedAgent:
     load_agent(home, env)
     agent = PublishedAgent.read(home, agent_of, env, arguments)
-    envs = sender_envs(agent, SENDER_ENVS[env], 1, "validation")
+    part = Part(SENDER_ENVS[env], "", 1, "validation")
+    envs = SENDER.envs(agent, part, part.scenario, "features")
     require_fit(home, envs)
     envs.close()
     return agent

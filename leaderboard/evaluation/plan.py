@@ -17,16 +17,13 @@ def plan(suite: Suite, parts: Sequence[tuple[Part, Any]], systems: Mapping[str, 
         ValueError: see `require_controls`.
     """
     require_controls(suite, systems)
-    play, columns = suite.play, suite.columns
-    return [
-        Cell(name, system, share, play, columns) for part in parts for share in _shares(suite, *part) for name, system in systems.items()
-    ]
+    return [Cell(name, system, share, suite.kind) for part in parts for share in _shares(suite, *part) for name, system in systems.items()]
 
 
 def _shares(suite: Suite, part: Part, scenario: Any) -> list[Share]:
-    which = suite.play.worlds(part, scenario)
+    which = suite.kind.worlds(part, scenario)
     cuts = range(0, len(which), WORLDS_PER_CELL)
-    of_suite = (suite.name, suite.version, suite.packets, part, suite.play.card(scenario))
+    of_suite = (suite.name, suite.version, suite.packets, part, suite.kind.card(scenario))
     return [Share(*of_suite, tuple(which[cut : cut + WORLDS_PER_CELL])) for cut in cuts]
 
 
@@ -37,10 +34,10 @@ def require_controls(suite: Suite, participants: Mapping[str, Participant]) -> N
         ValueError: naming each such system, its controls and those of the suite.
     """
     systems = {name: one for name, one in participants.items() if isinstance(one, System)}
-    others = {name: ", ".join(one.rules) for name, one in sorted(systems.items()) if not one.fits(suite.controls)}
+    others = {name: ", ".join(one.rules) for name, one in sorted(systems.items()) if not one.fits(suite.kind.controls)}
     if others:
         found = "; ".join(f"{name} has {controls or 'none'}" for name, controls in others.items())
         raise ValueError(
             f"systems has {list(others)}, which suite {suite.name}-{suite.version} cannot play: {found}; "
-            f"allowed: systems with {' and '.join(suite.controls)} alone"
+            f"allowed: systems with {' and '.join(suite.kind.controls)} alone"
         )

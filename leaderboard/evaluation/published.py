@@ -88,6 +88,8 @@ class LocalAgent(NamedTuple):
     own: OwnPolicy
     env: str
     arguments: tuple[tuple[str, Any], ...]
+    rule: str = ""
+    is_logged: bool = False
 
     def policy(self) -> Policy:
         """Return the policy."""

@@ -24,27 +24,18 @@ fitted          worlds of a scenario file that you fitted to your own traces
 
 import os
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from vcgym.baselines.controls.control import CONTROLS, Control
+from vcgym.leaderboard.evaluation.kinds.conference import CONFERENCE
+from vcgym.leaderboard.evaluation.kinds.kind import Kind
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
+from vcgym.leaderboard.evaluation.kinds.protected import LINKED, PROTECTED
+from vcgym.leaderboard.evaluation.kinds.sender import CASES, ORDERED, SENDER
+from vcgym.leaderboard.evaluation.kinds.whole import WHOLE
 from vcgym.leaderboard.evaluation.part import FITTED, Part
-from vcgym.leaderboard.evaluation.plays.play import Play
-from vcgym.leaderboard.evaluation.stages import (
-    AFTER_SENDER,
-    CASES,
-    CONFERENCE,
-    LINKED,
-    ORDERED,
-    PATHS,
-    PLAYS,
-    PROTECTED,
-    SENDER,
-    SuiteStage,
-)
-from vcgym.leaderboard.results.columns import Columns, with_columns
+from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.files import columns_with
 from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
 from vcgym.network.scenarios.bottleneck.rmcat import CASES as RMCAT_CASES
@@ -69,7 +60,7 @@ _FOLDERS = {"leo": LEO, MEASURED: BANDWIDTH}
 
 
 class Suite(NamedTuple):
-    """Parts, ranked by mode, and the stages of their calls.
+    """Parts, ranked by mode, and the kind of their calls.
 
     `packets` is the length of calls over paths; `systems` play by default, or all that fit if it is empty.
     """
@@ -78,7 +69,7 @@ class Suite(NamedTuple):
     version: str
     packets: int
     parts: tuple[Part, ...]
-    stages: tuple[SuiteStage, ...] = (PATHS,)
+    kind: Kind = PATHS
     systems: tuple[str, ...] = ()
 
     @property
@@ -87,32 +78,9 @@ class Suite(NamedTuple):
         return tuple(dict.fromkeys(part.scenario for part in self.parts))
 
     @property
-    def controls(self) -> tuple[Control, ...]:
-        """Controls of its calls, in the order of the table of controls."""
-        named = {control for stage in self.stages for control in stage.controls}
-        return tuple(control for control in CONTROLS if control in named)
-
-    @property
     def columns(self) -> Columns:
-        """Columns of its rows: the sum of those of the stages; the last stage, which the listener hears, ranks."""
-        return reduce(with_columns, (stage.columns for stage in reversed(self.stages)))
-
-    @property
-    def play(self) -> Play:
-        """Play of its calls.
-
-        Raises:
-            ValueError: no calls have these stages.
-        """
-        names = tuple(stage.name for stage in self.stages)
-        if names not in PLAYS:
-            raise ValueError(f"stages is {names}; allowed: {', '.join(map(str, PLAYS))}")
-        return PLAYS[names]
-
-    @property
-    def envs(self) -> tuple[str, ...]:
-        """Ids of the environments whose agents play its calls, that of a user's own policy first: those of the last stage."""
-        return self.stages[-1].envs
+        """Columns of its rows."""
+        return self.kind.columns
 
 
 PACKETS = 6000
@@ -178,12 +146,13 @@ _PROTECTED_WORLDS = {
 _PROTECTED_MEASURED = {"starlink-ping replay": 16, "5g-weak replay": 4}
 
 
-def _protected(losses: str, run: float, budget: int, kinds: dict[str, int]) -> tuple[Part, ...]:
+def _protected(losses: str, run: float, budget: int, kinds: dict[str, int], load: float = 0.0) -> tuple[Part, ...]:
     """Return one part per kind of world; every budget has the same worlds, with seeds above those of other suites."""
-    named = enumerate(kinds.items(), 60)
+    mode = f"{losses}{f', load {load:g}' if load else ''}, {budget} %"
     settings = (("loss_run_slots", run),) if run > 1.0 else ()
     return tuple(
-        Part(kind, f"{losses}, {budget} %", seeds, first_seed=number * _APART, settings=settings) for number, (kind, seeds) in named
+        Part(kind, mode, seeds, first_seed=number * _APART, settings=settings, budget=budget / 100.0, load=load)
+        for number, (kind, seeds) in enumerate(kinds.items(), 60)
     )
 
 
@@ -234,24 +203,24 @@ _VERSIONED = (
             Part("world", "paper", 1),
         ),
     ),
-    Suite("order", "v0", 0, _each_kind("order"), (ORDERED,)),
-    Suite("rate", "v0", 0, _each_kind("rate", MEASURED), (SENDER,)),
-    Suite("calls", "v0", 0, _each_kind("calls"), (SENDER,)),
-    Suite("rmcat", "v0", 0, _each_kind("rmcat"), (CASES,)),
-    Suite("rmcat", "v1", 0, _each_kind("rmcat-extended", runs=EXTENDED_RUNS), (CASES,)),
+    Suite("order", "v0", 0, _each_kind("order"), ORDERED),
+    Suite("rate", "v0", 0, _each_kind("rate", MEASURED), SENDER),
+    Suite("calls", "v0", 0, _each_kind("calls"), SENDER),
+    Suite("rmcat", "v0", 0, _each_kind("rmcat"), CASES),
+    Suite("rmcat", "v1", 0, _each_kind("rmcat-extended", runs=EXTENDED_RUNS), CASES),
     Suite(
         "conference",
         "v0",
         0,
         tuple(Part(CONFERENCES, CONFERENCES, CONFERENCE_WORLDS, stratum=kind) for kind in ConferenceScenario.kinds),
-        (CONFERENCE,),
+        CONFERENCE,
     ),
     Suite(
         "whole",
         "v0",
         PACKETS,
         (*_whole("rate", ("steps", "cellular", "cubic", "wifi"), first=0), *_whole("calls", ("gcc", "mixed"), first=4)),
-        (SENDER, AFTER_SENDER),
+        WHOLE,
         _WHOLE,
     ),
     Suite(
@@ -267,7 +236,7 @@ _VERSIONED = (
                 *_protected("independent losses", 1.0, budget, _PROTECTED_WORLDS),
             )
         ),
-        (PROTECTED,),
+        PROTECTED,
         _PROTECTED,
     ),
     Suite(
@@ -278,9 +247,9 @@ _VERSIONED = (
             part
             for load in LINK_LOADS
             for budget in _LINK_BUDGETS
-            for part in _protected(f"losses in runs, load {load:g}", LOSS_RUN_SLOTS, budget, _LINKED_WORLDS)
+            for part in _protected("losses in runs", LOSS_RUN_SLOTS, budget, _LINKED_WORLDS, load)
         ),
-        (LINKED,),
+        LINKED,
         _PROTECTED,
     ),
 )
@@ -291,8 +260,8 @@ SUITES = {
 }
 
 
-REPLAYS = {"replay": (PATHS,), "rate-replay": (SENDER,), FITTED: (PATHS,)}
-"""Suites of traces of your own, or of a file fitted to them, scenarios of the same names, and the stages of their calls."""
+REPLAYS: dict[str, Kind] = {"replay": PATHS, "rate-replay": SENDER, FITTED: PATHS}
+"""Suites of traces of your own, or of a file fitted to them, scenarios of the same names, and the kind of their calls."""
 
 
 def replay_suite(
@@ -311,13 +280,13 @@ def replay_suite(
     Raises:
         DataError: the traces cannot be played.
     """
-    if PATHS in REPLAYS[name]:
+    if REPLAYS[name] is PATHS:
         mode, chosen = "correlated" if name == FITTED else "replay", (("offsets", offsets), ("direct", direct))
         part = Part(name, mode, REPLAY_SEEDS, split, traces=tuple(traces), settings=chosen)
     else:
         part, packets = Part(name, BOTTLENECK, RUNS, split, stratum="replay", traces=tuple(traces)), 0
     suite = Suite(name, "", packets, (part,), REPLAYS[name])
-    return suite._replace(version=suite.play.card(suite.play.open(part, packets))[:8])
+    return suite._replace(version=suite.kind.card(suite.kind.open(part, packets))[:8])
 
 
 def playable(suite: Suite) -> list[Part]:
@@ -336,13 +305,13 @@ def prepare(suite: Suite) -> list[tuple[Part, Any]]:
 
 
 def opened(suite: Suite, parts: Iterable[Part]) -> list[tuple[Part, Any]]:
-    """Return parts of a suite with their scenarios, each made once; for errors see `vcgym.leaderboard.evaluation.plays.play.Play.open`."""
+    """Return parts of a suite with their scenarios, each made once; for errors see `vcgym.leaderboard.evaluation.kinds.kind.Kind.open`."""
     made: dict[tuple[object, ...], Any] = {}
     found = []
     for part in parts:
-        key = part.scenario, part.mode, part.traces, part.settings
+        key = part.scenario, part.mode, part.traces, part.settings, part.budget, part.load
         if key not in made:
-            made[key] = suite.play.open(part, suite.packets)
+            made[key] = suite.kind.open(part, suite.packets)
         found.append((part, made[key]))
     return found
 

@@ -20,7 +20,7 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
-from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.evaluation.together import batches_together, play_together
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario

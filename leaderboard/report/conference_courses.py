@@ -15,7 +15,7 @@ from PIL import Image
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.systems import System
 from vcgym.envs.conference.picture import draw_conference
-from vcgym.leaderboard.evaluation.plays.conferences import optima_kbps
+from vcgym.leaderboard.evaluation.kinds.conference import optima_kbps
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.overlay.world import dumbbell_timeline
 from vcgym.network.traces.plain_file import replace_file

@@ -1,4 +1,4 @@
-"""Pictures of systems over time: those that a suite's stages have, with the board or on request.
+"""Pictures of systems over time: those that the kind of a suite's calls has, with the board or on request.
 
 Test cases of RFC 8867 and RFC 8869 are drawn in the style of the RMCAT working group: rate and queueing delay.
 """
@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import PlayedFlow
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
-from vcgym.leaderboard.evaluation.stages import CASES, CONFERENCE
+from vcgym.leaderboard.evaluation.kinds.conference import CONFERENCE
+from vcgym.leaderboard.evaluation.kinds.sender import CASES, started_batch
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite
 from vcgym.leaderboard.report.conference_courses import draw_network_course, draw_session_rates, save_small
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
@@ -98,16 +98,16 @@ _COURSES: dict[str, tuple[Draw, ...]] = {CASES.name: (draw_courses,), CONFERENCE
 
 def draw_with_board(suite: Suite, systems: Mapping[str, System], folder: Path) -> None:
     """Draw the pictures that belong on a suite's page, of the first system that is no oracle."""
-    for draw in (draw for stage in suite.stages for draw in _WITH_BOARD.get(stage.name, ())):
+    for draw in _WITH_BOARD.get(suite.kind.name, ()):
         for name, system in [(name, system) for name, system in systems.items() if not system.is_oracle][:1]:
             draw(name, system, folder, suite)
 
 
 def suite_of_courses(suite: Suite) -> Suite:
     """Return the suite whose worlds are drawn over time: `suite` if it has such, else rmcat-v0."""
-    return suite if any(stage.name in _COURSES for stage in suite.stages) else SUITES["rmcat-v0"]
+    return suite if suite.kind.name in _COURSES else SUITES["rmcat-v0"]
 
 
 def draw_courses_of(suite: Suite, name: str, system: System, folder: Path) -> list[Path]:
     """Draw a system over time in worlds of a suite of `suite_of_courses`, and return the paths of the pictures."""
-    return [draw(name, system, folder, suite) for stage in suite.stages for draw in _COURSES.get(stage.name, ())]
+    return [draw(name, system, folder, suite) for draw in _COURSES.get(suite.kind.name, ())]

@@ -84,7 +84,7 @@ def _published(
     results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
     results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
     results.write(results.ACTIONS, _actions(found), folder / "actions.parquet")
-    write_cards(suite.play, (scenario for _, scenario in parts), folder)
+    write_cards(suite.kind, (scenario for _, scenario in parts), folder)
     draw_with_board(suite, {name: one for name, one in systems.items() if isinstance(one, System)}, folder)
     return publish(folder)
 

@@ -23,9 +23,10 @@ from safetensors.numpy import load_file, save_file
 
 from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.envs.environments.vector.actions import LEVELS
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
+from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM, LocalAgent
-from vcgym.leaderboard.evaluation.stages import PATHS, SENDER
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.submissions.folder import RefusedError
@@ -61,11 +62,11 @@ def observe(suite: Suite, parts: Iterable[tuple[Part, Any]]) -> Observed:
     Over a bottleneck they are those of the Bandwidth Estimation Challenge. A suite whose calls no submission plays has none.
     """
     seen: dict[str, list[NDArray[np.float32]]] = {}
-    stage = suite.stages[-1]
-    for part, scenario in parts if stage.name in _WANDERERS else ():
-        name, arguments, wanderer = _WANDERERS[stage.name](part, scenario)
-        agent = LocalAgent(OwnPolicy(wanderer), stage.envs[0], arguments)
-        suite.play.play_agent(agent, wanderer, part, scenario, suite.play.worlds(part, scenario)[:1], 1)
+    kind = suite.kind
+    for part, scenario in parts if kind in _WANDERERS else ():
+        name, arguments, wanderer = _WANDERERS[kind](part, scenario)
+        agent = LocalAgent(OwnPolicy(wanderer), kind.env_ids[0], arguments)
+        kind.play_policy(agent, wanderer, part, scenario, kind.worlds(part, scenario)[:1])
         call = np.stack(wanderer.seen, axis=1)
         seen.setdefault(name, [np.zeros_like(call)]).append(call)
     return {name: np.concatenate(calls) for name, calls in seen.items()}
@@ -79,7 +80,7 @@ def _over_a_bottleneck(part: Part, scenario: Any) -> tuple[str, tuple[tuple[str,
     return str(part.stratum), tuple(BandwidthModel.options.items()), _Wanderer((_RATES_BPS[0], 0, 0), (_RATES_BPS[1], 1, 1))
 
 
-_WANDERERS = {PATHS.name: _over_paths, SENDER.name: _over_a_bottleneck}
+_WANDERERS = {PATHS: _over_paths, SENDER: _over_a_bottleneck}
 
 
 def try_submission(weights: Path, files: Iterable[tuple[str, bytes]], observed: Observed) -> None:

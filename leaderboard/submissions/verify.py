@@ -11,19 +11,19 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.controls.control import LOGGED
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import load_system
 from vcgym.envs.environments.vector.actions import action_counts
 from vcgym.leaderboard.evaluation.cells.playing import play_here
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, LOGGED_FORM, Participant, held_by, is_beside
-from vcgym.leaderboard.evaluation.rollouts.actions import Replayed
-from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, LOGGED_FORM, LocalAgent, Participant, held_by, is_beside
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import METRICS
@@ -39,6 +39,33 @@ UNKNOWN = "logs no decisions and does not ship; agents.NAME=... as in the run, o
 TOLERANCE = 1e-9  # for floats, across platforms; integers and strings must be equal
 
 WorldKey = tuple[Any, ...]
+
+
+class Replayed:
+    """Policy that replays a log, whatever it observes.
+
+    Args:
+        actions: (sessions, decisions, controls), see `vcgym.leaderboard.evaluation.kinds.paths.Recorded`.
+    """
+
+    reads = "features"
+
+    def __init__(self, actions: NDArray[np.int64]) -> None:
+        self._actions = actions
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = True
+    ) -> tuple[NDArray[Any], Any]:
+        """Return the next actions of the log; `state` counts the decisions.
+
+        Raises:
+            ValueError: the log has no more decisions.
+        """
+        decision = state or 0
+        if decision == self._actions.shape[1]:
+            raise ValueError(f"the log has {decision} decisions for each call; allowed: one for each time the policy is asked")
+        actions = self._actions[:, decision]
+        return actions if actions.shape[1] > 1 else actions[:, 0], decision + 1
 
 
 class Verdict(NamedTuple):
@@ -149,9 +176,8 @@ def _system(
 
 def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]]) -> dict[WorldKey, dict[str, Any] | str]:
     """Return for each world of a part its row of metrics, or the reason why there is none."""
-    play = PathsPlay()  # only calls over paths have logs
-    which = play.worlds(part, scenario)
-    strata = [draw.stratum for draw in play.draw(part, scenario, which)]
+    which = PATHS.worlds(part, scenario)  # only calls over paths have logs
+    strata = [draw.stratum for draw in PATHS.draw(part, scenario, which)]
     names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, strata, strict=True)]
     found: dict[WorldKey, dict[str, Any] | str] = {name: _fault(log.get(name), scenario) for name in names}
     sound = [number for number, name in enumerate(names) if not found[name]]
@@ -162,10 +188,9 @@ def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]])
     for (rule, acted), numbers in by_controls.items():
         logged = [[log[names[number]][column] for column in acted] for number in numbers]
         policy = Replayed(np.array(logged, np.int64).transpose(0, 2, 1))
-        others = {name: value for column, control in LOGGED.items() if column not in acted for name, value in held_by(control, rule)}
-        played = play_policy(
-            policy, AGENT_ENV, scenario, part.split, [which[number] for number in numbers], 1, part.stratum, **LOGGED_FORM, **others
-        ).played  # fmt: skip
+        others = [argument for column, control in LOGGED.items() if column not in acted for argument in held_by(control, rule)]
+        agent = LocalAgent(OwnPolicy(policy), AGENT_ENV, (*LOGGED_FORM.items(), *others))
+        played = PATHS.play_policy(agent, policy, part, scenario, [which[number] for number in numbers]).calls
         found |= {names[number]: row for number, row in zip(numbers, rows(played), strict=True)}
     return found
 

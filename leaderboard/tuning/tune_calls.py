@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
+from vcgym.leaderboard.evaluation.kinds.sender import play_sender
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, has_data
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
@@ -124,8 +124,8 @@ class SenderTask(NamedTuple):
     @property
     def metric(self) -> str:
         """Ranked metric of the scenario's suite."""
-        by_scenario = {suite.scenarios[0]: suite.stages for suite in SUITES.values()} | REPLAYS
-        return by_scenario[self.scenario][-1].columns.ranked_by
+        by_scenario = {suite.scenarios[0]: suite.kind for suite in SUITES.values()} | REPLAYS
+        return by_scenario[self.scenario].columns.ranked_by
 
     def name(self, system: str) -> str:
         """Return the name of a tuned system: system and scenario."""
@@ -138,7 +138,7 @@ class SenderTask(NamedTuple):
         for name in dict.fromkeys(kind.partition(" ")[0] for kind in self.kinds.names):
             of_scenario = [kind for kind in self.kinds.names if kind.partition(" ")[0] == name]
             scenario, links = _links(name, self.traces, split, tuple(kind.partition(" ")[2] for kind in of_scenario), worlds)
-            values = [one[self.metric] for one in play_sender(system, links, scenario.traces, scenario.flows).metrics]
+            values = [call.metrics[self.metric] for call in play_sender(system, links, scenario.traces, scenario.flows).calls]
             found |= {kind: values[number * worlds :][:worlds] for number, kind in enumerate(of_scenario)}
         return np.array([found[kind] for kind in self.kinds.names])
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.systems import System
 from vcgym.envs import name_of
-from vcgym.leaderboard.evaluation.rollouts.rollout import play_rules_together
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
+from vcgym.leaderboard.evaluation.kinds.paths import play_rules
+from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.sender_metrics import utility
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
@@ -36,8 +36,8 @@ def score_systems(env_id: str, systems: Sequence[System], worlds: int, scenario:
     found: list[list[float]] = [[] for _ in systems]
     for first in range(0, worlds, TOGETHER):
         draws = [paths.draw("validation", seed) for seed in range(first, min(first + TOGETHER, worlds))]
-        for scores, rollout in zip(found, play_rules_together(systems, paths, draws), strict=True):
-            scores += [float(row["r"]) for row in rows(rollout.played)]
+        for scores, rollout in zip(found, play_rules(systems, paths, draws), strict=True):
+            scores += [float(row["r"]) for row in rows(rollout.calls)]
     return found
 
 

@@ -100,14 +100,14 @@ def test_no_world_is_played_twice(name):
     met = Counter(
         (part.scenario, part.mode, part.stratum or "drawn", *world)
         for part, scenario in prepare(SUITES[name])
-        for world in SUITES[name].play.worlds(part, scenario)
+        for world in SUITES[name].kind.worlds(part, scenario)
     )
     assert max(met.values()) == 1
 
 
 @pytest.mark.parametrize("name", ["correlated-v0", "default"])
 def test_declared_strata_have_their_weights_and_share_no_seed(name):
-    declared = [(part, len(SUITES[name].play.worlds(part, scenario))) for part, scenario in prepare(SUITES[name]) if part.stratum in STRATA]
+    declared = [(part, len(SUITES[name].kind.worlds(part, scenario))) for part, scenario in prepare(SUITES[name]) if part.stratum in STRATA]
     total = sum(n for _, n in declared)
     assert {part.stratum: n / total for part, n in declared} == pytest.approx(STRATA)
     assert min(part.seeds for part, _ in declared) >= (SEEDS if name == "correlated-v0" else 4)
@@ -119,5 +119,5 @@ def test_what_the_default_suite_says_can_be_checked_on_other_worlds():
 
 
 def correlated_seeds(name):
-    play, parts = SUITES[name].play, prepare(SUITES[name])
-    return {seed for part, scenario in parts if part.mode == "correlated" for _, seed in play.worlds(part, scenario)}
+    kind, parts = SUITES[name].kind, prepare(SUITES[name])
+    return {seed for part, scenario in parts if part.mode == "correlated" for _, seed in kind.worlds(part, scenario)}

@@ -14,7 +14,7 @@ from lab.papers.vcroute.forecasts import SYSTEM, forecast_worlds
 from lab.papers.vcroute.outcomes import MIN_WORLDS, Setting, play_worlds
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.cache import cached
-from vcgym.leaderboard.evaluation.rollouts.paired_rollout import every_pair
+from vcgym.leaderboard.evaluation.together import every_pair
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 

@@ -28,7 +28,7 @@ from lab.papers.verdicts import OUTCOME, VERDICTS, verdict_cell, verdict_row
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender
+from vcgym.leaderboard.evaluation.kinds.sender import play_sender
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
@@ -78,7 +78,8 @@ def play_lossy(senders: Mapping[str, System], seeds: Sequence[int]) -> Played:
         for loss in LOSS[1:]:
             links = [order_link("loss", seed, trace, rtt_ms, send_queue, loss, flows=0) for seed in seeds]
             for sender, system in senders.items():
-                played[f"{name}, {100 * loss:g} % loss", "", sender] = play_sender(system, links, [trace], 0).metrics
+                calls = play_sender(system, links, [trace], 0).calls
+                played[f"{name}, {100 * loss:g} % loss", "", sender] = [call.metrics for call in calls]
     return played
 
 
@@ -155,8 +156,8 @@ def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgre
             done += 1
             for label, kinds in labels.items():
                 for kind, links in kinds.items():
-                    found = play_sender(senders[sender], links, list(traces.values()), 2 if name == "tcp" else 0).metrics
-                    played[name][label, kind, sender] = found
+                    calls = play_sender(senders[sender], links, list(traces.values()), 2 if name == "tcp" else 0).calls
+                    played[name][label, kind, sender] = [call.metrics for call in calls]
     rows = [row for statement in statements for row in verdicts(statement, played.get(statement.setting, {}))]
     on_progress(done, "experiments for what is not reproduced")
     missed = [statement for statement in statements if statement.id in never_held(rows)]

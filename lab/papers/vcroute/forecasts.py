@@ -14,7 +14,7 @@ import pyarrow as pa
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
-from vcgym.leaderboard.evaluation.rollouts.paired_rollout import play_together
+from vcgym.leaderboard.evaluation.together import play_together
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 from vcgym.predictors.predictor import predict_each

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played
-from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, every_pair, play_together
+from vcgym.leaderboard.evaluation.together import batches_together, every_pair, play_together
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import delay_cdf
 from vcgym.network.scenarios.scenario import Scenario

@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System, tuning_trials
 from vcgym.leaderboard.cache import file_name, load, to_bytes
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows
 from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, cost_of, env_class, kind_of
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
 from vcgym.leaderboard.results.columns import Columns
@@ -29,7 +29,7 @@ from vcgym.network.traces.refusal import faults, one_line, shown
 WORLDS_PER_CELL = 32
 FOLDER = "cells"
 MADE_BY = "vcgym.leaderboard.evaluation.cells.playing"
-"""Module that makes a cell's content, together with that of its play."""
+"""Module that makes a cell's content, together with that of its kind of calls."""
 
 
 class Share(NamedTuple):
@@ -44,19 +44,18 @@ class Share(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Participant on one share, what plays it, and the columns of its rows."""
+    """Participant on one share, and the kind of its calls."""
 
     name: str
     system: Participant
     share: Share
-    play: Play
-    columns: Columns
+    kind: Kind
 
     @property
     def file(self) -> str:
         """Name of the cell's file; the cell of a local agent has none."""
         env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
-        return file_name((self.name, self.system, self.share, tuning_trials(self.name), env, type(self.play)), MADE_BY)
+        return file_name((self.name, self.system, self.share, tuning_trials(self.name), env, type(self.kind), self.kind.name), MADE_BY)
 
     def rows(self, played: PlayedRows, player: System | Policy) -> list[dict[str, Any]]:
         """Return the rows of played calls with the columns that are not measured; `player` is the system, or the loaded policy."""
@@ -176,7 +175,7 @@ def read(path: Path, cell: Cell) -> CellContent:
         more = _More.model_validate_json((table.schema.metadata or {}).get(b"more", b""))
     except ValidationError as error:
         raise _of_no_cell(path, faults(error)) from error
-    if table.schema.remove_metadata() != results_of(cell.columns).schema:
+    if table.schema.remove_metadata() != results_of(cell.kind.columns).schema:
         raise _of_no_cell(path, f"its columns are {shown(table.schema.names)}")
     if more.verdict is not None and not len(table):
         return CellContent(table, {"verdict": more.verdict})

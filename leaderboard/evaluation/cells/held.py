@@ -71,7 +71,7 @@ def hold(folder: Path, played: Sequence[tuple[Cell, CellContent]], never: Collec
     """
     before = read_board(folder)
     plays = {cell.share: cell for cell, _ in played}
-    keys = {share: file_name((share, type(cell.play)), MADE_BY) for share, cell in plays.items()}
+    keys = {share: file_name((share, type(cell.kind), cell.kind.name), MADE_BY) for share, cell in plays.items()}
     now: dict[str, dict[str, str]] = {}
     for cell, found in played:
         if cell.name not in never:

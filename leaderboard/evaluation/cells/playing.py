@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from vcgym.agents.evaluation.play import Policy
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, content, parsed, verdict
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.play import AnyRollout, Play
 from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
 from vcgym.network.traces.refusal import shown
 
@@ -72,29 +72,29 @@ def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, b
         if cell.file != file:
             raise ValueError(f"file of {cell.name} is {cell.file} on this worker, {file} in the run; allowed: the same code and packages")
     first = next(iter(piece.values()))
-    share, scenario = first.share, _scenario(first.play, first.share.part, first.share.packets)
-    if (card := first.play.card(scenario)) != share.card:
+    share, scenario = first.share, _scenario(first.kind, first.share.part, first.share.packets)
+    if (card := first.kind.card(scenario)) != share.card:
         raise ValueError(f"data of {share.part.scenario} on this worker has hash {card}, the run's is {share.card}")
     return list(_play_piece(piece, scenario, threads))
 
 
 def play_here(cell: Cell, threads: int) -> CellContent:
     """Play a cell without saving it."""
-    ((_, content),) = _play_piece({"": cell}, _scenario(cell.play, cell.share.part, cell.share.packets), threads)
+    ((_, content),) = _play_piece({"": cell}, _scenario(cell.kind, cell.share.part, cell.share.packets), threads)
     return parsed(content)
 
 
 @lru_cache(maxsize=4)
-def _scenario(play: Play, part: Part, packets: int) -> Any:
-    return play.open(part, packets)
+def _scenario(kind: Kind, part: Part, packets: int) -> Any:
+    return kind.open(part, packets)
 
 
 def _play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Iterator[tuple[str, bytes]]:
     systems = {file: cell.system for file, cell in piece.items() if isinstance(cell.system, System)}
     if systems:
         first = next(iter(piece.values()))
-        draws = first.play.draw(first.share.part, scenario, first.share.worlds)
-        rollouts = first.play.play(list(systems.values()), scenario, draws, threads)
+        draws = first.kind.draw(first.share.part, scenario, first.share.worlds)
+        rollouts = first.kind.play_rules(list(systems.values()), scenario, draws, threads)
         for (file, system), rollout in zip(systems.items(), rollouts, strict=True):
             yield file, _content(piece[file], scenario, rollout, system)
     for file, cell in piece.items():
@@ -105,13 +105,13 @@ def _play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Itera
 def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Any, threads: int) -> bytes:
     try:
         judged = Judged(agent)
-        rollout = cell.play.play_agent(agent, judged, cell.share.part, scenario, cell.share.worlds, threads)
+        rollout = cell.kind.play_policy(agent, judged, cell.share.part, scenario, cell.share.worlds, threads)
     except EntrantError as error:
-        return verdict(cell.columns, str(error))
+        return verdict(cell.kind.columns, str(error))
     return _content(cell, scenario, rollout, judged.policy)
 
 
-def _content(cell: Cell, scenario: Any, rollout: AnyRollout, player: System | Policy) -> bytes:
-    played = cell.play.rows(cell.share.part, scenario, cell.share.worlds, rollout)
+def _content(cell: Cell, scenario: Any, rollout: Rollout, player: System | Policy) -> bytes:
+    played = cell.kind.rows(cell.share.part, scenario, cell.share.worlds, rollout)
     rows = cell.rows(played, player)
-    return content(cell.columns, rows, (rollout.decision_us, rollout.wall_clock_s), played.delays, played.timelines, played.actions)
+    return content(cell.kind.columns, rows, (rollout.decision_us, rollout.wall_clock_s), played.delays, played.timelines, rollout.actions)

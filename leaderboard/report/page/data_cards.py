@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from vcgym.leaderboard.evaluation.plays.play import Play
-from vcgym.leaderboard.evaluation.plays.protected import ProtectedScenario
-from vcgym.leaderboard.evaluation.rollouts.whole_rollout import WholeScenario
+from vcgym.leaderboard.evaluation.kinds.kind import Kind
+from vcgym.leaderboard.evaluation.kinds.protected import ProtectedScenario
+from vcgym.leaderboard.evaluation.kinds.whole import WholeScenario
 from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED
 from vcgym.network.scenarios.bottleneck.rate_worlds import SETS
@@ -36,12 +36,12 @@ class _Cards(BaseModel):
 _CARDS = TypeAdapter(dict[str, _Cards])
 
 
-def write_cards(play: Play, scenarios: Iterable[Any], folder: Path) -> None:
-    """Write `cards.json`: for each card hash in the results, the scenarios (which `play` made) and the cards of the corresponding files."""
+def write_cards(kind: Kind, scenarios: Iterable[Any], folder: Path) -> None:
+    """Write `cards.json`: for each card hash in the results, the scenarios (opened by `kind`) and the cards of their files."""
     known = {entry.card.sha256: entry.card for entry in entries(shipped()) if entry.card is not None}
     found: dict[str, dict[str, Any]] = {}
     for scenario in scenarios:
-        of_hash = found.setdefault(play.card(scenario), {"scenarios": [], "cards": []})
+        of_hash = found.setdefault(kind.card(scenario), {"scenarios": [], "cards": []})
         of_hash["scenarios"] = sorted({*of_hash["scenarios"], Path(scenario.name).name})
         of_hash["cards"] = [card.model_dump() for card in _cards(scenario, known)]
     replace_file(folder / FILE_NAME, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())

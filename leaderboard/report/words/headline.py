@@ -97,7 +97,7 @@ def _mine(board: Board) -> str:
     own = mine(board)
     if not own:
         suite = SUITES.get(board.conditions["suite"].replace(" ", "-"))
-        if suite and not suite.envs:
+        if suite and not suite.kind.env_ids:
             return "No system of yours was played: agents.NAME=module:name adds one of rules."
         return "No agent of yours was played: agents.NAME=ppo.zip, agents.NAME=module:name or agents.NAME=FOLDER adds one."
     best = next(line for line in board.lines if line.standing.system == own[0])

@@ -10,8 +10,8 @@ import pytest
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.envs.environments.call import CallVectorEnv
 from vcgym.envs.environments.vector.settings import arguments_of
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
 from vcgym.network.scenarios.paths.linked import Table1
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
@@ -65,4 +65,4 @@ def test_the_identity_has_no_places_of_files():
 
 def test_a_part_of_a_suite_may_set_any():
     part = Part("table1", "correlated", 1, settings=(("tau_ms", 50.0),))
-    assert PathsPlay().open(part, 100).settings == WorldSettings("table1", "correlated", 100, tau_ms=50.0)
+    assert PATHS.open(part, 100).settings == WorldSettings("table1", "correlated", 100, tau_ms=50.0)

@@ -10,8 +10,8 @@ from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import load_study, tuning_trials
 from vcgym.leaderboard.evaluation import bars
 from vcgym.leaderboard.evaluation.bars import bar_of, bar_on, beats_elsewhere, load_bars, of_any_kind
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.participants import systems_of
-from vcgym.leaderboard.evaluation.stages import PATHS
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_name
 
@@ -81,7 +81,7 @@ def test_a_form_that_is_worse_on_kinds_left_out_is_no_reference_elsewhere(monkey
     assert bar_on("mine-1234", "replay", {"A-tuned": "tuned", "PUBLISHED": "rule"}).system == ""
 
 
-@pytest.mark.parametrize("key", [key for key, suite in SUITES.items() if suite.stages == (PATHS,)])
+@pytest.mark.parametrize("key", [key for key, suite in SUITES.items() if suite.kind == PATHS])
 def test_the_rule_for_unknown_paths_plays_every_suite_over_paths(key):
     assert of_any_kind() in systems_of(SUITES[key])
 

@@ -21,9 +21,9 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard import cache
 from vcgym.leaderboard.cache import cached, canonical, file_name
 from vcgym.leaderboard.evaluation.cells import cells
+from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import PublishedAgent
-from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.tuning import tuning
 from vcgym.leaderboard.tuning.tune_calls import CallTask, kinds_of
@@ -39,7 +39,7 @@ def cell_of(system):
 
 def sender_cell_of(system):
     part = Part("rate", BOTTLENECK, 1, stratum="cubic")
-    return plan(Suite("tiny", "v0", 0, (part,), (SENDER,)), [(part, SendingScenario("rate"))], {"it": system})[0].file
+    return plan(Suite("tiny", "v0", 0, (part,), SENDER), [(part, SendingScenario("rate"))], {"it": system})[0].file
 
 
 def search_of_a_rule():
@@ -54,27 +54,27 @@ AGENT = PublishedAgent(agent_of, (("card.json", b"{}"),))
 USERS = {
     "rule": (
         lambda: cell_of(PAIR),
-        {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.plays.paths",
+        {"leaderboard.results.call_metrics", "leaderboard.results.cdf", "leaderboard.evaluation.kinds.paths",
          "leaderboard.evaluation.cells.playing", "network.playout.player",
          "baselines.path.direct", "baselines.playout.fixed_lag", "network.scenarios.paths.linked", "leaderboard.evaluation"},
-        {"agents.published.export", "baselines.path.via", "leaderboard.evaluation.rollouts.sender_rollout"},
+        {"agents.published.export", "baselines.path.via", "leaderboard.evaluation.kinds.sender"},
     ),
     "agent": (
         lambda: cell_of(AGENT),
         {"agents.published.export", "agents.networks.policy", "envs.environments.call", "leaderboard.results.call_metrics"},
-        {"baselines.path.via", "leaderboard.evaluation.rollouts.sender_rollout"},
+        {"baselines.path.via", "leaderboard.evaluation.kinds.sender"},
     ),
     "sender": (
         lambda: sender_cell_of(System(GccWebrtc(), Fifo(), pacing=2.5)),
-        {"leaderboard.evaluation.rollouts.sender_rollout", "leaderboard.evaluation.plays.bottleneck", "baselines.rate.gcc.kalman",
+        {"leaderboard.evaluation.kinds.sender", "baselines.rate.gcc.kalman",
          "network.bottleneck.queue"},
-        {"baselines.rate.fixed_rate", "leaderboard.evaluation.plays.paths"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.kinds.paths"},
     ),
     "sending agent": (
         lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v1", arguments=(("order", Fifo()),))),
-        {"leaderboard.evaluation.rollouts.sender_rollout", "agents.networks.policy", "envs.environments.rate",
+        {"leaderboard.evaluation.kinds.sender", "agents.networks.policy", "envs.environments.rate",
          "leaderboard.results.sender_metrics"},
-        {"baselines.rate.fixed_rate", "leaderboard.evaluation.plays.paths"},
+        {"baselines.rate.fixed_rate", "leaderboard.evaluation.kinds.paths"},
     ),
     "search": (
         search_of_a_rule,
@@ -108,14 +108,13 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
-from vcgym.leaderboard.results.call_columns import CALL
-play, part = PathsPlay(), Part("table1", "paper", 1)
-scenario = play.open(part, 100)
-share = Share("tiny", "v0", 100, part, play.card(scenario), tuple(play.worlds(part, scenario)))
-cell = Cell("it", System(Direct(), FixedLag(20.0)), share, play, CALL)
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
+kind, part = PATHS, Part("table1", "paper", 1)
+scenario = kind.open(part, 100)
+share = Share("tiny", "v0", 100, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
+cell = Cell("it", System(Direct(), FixedLag(20.0)), share, kind)
 playing.play_cells({cell.file: cell}, 1)
-roots = playing.__name__, PathsPlay.__module__, "vcgym.baselines.playout.fixed_lag", "vcgym.baselines.path.direct"
+roots = playing.__name__, type(PATHS).__module__, "vcgym.baselines.playout.fixed_lag", "vcgym.baselines.path.direct"
 """,
     "sender": """
 from vcgym.baselines.rate.fixed_rate import FixedRate
@@ -124,14 +123,13 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.bottleneck import BottleneckPlay
-from vcgym.leaderboard.results.sender_columns import RATE
-play, part = BottleneckPlay(), Part("rate", "bottleneck", 1, stratum="cubic")
-scenario = play.open(part, 0)
-share = Share("tiny", "v0", 0, part, play.card(scenario), tuple(play.worlds(part, scenario)))
-cell = Cell("it", System(FixedRate(), Fifo(), pacing=2.5), share, play, RATE)
+from vcgym.leaderboard.evaluation.kinds.sender import SENDER
+kind, part = SENDER, Part("rate", "bottleneck", 1, stratum="cubic")
+scenario = kind.open(part, 0)
+share = Share("tiny", "v0", 0, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
+cell = Cell("it", System(FixedRate(), Fifo(), pacing=2.5), share, kind)
 playing.play_cells({cell.file: cell}, 1)
-roots = playing.__name__, BottleneckPlay.__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.order.fifo"
+roots = playing.__name__, type(SENDER).__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.order.fifo"
 """,
 }
 

@@ -11,8 +11,8 @@ from stable_baselines3 import A2C, DQN, SAC
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.systems import load_system
+from vcgym.leaderboard.evaluation.kinds.sender import ORDERED, SENDER
 from vcgym.leaderboard.evaluation.local import local_agent
-from vcgym.leaderboard.evaluation.stages import ORDERED, SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate, play
 from vcgym.leaderboard.report.publish import REPORT
@@ -20,7 +20,7 @@ from vcgym.leaderboard.report.run import run_suite
 
 CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1), Part("wonderproxy", "paper", 1)))
 TARGET = {"action": "continuous", "interval": 1}
-SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), (SENDER,))
+SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), SENDER)
 
 
 class Stays:
@@ -142,7 +142,7 @@ def test_a_masked_policy_gets_the_masks(tmp_path):
             asked.append(action_masks)
             return np.zeros(len(observation), int)
 
-    suite = Suite("tiny", "v0", 0, (Part("order", BOTTLENECK, 1, stratum="rtt80-q32"),), (ORDERED,))
+    suite = Suite("tiny", "v0", 0, (Part("order", BOTTLENECK, 1, stratum="rtt80-q32"),), ORDERED)
     play(suite=suite, named={"mine": local_agent(Masked(), suite, prepare(suite))}, folder=tmp_path)
     assert all(masks.shape == (1, len(masks[0])) and masks[0, 0] for masks in asked[1:]) and len(asked) > 100
 

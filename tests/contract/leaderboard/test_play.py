@@ -8,13 +8,13 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system
+from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.published import kind_of
-from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite
 from vcgym.leaderboard.play import play
 
 CALLS = Suite("tiny", "v0", 200, (Part("table1", "paper", 1),))
-SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), (SENDER,))
+SENDERS = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 2, stratum="wifi"),), SENDER)
 
 
 def test_a_name_and_a_system_of_ones_own_play_the_same_worlds(tmp_path):

@@ -7,10 +7,8 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.baselines.systems import System
+from vcgym.leaderboard.evaluation.kinds.protected import LINKED, PROTECTED
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.linked import load_of
-from vcgym.leaderboard.evaluation.plays.protected import budget_of
-from vcgym.leaderboard.evaluation.stages import LINKED, PROTECTED
 from vcgym.leaderboard.evaluation.suites import BUDGETS, SUITES, Suite
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.board import boards
@@ -23,15 +21,10 @@ ONE, COPY = FixedProtection(earlier=2), FixedCopies()
 NAMED = {"plain": PLAIN, "one": PLAIN.replace(protection=ONE), "copy": PLAIN.replace(protection=COPY)}
 
 
-@pytest.mark.parametrize(("mode", "budget"), [("losses in runs, 5 %", 0.05), ("independent losses, 100 %", 1.0)])
-def test_a_mode_names_its_budget(mode, budget):
-    assert budget_of(mode) == pytest.approx(budget)
-
-
 def test_every_budget_has_the_same_worlds():
     parts = SUITES["protected-v0"].parts
     of_budget = {
-        budget: [part._replace(mode=part.mode.rpartition(",")[0]) for part in parts if budget_of(part.mode) == budget / 100]
+        budget: [part._replace(mode=part.mode.rpartition(",")[0], budget=0.0) for part in parts if part.budget == budget / 100]
         for budget in BUDGETS
     }
     assert all(of_budget[budget] == of_budget[5] for budget in BUDGETS)
@@ -42,8 +35,9 @@ def test_every_budget_has_the_same_worlds():
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    parts = tuple(Part("table1 paper", f"independent losses, {budget} %", 1, "validation", first_seed=3) for budget in (10, 100))
-    return play(suite=Suite("protected", "v0", 1000, parts, (PROTECTED,)), named=NAMED, folder=tmp_path_factory.mktemp("protected"))
+    part = Part("table1 paper", "independent losses", 1, "validation", first_seed=3)
+    parts = tuple(part._replace(mode=f"{part.mode}, {budget} %", budget=budget / 100) for budget in (10, 100))
+    return play(suite=Suite("protected", "v0", 1000, parts, PROTECTED), named=NAMED, folder=tmp_path_factory.mktemp("protected"))
 
 
 def test_rows(table):
@@ -63,17 +57,19 @@ def test_rows(table):
 
 @pytest.fixture(scope="module")
 def behind_a_link(tmp_path_factory):
-    modes = [f"independent losses, load {load:g}, 100 %" for load in (0.3, 0.8)]
-    parts = tuple(Part("table1 correlated", mode, 1, "validation", first_seed=3) for mode in modes)
-    suite = Suite("protected-link", "v0", 1000, parts, (LINKED,))
+    part = Part("table1 correlated", "independent losses", 1, "validation", first_seed=3, budget=1.0)
+    parts = tuple(part._replace(mode=f"load {load:g}", load=load) for load in (0.3, 0.8))
+    suite = Suite("protected-link", "v0", 1000, parts, LINKED)
     return play(suite=suite, named=NAMED, folder=tmp_path_factory.mktemp("link")).to_pylist()
 
 
 def test_what_all_calls_send_loads_their_link(behind_a_link):
     for row in behind_a_link:
-        assert row["link_load"] == pytest.approx(load_of(row["mode"]) * (1.0 + row["overhead"]))
+        assert row["link_load"] == pytest.approx(float(row["mode"].removeprefix("load ")) * (1.0 + row["overhead"]))
         assert row["network_loss"] >= 1.0 - 1.0 / max(1.0, row["link_load"]) - 0.04
-    found = {(row["system"], load_of(row["mode"])): row for row in behind_a_link if row["seed"] == behind_a_link[0]["seed"]}
+    found = {
+        (row["system"], float(row["mode"].removeprefix("load "))): row for row in behind_a_link if row["seed"] == behind_a_link[0]["seed"]
+    }
     free, full, plain = found["copy", 0.3], found["copy", 0.8], found["plain", 0.8]
     assert free["link_load"] < 1.0 < full["link_load"] and free["network_loss"] == found["plain", 0.3]["network_loss"]
     assert full["network_loss"] == pytest.approx(1.0 - 1.0 / full["link_load"], abs=0.04)
@@ -90,7 +86,7 @@ def test_quality_is_drawn_against_bytes(table):
 
 def test_the_sources_of_the_worlds_are_kept(tmp_path):
     suite = SUITES["protected-v0"]
-    write_cards(suite.play, [suite.play.open(part, 1000) for part in suite.parts[:3]], tmp_path)
+    write_cards(suite.kind, [suite.kind.open(part, 1000) for part in suite.parts[:3]], tmp_path)
     (_, scenarios, cards), *_ = read_cards(tmp_path)
     assert scenarios and cards
     assert {name for _, names, _ in read_cards(tmp_path) for name in names.split(", ")} == {"wonderproxy", "table1"}

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from vcgym.baselines.system_files import system_names
-from vcgym.leaderboard.evaluation.plays.paths import PathsPlay
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.report.page.explorer import curves
@@ -57,7 +57,7 @@ def folder(tmp_path_factory):
     write(RESULTS, results, folder / "results.parquet")
     write(DELAY_CDF, distributions, folder / "cdf.parquet")
     write(TIMELINE, timelines, folder / "timeline.parquet")
-    write_cards(PathsPlay(), [Scenario("wonderproxy", "paper", 100)], folder)
+    write_cards(PATHS, [Scenario("wonderproxy", "paper", 100)], folder)
     publish(folder)
     return folder
 

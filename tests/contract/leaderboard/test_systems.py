@@ -15,7 +15,6 @@ from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import ORACLE, TUNED, build_system, description, load_study, load_system, load_systems, sources, tuning_trials
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.stages import CONFERENCE, PATHS
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, Part, Suite
 from vcgym.leaderboard.report.system_list import system_rows
 
@@ -96,30 +95,29 @@ def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_the_stages_decide_how_a_suite_is_played_and_by_what(name):
-    plays = dict.fromkeys(("order", "rate", "calls"), "BottleneckPlay") | {"rmcat": "CasesPlay", "conference": "ConferencePlay"}
-    plays |= {"whole": "WholePlay", "protected": "LinkedPlay" if "link" in name else "ProtectedPlay"}
-    controls = {"BottleneckPlay": ("rate", "order"), "CasesPlay": ("rate", "order"), "ConferencePlay": ("trees",)}
-    controls |= {"WholePlay": ("path", "playout", "rate", "order")}
-    controls |= dict.fromkeys(("ProtectedPlay", "LinkedPlay"), ("path", "playout", "protection"))
-    suite, expected = SUITES[name], plays.get(name.partition("-")[0], "PathsPlay")
-    assert type(suite.play).__name__ == expected
-    assert suite.controls == controls.get(expected, ("path", "playout"))
+def test_the_kind_of_its_calls_decides_how_a_suite_is_played_and_by_what(name):
+    kinds = {"rate": "sender", "calls": "sender", "order": "ordered", "rmcat": "cases", "conference": "conference", "whole": "whole"}
+    kinds |= {"protected": "protected paths behind a link" if "link" in name else "protected paths"}
+    controls = dict.fromkeys(("sender", "ordered", "cases"), ("rate", "order")) | {"conference": ("trees",)}
+    controls |= {"whole": ("path", "playout", "rate", "order")}
+    controls |= dict.fromkeys(("protected paths", "protected paths behind a link"), ("path", "playout", "protection"))
+    suite, expected = SUITES[name], kinds.get(name.partition("-")[0], "paths")
+    assert suite.kind.name == expected
+    assert suite.kind.controls == controls.get(expected, ("path", "playout"))
     modes = {part.mode for part in suite.parts}  # column of the frozen rows
-    budgets = {f"{losses}, {budget} %" for losses in ("losses in runs", "independent losses") for budget in (5, 10, 25, 100)}
-    named = {"BottleneckPlay": {"bottleneck"}, "CasesPlay": {"bottleneck"}, "ConferencePlay": {"conference"}, "ProtectedPlay": budgets}
-    named["LinkedPlay"] = {f"losses in runs, load {load}, {budget} %" for load in (0.6, 0.8, 0.9) for budget in (10, 100)}
+    named = {key: {"bottleneck"} for key in ("sender", "ordered", "cases")} | {"conference": {"conference"}}
+    named["protected paths"] = {
+        f"{losses}, {budget} %" for losses in ("losses in runs", "independent losses") for budget in (5, 10, 25, 100)
+    }
+    named["protected paths behind a link"] = {
+        f"losses in runs, load {load}, {budget} %" for load in (0.6, 0.8, 0.9) for budget in (10, 100)
+    }
     assert modes <= named.get(expected, {"paper", "correlated", "replay"})
-
-
-def test_stages_that_no_calls_have_together_are_refused():
-    with pytest.raises(ValueError, match=r"stages is \('conference', 'paths'\); allowed: \('paths',\), "):
-        _ = SUITES["correlated-v0"]._replace(stages=(CONFERENCE, PATHS)).play
 
 
 def test_suites_of_your_own_traces_are_played_by_tuned_rules():
     """Those tuned on synthetic worlds play by default, so that no published rule is called first where a tuned one is ahead."""
-    own = {name: Suite(name, "of-traces", 0, (Part(name, "", 1),), stages) for name, stages in REPLAYS.items()}
+    own = {name: Suite(name, "of-traces", 0, (Part(name, "", 1),), kind) for name, kind in REPLAYS.items()}
     tuned = {suite: {name for name in systems_of(one) if name.endswith(TUNED)} for suite, one in own.items()}
     assert tuned["rate-replay"] == {name for name in NAMES if name.endswith(f"-rate{TUNED}")} != set()
     assert tuned["replay"] == {name for name in systems_of(SUITES["replay-v0"]) if name.endswith(TUNED)} != set()

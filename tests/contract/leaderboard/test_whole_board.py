@@ -1,4 +1,4 @@
-"""Whole calls on a board: four controls act on the worlds that `vcgym/Call-v1` with an uplink has, and columns are those of all stages."""
+"""Whole calls on a board: four controls act on the worlds of `vcgym/Call-v1` with an uplink; columns are those of sender and paths."""
 
 import gymnasium
 import numpy as np
@@ -9,9 +9,9 @@ from gymnasium.vector import AutoresetMode
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.systems import load_system
+from vcgym.leaderboard.evaluation.kinds.whole import WHOLE as WHOLE_CALLS
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.stages import AFTER_SENDER, CASES, CONFERENCE, ORDERED, PATHS, PROTECTED, SENDER
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.results.call_columns import CALL
@@ -20,11 +20,11 @@ from vcgym.leaderboard.results.sender_columns import RATE
 from vcgym.leaderboard.results.whole_columns import WHOLE
 from vcgym.leaderboard.swaps import swaps, with_control
 
-TINY = Suite("tiny", "v0", 300, (Part("wonderproxy+rate", "correlated", 2, "validation", stratum="cubic"),), (SENDER, AFTER_SENDER))
+TINY = Suite("tiny", "v0", 300, (Part("wonderproxy+rate", "correlated", 2, "validation", stratum="cubic"),), WHOLE_CALLS)
 PLAIN, PAPERS = load_system("CALL-PLAIN"), load_system("CALL-PAPERS")
 
 
-def test_columns_are_the_sum_of_the_columns_of_the_stages():
+def test_columns_are_the_sum_of_the_columns_of_sender_and_paths():
     found = SUITES["whole-v0"].columns
     assert set(found.metric) == set(CALL.metric) | set(RATE.metric) | {"taken_share"}
     assert found.types == WHOLE.types and found.ranked_by == "r" and found.metric["r"] == CALL.metric["r"]
@@ -32,16 +32,14 @@ def test_columns_are_the_sum_of_the_columns_of_the_stages():
     assert set(found.details) <= set(found.metric)
 
 
-@pytest.mark.parametrize("stage", [PATHS, PROTECTED, SENDER, ORDERED, CASES, CONFERENCE], ids=lambda stage: stage.name)
-def test_the_columns_of_one_stage_are_its_own(stage):
-    suite = TINY._replace(stages=(stage,))
-    assert suite.columns is stage.columns
-    assert columns_with(stage.columns.types).types == stage.columns.types
+@pytest.mark.parametrize("kind", {suite.kind.name: suite.kind for suite in SUITES.values()}.values(), ids=lambda kind: kind.name)
+def test_the_columns_of_a_kind_are_known_by_their_names(kind):
+    assert columns_with(kind.columns.types).types == kind.columns.types
 
 
 def test_there_are_at_least_200_worlds_held_out():
     suite = SUITES["whole-v0"]
-    drawn = [(part.split, world) for part, scenario in prepare(suite) for world in suite.play.worlds(part, scenario)]
+    drawn = [(part.split, world) for part, scenario in prepare(suite) for world in suite.kind.worlds(part, scenario)]
     assert len(drawn) >= 200 and {split for split, _ in drawn} == {"test"}
 
 
@@ -57,7 +55,7 @@ def test_a_swap_takes_one_rule_and_a_rate_keeps_its_pacing():
 def test_worlds_and_calls_are_those_of_the_environment_with_an_uplink(tmp_path):
     """The agent sets only the order, and keeps the first scheduler, which is that of the plain call."""
     ((part, scenario),) = prepare(TINY)
-    which = TINY.play.worlds(part, scenario)
+    which = TINY.kind.worlds(part, scenario)
     envs = gymnasium.make_vec(
         "vcgym/Call-v1", num_envs=len(which), scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
         path=PLAIN.path, playout=PLAIN.playout, rate=PLAIN.rate, pacing=PLAIN.pacing, log=True, action="discrete",
@@ -71,11 +69,11 @@ def test_worlds_and_calls_are_those_of_the_environment_with_an_uplink(tmp_path):
     while not over.all():
         _, _, ended, cut, _ = envs.step(np.zeros(len(which), np.int64))
         over |= ended | cut
-    played = next(iter(TINY.play.play([PLAIN], scenario, TINY.play.draw(part, scenario, which), 1)))
+    played = next(iter(TINY.kind.play_rules([PLAIN], scenario, TINY.kind.draw(part, scenario, which), 1)))
     expected = envs.played()
     for name in ("path", "arrived_us", "emitted_us", "played_us"):
-        assert np.array_equal(getattr(played.played, name), getattr(expected, name))
-    assert np.array_equal(played.flows[0].totals.on_time, envs.unwrapped.batch.uplink.sending.totals().on_time)
+        assert np.array_equal(getattr(played.calls.played, name), getattr(expected, name))
+    assert np.array_equal(played.calls.flows[0].totals.on_time, envs.unwrapped.batch.uplink.sending.totals().on_time)
     envs.close()
 
 

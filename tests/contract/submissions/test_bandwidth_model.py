@@ -8,10 +8,9 @@ from submitted import observed, write_card
 import vcgym.envs  # noqa: F401  (registers the ids)
 from lab.learners.exported.graph import Graph
 from vcgym.agents.evaluation.play import play
+from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.local import env_of, local_agent
 from vcgym.leaderboard.evaluation.published import RATE_ENV
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender_agent
-from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate
 from vcgym.leaderboard.submissions.accept import FOLDER, accept, accepted, take
@@ -21,7 +20,7 @@ from vcgym.leaderboard.submissions.onnx_format import Model
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.network.traces.cards import data_root
 
-SUITE = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 1, stratum="steps"),), (SENDER,))
+SUITE = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 1, stratum="steps"),), SENDER)
 BASELINE = "bwe_models/msft_offline_rl_baseline.onnx"
 """Published with the challenge (microsoft/RL4BandwidthEstimationChallenge, MIT), in the folder of measured data."""
 CARD = {"format": 1, "name": "counts", "authors": "A", "description": "Counts.", "licence": "MIT", "weights": "policy.onnx"}
@@ -116,11 +115,11 @@ def test_it_plays_as_the_model_of_its_file(folder, tmp_path):
     assert accept(folder, tmp_path, seen, (), env_of(SUITE)) == "counts"
     taken, left_out = accepted(tmp_path)
     assert left_out == {} and taken["counts"].env == RATE_ENV
-    which, local = SUITE.play.worlds(part, scenario), local_agent(BandwidthModel(folder / "policy.onnx"), SUITE, parts)
+    which, local = SUITE.kind.worlds(part, scenario), local_agent(BandwidthModel(folder / "policy.onnx"), SUITE, parts)
     policy = taken["counts"].policy()
     assert (policy.training_decisions, policy.parameters) == (7, 150 * 2 + 4 + 2)
-    found = play_sender_agent(taken["counts"], policy, scenario, which).metrics
-    assert found == play_sender_agent(local, local.policy(), scenario, which).metrics
+    found, expected = (SENDER.play_policy(one, one.policy(), part, scenario, which).calls for one in (taken["counts"], local))
+    assert [call.metrics for call in found] == [call.metrics for call in expected]
 
 
 @pytest.mark.long

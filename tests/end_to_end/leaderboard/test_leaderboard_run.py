@@ -13,10 +13,10 @@ from vcgym.agents.published.export import publish
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.systems import System, load_systems
+from vcgym.leaderboard.evaluation.kinds.paths import play_rules
 from vcgym.leaderboard.evaluation.participants import published_agent
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, LOGGED_FORM
-from vcgym.leaderboard.evaluation.rollouts.rollout import play_policy, play_rules_together
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.run import run_suite
@@ -74,7 +74,7 @@ def test_another_order_and_more_threads_give_the_same_bytes(systems, folder, tmp
 
 
 def test_every_system_meets_every_world_and_they_are_the_same_worlds(systems, found):
-    wanted = [(part.mode, *world) for part, scenario in prepare(SUITE) for world in SUITE.play.worlds(part, scenario)]
+    wanted = [(part.mode, *world) for part, scenario in prepare(SUITE) for world in SUITE.kind.worlds(part, scenario)]
     assert len(wanted) == len(set(wanted)) > len(SUITE.parts)
     met = {name: [(row["mode"], row["pair"], row["seed"], row["stratum"]) for row in found if row["system"] == name] for name in systems}
     assert sum(map(len, met.values())) == len(found)
@@ -88,11 +88,11 @@ def test_rows_hold_what_the_totals_of_the_calls_give(systems, found):
     rows = {(row["system"], row["mode"], row["seed"]): row for row in found}
     for name, system in systems.items():
         for part, scenario in prepare(SUITE):
-            which = SUITE.play.worlds(part, scenario)
+            which = SUITE.kind.worlds(part, scenario)
             if isinstance(system, System):
-                totals = next(play_rules_together([system], scenario, SUITE.play.draw(part, scenario, which))).played.totals
+                totals = next(play_rules([system], scenario, SUITE.kind.draw(part, scenario, which))).calls.totals
             else:
-                totals = play_policy(system.policy(), AGENT_ENV, scenario, part.split, which, **dict(system.arguments)).played.totals
+                totals = SUITE.kind.play_policy(system, system.policy(), part, scenario, which).calls.totals
             ticks = totals.ticks_played + totals.ticks_stretched + totals.ticks_concealed
             delay_ms, percent = totals.offset_us_sum / ticks / 1000.0, 100.0 * totals.ticks_concealed / ticks
             impairment = 0.024 * delay_ms + 0.11 * np.maximum(0.0, delay_ms - 177.3) + 95.0 * percent / (percent + 25.1)

@@ -21,17 +21,16 @@ from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.systems import System, load_systems
 from vcgym.leaderboard.evaluation import evaluate as evaluation
+from vcgym.leaderboard.evaluation.kinds.sender import SENDER, play_sender
 from vcgym.leaderboard.evaluation.participants import study_agents
 from vcgym.leaderboard.evaluation.published import PublishedAgent
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import play_sender, play_sender_agent
-from vcgym.leaderboard.evaluation.stages import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import read, results_of
 from vcgym.leaderboard.results.sender_columns import RATE as RATE_COLUMNS
 
 RATE, ORDER = "vcgym/Rate-v1", "vcgym/SendOrder-v1"
-SUITE = Suite("rate", "tiny", 0, tuple(Part("rate", BOTTLENECK, 2, stratum=kind) for kind in ("cubic", "wifi")), (SENDER,))
+SUITE = Suite("rate", "tiny", 0, tuple(Part("rate", BOTTLENECK, 2, stratum=kind) for kind in ("cubic", "wifi")), SENDER)
 FILES = ("results.parquet", "cdf.parquet")
 GCC = System(GccWebrtc(), Fifo(), pacing=2.5)
 
@@ -59,14 +58,14 @@ def test_an_agent_that_acts_as_a_rule_has_the_rules_row(scenario, kind, sender, 
     """The same worlds, packets, metrics and delays, bit for bit."""
     part = Part(scenario, BOTTLENECK, 3, stratum=kind)
     ((_, drawn),) = prepare(SUITE._replace(parts=(part,)))
-    which = SUITE.play.worlds(part, drawn)
+    which = SUITE.kind.worlds(part, drawn)
     load, env, arguments = agent
     published = PublishedAgent(load, (), WITH_RECORDS[env], tuple(sorted(arguments.items())))
-    expected = play_sender(sender, SUITE.play.draw(part, drawn, which), drawn.traces, drawn.flows)
-    found = play_sender_agent(published, published.policy(), drawn, which)
-    assert found.metrics == expected.metrics
-    assert [cdf["arrival"].packets_within.tolist() for cdf in found.delays] == [
-        cdf["arrival"].packets_within.tolist() for cdf in expected.delays
+    expected = play_sender(sender, SUITE.kind.draw(part, drawn, which), drawn.traces, drawn.flows)
+    found = SENDER.play_policy(published, published.policy(), part, drawn, which)
+    assert [call.metrics for call in found.calls] == [call.metrics for call in expected.calls]
+    assert [call.delays["arrival"].packets_within.tolist() for call in found.calls] == [
+        call.delays["arrival"].packets_within.tolist() for call in expected.calls
     ]
 
 

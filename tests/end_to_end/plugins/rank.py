@@ -11,12 +11,12 @@ from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.stages import SENDER
+from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 
 PATHS = Suite("stranger", "v0", 300, (Part("two-roads", "paper", seeds=3, split="validation"),))
-SENDERS = Suite("stranger-rate", "v0", 300, (Part("rate", BOTTLENECK, seeds=3, split="validation", stratum="wifi"),), (SENDER,))
+SENDERS = Suite("stranger-rate", "v0", 300, (Part("rate", BOTTLENECK, seeds=3, split="validation", stratum="wifi"),), SENDER)
 ROUTERS = {
     "NEW-WM": System(rule_from({"_target_": "newest-best"}, "path"), WMJitter()),
     "DRT-WM": System(Direct(), WMJitter()),

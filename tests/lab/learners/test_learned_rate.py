@@ -10,7 +10,7 @@ from twins.reports import drawn_reports
 from vcgym.agents.controllers.learned_rate import FALL, FEATURES, NUMBERS, RISE, LearnedRate
 from vcgym.baselines.records import RateLimits, SenderStatus
 from vcgym.baselines.rule import NEVER_US, allocate, decide, init, see_sender, update, wake_us, window_bytes
-from vcgym.leaderboard.evaluation.rollouts.sender_rollout import started_batch
+from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.leaderboard.report.fairness import pairings
 from vcgym.leaderboard.results.sender_metrics import metrics
 from vcgym.network.scenarios.bottleneck.rmcat import CASES

@@ -11,7 +11,8 @@ from lab.learners.whole_search import SUITE, WholeConfig, WholeWorlds, call_retu
 from vcgym.agents.controllers.learned_order import NUMBERS
 from vcgym.baselines.systems import learned_system, load_system
 from vcgym.baselines.zoo import LEARNED
-from vcgym.leaderboard.evaluation.rollouts.whole_rollout import play_whole
+from vcgym.leaderboard.evaluation.kinds.kind import Rollout
+from vcgym.leaderboard.evaluation.kinds.whole import play_whole
 
 BEST = 0.7
 """Each weight of the best order, in the fake of the score."""
@@ -25,10 +26,10 @@ def without_calls(monkeypatch):
     def play(system, scenario, worlds):
         drawn.extend((world.split, world.kind, world.seed, world.paths.pair) for world in worlds)
         far = system.order.weights - BEST
-        return [-float(far @ far)] * len(worlds)
+        return Rollout([-float(far @ far)] * len(worlds), 0.0, 0.0)
 
     monkeypatch.setattr(whole_search, "play_whole", play)
-    monkeypatch.setattr(whole_search, "call_returns", lambda rollout: rollout)
+    monkeypatch.setattr(whole_search, "call_returns", lambda calls: calls)
     return drawn
 
 
@@ -59,7 +60,7 @@ def test_it_learns_saves_and_resumes(without_calls, tmp_path):
 def test_the_score_is_the_return_of_the_environment():
     """The agent sets only the order, and keeps the first scheduler, which is that of the plain call."""
     plain, part = load_system("CALL-PLAIN"), SUITE.parts[0]._replace(split="validation")
-    scenario = SUITE.play.open(part, 300)
+    scenario = SUITE.kind.open(part, 300)
     which = [(scenario.paths.pairs("validation")[0], 5)]
     envs = gymnasium.make_vec(
         "vcgym/Call-v1", num_envs=1, scenario="wonderproxy", mode="correlated", packets=300, split="validation", uplink="rate",
@@ -72,5 +73,5 @@ def test_the_score_is_the_return_of_the_environment():
         _, reward, ended, cut, _ = envs.step(np.zeros(1, np.int64))
         total, is_over = total + float(reward[0]), bool(ended[0] or cut[0])
     envs.close()
-    (score,) = call_returns(play_whole(plain, scenario, SUITE.play.draw(part, scenario, which)))
+    (score,) = call_returns(play_whole(plain, scenario, SUITE.kind.draw(part, scenario, which)).calls)
     assert score == pytest.approx(100.0 * total / 6000, rel=1e-9)

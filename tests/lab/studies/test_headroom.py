@@ -96,7 +96,7 @@ def test_oracles_of_other_worlds_and_of_a_part_of_a_board_are_left_out(written, 
 def test_a_run_of_the_default_suite_has_the_shipped_hindsight(tmp_path):
     ships = results.read(results.RESULTS, shipped() / results.HINDSIGHT)
     suite = SUITES["default"]
-    played = {(part.mode, pair, seed) for part, scenario in prepare(suite) for pair, seed in suite.play.worlds(part, scenario)}
+    played = {(part.mode, pair, seed) for part, scenario in prepare(suite) for pair, seed in suite.kind.worlds(part, scenario)}
     assert {tuple(row) for row in zip(*(ships[name].to_pylist() for name in ("mode", "pair", "seed")), strict=True)} == played
     (again,) = map(hindsight_row, worlds(ships.slice(0, 1)))
     assert again["r"] == pytest.approx(ships["r"][0].as_py(), abs=1e-9)

@@ -10,7 +10,7 @@ from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.leaderboard.evaluation.rollouts.paired_rollout import batches_together, play_together
+from vcgym.leaderboard.evaluation.together import batches_together, play_together
 from vcgym.network.scenarios.scenario import Scenario
 
 PAIRS = [(Direct(), WMJitter()), (RoundRobin(), NetEqTarget()), (Via(), WMJitter())]

@@ -12,12 +12,14 @@ from vcgym.baselines.conference.celerity import REPORT_S
 from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
 from vcgym.baselines.conference.play import play
 from vcgym.baselines.conference.trees import DELAY_BOUND_MS
+from vcgym.baselines.controls import control
+from vcgym.baselines.controls.control import controls_of
 from vcgym.baselines.systems import System
 from vcgym.envs.conference.listening import ratings
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, WorldKeys
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plays.play import Play, PlayedRows, WorldKeys
 from vcgym.leaderboard.results.cdf import DelayCdf
-from vcgym.leaderboard.results.conference_columns import CONFERENCE
+from vcgym.leaderboard.results.conference_columns import CONFERENCE as COLUMNS
 from vcgym.leaderboard.results.conference_metrics import delay_cdf, metrics
 from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.scenarios.conference import ConferenceScenario
@@ -26,22 +28,12 @@ from vcgym.network.scenarios.splits import unlock_test_split
 MAX_ARRIVALS = 1 << 23  # of a conference that are kept
 
 
-class ConferenceRollout(NamedTuple):
-    """Finished conferences.
+class ConferenceCall(NamedTuple):
+    """Finished conference: number of its parties, its metrics, and the distribution of its delay."""
 
-    Attributes:
-        parties: number of parties of each conference.
-        metrics: of each conference.
-        delays: distribution of the delay of each conference.
-        decision_us: time of the whole conference per party and report interval.
-        wall_clock_s: of all conferences.
-    """
-
-    parties: list[int]
-    metrics: list[dict[str, float]]
-    delays: list[DelayCdf]
-    decision_us: float
-    wall_clock_s: float
+    parties: int
+    metrics: dict[str, float]
+    delays: DelayCdf
 
 
 def optima_kbps(world: ConferenceWorld) -> list[NDArray[np.float64]]:
@@ -49,33 +41,32 @@ def optima_kbps(world: ConferenceWorld) -> list[NDArray[np.float64]]:
     return [oracle_lp(world.overlay_at(at_s)).allocation.session_kbps() for at_s in world.changes_s()]
 
 
-def play_conferences(
-    system: System, worlds: Sequence[ConferenceWorld], optima: Sequence[list[NDArray[np.float64]]]
-) -> ConferenceRollout:  # fmt: skip
-    """Play a system on each world.
+def play_conferences(system: System, worlds: Sequence[ConferenceWorld], optima: Sequence[list[NDArray[np.float64]]]) -> Rollout:
+    """Play a system on each world; the time per decision is that of the whole conference per party and report interval.
 
     Args:
         system: with a rule for trees.
         worlds: the worlds.
         optima: of each world (`optima_kbps`).
 
+    Returns:
+        The rollout, whose calls are a list of `ConferenceCall`.
+
     Raises:
         OverflowError: more media arrived than are kept.
     """
-    measured, delays, took_s, decisions = [], [], 0.0, 0.0
+    calls, took_s, decisions = [], 0.0, 0.0
     for world, best in zip(worlds, optima, strict=True):
-        began = time.perf_counter()
+        began, parties = time.perf_counter(), len(world.topology.parties)
         played = play(world, system.trees, MAX_ARRIVALS)
         took_s += time.perf_counter() - began
-        decisions += len(world.topology.parties) * world.seconds / REPORT_S
+        decisions += parties * world.seconds / REPORT_S
         heard = ratings(played.log, played.emitted, world.seconds)
-        measured.append(metrics(played, world.changes_s(), best, heard, DELAY_BOUND_MS))
-        delays.append(delay_cdf(played))
-    parties = [len(world.topology.parties) for world in worlds]
-    return ConferenceRollout(parties, measured, delays, 1e6 * took_s / max(decisions, 1.0), took_s)
+        calls.append(ConferenceCall(parties, metrics(played, world.changes_s(), best, heard, DELAY_BOUND_MS), delay_cdf(played)))
+    return Rollout(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
 
 
-class ConferencePlay(Play):
+class ConferenceKind(Kind):
     """Conferences, one after the other."""
 
     def open(self, part: Part, packets: int) -> ConferenceScenario:
@@ -93,15 +84,17 @@ class ConferencePlay(Play):
         text = "".join(repr(self.draw(part, scenario, self.worlds(part, scenario))) for part, scenario in parts)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def play(
+    def play_rules(
         self, systems: Sequence[System], scenario: ConferenceScenario, draws: Sequence[ConferenceWorld], threads: int
-    ) -> Iterator[ConferenceRollout]:  # fmt: skip
+    ) -> Iterator[Rollout]:  # fmt: skip
         optima = [optima_kbps(world) for world in draws]
         for system in systems:
             yield play_conferences(system, draws, optima)
 
-    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: ConferenceRollout) -> PlayedRows:
-        kind = str(part.stratum)
-        rows = [{"parties": parties, **measured} for parties, measured in zip(rollout.parties, rollout.metrics, strict=True)]
-        delays = {kind: {CONFERENCE.curves[0][0]: DelayCdf.of_all(rollout.delays)}}
-        return PlayedRows([kind] * len(rows), rows, delays)
+    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
+        kind, calls = str(part.stratum), rollout.calls
+        delays = {kind: {COLUMNS.curves[0][0]: DelayCdf.of_all(call.delays for call in calls)}}
+        return PlayedRows([kind] * len(calls), [{"parties": call.parties, **call.metrics} for call in calls], delays)
+
+
+CONFERENCE = ConferenceKind("conference", controls_of(control.CONFERENCE), COLUMNS)
