@@ -41,7 +41,7 @@ $(DEVELOPED): $(INSTALLED)
 
 # Trains a small agent when there is none, plays the suite, prints the table and where the page lies.
 leaderboard: install
-	$(BIN)/vcgym-leaderboard
+	$(BIN)/vcgym leaderboard
 
 # Algorithms on environments at small budgets into outputs/zoo, about an hour of one core for each seed; a run that was ended goes on.
 zoo: develop
@@ -66,8 +66,8 @@ campaign: develop
 
 # Plays the sessions, trains the shipped predictor anew and says whether it has the same bytes as data/predictor.
 predictor: develop
-	$(BIN)/vcgym-predictor-data
-	$(BIN)/vcgym-train-predictor study=predictor-shipped folder=outputs/predictor/shipped
+	$(BIN)/vcgym predictor-data
+	$(BIN)/vcgym train-predictor study=predictor-shipped folder=outputs/predictor/shipped
 	cmp outputs/predictor/shipped/predictor/predictor.safetensors data/predictor/predictor.safetensors
 
 bench: develop

@@ -1,7 +1,7 @@
 """Systems by name: a published or tuned rule for each control of a call.
 
 An entry of conf/systems.yaml lists the rules with their parameters and is a row of the leaderboard. A file in data/tuned has parameters
-found by `vcgym-tune`, with the tuning study; files in data/zoo are learned (`vcgym.baselines.zoo`).
+found by `vcgym tune`, with the tuning study; files in data/zoo are learned (`vcgym.baselines.zoo`).
 `load_system("VCR-WM")` needs no configuration system.
 """
 

@@ -3,7 +3,7 @@
     NAME.json          card, study, and the rule of each control, without its arrays
     NAME.safetensors   the arrays, each by control and parameter, such as path.prices
 
-The shipped systems are in data/zoo; `vcgym-train` writes such a pair of files for each seed.
+The shipped systems are in data/zoo; `vcgym train` writes such a pair of files for each seed.
 """
 
 import hashlib

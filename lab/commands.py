@@ -4,7 +4,6 @@ from vcgym.scripts.console.program import Program
 
 LAB = Program(
     "python -m lab",
-    "python -m lab ",
     "lab.conf",
     {
         "bench": "lab.bench.command",

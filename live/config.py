@@ -87,7 +87,7 @@ class CallConfig(Config):
 
     Attributes:
         do: play: all parties, relays and emulator on this machine; send, control, receive: one party of the session in `session`.
-        policy: system of path and playout that controls the call (`vcgym-leaderboard list=systems`), or folder of a trained seed.
+        policy: system of path and playout that controls the call (`vcgym leaderboard list=systems`), or folder of a trained seed.
         protection: system whose rule protects the call, such as RED1, COPY1 or COPY-HELD; None: no protection.
         budget: share of the bytes without protection that it may add.
         world: world to play with do=play.

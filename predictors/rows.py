@@ -114,7 +114,7 @@ def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back
         ValueError: the file is malformed, empty or unsorted, or holds a number that is not finite or not above 0, or another split.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"no rows at {path}; vcgym-predictor-data makes them")
+        raise FileNotFoundError(f"no rows at {path}; vcgym predictor-data makes them")
     try:
         table = pq.read_table(pa.BufferReader(read_plain(path, _MAX_BYTES)))
     except (pa.ArrowException, OSError) as error:

@@ -1,4 +1,4 @@
-"""vcgym-data: list, verify, import or download data, or fit a scenario to them. See conf/data.yaml."""
+"""vcgym data: list, verify, import or download data, or fit a scenario to them. See conf/data.yaml."""
 
 from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""vcgym-evaluate: play a published agent and print its return. See conf/evaluate.yaml."""
+"""vcgym evaluate: play a published agent and print its return. See conf/evaluate.yaml."""
 
 import logging
 

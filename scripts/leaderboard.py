@@ -1,4 +1,4 @@
-"""vcgym-leaderboard: play a suite, print the ranks, write the page. See conf/leaderboard.yaml.
+"""vcgym leaderboard: play a suite, print the ranks, write the page. See conf/leaderboard.yaml.
 
 For suites over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. do=add adds
 the submission in `folder`. do=verify recomputes the agents' scores from their actions, and fails if one differs. do=page writes one page

@@ -1,4 +1,4 @@
-"""vcgym-predictor-data: play sessions and write training rows for predictors."""
+"""vcgym predictor-data: play sessions and write training rows for predictors."""
 
 from rich.console import Console
 

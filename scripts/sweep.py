@@ -1,4 +1,4 @@
-"""vcgym-sweep: search PPO's learning rate and entropy coefficient. See conf/sweep.yaml."""
+"""vcgym sweep: search PPO's learning rate and entropy coefficient. See conf/sweep.yaml."""
 
 import logging
 

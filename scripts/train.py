@@ -1,4 +1,4 @@
-"""vcgym-train: train agents with PPO, maskable PPO or SAC, one per seed. See conf/train.yaml."""
+"""vcgym train: train agents with PPO, maskable PPO or SAC, one per seed. See conf/train.yaml."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""vcgym-train-predictor: train the delay predictor of VCRoute on rows, publish and register it."""
+"""vcgym train-predictor: train the delay predictor of VCRoute on rows, publish and register it."""
 
 from rich.console import Console
 

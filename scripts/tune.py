@@ -1,4 +1,4 @@
-"""vcgym-tune: search the parameters of rules on the training split and save the best as files for data/tuned. See conf/tune.yaml."""
+"""vcgym tune: search the parameters of rules on the training split and save the best as files for data/tuned. See conf/tune.yaml."""
 
 import logging
 from collections.abc import Mapping

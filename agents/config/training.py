@@ -11,7 +11,7 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.names import TrainedAgent
 
 STUDY = "config.json"
-"""File with the config of a study of `vcgym-train`, in its folder."""
+"""File with the config of a study of `vcgym train`, in its folder."""
 
 
 class TrainConfig(Config):

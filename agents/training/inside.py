@@ -94,7 +94,7 @@ def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluat
     }  # fmt: skip
     controls = " and ".join(learning.policies)
     description = f"Learned {controls} by PPO inside the loop, seed {learning.seed}"
-    source, system = f"vcgym-train algorithm=inside_ppo on {config.env.id}", learning.system
+    source, system = f"vcgym train algorithm=inside_ppo on {config.env.id}", learning.system
     save_learned(home, LEARNED, system.rules, study, description, source, system.pacing)
 
 

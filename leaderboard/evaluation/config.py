@@ -1,4 +1,4 @@
-"""Arguments of vcgym-leaderboard: typed counterpart of conf/leaderboard.yaml."""
+"""Arguments of vcgym leaderboard: typed counterpart of conf/leaderboard.yaml."""
 
 import builtins
 from pathlib import Path
@@ -36,7 +36,7 @@ class LeaderboardConfig(Config):
             rmcat-v0, rmcat-v1; whole-v0; protected-v0, protected-link-v0; conference-v0; or replay, rate-replay for your own traces,
             fitted for a scenario file fitted to them. See docs/rank.md.
         traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
-            `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym-data do=fit` wrote.
+            `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym data do=fit` wrote.
         packets: with suite=replay or fitted, length of the calls in slots of 10 ms.
         split: with traces of replay or rate-replay: all of them, or test, the part on which nothing is trained; by default test if the run
             trains on traces of your own, or plays an agent that was trained on some, else all.
@@ -45,7 +45,7 @@ class LeaderboardConfig(Config):
         systems: names of systems, at least one; None: those of the suite; [all]: all that fit it.
         train: training of the agent of calls over paths, done once and resumed if interrupted; None: no training.
         agents: your own methods by name on the board: agents.NAME=ONE or agents.NAME=[ONE,ANOTHER,...], one for each seed: a .zip saved by
-            Stable-Baselines3, the folder of a finished study (`vcgym-train folder=...`, every seed of it plays), module:name (also of a
+            Stable-Baselines3, the folder of a finished study (`vcgym train folder=...`, every seed of it plays), module:name (also of a
             System of rules) or, over a bottleneck, an .onnx of the Bandwidth Estimation Challenge. Seeds are pooled into one row.
         agent_options: agent_options.NAME={interval: 50, ...}: arguments of the environment, as in training; a study and a zip of
             `vcgym.agents.sb3` carry them, and without `action` the form follows from the action space. Two more: env_id, id of the

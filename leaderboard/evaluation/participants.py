@@ -103,7 +103,7 @@ def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant
 
     Args:
         name: name on the board.
-        folder: folder of `vcgym-train` (config.json and seed-<seed>/agent), or of `python -m lab train-pair` or `train-rate`
+        folder: folder of `vcgym train` (config.json and seed-<seed>/agent), or of `python -m lab train-pair` or `train-rate`
             (seed-<seed>/learned.json).
         suite: suite to play.
 

@@ -69,7 +69,7 @@ class TrainPredictorConfig(Config):
 
     Attributes:
         network: loss of the network and settings of its training.
-        rows: file of training rows; `vcgym-predictor-data` makes one.
+        rows: file of training rows; `vcgym predictor-data` makes one.
         worlds: patterns of "scenario/mode", one of which must match a row.
         receivers: receivers whose rows are used; None: all. The two inputs do not identify the kind of receiver.
         jitter: the second input: a reading of Algorithm 2.

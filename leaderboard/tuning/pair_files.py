@@ -81,7 +81,7 @@ def _write(path: Path, description: str, body: dict[str, Any]) -> None:
     card = {
         "name": path.stem,
         "description": description,
-        "source": "vcgym-tune: worlds of the training split; the best of those left at the end is chosen on the validation split",
+        "source": "vcgym tune: worlds of the training split; the best of those left at the end is chosen on the validation split",
         "licence": "MIT",
         "sha256": canonical_sha256(body),
         "kind": "fitted",

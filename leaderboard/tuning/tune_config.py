@@ -1,4 +1,4 @@
-"""Arguments of vcgym-tune: typed counterpart of conf/tune.yaml and conf/tune_ranges.yaml."""
+"""Arguments of vcgym tune: typed counterpart of conf/tune.yaml and conf/tune_ranges.yaml."""
 
 from importlib.resources import files
 from pathlib import Path

@@ -162,7 +162,7 @@ def save(tuned: Outcome, task: TuningTask, folder: Path) -> None:
     card = {
         "name": path.stem,
         "description": f"{study['system']} tuned on the training split: its study and the rules with the values found",
-        "source": f"vcgym-tune: {budget['trials']} trials of {budget['worlds']} worlds of the training split of each of "
+        "source": f"vcgym tune: {budget['trials']} trials of {budget['worlds']} worlds of the training split of each of "
         f"{len(budget['kinds'])} kinds",
         "licence": "MIT",
         "sha256": canonical_sha256(body),

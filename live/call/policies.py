@@ -1,4 +1,4 @@
-"""Policies of live calls by name: systems of rules, learned pairs, and agents in the folders that `vcgym-train` writes."""
+"""Policies of live calls by name: systems of rules, learned pairs, and agents in the folders that `vcgym train` writes."""
 
 from collections.abc import Callable
 from functools import partial
@@ -57,7 +57,7 @@ class LivePolicy(NamedTuple):
 
 
 def live_policy(named: str, protection: str | None = None, budget: float = 1.0) -> LivePolicy:
-    """Return the policy `named`: a system, or the folder of a seed that `vcgym-train` or `python -m lab train-pair` wrote.
+    """Return the policy `named`: a system, or the folder of a seed that `vcgym train` or `python -m lab train-pair` wrote.
 
     Args:
         named: system or folder.

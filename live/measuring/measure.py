@@ -130,7 +130,7 @@ def write_traces(measured: MeasuredDelays, folder: Path, name: str) -> list[Path
     for series, delay_us in zip(measured.names, measured.delay_us, strict=True):
         if (delay_us != LOST).any():
             card = Card(
-                name=series, description=f"{name}: {measured.described}", source="vcgym-measure, a probe per 10 ms over UDP",
+                name=series, description=f"{name}: {measured.described}", source="vcgym measure, a probe per 10 ms over UDP",
                 licence="not stated", sha256="0" * 64, kind="measured", units="milliseconds",
             )  # fmt: skip
             files.append(folder / f"{series}{ENDING}")

@@ -31,7 +31,7 @@ class Source(BaseModel):
         url: address.
         max_bytes: maximum accepted size.
         sha256: hash of its content (for a gzip file: uncompressed); None if none is published.
-        format: format for `vcgym-data do=import`; None: it is neither a series nor a table of pings.
+        format: format for `vcgym data do=import`; None: it is neither a series nor a table of pings.
         description, source, licence, kind, units: fields of its card.
     """
 
@@ -101,7 +101,7 @@ def _content(source: Source, part: Path) -> bytes:
 
 
 def _fetch(source: Source, part: Path) -> None:
-    request = urllib.request.Request(source.url, headers={"User-Agent": "vcgym-data"})
+    request = urllib.request.Request(source.url, headers={"User-Agent": "vcgym"})
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer, open(part, "xb") as file:
             stated = answer.headers.get("Content-Length")

@@ -1,4 +1,4 @@
-"""vcgym: the program behind every console command. `vcgym train steps=1000` equals `vcgym-train steps=1000`.
+"""vcgym: the program behind every console command, such as `vcgym train steps=1000`.
 
 A command is imported only when it runs, so `--help` and `--version` are fast.
 """
@@ -9,13 +9,11 @@ import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.metadata import requires, version
-from pathlib import Path
 from typing import NamedTuple
 
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 from vcgym.scripts.console.arguments import check, meant
 from vcgym.scripts.console.completion import completion
-from vcgym.scripts.console.moved import MOVED, run_moved
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
 
@@ -24,19 +22,17 @@ class Program(NamedTuple):
 
     Attributes:
         name: what a user types.
-        prefix: what stands before the name of a command in titles of help and of errors.
         conf: package of the YAML files, one for each command.
         modules: dotted name of the module of each command, by the name of its YAML; its function `main` is run.
     """
 
     name: str
-    prefix: str
     conf: str
     modules: Mapping[str, str]
 
     def title(self, command: str) -> str:
         """Return the full name of a command."""
-        return f"{self.prefix}{command.replace('_', '-')}"
+        return f"{self.name} {command.replace('_', '-')}"
 
     def main(self) -> None:
         """Run the command named by the first argument, or say what there is."""
@@ -86,13 +82,11 @@ class Program(NamedTuple):
 
     def _listed(self) -> str:
         lines = "\n".join(f"  {name.replace('_', '-'):16} {summary(module)}" for name, module in self.modules.items())
-        short = "" if self.prefix == f"{self.name} " else f", or {self.prefix}COMMAND"
-        return f"{self.name} COMMAND key=value ...{short}. {self.name} COMMAND --help says what it does and lists its keys.\n\n{lines}\n"
+        return f"{self.name} COMMAND key=value ... {self.name} COMMAND --help says what it does and lists its keys.\n\n{lines}\n"
 
 
 VCGYM = Program(
     "vcgym",
-    "vcgym-",
     "vcgym.conf",
     {name: f"vcgym.scripts.{name}" for name in ("leaderboard", "train", "evaluate", "sweep", "tune", "data")}
     | {"zoo": "vcgym.scripts.zoo.command"}
@@ -102,16 +96,8 @@ VCGYM = Program(
 
 
 def main() -> None:
-    """Run the command named by the program's own name or else by its first argument."""
-    called = Path(sys.argv[0]).name.removeprefix("vcgym-").replace("-", "_")
-    if called in VCGYM.modules:
-        VCGYM.run(called)
-    elif called in MOVED:
-        run_moved(called, sys.argv[1:])
-    elif sys.argv[1:] and sys.argv[1].replace("-", "_") in MOVED:
-        run_moved(sys.argv[1].replace("-", "_"), sys.argv[2:])
-    else:
-        VCGYM.main()
+    """Run the program `vcgym`."""
+    VCGYM.main()
 
 
 def _extra_of(package: str) -> str | None:

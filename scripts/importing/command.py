@@ -1,4 +1,4 @@
-"""Commands of `vcgym-data`: list, verify, import, download, fit. Typed counterpart of conf/data.yaml."""
+"""Commands of `vcgym data`: list, verify, import, download, fit. Typed counterpart of conf/data.yaml."""
 
 import re
 from collections.abc import Iterable

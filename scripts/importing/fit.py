@@ -1,4 +1,4 @@
-"""`vcgym-data do=fit`: fit a scenario to traces, print measured next to drawn, and refuse a fit that does not agree."""
+"""`vcgym data do=fit`: fit a scenario to traces, print measured next to drawn, and refuse a fit that does not agree."""
 
 from functools import partial
 from pathlib import Path
@@ -54,7 +54,7 @@ def fit(traces: Path, output: Path | None, console: Console) -> None:
     if output is not None:
         fitted = scenario_of(laws, tuple(name for name, _ in next(iter(read.values()))), f"{traces.name}, cards {cards}")
         write_new(output, (fitted.model_dump_json(exclude_defaults=True) + "\n").encode())
-        console.print(f"{output}: rank on it with vcgym-leaderboard suite=fitted traces={output} train=null", soft_wrap=True)
+        console.print(f"{output}: rank on it with vcgym leaderboard suite=fitted traces={output} train=null", soft_wrap=True)
 
 
 def _fitted(pairs: dict[str, list[Observed]]) -> tuple[dict[str, tuple[RegimePath, ...]], dict[str, list[Agreement]]]:

@@ -1,4 +1,4 @@
-"""The formats that `vcgym-data do=import` reads: typed counterparts of conf/format, one class per importer."""
+"""The formats that `vcgym data do=import` reads: typed counterparts of conf/format, one class per importer."""
 
 import re
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""vcgym-call: play a live call over real sockets, or one party of it, and print its result. See docs/live.md."""
+"""vcgym call: play a live call over real sockets, or one party of it, and print its result. See docs/live.md."""
 
 import numpy as np
 from rich.console import Console

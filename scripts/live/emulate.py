@@ -1,4 +1,4 @@
-"""vcgym-emulate: play a world in real time between the parties of a live call, and write their session file. See docs/live.md."""
+"""vcgym emulate: play a world in real time between the parties of a live call, and write their session file. See docs/live.md."""
 
 import logging
 

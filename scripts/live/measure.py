@@ -1,4 +1,4 @@
-"""vcgym-measure: probe pairs of hosts or paths of a session at 10 ms and write traces. See docs/live.md."""
+"""vcgym measure: probe pairs of hosts or paths of a session at 10 ms and write traces. See docs/live.md."""
 
 import logging
 

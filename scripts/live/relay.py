@@ -1,4 +1,4 @@
-"""vcgym-relay: forward datagrams of live calls along their source route. See docs/live.md."""
+"""vcgym relay: forward datagrams of live calls along their source route. See docs/live.md."""
 
 import logging
 

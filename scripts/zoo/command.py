@@ -1,4 +1,4 @@
-"""vcgym-zoo: train algorithms on environments, write table and picture; or search arguments."""
+"""vcgym zoo: train algorithms on environments, write table and picture; or search arguments."""
 
 import logging
 from collections.abc import Iterator, Sequence

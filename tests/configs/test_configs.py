@@ -110,7 +110,7 @@ def test_the_name_of_a_run_says_what_differs_from_the_defaults(overrides, said):
 )
 def test_each_job_of_a_multirun_has_a_folder_of_its_own(monkeypatch, typed, added):
     name, *words = typed.split()
-    monkeypatch.setattr(sys, "argv", [f"vcgym-{name}", *words])
+    monkeypatch.setattr(sys, "argv", [f"vcgym {name}", *words])
     found = command.folders_of_jobs(name, VCGYM)
     assert [word.partition("=")[0] for word in found] == added
     assert all("${hydra:job.num}" in word for word in found if "sweep.dir=" not in word)
@@ -290,7 +290,7 @@ def test_a_refused_config_leaves_no_work_behind(tmp_path):
     command = [sys.executable, "-m", "vcgym.scripts.train", "num_envs=0", "folder=run"]
     refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 1
-    assert refused.stderr == "vcgym-train: num_envs is 0; allowed: greater than or equal to 1\n"
+    assert refused.stderr == "vcgym train: num_envs is 0; allowed: greater than or equal to 1\n"
     assert not list(tmp_path.glob("run/seed-*"))
     assert not (tmp_path / "outputs").exists()
 

@@ -1,6 +1,6 @@
 """Systems that a tuned rule beats, named in the text of every board.
 
-A tuned rule is a system of kind "tuned": one of data/tuned, made by `vcgym-tune`. On each board every ranked system (not oracles) is
+A tuned rule is a system of kind "tuned": one of data/tuned, made by `vcgym tune`. On each board every ranked system (not oracles) is
 compared with the bar, the tuned rule that was best on validation worlds (`vcgym.leaderboard.evaluation.bars`). A system is beaten if the
 95 % interval of the paired difference is below 0. For agents the same is said kind by kind, as a lead over all worlds may be one of a few.
 """

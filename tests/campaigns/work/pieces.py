@@ -16,7 +16,7 @@ TRAIN = (
 
 def _command(name, folder, *overrides, home="vcgym.scripts"):
     """Run a console command of the package `home` with its log below `folder`."""
-    sys.argv = [f"vcgym-{name}", *overrides, f"hydra.run.dir={folder / 'log'}"]
+    sys.argv = [f"vcgym {name}", *overrides, f"hydra.run.dir={folder / 'log'}"]
     importlib.import_module(f"{home}.{name}").main()
 
 

@@ -20,8 +20,8 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.live.call.policies import live_policy
 
 LOADERS = {
-    "vcgym-call policy=FOLDER": lambda study: live_policy(str(study / "seed-0")),
-    "vcgym-leaderboard agents.NAME=FOLDER": lambda study: study_agents("mine", study, SUITES["correlated-v0"]),
+    "vcgym call policy=FOLDER": lambda study: live_policy(str(study / "seed-0")),
+    "vcgym leaderboard agents.NAME=FOLDER": lambda study: study_agents("mine", study, SUITES["correlated-v0"]),
 }
 
 

@@ -72,7 +72,7 @@ def rules(system):
 
 
 def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
-    """Rules of conferences are not: `vcgym-tune` plays calls alone."""
+    """Rules of conferences are not: `vcgym tune` plays calls alone."""
     calls = [(name, system) for name, system in SYSTEMS.items() if system.plays != "conference"]
     hand_written = [system for name, system in calls if not name.startswith(ORACLE) and not system.is_learned]
     ranked = {type(rule) for system in hand_written for rule in rules(system)}

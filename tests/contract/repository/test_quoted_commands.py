@@ -4,7 +4,6 @@ import importlib
 import importlib.util
 import re
 import shlex
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,7 @@ HOME = Path(__file__).parents[3]
 PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md")))
 TEXT = "\n".join(page.read_text(encoding="utf-8").replace("\\\n", " ") for page in PAGES)
 START = r"(?:^ *(?:\$ )?|`)(?:\.venv/bin/)?"
-NAMES = {"vcgym-delay-predictor"}  # of a registered model
-FOUND = {(name, rest.strip()) for name, rest in re.findall(START + r"(vcgym-[a-z-]+)((?: [^`\n]*)?)", TEXT, re.MULTILINE)}
-COMMANDS = sorted((name, rest) for name, rest in FOUND if name not in NAMES)
+COMMANDS = sorted({(name, rest.strip()) for name, rest in re.findall(START + r"vcgym ([a-z][a-z-]*)((?: [^`\n]*)?)", TEXT, re.MULTILINE)})
 TARGETS = sorted(set(re.findall(r"(?:^ *|`)make ([a-z-]+)(?=$|`|  | [A-Z])", TEXT, re.MULTILINE)))
 MODULES = sorted(set(re.findall(r"python -m ((?:vcgym|lab)\.[\w.]+)", TEXT)))
 LAB = sorted({(name, rest.strip()) for name, rest in re.findall(r"python -m lab ([a-z-]+)((?: [^`\n]*)?)", TEXT)})
@@ -41,11 +38,9 @@ def test_there_is_something_to_check():
 
 @pytest.mark.parametrize(("name", "rest"), COMMANDS, ids=lambda text: text[:60])
 def test_command_takes_its_arguments(name, rest):
-    assert name in tomllib.loads((HOME / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
-    command = name.removeprefix("vcgym-").replace("-", "_")
+    command = name.replace("-", "_")
     register()
-    if command in VCGYM.modules:
-        importlib.import_module(VCGYM.modules[command])
+    importlib.import_module(VCGYM.modules[command])
     with initialize_config_module("vcgym.conf", version_base="1.3"):
         compose(command, overrides(rest))  # raises for an unknown key or choice
 

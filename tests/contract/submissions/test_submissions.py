@@ -90,7 +90,7 @@ def test_the_command_refuses_in_one_line_and_with_status_1(agent, tmp_path, argu
     assert done.returncode == 1
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert line.startswith("vcgym-leaderboard: ")
+    assert line.startswith("vcgym leaderboard: ")
     assert "setup.py: does not belong here; allowed: card.json and" in line or "no leaderboard file" in line
 
 

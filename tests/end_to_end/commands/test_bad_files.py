@@ -1,12 +1,10 @@
 """Every console command ends a bad file or value with one line that names it, and status 1: no traceback, no endless read."""
 
-import importlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tomllib
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,20 +25,18 @@ from vcgym.leaderboard.results import files as results
 from vcgym.live.protocol.session import Session
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.refusal import MAX_LINE, one_line
-from vcgym.scripts.console.moved import MOVED
+from vcgym.scripts.console.program import VCGYM, main
 
-SCRIPTS = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
-COMMANDS = {name: at for name, at in SCRIPTS.items() if name.removeprefix("vcgym-").replace("-", "_") not in MOVED}
+COMMANDS = [VCGYM.title(name) for name in VCGYM.modules]
 CALL = EnvConfig(id="vcgym/Call-v1", options={"packets": 60, "action": "discrete", "interval": 10})
 
 
 def end_of(monkeypatch, name, *overrides):
     """Run a console command in this process; return what it ends with."""
-    module, function = COMMANDS[name].split(":")
-    monkeypatch.setattr(sys, "argv", [name, *overrides])
+    monkeypatch.setattr(sys, "argv", [*name.split(), *overrides])
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     with pytest.raises(SystemExit) as ended:
-        getattr(importlib.import_module(module), function)()
+        main()
     return ended.value.code
 
 
@@ -133,38 +129,38 @@ def made(tmp_path_factory):
 AGENT, STUDY, BOARD = "study/seed-0/agent", "study", "board"
 OWN = ["suite=order-v0", "train=null", "systems=[FIXED]", "folder=new"]
 READS = [
-    ("vcgym-evaluate", f"{AGENT}/card.json", [f"agent={AGENT}", "env.id=vcgym/Call-v1"]),
-    ("vcgym-evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}", "env.id=vcgym/Call-v1"]),
-    ("vcgym-train", f"{STUDY}/config.json", [f"folder={STUDY}", "resume=true", "env.options.packets=60", "seeds=[7]"]),
-    ("vcgym-leaderboard", f"{STUDY}/config.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
-    ("vcgym-leaderboard", f"{AGENT}/card.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
-    ("vcgym-leaderboard", f"{AGENT}/agent.safetensors", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
-    ("vcgym-leaderboard", f"{AGENT}/card.json", ["do=add", "train=null", f"folder={AGENT}", "board=new"]),
-    ("vcgym-leaderboard", f"{BOARD}/actions.parquet", ["do=verify", f"folder={BOARD}"]),
-    ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=verify", f"folder={BOARD}"]),
-    ("vcgym-leaderboard", f"{BOARD}/results.parquet", ["do=page", f"folder={BOARD}"]),
-    ("vcgym-train-predictor", f"{BOARD}/results.parquet", [f"rows={BOARD}/results.parquet"]),
-    ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
-    ("vcgym-data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
-    ("vcgym-leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
-    ("vcgym-leaderboard", f"{BOARD}/board.json", ["suite=order-v0", "train=null", "systems=[FIXED]", f"folder={BOARD}"]),
-    ("vcgym-leaderboard", f"pair/seed-0/{LEARNED}{CARD}", ["agents.mine=pair", "train=null", "folder=new"]),
-    ("vcgym-leaderboard", f"pair/seed-0/{LEARNED}{WEIGHTS}", ["agents.mine=pair", "train=null", "folder=new"]),
-    ("vcgym-train", "fitted.json", ["env.options.scenario=fitted.json", "env.options.packets=60", "folder=new"]),
-    ("vcgym-call", "session.json", ["do=receive", "session=session.json"]),
+    ("vcgym evaluate", f"{AGENT}/card.json", [f"agent={AGENT}", "env.id=vcgym/Call-v1"]),
+    ("vcgym evaluate", f"{AGENT}/agent.safetensors", [f"agent={AGENT}", "env.id=vcgym/Call-v1"]),
+    ("vcgym train", f"{STUDY}/config.json", [f"folder={STUDY}", "resume=true", "env.options.packets=60", "seeds=[7]"]),
+    ("vcgym leaderboard", f"{STUDY}/config.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
+    ("vcgym leaderboard", f"{AGENT}/card.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
+    ("vcgym leaderboard", f"{AGENT}/agent.safetensors", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
+    ("vcgym leaderboard", f"{AGENT}/card.json", ["do=add", "train=null", f"folder={AGENT}", "board=new"]),
+    ("vcgym leaderboard", f"{BOARD}/actions.parquet", ["do=verify", f"folder={BOARD}"]),
+    ("vcgym leaderboard", f"{BOARD}/results.parquet", ["do=verify", f"folder={BOARD}"]),
+    ("vcgym leaderboard", f"{BOARD}/results.parquet", ["do=page", f"folder={BOARD}"]),
+    ("vcgym train-predictor", f"{BOARD}/results.parquet", [f"rows={BOARD}/results.parquet"]),
+    ("vcgym data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
+    ("vcgym data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
+    ("vcgym leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
+    ("vcgym leaderboard", f"{BOARD}/board.json", ["suite=order-v0", "train=null", "systems=[FIXED]", f"folder={BOARD}"]),
+    ("vcgym leaderboard", f"pair/seed-0/{LEARNED}{CARD}", ["agents.mine=pair", "train=null", "folder=new"]),
+    ("vcgym leaderboard", f"pair/seed-0/{LEARNED}{WEIGHTS}", ["agents.mine=pair", "train=null", "folder=new"]),
+    ("vcgym train", "fitted.json", ["env.options.scenario=fitted.json", "env.options.packets=60", "folder=new"]),
+    ("vcgym call", "session.json", ["do=receive", "session=session.json"]),
 ]
 NOT_JSON = [
-    ("vcgym-relay", "relay.key", ["secret=relay.key"]),
-    ("vcgym-leaderboard", "mine.onnx", [*OWN, "agents.mine=mine.onnx"]),
-    ("vcgym-leaderboard", "mine.py", [*OWN, "agents.mine=mine:Mine"]),
-    ("vcgym-leaderboard", "mine.zip", [*OWN, "agents.mine=mine.zip"]),
+    ("vcgym relay", "relay.key", ["secret=relay.key"]),
+    ("vcgym leaderboard", "mine.onnx", [*OWN, "agents.mine=mine.onnx"]),
+    ("vcgym leaderboard", "mine.py", [*OWN, "agents.mine=mine:Mine"]),
+    ("vcgym leaderboard", "mine.zip", [*OWN, "agents.mine=mine.zip"]),
 ]
 LACKING_IS_FINE = {
-    ("vcgym-train", "absent"),
-    ("vcgym-leaderboard", "absent", "do=page"),
-    ("vcgym-relay", "absent"),
-    ("vcgym-leaderboard", "absent", "suite=order-v0"),
-    ("vcgym-leaderboard", "absent", "agents.mine=pair"),
+    ("vcgym train", "absent"),
+    ("vcgym leaderboard", "absent", "do=page"),
+    ("vcgym relay", "absent"),
+    ("vcgym leaderboard", "absent", "suite=order-v0"),
+    ("vcgym leaderboard", "absent", "agents.mine=pair"),
 }
 CASES = [(*read, broken) for read in READS for broken in BROKEN]
 CASES += [(*read, broken) for read in NOT_JSON for broken in ("absent", "empty", "cut", "huge", "endless", "not UTF-8")]
@@ -196,11 +192,11 @@ def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, 
     assert line.startswith(f"{name}: ") and "\n" not in line and len(line) <= MAX_LINE + len(name) + 2
 
 
-@pytest.mark.parametrize("name", ["vcgym-train", "vcgym-sweep", "vcgym-tune", "vcgym-leaderboard"])
+@pytest.mark.parametrize("name", ["vcgym train", "vcgym sweep", "vcgym tune", "vcgym leaderboard"])
 def test_a_full_disk_ends_long_work_before_it_begins(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=53248))
-    keys = {"vcgym-sweep": ["train.folder=new"], "vcgym-leaderboard": ["folder=new", "train=null", "systems=[DRT-WM]"]}
+    keys = {"vcgym sweep": ["train.folder=new"], "vcgym leaderboard": ["folder=new", "train=null", "systems=[DRT-WM]"]}
     line = end_of(monkeypatch, name, *keys.get(name, ["folder=new"]))
     assert line == f"{name}: {tmp_path}/new: free space of the disk in bytes is 53248; allowed: at least 67108864"
 
@@ -212,16 +208,16 @@ def test_a_link_in_a_folder_that_somebody_sent_is_not_written_through(tmp_path, 
     (tmp_path / "victim").mkdir()
     (tmp_path / "victim" / "config.yaml").write_text("kept")
     (tmp_path / "sent" / link).symlink_to(tmp_path / "victim" / ("" if link == ".hydra" else "config.yaml"))
-    line = end_of(monkeypatch, "vcgym-train", "folder=sent", "env.options.packets=60", "steps=1")
-    assert line.startswith(f"vcgym-train: sent/{link}: file is 'a link to ")
+    line = end_of(monkeypatch, "vcgym train", "folder=sent", "env.options.packets=60", "steps=1")
+    assert line.startswith(f"vcgym train: sent/{link}: file is 'a link to ")
     assert [path.read_text() for path in (tmp_path / "victim").iterdir()] == ["kept"]
 
 
 def test_a_file_in_place_of_a_folder_ends_long_work_before_it_begins(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "new").touch()
-    line = end_of(monkeypatch, "vcgym-leaderboard", "folder=new", "board=old", "train=null", "systems=[DRT-WM]")
-    assert line == f"vcgym-leaderboard: {tmp_path}/new: file is 'existing'; allowed: a folder, or none"
+    line = end_of(monkeypatch, "vcgym leaderboard", "folder=new", "board=old", "train=null", "systems=[DRT-WM]")
+    assert line == f"vcgym leaderboard: {tmp_path}/new: file is 'existing'; allowed: a folder, or none"
 
 
 def test_a_ray_that_does_not_start_ends_a_command_with_one_line(tmp_path, monkeypatch):
@@ -230,8 +226,8 @@ def test_a_ray_that_does_not_start_ends_a_command_with_one_line(tmp_path, monkey
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ray.init", slow)
-    line = end_of(monkeypatch, "vcgym-tune", "systems=[DRT-FIX]", "folder=new")
-    assert line == "vcgym-tune: Ray did not start: The current node timed out during startup."
+    line = end_of(monkeypatch, "vcgym tune", "systems=[DRT-FIX]", "folder=new")
+    assert line == "vcgym tune: Ray did not start: The current node timed out during startup."
 
 
 def test_the_line_and_nothing_else_is_on_stderr(tmp_path):
@@ -240,7 +236,7 @@ def test_the_line_and_nothing_else_is_on_stderr(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"vcgym-evaluate: {tmp_path}/card.json: content is 'JSONDecodeError") and line.endswith(
+    assert line.startswith(f"vcgym evaluate: {tmp_path}/card.json: content is 'JSONDecodeError") and line.endswith(
         "; allowed: a JSON object"
     )
     shown = subprocess.run(command, cwd=tmp_path, env=os.environ | {"VCGYM_TRACEBACK": "1"}, capture_output=True, text=True, check=False)

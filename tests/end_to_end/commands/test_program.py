@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from vcgym.scripts.console import command, moved
+from vcgym.scripts.console import command
 from vcgym.scripts.console.program import VCGYM, Program, main
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
@@ -21,7 +21,7 @@ sys.argv = {words}
 main()
 assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
 """
-SAID = [(["vcgym"], "leaderboard"), (["vcgym-train", "--help"], "num_envs=null"), (["vcgym", "--version"], "vcgym 0")]
+SAID = [(["vcgym"], "leaderboard"), (["vcgym", "train", "--help"], "num_envs=null"), (["vcgym", "--version"], "vcgym 0")]
 
 
 def run(*words, cwd):
@@ -65,7 +65,7 @@ def test_help_imports_nothing_heavy(words, said):
     ("words", "said"),
     [
         (("trian",), "vcgym: command is 'trian'; allowed: leaderboard, train"),
-        (("train", "stepz=3"), "vcgym-train: stepz is no key of this command; --help lists those that are; did you mean steps?"),
+        (("train", "stepz=3"), "vcgym train: stepz is no key of this command; --help lists those that are; did you mean steps?"),
         (("leaderboard", "suite=papr-v0"), "did you mean paper-v0?"),
         (("leaderboard", "train=null", "systems=[DRT-VM]"), "did you mean DRT-WM?"),
     ],
@@ -82,21 +82,9 @@ def test_a_multirun_writes_under_outputs(tmp_path):
     assert (tmp_path / "outputs" / "multirun" / "data").is_dir()
 
 
-@pytest.mark.parametrize("words", [["vcgym-train-pair", "turns=1"], ["vcgym", "train-pair"], ["vcgym-train-pair", "--help"]], ids=" ".join)
-def test_a_command_of_the_laboratory_says_where_it_is_without_a_checkout(words, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(moved, "_CHECKOUT", tmp_path)
-    monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    said = "vcgym-train-pair: now `python -m lab train-pair` in a checkout of vcgym; this name goes with the next release\n"
-    assert capsys.readouterr().err == said
-
-
-def test_every_moved_command_is_still_installed():
+def test_one_program_is_installed():
     scripts = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
-    names = {name.removeprefix("vcgym-").replace("-", "_") for name in scripts}
-    assert names == {"vcgym", *VCGYM.modules, *moved.MOVED}
+    assert scripts == {"vcgym": "vcgym.scripts.console.program:main"}
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_a_signal_closes_the_runs_of_a_training(tmp_path, number):
     process.send_signal(number)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 128 + number
-    assert errors.splitlines()[-1] == f"vcgym-train: ended by {number.name}" and "Traceback" not in errors
+    assert errors.splitlines()[-1] == f"vcgym train: ended by {number.name}" and "Traceback" not in errors
     client = Tracking(environment["MLFLOW_TRACKING_URI"]).client
     runs = client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
     assert [run.info.status for run in runs] == ["KILLED", "KILLED"]
@@ -67,4 +67,4 @@ main()
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT
-    assert errors == "vcgym-data: ended by SIGINT\n"
+    assert errors == "vcgym data: ended by SIGINT\n"

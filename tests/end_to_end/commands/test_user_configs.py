@@ -97,7 +97,7 @@ def test_a_multirun_shows_the_config_of_its_first_job(configs):
 
 
 def test_a_sweep_over_an_interval_is_left_to_the_sweeper(monkeypatch, configs):
-    monkeypatch.setattr(sys, "argv", ["vcgym-train", "-m", "algorithm.learning_rate=interval(0.001,0.01)", "hydra.sweep.dir=x"])
+    monkeypatch.setattr(sys, "argv", ["vcgym train", "-m", "algorithm.learning_rate=interval(0.001,0.01)", "hydra.sweep.dir=x"])
     assert command.arguments_for_hydra("train", VCGYM)[:3] == sys.argv[1:]
     command.refuse_links("train")
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--cfg", "job"])
@@ -114,7 +114,7 @@ class Seen(Callback):
 
 
 def test_a_sweeper_gets_what_a_training_returns(monkeypatch, configs):
-    monkeypatch.setattr(sys, "argv", ["vcgym-train", "seeds=[3,4]", f"+hydra.callbacks.seen._target_={__name__}.Seen"])
+    monkeypatch.setattr(sys, "argv", ["vcgym train", "seeds=[3,4]", f"+hydra.callbacks.seen._target_={__name__}.Seen"])
     command.command("train", TrainConfig)(lambda config: -0.5 * len(config.seeds))()
     assert Seen.returned == [-1.0]
 
@@ -122,13 +122,13 @@ def test_a_sweeper_gets_what_a_training_returns(monkeypatch, configs):
 def test_a_plugin_that_is_not_installed_or_fails_ends_in_one_line(tmp_path):
     answer = run("train", "hydra/launcher=submitit_slurm", "-m", "seeds=[0],[1]", cwd=tmp_path)
     assert answer.returncode == 1 and answer.stderr.count("\n") == 1
-    assert answer.stderr.startswith("vcgym-train: hydra/launcher is 'submitit_slurm'; allowed: ")
+    assert answer.stderr.startswith("vcgym train: hydra/launcher is 'submitit_slurm'; allowed: ")
     assert answer.stderr.endswith(" and those of installed plugins of hydra\n")
     plugin = tmp_path / "hydra_plugins" / "failing.py"
     plugin.parent.mkdir()
     plugin.write_text(LAUNCHER)
     answer = run("train", "hydra/launcher=failing", "-m", "seeds=[0],[1]", cwd=tmp_path)
-    assert answer.returncode == 1 and answer.stderr == "vcgym-train: no srun here\n"
+    assert answer.returncode == 1 and answer.stderr == "vcgym train: no srun here\n"
 
 
 @pytest.mark.parametrize("form", ["GRD-WM", "folder"])

@@ -1,4 +1,4 @@
-"""The command line of vcgym-data: list, verify, import of every format, download without a network."""
+"""The command line of vcgym data: list, verify, import of every format, download without a network."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""vcgym-tune with a tiny budget: a study and a system for each pair and sender; a second call reuses them."""
+"""vcgym tune with a tiny budget: a study and a system for each pair and sender; a second call reuses them."""
 
 import gzip
 import json

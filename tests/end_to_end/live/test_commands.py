@@ -99,9 +99,9 @@ def free(ports):
 @pytest.mark.parametrize(
     ("do", "line"),
     [
-        ("control", "vcgym-call: no announcement of the sender reached the router's location within 0.2 s"),
-        ("receive", "vcgym-call: no call reached the receiver within 0.2 s"),
-        ("send", "vcgym-call: no command reached the sender after 2 announcements"),
+        ("control", "vcgym call: no announcement of the sender reached the router's location within 0.2 s"),
+        ("receive", "vcgym call: no call reached the receiver within 0.2 s"),
+        ("send", "vcgym call: no command reached the sender after 2 announcements"),
     ],
 )
 def test_a_party_ends_with_one_line_when_the_others_do_not_come(tmp_path, monkeypatch, do, line):
@@ -142,7 +142,7 @@ def test_a_receiver_whose_sender_vanishes_ends_with_its_call_and_keeps_the_recor
 def end_of(folder, monkeypatch, name, *overrides):
     """Run a command of live calls in `folder`; return what it ends with."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", [f"vcgym-{name}", *overrides])
+    monkeypatch.setattr(sys, "argv", [f"vcgym {name}", *overrides])
     try:
         importlib.import_module(f"vcgym.scripts.live.{name}").main()
     except SystemExit as ended:
@@ -164,21 +164,21 @@ BAD_ADDRESSES = {
 @pytest.mark.parametrize(("name", "overrides", "named"), BAD_ADDRESSES.values(), ids=BAD_ADDRESSES)
 def test_a_bad_address_ends_a_command_with_one_line_that_names_it(tmp_path, monkeypatch, name, overrides, named):
     line = end_of(tmp_path, monkeypatch, name, *overrides)
-    assert line.startswith(f"vcgym-{name}: ") and named in line and "\n" not in line and len(line) < 320
+    assert line.startswith(f"vcgym {name}: ") and named in line and "\n" not in line and len(line) < 320
 
 
 def test_a_port_in_use_is_named(tmp_path, monkeypatch):
     with open_socket() as used:
         port = used.getsockname()[1]
         line = end_of(tmp_path, monkeypatch, "relay", f"port={port}", "secret=key")
-    assert line == f"vcgym-relay: 127.0.0.1:{port}: Address already in use"
+    assert line == f"vcgym relay: 127.0.0.1:{port}: Address already in use"
 
 
 def test_a_measurement_that_nobody_answers_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "WAIT_US", 50_000)
     hosts = ",".join(f'"{hop_of(address)}"' for address in free(2))
     line = end_of(tmp_path, monkeypatch, "measure", f"hosts=[{hosts}]", "output=new", "secret=key", "seconds=1")
-    assert line.startswith("vcgym-measure: none of 400 probes told a delay: 127.0.0.1_") and not (tmp_path / "new").exists()
+    assert line.startswith("vcgym measure: none of 400 probes told a delay: 127.0.0.1_") and not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("reader", [read_wav, read_session, commands.read_secret])

@@ -1,4 +1,4 @@
-"""vcgym-train algorithm=inside_ppo: a system is trained, saved, tracked, resumed to the same bytes, and plays like any system."""
+"""vcgym train algorithm=inside_ppo: a system is trained, saved, tracked, resumed to the same bytes, and plays like any system."""
 
 import json
 

@@ -169,7 +169,7 @@ def test_unsound_rows_are_refused(file, tmp_path, change, message):
 
 
 def test_files_that_are_no_rows_are_refused(file, tmp_path):
-    with pytest.raises(FileNotFoundError, match="vcgym-predictor-data makes them"):
+    with pytest.raises(FileNotFoundError, match="vcgym predictor-data makes them"):
         read_rows(tmp_path / ROWS)
     (tmp_path / ROWS).write_bytes(file.read_bytes()[:200])
     with pytest.raises(ValueError, match="is not a whole Parquet file"):

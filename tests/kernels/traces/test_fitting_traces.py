@@ -1,4 +1,4 @@
-"""`vcgym-data do=fit`: traces with a known structure are fitted, drawn and compared; the reference are the numbers put in."""
+"""`vcgym data do=fit`: traces with a known structure are fitted, drawn and compared; the reference are the numbers put in."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands of the laboratory: every YAML composes and builds, help comes without imports, and the old names lead to the new ones."""
+"""The commands of the laboratory: every YAML composes and builds, and help comes without imports."""
 
 import re
 import subprocess
@@ -20,8 +20,6 @@ from lab.papers.truth.command import TruthConfig
 from lab.shipped.sets.command import MakeSetConfig
 from lab.studies.headroom.command import HeadroomConfig
 from vcgym.scripts.console import command
-from vcgym.scripts.console.moved import MOVED
-from vcgym.scripts.console.program import VCGYM
 from vcgym.scripts.console.usage import keys_of, summary, usage
 
 HOME = Path(__file__).parents[3]
@@ -142,15 +140,3 @@ def test_a_begun_pair_with_a_bad_run_ends_with_one_line_that_names_it(tmp_path, 
         (tmp_path / "pair" / "mlflow_run").write_bytes(content)
         line = end_of(monkeypatch, "train_pair", "folder=pair", "resume=true", "worlds=[table1 paper]")
         assert line.startswith("python -m lab train-pair: ") and "\n" not in line and "mlflow_run" in line
-
-
-def test_every_old_name_is_a_command_here():
-    assert set(MOVED) <= set(LAB.modules) and not set(MOVED) & set(VCGYM.modules)
-
-
-def test_an_old_name_says_what_to_type_and_runs_it(tmp_path):
-    answer = run("vcgym.scripts.console.program", "train-pair", "--help", cwd=tmp_path)
-    assert answer.returncode == 0 and answer.stdout.startswith("python -m lab train-pair: ")
-    assert answer.stderr == (
-        "vcgym-train-pair: now `python -m lab train-pair` in a checkout of vcgym; this name goes with the next release\n"
-    )
