@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim
+from vcgym.baselines.order.scheduler import REJECT
 from vcgym.baselines.rule import Control, rule
 
 
@@ -10,12 +10,8 @@ from vcgym.baselines.rule import Control, rule
 class Fifo(NamedTuple):
     """Rule without parameters."""
 
+    def choose(self, queue, now_us, rtt_us):
+        return 0
 
-@choose.register(Fifo)
-def _choose(params, queue, now_us, rtt_us):
-    return 0
-
-
-@choose_victim.register(Fifo)
-def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
-    return REJECT
+    def choose_victim(self, queue, kind, expires_us, now_us, rtt_us):
+        return REJECT

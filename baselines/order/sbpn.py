@@ -16,13 +16,12 @@ round trip in the paper; use more if all queueing is in the forward direction.
 """
 
 import enum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim, drop
-from vcgym.baselines.rule import Control, allocate, rule
+from vcgym.baselines.order.scheduler import REJECT, drop
+from vcgym.baselines.rule import Control, rule
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
 
 
 class Overflow(enum.IntEnum):
@@ -41,19 +40,32 @@ class Discard(enum.IntEnum):
 
 @rule(Control.ORDER, learns=False)
 class Sbpn(NamedTuple):
-    """Parameters; SBPN1 is `keep_last` False. `way`: forward share of the round trip, 0 to 2."""
+    """Parameters; SBPN1 is `keep_last` False. `way`: forward share of the round trip."""
 
     keep_last: bool = True
     overflow: Overflow = Overflow.REJECTS
     discard: Discard = Discard.AT_ONCE
-    weight: float = 0.0
-    way: float = 0.5
+    weight: Annotated[float, (0.0, 1e6)] = 0.0
+    way: Annotated[float, (0.0, 2.0)] = 0.5
 
+    def choose(self, queue, now_us, rtt_us):
+        best = best_of(self, queue, now_us)
+        if self.discard == Discard.WHEN_FULL or not is_expired(self, item_at(queue, best), now_us, rtt_us):
+            return best
+        return best if self.keep_last and queue.waiting == 1 else drop(best)
 
-@allocate.register(Sbpn)
-def _allocate(params, sessions, paths):
-    require_within(params, weight=(0.0, 1e6), way=(0.0, 2.0))
-    return ()
+    def choose_victim(self, queue, kind, expires_us, now_us, rtt_us):
+        if self.discard == Discard.WHEN_FULL:
+            for i in range(queue.waiting):
+                if is_expired(self, item_at(queue, i), now_us, rtt_us):
+                    return i
+        if self.overflow == Overflow.REJECTS:
+            return REJECT
+        worst = _worst_of(self, queue, now_us)
+        item = item_at(queue, worst)
+        # The new packet is the youngest, so it loses ties.
+        behind = item.kind < kind or (item.kind == kind and item.expires_us > expires_us)
+        return worst if behind else REJECT
 
 
 @kernel
@@ -101,26 +113,3 @@ def _worst_of(params, queue, now_us):
         if not _goes_before(params, item_at(queue, i), item_at(queue, worst), now_us):
             worst = i
     return worst
-
-
-@choose.register(Sbpn)
-def _choose(params, queue, now_us, rtt_us):
-    best = best_of(params, queue, now_us)
-    if params.discard == Discard.WHEN_FULL or not is_expired(params, item_at(queue, best), now_us, rtt_us):
-        return best
-    return best if params.keep_last and queue.waiting == 1 else drop(best)
-
-
-@choose_victim.register(Sbpn)
-def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
-    if params.discard == Discard.WHEN_FULL:
-        for i in range(queue.waiting):
-            if is_expired(params, item_at(queue, i), now_us, rtt_us):
-                return i
-    if params.overflow == Overflow.REJECTS:
-        return REJECT
-    worst = _worst_of(params, queue, now_us)
-    item = item_at(queue, worst)
-    # The new packet is the youngest, so it loses ties.
-    behind = item.kind < kind or (item.kind == kind and item.expires_us > expires_us)
-    return worst if behind else REJECT

@@ -1,9 +1,9 @@
-"""A scheduler: a stateless rule that chooses the next packet to send; two functions selected by the class of its parameters.
+"""A scheduler: a stateless rule that chooses the next packet to send, with two methods in place of `decide`.
 
-    choose(params, queue, now_us, rtt_us) -> int
+    choose(self, queue, now_us, rtt_us) -> int
         called at a transmission opportunity with a non-empty queue: i >= 0 sends the i-th oldest packet; `drop(i)` discards it, and the
         scheduler is called again unless the queue is empty
-    choose_victim(params, queue, kind, expires_us, now_us, rtt_us) -> int
+    choose_victim(self, queue, kind, expires_us, now_us, rtt_us) -> int
         called when a packet of that kind arrives at a full queue: index of the packet to discard, or REJECT
 
 `queue`: vcgym.network.bottleneck.send_queue; `rtt_us`: the sender's smoothed round trip, 0 before the first report.
@@ -13,6 +13,7 @@ What differs between the sessions of a batch is selected by `scheduler_of`.
 
 from typing import Any
 
+from vcgym.baselines.declared import add_methods
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 
@@ -49,6 +50,9 @@ def choose_victim(params: Any, queue: Any, kind: int, expires_us: int, now_us: i
         now_us: int64, current time.
         rtt_us: int64, smoothed round trip, 0 before the first report.
     """
+
+
+add_methods(choose, choose_victim)
 
 
 @generic(inlined=True)
