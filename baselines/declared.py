@@ -36,6 +36,16 @@ class Rows(NamedTuple):
     number: int | Callable[[Any, int], int] = _one_for_each_path
 
 
+class Table(NamedTuple):
+    """Part of a state that follows from the parameters and is the same in all sessions; methods get all of it, to read.
+
+    Attributes:
+        of: function of the parameters that returns an array.
+    """
+
+    of: Callable[[Any], Any]
+
+
 def add_methods(*generics: Any) -> None:
     """Make generic functions, of `params` or of `params, state, s` and more, methods that a declared rule may have."""
     _METHODS.update({one.__name__: one for one in generics})
@@ -51,13 +61,14 @@ def register_methods(cls: Any, parts: Mapping[str, Any]) -> None:
 
     Args:
         cls: class of parameters; a method `check`, in Python, may reject combinations of them.
-        parts: each a record's class or a type of numpy, for one in a session, or `Rows`.
+        parts: each a record's class or a type of numpy, for one in a session, `Rows` or `Table`.
 
     Raises:
         TypeError: the arguments of a method are not those of the generic function, with the parts in place of `state` and `s`.
     """
-    rows = {name: part if isinstance(part, Rows) else None for name, part in parts.items()}
-    kinds = {name: part.kind if isinstance(part, Rows) else part for name, part in parts.items()}
+    tables = {name: part.of for name, part in parts.items() if isinstance(part, Table)}
+    rows = {name: part if isinstance(part, Rows) else None for name, part in parts.items() if name not in tables}
+    kinds = {name: part.kind if isinstance(part, Rows) else part for name, part in parts.items() if name not in tables}
     state = namedtuple(f"{cls.__name__}State", list(parts), module=cls.__module__)  # type: ignore[misc]
     state.__qualname__ = f"{cls.__qualname__}.State"  # where pickles, as those of the disk cache, find it
     cls.State = state
@@ -66,12 +77,12 @@ def register_methods(cls: Any, parts: Mapping[str, Any]) -> None:
         require_within(params)
         if hasattr(params, "check"):
             params.check()
-        made = []
+        made = {name: of(params) for name, of in tables.items()}
         for name, several in rows.items():
             number = several.number if several else None
             shape = () if number is None else (number(params, paths) if callable(number) else number,)
-            made.append(records(kinds[name], sessions, *shape))
-        return state(*made)
+            made[name] = records(kinds[name], sessions, *shape)
+        return state(**made)
 
     _METHODS["allocate"].register(cls)(allocate)
     for name in dict.fromkeys(("init", *(one for one in _METHODS if one in vars(cls)))):
@@ -82,12 +93,13 @@ def register_methods(cls: Any, parts: Mapping[str, Any]) -> None:
         lines = [f"def {name}({', '.join(arguments)}):", "    pass"]
         if name == "init":
             known |= {f"initial_{part}": records(kind, 1) for part, kind in kinds.items()}
-            lines += [f"    restart(state.{part}[{'s' if rows[part] else 's:s + 1'}], initial_{part})" for part in parts]
+            lines += [f"    restart(state.{part}[{'s' if rows[part] else 's:s + 1'}], initial_{part})" for part in rows]
         if name in vars(cls):
             method = vars(cls)[name]
             if (found := list(inspect.signature(method).parameters)) != (wanted := ["self", *seen, *others]):
                 raise TypeError(f"{cls.__name__}.{name}({', '.join(found)}): allowed is ({', '.join(wanted)})")
             known["method"] = allocating_kernel(method) if name == "init" else kernel(method)
-            lines.append(f"    return method({', '.join(['params', *(f'state.{part}[s]' for part in seen), *others])})")
+            of_session = [f"state.{part}" if part in tables else f"state.{part}[s]" for part in seen]
+            lines.append(f"    return method({', '.join(['params', *of_session, *others])})")
         exec("\n".join(lines), known)  # numba needs each part by its name
         _METHODS[name].register(cls)(known[name])

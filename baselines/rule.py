@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from vcgym.baselines.controls.control import Control as Control
 from vcgym.baselines.declared import Rows as Rows
+from vcgym.baselines.declared import Table as Table
 from vcgym.baselines.declared import add_methods, is_declared, register_methods
 from vcgym.baselines.records import path_history
 from vcgym.network.kernels.generic import class_constant, generic
@@ -76,7 +77,7 @@ def rule(
         buffer: for playout the buffer type (`vcgym.network.playout.receiver`): WATERMARK: it decides lags; COUNT or PUBLISHED: targets.
         learned: True for a learned rule, whose parameters are trained weights.
         copies: True for a rule of playout whose `update` gets every arrival of a packet, a copy as COPY; others get the first, as MEDIA.
-        parts: parts of the state, arguments of the methods: the class of a record (`vcgym.network.kernels.record`), or `Rows` of it.
+        parts: parts of the state, arguments of the methods: the class of a record (`vcgym.network.kernels.record`), `Rows` or `Table`.
     """
     if buffer not in ((WATERMARK, COUNT, PUBLISHED) if control is Control.PLAYOUT else (WATERMARK,)):
         raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for playout also COUNT or PUBLISHED")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import Control, Rows, allocate, decide, init, record, rule, start, update
+from vcgym.baselines.rule import Control, Rows, Table, allocate, decide, init, record, rule, start, update
 
 
 @record
@@ -91,3 +91,16 @@ def test_a_rule_without_state_or_init_needs_none():
     assert state == ()
     init(First(), state, 0, None, 0)
     assert decide(First(), state, 1, 5) == 0
+
+
+def test_a_table_of_the_parameters_is_one_for_all_sessions():
+    @rule(Control.PATH, squares=Table(lambda params: np.arange(params.paths) ** 2), call=Inner)
+    class Square(NamedTuple):
+        paths: Annotated[int, (1, 9)] = 4
+
+        def decide(self, squares, call, now_us):
+            return squares[now_us] + call.place
+
+    state = allocate(Square(), 2, 3)
+    init(Square(), state, 1, None, 0)
+    assert state.squares.tolist() == [0, 1, 4, 9] and decide(Square(), state, 1, 3) == 8
