@@ -4,11 +4,8 @@ Each flow has a next event; the earliest is played first, ties by the lower flow
 the call then offers its own packets to the same queue. So all flows share one order of events and interact only through the queue. Other
 calls are played elsewhere (other_call.py): `run_flows` stops at their turn.
 Delays: zero from sender to bottleneck, `forward_us` from the bottleneck to the receiver, `backward_us` back to the sender, without a
-
-queue.
-The backward delay has a random addition of up to `jitter_us`, without reordering. Without it, packets of several windows meet the full
-
-queue in lockstep and one flow starves (traffic phase effects, Floyd and Jacobson 1992, who recommend such a random delay).
+queue. The backward delay has a random addition of up to `jitter_us`, without reordering. Without it, packets of several windows meet the
+full queue in lockstep and one flow starves (traffic phase effects, Floyd and Jacobson 1992, who recommend such a random delay).
 """
 
 import math
@@ -39,7 +36,7 @@ from vcgym.network.bottleneck.wireless import is_lost, pass_outages
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 
-LOST_AT_RANDOM, QUEUED = -2, -3  # in addition to DROPPED
+CARRIED, OVERFLOWED, LOST_AT_RANDOM, QUEUED = 0, 1, 2, 3  # what became of a packet
 NOBODY, DEPARTED = -1, -2
 _FILE_DRAWS = 1 << 40  # a connection's draws below this are for the backward delay
 
@@ -123,7 +120,7 @@ def _run_flows(dumbbell, s, until_us, by_events):
 
 @kernel
 def carry(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, capable):
-    """Send a packet into the bottleneck; return its departure time, DROPPED by the queue, LOST_AT_RANDOM, or QUEUED.
+    """Send a packet into the bottleneck.
 
     Args:
         dumbbell: shared state of the bottlenecks.
@@ -135,6 +132,10 @@ def carry(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, ca
         loss: probability of random loss before the queue.
         number: identifies the packet when it leaves the fair queue.
         capable: 1: ECN-capable.
+
+    Returns:
+        What became of it: CARRIED, OVERFLOWED, LOST_AT_RANDOM or, in the fair queue, QUEUED; and when a carried one has left the bottleneck
+        and its outages, int64 microseconds.
     """
     by_events = dumbbell.queue.link[s].by_events == 1
     return _carry_known(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, capable, by_events)
@@ -143,15 +144,15 @@ def carry(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, ca
 @kernel
 def _carry_known(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, capable, by_events):
     if is_lost(dumbbell.flows.seed[s], flow_number, packet, with_loss_at(dumbbell.capacity, s, now_us, loss)):
-        return np.int64(LOST_AT_RANDOM)
+        return LOST_AT_RANDOM, now_us
     if by_events:
         link = dumbbell.queue.link[s]
         enqueue(dumbbell.queue.fair, s, flow_number, number, size_bytes, capable, now_us, link.limit_packets, link.limit_bytes)
-        return np.int64(QUEUED)
+        return QUEUED, now_us
     departs_us = offer(dumbbell.queue, dumbbell.capacity, s, now_us, size_bytes)
     if departs_us == DROPPED:
-        return departs_us
-    return _behind(dumbbell, s, departs_us)
+        return OVERFLOWED, now_us
+    return CARRIED, _behind(dumbbell, s, departs_us)
 
 
 @kernel
@@ -192,11 +193,11 @@ def _let_out(dumbbell, s, now_us):
 
 @kernel
 def _carry(dumbbell, s, f, flow, now_us, number, by_events):
-    out_us = _carry_known(dumbbell, s, f + 1, flow.sent, now_us, flow.size_bytes, flow.loss, number, 0, by_events)
+    outcome, out_us = _carry_known(dumbbell, s, f + 1, flow.sent, now_us, flow.size_bytes, flow.loss, number, 0, by_events)
     flow.sent += 1
-    flow.dropped += out_us == DROPPED
-    flow.lost += out_us == LOST_AT_RANDOM
-    return out_us
+    flow.dropped += outcome == OVERFLOWED
+    flow.lost += outcome == LOST_AT_RANDOM
+    return outcome, out_us
 
 
 @kernel
@@ -241,8 +242,8 @@ def _file_segments(flow, seed, f):
 def _segment(dumbbell, s, f, flow, pipe, segment, now_us, by_events):
     again = segment < flow.connection.highest
     # The number tells `_segment_out` the segment, and whether it was sent before, when it leaves the fair queue.
-    out_us = _carry(dumbbell, s, f, flow, now_us, 2 * segment + again, by_events)
-    acked_us = _acked_us(dumbbell, s, f, flow, flow.sent, out_us) if out_us >= 0 else np.int64(-1)
+    outcome, out_us = _carry(dumbbell, s, f, flow, now_us, 2 * segment + again, by_events)
+    acked_us = _acked_us(dumbbell, s, f, flow, flow.sent, out_us) if outcome == CARRIED else np.int64(-1)
     put_under_way(flow.connection, pipe, s, f, segment, now_us, acked_us)
 
 

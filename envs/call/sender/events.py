@@ -34,7 +34,7 @@ from vcgym.envs.call.sender.in_flight import LOST, MAX_IN_FLIGHT, NO_QUEUE, NOT_
 from vcgym.envs.call.sender.reports import next_report_us, send_report, settle_packet, take_report
 from vcgym.envs.call.sender.state import SenderTables, counted, of_one, on_medium
 from vcgym.envs.call.stages import DECIDE, DONE, PAUSED, RUNNING, leave
-from vcgym.network.bottleneck.cross_traffic import calls_wait, carry
+from vcgym.network.bottleneck.cross_traffic import CARRIED, calls_wait, carry
 from vcgym.network.bottleneck.queue import is_marked
 from vcgym.network.bottleneck.send_queue import item_at, take_out
 from vcgym.network.kernels.jit import kernel
@@ -52,8 +52,8 @@ def _send(sender, tables, s, i):
     marked = sender.ecn == 1 and is_marked(tables.dumbbell.queue, sender.bottleneck, enters_us)
     number, size = sender.packets, item.size_bytes
     taken = on_medium(sender, size)
-    out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, number, enters_us, taken, sender.loss, number, sender.ecn)
-    out_us = out_us - sender.begins_us if out_us >= 0 else np.int64(LOST)
+    outcome, out_us = carry(tables.dumbbell, sender.bottleneck, sender.flow, number, enters_us, taken, sender.loss, number, sender.ecn)
+    out_us = out_us - sender.begins_us if outcome == CARRIED else np.int64(LOST)
     # A packet in the fair queue has no departure yet, so it too counts as lost until `deliver`.
     arrived_us = np.int64(LOST)
     if out_us >= 0:

@@ -15,7 +15,7 @@ from vcgym.network.bottleneck.capacity.alphartc import import_alphartc
 from vcgym.network.bottleneck.capacity.capacity import Conditions, choose_trace, constant, cut, pool, rate_trace
 from vcgym.network.bottleneck.capacity.described import describe_capacity
 from vcgym.network.bottleneck.capacity.files import conditions_of, read_capacity, write_capacity
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, carry
+from vcgym.network.bottleneck.cross_traffic import CARRIED, Dumbbell, allocate_flows, carry
 from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
 from vcgym.network.bottleneck.wireless import OUTAGES
@@ -37,7 +37,9 @@ def changing(times_s, mbps, length_s, delay_ms, jitter_ms, loss):
 @kernel
 def carry_each(bell, times_us, sizes, loss, out_us):
     for i in range(times_us.size):
-        out_us[i] = carry(bell, 0, 0, i, times_us[i], sizes[i], loss, i, 0)
+        outcome, out_us[i] = carry(bell, 0, 0, i, times_us[i], sizes[i], loss, i, 0)
+        if outcome != CARRIED:
+            out_us[i] = -outcome
 
 
 def drawn(purpose, number):
