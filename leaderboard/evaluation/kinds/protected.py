@@ -29,7 +29,7 @@ from vcgym.leaderboard.results.protected_columns import PROTECTED as PROTECTED_C
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.playout.packet_size import PROBE_BYTES, plain_bytes
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.alike import AlikeWorld
+from vcgym.network.worlds.shared_link import SharedLinkWorld
 from vcgym.network.worlds.world import DrawnWorld, WorldDraw
 
 TURNS = 4
@@ -103,14 +103,13 @@ class LinkedKind(ProtectedKind):
     def play_rules(
         self, systems: Sequence[System], scenario: ProtectedScenario, draws: Sequence[WorldDraw], threads: int
     ) -> Iterator[Rollout]:  # fmt: skip
-        calm = _sampled(scenario.paths, draws)
-        world = AlikeWorld(calm, draws)
+        world = SharedLinkWorld(_sampled(scenario.paths, draws), draws)
         for system in systems:
             of_call: dict[str, Any] = {"log": True, "threads": threads, "world": world, "budget": scenario.budget}
             batch = CallBatch(scenario.paths, len(draws), **system.rules, **of_call)
             load = np.full(len(draws), scenario.load)
             for turn in range(TURNS):
-                world.cross(load)
+                world.apply_load(load)
                 took_s = _play(batch, draws)
                 extra, probes = bytes_beyond(batch.played())
                 sent = scenario.load * (1.0 + extra + probes)

@@ -16,7 +16,7 @@ from vcgym.network.bottleneck.flow import Tcp, describe_flow
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
 from vcgym.network.bottleneck.sources import Timeline
-from vcgym.network.scenarios.bottleneck.kinds import split_by_place
+from vcgym.network.scenarios.bottleneck.recipe import split_by_place
 from vcgym.network.scenarios.bottleneck.sending_scenarios import (
     LOSS,
     RTT_MS,

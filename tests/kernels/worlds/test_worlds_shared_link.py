@@ -1,4 +1,4 @@
-"""A link shared by calls alike: bounds of its closed form, packets in a real queue, and worlds that differ by nothing else."""
+"""A link shared by equal calls: bounds of its closed form, packets in a real queue, and worlds that differ by nothing else."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from vcgym.network.kernels.jit import allocating_kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.playout.packet_size import PLAIN, earlier_bytes
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.worlds.alike import CALLS, QUEUE_US, AlikeWorld, crossing
+from vcgym.network.worlds.shared_link import CALLS, QUEUE_US, SharedLinkWorld, crossing
 from vcgym.network.worlds.world import DrawnWorld
 
 PLAIN_BPS = 8e6 * PLAIN / SLOT_US  # of one call
@@ -63,14 +63,14 @@ def test_a_world_has_the_time_of_its_load_and_drops_more_with_more():
     world = scenario.world(2)
     for row, draw in enumerate(draws):
         world.start(row, draw)
-    calm = DrawnWorld(world, rows, -(-scenario.packets // BLOCK_SLOTS))
-    alike, before = AlikeWorld(calm, draws), calm.loaded.copy()
-    alike.cross(np.array([0.5, 2.0]))
-    assert np.array_equal(calm.loaded, before)
-    arrived = calm.loaded != LOST
-    assert np.array_equal(alike.loaded[:, 0] != LOST, arrived[:, 0])
-    assert set(np.unique((alike.loaded - calm.loaded)[:, 0][arrived[:, 0]])) == set(crossing(np.array([0.5])).time_us)
-    half = alike.loaded[:, 1] == LOST
+    base = DrawnWorld(world, rows, -(-scenario.packets // BLOCK_SLOTS))
+    shared, before = SharedLinkWorld(base, draws), base.loaded.copy()
+    shared.apply_load(np.array([0.5, 2.0]))
+    assert np.array_equal(base.loaded, before)
+    arrived = base.loaded != LOST
+    assert np.array_equal(shared.loaded[:, 0] != LOST, arrived[:, 0])
+    assert set(np.unique((shared.loaded - base.loaded)[:, 0][arrived[:, 0]])) == set(crossing(np.array([0.5])).time_us)
+    half = shared.loaded[:, 1] == LOST
     assert half[arrived[:, 1]].mean() == pytest.approx(0.5, abs=0.02)
-    alike.cross(np.array([0.5, 1.5]))
-    assert np.all(half[alike.loaded[:, 1] == LOST])
+    shared.apply_load(np.array([0.5, 1.5]))
+    assert np.all(half[shared.loaded[:, 1] == LOST])
