@@ -1,12 +1,14 @@
-"""Fit of measured traces, one per path, to the laws of `vcgym.network.worlds.regimes`.
+"""Fit of measured traces, one per path, to the quantile tables L and E of `vcgym.network.worlds.regimes`, in five steps.
 
-A trace is cut into windows of `PROBES` times its usual spacing. Per window: the level, the 10 % quantile of its delays, and the excess of
-each delay over it. The regimes are `SHARES` of the windows by the range of their delays, from their 10 % to their 90 % quantile, which an
-outlier does not change; the chance of a change of regime is counted. Fitted for each regime are the law of its levels, and the law of an
-excess for each cell of the excess before, as quantiles at `PROBABILITIES`. The score of the level, within its regime, is kept with a
-probability equal to the correlation of neighbouring windows. The excess may change as often as the closest probes follow each other. It is
-held with the probability at which drawn worlds, probed at the slots of the trace, have the step of the usual window that the trace has (a
-method of simulated moments). Losses are counted by regime; a window with too few answers belongs to the regime before it.
+1. A trace is cut into windows of `PROBES` times its usual spacing. The level of a window is the 10 % quantile of its delays, the excess of
+   a delay is what it has above that.
+2. The regimes are `SHARES` of the windows by the range from the 10 % to the 90 % quantile of their delays, which an outlier does not
+   change. The chance of each change of regime is counted.
+3. L[r] holds the quantiles of the levels in regime r, E[r, c] those of the excess after one in cell c, at `PROBABILITIES`.
+4. `kept` is the correlation of the scores of neighbouring windows, within their regimes. The excess may change as often as the closest
+   probes follow each other. `held` is the probability at which drawn worlds, probed at the slots of the trace, have the step of the usual
+   window that the trace has (a method of simulated moments).
+5. Losses are counted by regime; a window with too few answers belongs to the regime before it.
 
 Left out: what paths have in common, and what lies between two probes: the spacing of the trace bounds the jitter that is measured.
 """

@@ -154,15 +154,31 @@ def allocate_network(
     on_the_way = links["rate_bps"] * links["propagation_us"] // (_SMALL_BYTES * 8_000_000)
     sizes = 1 << np.ceil(np.log2(on_the_way + links["limit_packets"] + 64)).astype(np.int64)
     links["mask"], links["first"] = sizes - 1, np.cumsum(sizes) - sizes
+    pair, by_kind = (parties, parties), (KINDS, parties, parties)
     return OverlayNetwork(
-        links, np.zeros(sizes.sum(), PACKET), allocate_clock(len(links) + parties + len(flows)), overlay.paths, np.zeros(parties, SESSION),
-        np.zeros((parties, PLANS, MAX_TREES, parties), np.int16), np.zeros((parties, PLANS, MAX_TREES)), np.zeros((parties, MAX_TREES)),
-        np.zeros((parties, parties), MEASURED), np.zeros((parties, parties), HEARD), np.zeros((parties, parties), np.int64),
-        np.ones(parties, np.bool_), flows, allocate_pipe(1, connections), np.zeros((KINDS, parties, parties, MESSAGES, width), np.float32),
-        np.zeros((KINDS, parties, parties), np.int64), np.zeros((KINDS, parties, parties, width), np.float32),
-        np.zeros((KINDS, parties, parties), np.int64), np.zeros(log, LOGGED), np.zeros(1, np.int64),
-        np.array([round(bound_ms * 1000.0)]), allocate_repairs(parties if recovers else 0, PLANS),
-    )  # fmt: skip
+        links=links,
+        rings=np.zeros(sizes.sum(), PACKET),
+        clock=allocate_clock(len(links) + parties + len(flows)),
+        paths=overlay.paths,
+        sessions=np.zeros(parties, SESSION),
+        trees=np.zeros((parties, PLANS, MAX_TREES, parties), np.int16),
+        weights=np.zeros((parties, PLANS, MAX_TREES)),
+        credits=np.zeros((parties, MAX_TREES)),
+        measured=np.zeros(pair, MEASURED),
+        heard=np.zeros(pair, HEARD),
+        told=np.zeros(pair, np.int64),
+        present=np.ones(parties, np.bool_),
+        flows=flows,
+        pipe=allocate_pipe(1, connections),
+        messages=np.zeros((*by_kind, MESSAGES, width), np.float32),
+        written=np.zeros(by_kind, np.int64),
+        inbox=np.zeros((*by_kind, width), np.float32),
+        inbox_us=np.zeros(by_kind, np.int64),
+        log=np.zeros(log, LOGGED),
+        logged=np.zeros(1, np.int64),
+        bound_us=np.array([round(bound_ms * 1000.0)]),
+        repairs=allocate_repairs(parties if recovers else 0, PLANS),
+    )
 
 
 @kernel

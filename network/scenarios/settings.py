@@ -5,7 +5,7 @@ Environments, their configs, suites and saved states take the fields from there.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -25,8 +25,8 @@ REPLAY = "replay"
 RecipeMaker = Callable[["WorldSettings"], "Recipe"]
 """A class of Recipe, or a partial of one."""
 
-_ELSEWHERE = "identified elsewhere"  # metadata of a field: scenario by its name, files by the card of their content
-_ONLY_IN = "only in"  # the scenario that alone takes another value than the default
+_OF_REPLAY = "traces", "offsets", "direct"  # other scenarios take the defaults alone
+_IDENTIFIED_ELSEWHERE = "scenario", "data", "traces"  # a scenario by its name, files by the card of their content
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class WorldSettings:
         ValueError: a value out of range, or one that another scenario takes.
     """
 
-    scenario: str | RecipeMaker = field(default="wonderproxy", metadata={_ELSEWHERE: True})
+    scenario: str | RecipeMaker = "wonderproxy"
     mode: str = "correlated"
     packets: int = 6000
-    data: str | None = field(default=None, metadata={_ELSEWHERE: True})
+    data: str | None = None
     burst: Literal["worst", "median"] = "worst"
     tau_ms: float = TAU_MS
-    traces: str | Sequence[str] | None = field(default=None, metadata={_ELSEWHERE: True, _ONLY_IN: REPLAY})
+    traces: str | Sequence[str] | None = None
     loss_run_slots: float = 1.0
-    offsets: Literal["own", "common"] = field(default="own", metadata={_ONLY_IN: REPLAY})
-    direct: str | None = field(default=None, metadata={_ONLY_IN: REPLAY})
+    offsets: Literal["own", "common"] = "own"
+    direct: str | None = None
 
     def __post_init__(self) -> None:
         require_whole(packets=(self.packets, 1, 1_000_000))
@@ -70,9 +70,9 @@ class WorldSettings:
             raise ValueError(f"loss_run_slots = {self.loss_run_slots!r}: allowed is 1 in mode {self.mode}, whose losses are as measured")
         one_of("offsets", self.offsets, OFFSETS)
         for one in fields(self):
-            value, only = getattr(self, one.name), one.metadata.get(_ONLY_IN, self.scenario)
-            if value != one.default and only != self.scenario:
-                allowed = f"allowed is {one.default} in scenario {self.scenario}; scenario {only} takes {one.name}"
+            value = getattr(self, one.name)
+            if one.name in _OF_REPLAY and self.scenario != REPLAY and value != one.default:
+                allowed = f"allowed is {one.default} in scenario {self.scenario}; scenario {REPLAY} takes {one.name}"
                 raise ValueError(f"{one.name} = {value!r}: {allowed}")
         for name in ("tau_ms", "loss_run_slots"):
             object.__setattr__(self, name, float(getattr(self, name)))
@@ -86,7 +86,7 @@ class WorldSettings:
     @property
     def decisive(self) -> tuple[tuple[str, Any], ...]:
         """Return name and value of each setting on which worlds depend beyond the name of the scenario and the card of its data."""
-        return tuple((one.name, getattr(self, one.name)) for one in fields(self) if _ELSEWHERE not in one.metadata)
+        return tuple((one.name, getattr(self, one.name)) for one in fields(self) if one.name not in _IDENTIFIED_ELSEWHERE)
 
     @classmethod
     def among(cls, arguments: Mapping[str, Any]) -> Self:

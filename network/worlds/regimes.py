@@ -1,18 +1,18 @@
-"""Worlds of regimes: a slow level and a fast part of each link that change their law together; FIFO order on each path.
+"""Links whose delay follows a hidden Markov chain of regimes with conditional quantile tables; FIFO order on each path.
 
-A link is in one of `REGIMES` regimes, from narrow and usually rough to wide and usually smooth, and may change it every `window_slots`
-(a hidden Markov chain; Rabiner, Proceedings of the IEEE 77, 1989). Delay of a link, before losses and order:
+A link is in one of `REGIMES` regimes r, from narrow and usually rough to wide and usually smooth, and may change it every `window_slots`
+(a hidden Markov chain; Rabiner, Proceedings of the IEEE 77, 1989). Its delay, before losses and order, is
 
-    base + gain (level + excess)
+    base + gain (level + excess),    level = L[r](z),    excess = E[r, cell of the excess before](z')
 
-The level is held within a window. Its normal score stays at the end of a window with probability `kept`, else it is drawn anew; the
-regime gives it its law. The excess takes a new value every `every_slots`, with probability 1 - `held`: a draw of the law that the regime
-has for the cell in which the last excess lies. So rises may be faster than falls, outliers may follow each other, and neighbours be as
-correlated as those of the regime are: no copula with one correlation time can have this. A law has its values at the normal scores
-`SCORES`, is linear in between and constant beyond. Within `every_slots` the delay is constant, as in a replay of probes that far apart.
+L and E are quantile tables: values at the normal scores `SCORES`, linear in between and constant beyond. z and z' are standard normal
+numbers. z stays at the end of a window with probability `kept`, else it is drawn anew. Every `every_slots` the excess stays with
+probability `held`, else z' is drawn anew; in between the delay is constant, as in a replay of probes that far apart. The range of an excess
+is cut into `CELLS` cells. Since E depends on the cell before, rises may be faster than falls, outliers may follow each other, and
+neighbours be as correlated as those of the regime are: no copula with one correlation time can have this.
 
 Losses are in runs (`vcgym.network.worlds.losses`), with a share for each regime. Links may be shared by paths, and may have declared events
-(`vcgym.network.worlds.events`). `vcgym.network.fitting.regimes` fits the laws. Values are float32.
+(`vcgym.network.worlds.events`). `vcgym.network.fitting.traces` fits the tables. Values are float32.
 """
 
 from collections.abc import Sequence

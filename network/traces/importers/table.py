@@ -80,6 +80,7 @@ def import_csv(
             answered probe, values that the unit cannot have.
     """
     path = Path(path)
+    of_reply = time_of == "reply"
     time_scale, delay_scale = unit_us(path, "time_unit", time_unit or "s"), unit_us(path, "delay_unit", delay_unit)
     _refuse_floor(path, floor_ms, round_trip)
     content = read_content(path, limit_bytes)
@@ -93,7 +94,7 @@ def import_csv(
             file, where, value, allowed = error.args
             below = _TWO_CLOCKS * (str(value).startswith("-") and not round_trip)
             raise TraceError(file, where, value, allowed + lost_hint(marks, value) + below) from error
-        timed = block if time_of == "send" else block.pick(~np.isnan(delay))
+        timed = block.pick(~np.isnan(delay)) if of_reply else block
         return block.line_numbers(), timed.times(time_column, time_scale if time_unit else None, -_MAX_NUMBER, _MAX_NUMBER), delay
 
     lines, time, delay = read_columns(path, content, numbers_of, header=header)
@@ -102,42 +103,36 @@ def import_csv(
     answered = ~np.isnan(delay)
     if not answered.any():
         raise TraceError(path, "number of answered probes", 0, "at least 1")
-    hint = since_1970(float(time[0]))
-    highest = MAX_TIME_US / time_scale
-    _refuse_outside(path, time_column, time, lines if time_of == "send" else lines[answered], -highest, highest, hint)
+    timed_lines, hint = lines[answered] if of_reply else lines, since_1970(float(time[0]))
+    _refuse_outside(path, time_column, time, timed_lines, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale, hint)
     if floor_ms is not None:
         refuse_mark_below(path, delay_column, delay[answered], lines[answered], marks)
         delay += floor_ms * 1e3 / delay_scale - np.nanmin(delay)
     elif not any_delay:
         refuse_marks(path, delay_column, delay[answered], lines[answered], marks)
     _refuse_outside(path, delay_column, delay, lines, 0.0, MAX_DELAY_US / delay_scale, "")
-    start_us = round(float(time[0]) * time_scale)
     delay *= delay_scale
     delay_us = np.rint(delay, out=delay)
-    if time_of == "reply":
-        refuse_falling(path, time_column, time, lines[answered])
-        number = np.flatnonzero(answered)
-        sent_us, probes = since_first_us(time, time_scale), int(number[-1] - number[0]) + 1
+    if of_reply:
+        refuse_falling(path, time_column, time, timed_lines)
     else:
         _refuse_other_order(path, time_column, time, time_scale, lines, answered, delay_us)
-        sent_us, probes = since_first_us(time, time_scale), len(time)
+    start_us, at_us = round(float(time[0]) * time_scale), since_first_us(time, time_scale)
     del time
     notes: tuple[str, ...] = ()
     if floor_ms is not None:
-        delay_us[answered], notes = _on_one_clock(sent_us if time_of == "reply" else sent_us[answered], delay_us[answered], floor_ms, drift)
-    if time_of == "reply":
-        sent_us -= delay_us[answered].astype(np.int64)
+        delay_us[answered], notes = _on_one_clock(at_us if of_reply else at_us[answered], delay_us[answered], floor_ms, drift)
+    number = np.flatnonzero(answered)
+    sent_us, probes = (at_us - delay_us[answered].astype(np.int64), int(np.ptp(number)) + 1) if of_reply else (at_us, len(at_us))
     if not any_spacing:
         refuse_spacing(path, f"{time_column}, mean spacing in {time_unit or 's'}", sent_us, probes, time_scale, hint)
     if not any_delay:
         median_us = float(np.median(delay_us[answered], overwrite_input=True))
-        override = " format.any_delay=true takes any"
-        refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale, override)
+        refuse_unit(path, f"{delay_column}, median in {delay_unit}", median_us, DELAY_US, delay_scale, " format.any_delay=true takes any")
     name = path.name.split(".")[0]
-    if time_of == "reply":
+    if of_reply:
         whole_us = delay_us[answered].astype(np.int64)
-        made = from_replies(name, path, card, lines[answered], number, sent_us, whole_us, round_trip, start_us)
-        return replace(made, notes=notes)
+        return replace(from_replies(name, path, card, timed_lines, number, sent_us, whole_us, round_trip, start_us), notes=notes)
     delay_us[~answered] = LOST
     first_us, sent_us, delay_us, lines = _in_order(sent_us, delay_us, lines)
     refuse_long(path, time_column, sent_us, lines)
