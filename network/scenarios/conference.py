@@ -2,12 +2,15 @@
 
     dumbbell       the timeline of Celerity's section 6.1 (`vcgym.network.overlay.world.dumbbell_timeline`)
     four-sites     four cities, each party behind its own access of 0.5 to 1.5 Mbit/s; the core is not a bottleneck
-    core-N, edge-N parties at measured cities (`vcgym.network.scenarios.cities`), the bottleneck between cities or at the parties' access
+    core-N, edge-N parties at cities with data centres, half the measured round trips apart, the bottleneck between cities or at the
+                   parties' access; its links have 100 to 500 kbps per party (declared), other links ten times that
 
 In all but the first, cross traffic takes 15 to 40 % of a core link in the second third, and one core link is down in the last third. It
 is a link that two-hop trees can avoid; if there is none, all links stay up.
 The paper gives neither capacities nor delays of its experiment between four sites; ours are assumptions.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,15 +18,21 @@ from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.overlay.cross_traffic import CrossTraffic
 from vcgym.network.overlay.topologies import WHERE, dumbbell, random_topology
-from vcgym.network.overlay.topology import PhysicalLink, Topology, overlay
+from vcgym.network.overlay.topology import PhysicalLink, Topology, both_ways, overlay
 from vcgym.network.overlay.world import ConferenceWorld, Outage, dumbbell_timeline
-from vcgym.network.scenarios.cities import cities_card, city_topology, four_sites
-from vcgym.network.scenarios.splits import SPLITS, check_split
+from vcgym.network.scenarios.splits import world_seed
+from vcgym.network.worlds.world_links import DATA_CENTRES, load_sample
 
 SCENARIOS = ("dumbbell", "random")
 SIZES = (3, 4, 6, 8, 12)
 SECONDS = 180.0
 BOUND_MS = 200.0  # Celerity, section 2
+
+FOUR_SITES = ("LosAngeles", "Toronto", "London", "HongKong")
+_CORE_KBPS = 20_000.0
+_LAST_MILE_MS = (1.0, 5.0)
+_KBPS_PER_PARTY = (100.0, 500.0)
+_AMPLE = 10.0
 
 
 class ConferenceScenario:
@@ -42,7 +51,7 @@ class ConferenceScenario:
 
     def __init__(self, name: str = "conference") -> None:
         one_of("scenario", name, ("conference",))
-        self.name, self.card = name, cities_card()
+        self.name, self.card = name, load_sample().card
 
     def draw(self, split: str, seed: int, kind: str) -> ConferenceWorld:
         """Sample one world.
@@ -55,17 +64,16 @@ class ConferenceScenario:
         Raises:
             ValueError: an unknown split or kind, or the test split outside the leaderboard.
         """
-        check_split(split)
         one_of(f"kind of scenario {self.name}", kind, self.kinds)
-        world_seed = int(rng.stream_key(np.uint64(seed), len(SPLITS) * self.kinds.index(kind) + SPLITS.index(split), rng.SCENARIO))
+        drawn_seed, _ = world_seed(split, seed, kind=self.kinds.index(kind))
         if kind == "dumbbell":
-            return dumbbell_timeline(world_seed)
+            return dumbbell_timeline(drawn_seed)
         if kind == "four-sites":
-            topology = four_sites(world_seed)
+            topology = four_sites(drawn_seed)
         else:
             where, parties = kind.split("-")
-            topology = city_topology(world_seed, int(parties), where)
-        return _eventful(kind, world_seed, topology, SECONDS, _avoidable(topology))
+            topology = city_topology(drawn_seed, int(parties), where)
+        return _eventful(kind, drawn_seed, topology, SECONDS, _avoidable(topology))
 
 
 def draw_conference(scenario: str, seed: int, parties: int, seconds: float) -> ConferenceWorld:
@@ -121,3 +129,61 @@ def _eventful(name: str, seed: int, topology: Topology, seconds: float, cuts: li
     ends = [way for link in cut for way in ((link.tail, link.head), (link.head, link.tail))]
     outages = tuple(Outage(*way, starts_s, starts_s + seconds / 12.0) for way in ends)
     return ConferenceWorld(name, seed, topology, (cross,), outages, seconds=seconds)
+
+
+def one_way_ms(one: str, other: str) -> float:
+    """Return half of the measured base round-trip time between two cities."""
+    links = load_sample()
+    return round(float(links.links["base_ms"][links.row[one, other]]) / 2.0, 1)
+
+
+def city_topology(seed: int, parties: int, where: str) -> Topology:
+    """Return parties at three to six cities, each city connected to the two nearest earlier ones.
+
+    Args:
+        seed: seed of all draws.
+        parties: number of parties, 3 to 12; the first two are never in the same city.
+        where: location of the bottlenecks, "core": between cities, or "edge": at the parties' access.
+    """
+    uniform = _uniforms(seed)
+    cities = list(DATA_CENTRES)
+    routers = tuple(cities.pop(int(next(uniform) * len(cities))) for _ in range(3 + int(4 * next(uniform))))
+    core, edge = (1.0, _AMPLE) if where == WHERE[0] else (_AMPLE, 1.0)
+    links: list[PhysicalLink] = []
+    for i, city in enumerate(routers):
+        for near in sorted(routers[:i], key=lambda other: one_way_ms(city, other))[:2]:
+            links += both_ways(city, near, _kbps(uniform, core * parties), one_way_ms(city, near))
+    names = tuple(f"P{i}" for i in range(parties))
+    for i, name in enumerate(names):
+        home = routers[i if i < 2 else int(next(uniform) * len(routers))]
+        links += _access(name, home, uniform, edge * parties)
+    return Topology(names, routers, tuple(links))
+
+
+def four_sites(seed: int) -> Topology:
+    """Return one party in each of `FOUR_SITES`, fully connected by 20 Mbit/s, with access links of 0.5 to 1.5 Mbit/s each way."""
+    uniform = _uniforms(seed)
+    names = tuple(f"P{i}" for i in range(len(FOUR_SITES)))
+    pairs = [(one, other) for i, other in enumerate(FOUR_SITES) for one in FOUR_SITES[:i]]
+    core = [link for pair in pairs for link in both_ways(*pair, _CORE_KBPS, one_way_ms(*pair))]
+    access = [link for name, city in zip(names, FOUR_SITES, strict=True) for link in _access(name, city, uniform, 1.0, (500.0, 1500.0))]
+    return Topology(names, FOUR_SITES, (*core, *access))
+
+
+def _uniforms(seed: int) -> Iterator[float]:
+    key = np.uint64(rng.stream_key(np.uint64(seed), 2, rng.SCENARIO))
+    return (float(rng.uniform(key, n)) for n in range(1 << 20))
+
+
+def _kbps(uniform: Iterator[float], factor: float, between: tuple[float, float] = _KBPS_PER_PARTY) -> float:
+    low, high = between
+    return round(factor * (low + (high - low) * next(uniform)))
+
+
+def _access(
+    party: str, city: str, uniform: Iterator[float], factor: float, between: tuple[float, float] = _KBPS_PER_PARTY
+) -> list[PhysicalLink]:  # fmt: skip
+    low, high = _LAST_MILE_MS
+    way_ms = round(low + (high - low) * next(uniform), 1)
+    ends = (party, city), (city, party)
+    return [PhysicalLink(*pair, _kbps(uniform, factor, between), way_ms) for pair in ends]

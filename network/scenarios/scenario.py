@@ -25,20 +25,18 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.network.kernels import rng
 from vcgym.network.kernels.plugins import load_plugin, plugin_names
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.paths.fitted import ENDING, Fitted
 from vcgym.network.scenarios.paths.leo import Leo
-from vcgym.network.scenarios.paths.linked import Cloud, Table1, WonderProxy
+from vcgym.network.scenarios.paths.linked import Cloud, Table1, WonderProxy, WorldCities
 from vcgym.network.scenarios.paths.measured_like import PATHS, MeasuredLike
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.paths.shipped_series import SPLITS_OF_DRIVES, Drives, Pings
 from vcgym.network.scenarios.paths.stress import Stress
 from vcgym.network.scenarios.paths.synthetic import Synthetic
-from vcgym.network.scenarios.paths.world import WorldCities
 from vcgym.network.scenarios.settings import RecipeMaker, WorldSettings
-from vcgym.network.scenarios.splits import ALL, SPLITS, check_split
+from vcgym.network.scenarios.splits import ALL, SPLITS, check_split, world_seed
 from vcgym.network.worlds.world import World, WorldDraw
 from vcgym.network.worlds.world_links import MAX_RELAYS, MIN_RELAYS
 
@@ -153,8 +151,7 @@ class Scenario:
             ValueError: an unknown split, pair or stratum, or the test split outside the leaderboard.
         """
         pairs = self.pairs(split)
-        world_seed = int(rng.stream_key(np.uint64(seed), self._splits.index(split), rng.SCENARIO))
-        draws = np.random.Generator(np.random.Philox(key=world_seed))
+        drawn_seed, draws = world_seed(split, seed, self._splits)
         chosen = pairs[draws.integers(len(pairs))]
         if pair is not None:
             one_of(f"pair of split {split}", pair, tuple(pairs))
@@ -167,4 +164,4 @@ class Scenario:
         parameters = self.recipe.parameters(split, chosen, drawn, draws)
         if self.settings.loss_run_slots != 1.0:
             parameters = {**parameters, "loss_run": self.settings.loss_run_slots}
-        return WorldDraw(chosen, drawn, world_seed, parameters)
+        return WorldDraw(chosen, drawn, drawn_seed, parameters)

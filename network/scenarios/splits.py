@@ -1,8 +1,8 @@
 """Splits of worlds into train, validation and test, and the lock on the test split.
 
-Training and tuning get worlds through `Scenario`, which calls `check_split`: it rejects worlds and pairs of the test split outside
-`unlock_test_split`. Only the leaderboard may import this module (an import contract enforces this); it unlocks the split for the rollouts
-whose results it reports.
+Training and tuning get worlds through scenarios, which call `check_split` or `world_seed`: these reject worlds and pairs of the test split
+outside `unlock_test_split`. Only the leaderboard may import this module (an import contract enforces this); it unlocks the split for the
+rollouts whose results it reports.
 """
 
 import hashlib
@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+import numpy as np
+
+from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
 
 SPLITS = ("train", "validation", "test")
@@ -38,6 +41,23 @@ def check_split(split: str, splits: tuple[str, ...] = SPLITS) -> None:
     one_of("split", split, splits)
     if split in ("test", ALL) and not _TEST_IS_OPEN.get():
         raise ValueError(f"split = {split!r}: allowed are train, validation; worlds of the test split are for the leaderboard alone")
+
+
+def world_seed(split: str, seed: int, splits: tuple[str, ...] = SPLITS, kind: int = 0) -> tuple[int, np.random.Generator]:
+    """Return the seed of a world and the random numbers to sample it with.
+
+    Args:
+        split: one of `splits`; the same seed in another split is another world.
+        seed: any integer >= 0.
+        splits: splits of the scenario, in the order of their random numbers.
+        kind: number of the kind of world, where kinds share no random numbers.
+
+    Raises:
+        ValueError: an unknown split, or the test split outside the leaderboard.
+    """
+    check_split(split, splits)
+    drawn = int(rng.stream_key(np.uint64(seed), len(splits) * kind + splits.index(split), rng.SCENARIO))
+    return drawn, np.random.Generator(np.random.Philox(key=drawn))
 
 
 def split_by_hash(names: Iterable[str]) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels import rng
-from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere, split_by_place
+from vcgym.network.scenarios.bottleneck.recipe import RUN_S, BottleneckKinds, Kind, everywhere, split_by_place
 from vcgym.network.scenarios.paths.replay import PART_OF_TRACE
 from vcgym.network.scenarios.splits import ALL, SPLITS
 from vcgym.network.traces.cards import DataError

@@ -26,7 +26,7 @@ from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link
 from vcgym.network.bottleneck.sources import Audio, Encoder
-from vcgym.network.scenarios.bottleneck.kinds import BottleneckKinds, Kind, everywhere
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckKinds, Kind, everywhere
 
 RMCAT_KBPS = (170.0, 170.0, 1520.0)  # RFC 8867 5, video of 150 to 1500 kbit/s and audio of 20
 RMCAT_AUDIO, RMCAT_VIDEO = Audio(50, 20.0), Encoder(min_kbps=150.0)

@@ -21,7 +21,7 @@ from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, rate_trace
 from vcgym.network.bottleneck.discipline import Threshold
 from vcgym.network.bottleneck.flow import Tcp, Udp
 from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.scenarios.bottleneck.kinds import BottleneckKinds, Kind, everywhere
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckKinds, Kind, everywhere
 from vcgym.network.scenarios.bottleneck.rmcat import CASES, Case, Media, case_link, traces_of
 
 _PRIORITIES = tuple(media._replace(priority=priority) for media, priority in zip(CASES["5.4"].media, (2.0, 1.0, 1.0), strict=True))

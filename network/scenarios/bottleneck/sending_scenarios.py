@@ -41,9 +41,9 @@ from vcgym.network.bottleneck.sources import Series, Timeline
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat, rmcat_extended
-from vcgym.network.scenarios.bottleneck.kinds import RUN_S, BottleneckKinds, Kind, everywhere
+from vcgym.network.scenarios.bottleneck.recipe import RUN_S, BottleneckKinds, Kind, everywhere
 from vcgym.network.scenarios.settings import absolute
-from vcgym.network.scenarios.splits import check_split
+from vcgym.network.scenarios.splits import world_seed
 from vcgym.network.traces.cards import DataError
 
 RTT_MS = (30.0, 80.0, 150.0)
@@ -106,9 +106,7 @@ class SendingScenario:
             DataError: too few traces to have one in the split.
         """
         splits = tuple(self._kinds[self.kinds[0]].traces)
-        check_split(split, splits)
-        world_seed = int(rng.stream_key(np.uint64(seed), splits.index(split), rng.SCENARIO))
-        draws = np.random.Generator(np.random.Philox(key=world_seed))
+        drawn_seed, draws = world_seed(split, seed, splits)
         drawn = self.kinds[draws.integers(len(self.kinds))]
         if kind is not None:
             one_of(f"kind of scenario {self.name}", kind, self.kinds)
@@ -117,7 +115,7 @@ class SendingScenario:
         traces = chosen.traces[split]
         if not traces:
             raise DataError(f"scenario {self.name}", f"traces of kind {drawn} in split {split}", 0, "at least 1; a set needs five places")
-        return chosen.sample(drawn, world_seed, traces[draws.integers(len(traces))], draws)
+        return chosen.sample(drawn, drawn_seed, traces[draws.integers(len(traces))], draws)
 
 
 def order_link(

@@ -1,4 +1,4 @@
-"""Recipes over a table of links: endpoint -> 0, 1 or 2 relays -> user, in modes correlated and paper; three tables ship."""
+"""Recipes over a table of links: endpoint -> 0, 1 or 2 relays -> user, in modes correlated and paper; four tables ship."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
-from vcgym.network.traces.cards import load_links
+from vcgym.network.traces.cards import data_root, load_links
 from vcgym.network.worlds.correlated import Correlated
 from vcgym.network.worlds.links import LINK, correlated_parameters, paper_parameters, row_of
 from vcgym.network.worlds.model import LinkWorld
@@ -16,6 +16,7 @@ from vcgym.network.worlds.paper import Paper
 from vcgym.network.worlds.paths import links_and_paths, relay_sequences
 from vcgym.network.worlds.strata import NATURAL, STRATA, declared_bad_hours, natural_bad_hours
 from vcgym.network.worlds.world import World
+from vcgym.network.worlds.world_links import load_sample, relays_of, split_of
 
 
 class Linked(Recipe):
@@ -152,3 +153,36 @@ class Table1(TableLinked):
         codes = self.codes("city")
         step = {"train": 1, "validation": 2, "test": 3}[split]
         return [f"{a}-{b}" for i, a in enumerate(codes) for j, b in enumerate(codes) if (j - i) % 4 == step]
+
+
+class WorldCities(Linked):
+    """Scenario world: calls between any two of about 215 measured cities; 10 to 19 data-centre cities relay (101 to 362 paths).
+
+    Measured: ping statistics of every ordered link (WonderProxy, July 2020). Fitted: see `vcgym.network.fitting.links` and
+    `vcgym.network.fitting.world`. Declared: the list of data-centre cities. The package ships the parameters of a stratified sample of
+    pairs; a folder of measured data gives all pairs. Pairs are split by a hash of their two cities, alike in both.
+    """
+
+    def __init__(self, settings: WorldSettings, relays: int) -> None:
+        if settings.data is None:
+            self._world = load_sample()
+        else:
+            from vcgym.network.fitting.world import fit_world  # fits 46,000 links, which takes seconds
+
+            self._world = fit_world(data_root(settings.data))
+        self._relays = relays
+        self._split = {name: [pair for pair in self._world.pairs if split_of(pair) == name] for name in ("train", "validation", "test")}
+        super().__init__(settings, relays, self._world.card)
+
+    def pairs(self, split: str) -> list[str]:
+        """Return the names of the pairs of a split."""
+        return self._split[split]
+
+    def nodes(self, pair: str) -> list[str]:
+        """Return the places of a pair's call: sender, relays, receiver."""
+        sender, receiver = pair.split("-")
+        return [sender, *relays_of(pair, self._relays), receiver]
+
+    def rows(self, hops: list[tuple[str, str]]) -> NDArray[Any]:
+        """Return the parameters of the links between places; dtype `LINK`."""
+        return self._world.links[[self._world.row[hop] for hop in hops]]
