@@ -9,25 +9,21 @@ import math
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 MAX_PACKET_BYTES = 1500  # RFC 8289 5.2: the interface's MTU
 _RECENT = 16  # intervals; RFC 8289 5.5: the drop rate of so recent a dropping state is reused
 
-CODEL = np.dtype(
-    [
-        ("first_above_us", "i8"),  # time from which packets may be dropped; 0: not above
-        ("drop_next_us", "i8"),
-        ("count", "i8"),  # drops since the dropping state was entered
-        ("last_count", "i8"),
-        ("dropping", "i8"),
-    ]
-)
 
+@record
+class CodelState:
+    """State of the control law."""
 
-@kernel
-def clear_codel(codel):
-    """Start with an empty queue."""
-    codel.first_above_us = codel.drop_next_us = codel.count = codel.last_count = codel.dropping = 0
+    first_above_us: int = 0  # time from which packets may be dropped; 0: not above
+    drop_next_us: int = 0
+    count: int = 0  # drops since the dropping state was entered
+    last_count: int = 0
+    dropping: int = 0
 
 
 @kernel
@@ -41,7 +37,7 @@ def is_above(codel, stayed_us, bytes_behind, now_us, target_us, interval_us):
     """Return True if the packet taken at `now_us` may be dropped: its queue was above for an interval (RFC 8289 5.3, `dodequeue`).
 
     Args:
-        codel: record of CODEL; `first_above_us` is updated.
+        codel: record of CodelState; `first_above_us` is updated.
         stayed_us: int64, sojourn time of the packet, at least 0.
         bytes_behind: int64, bytes left in the queue without this packet.
         now_us: int64, time at which it is taken; must not decrease from call to call.

@@ -13,80 +13,78 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.bottleneck.codel import CODEL, clear_codel, control_law_us, enter_dropping, is_above
+from vcgym.network.bottleneck.codel import CodelState, control_law_us, enter_dropping, is_above
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records, restart
 
 ROOM = 2048  # packets over all flows
 NOTHING = -1
 NEVER_US = 1 << 62
 _OFF, _NEW, _OLD = 0, 1, 2  # the list that contains a flow's queue
 
-PACKET = np.dtype(
-    (
-        np.record,
-        [
-            ("entered_us", "i8"),
-            ("number", "i8"),  # set by the sender of the packet
-            ("size_bytes", "i4"),
-            ("flow", "i2"),
-            ("following", "i2"),  # next packet in its queue, or next free entry
-            ("capable", "i1"),  # 1: ECN-capable
-            ("marked", "i1"),
-        ],
-    )
-)
-FLOW_QUEUE = np.dtype(
-    (
-        np.record,
-        [
-            ("first", "i8"),  # first packet; NOTHING if empty
-            ("last", "i8"),
-            ("bytes", "i8"),
-            ("waiting", "i8"),  # packets of the flow in any queue
-            ("credits", "i8"),  # bytes it may still send in this turn
-            ("list", "i8"),
-            ("following", "i8"),  # next queue in its list
-            ("codel", CODEL),
-        ],
-    )
-)
-SCHEDULE = np.dtype(
-    (
-        np.record,
-        [
-            ("next_us", "i8"),  # time at which the link takes a packet, or NEVER_US
-            ("busy_until_us", "i8"),
-            ("fair", "i8"),  # 0: one queue for all flows
-            ("target_us", "i8"),
-            ("interval_us", "i8"),
-            ("quantum", "i8"),  # bytes
-            ("waiting", "i8"),
-            ("bytes", "i8"),
-            ("free", "i8"),  # first free entry
-            ("first", "i8", (3,)),  # first queue of each list
-            ("last", "i8", (3,)),
-            ("dropped", "i8"),
-            ("marked", "i8"),
-            ("out_index", "i8"),  # entry of the packet that left last
-            ("out_us", "i8"),  # its departure from the link and its outages
-        ],
-    )
-)
+
+@record
+class QueuedPacket:
+    """Packet in a queue."""
+
+    entered_us: int = 0
+    number: int = 0  # set by the sender of the packet
+    size_bytes: np.int32 = np.int32(0)
+    flow: np.int16 = np.int16(0)
+    following: np.int16 = np.int16(0)  # next packet in its queue, or next free entry
+    capable: np.int8 = np.int8(0)  # 1: ECN-capable
+    marked: np.int8 = np.int8(0)
+
+
+@record
+class FlowQueue:
+    """Queue of a flow."""
+
+    first: int = NOTHING  # first packet; NOTHING if empty
+    last: int = NOTHING
+    bytes: int = 0
+    waiting: int = 0  # packets of the flow in any queue
+    credits: int = 0  # bytes it may still send in this turn
+    list: int = 0
+    following: int = NOTHING  # next queue in its list
+    codel: CodelState
+
+
+@record
+class Schedule:
+    """Queues of all flows before a link."""
+
+    next_us: int = NEVER_US  # time at which the link takes a packet, or NEVER_US
+    busy_until_us: int = -1
+    fair: int = 0  # 0: one queue for all flows
+    target_us: int = 0
+    interval_us: int = 0
+    quantum: int = 0  # bytes
+    waiting: int = 0
+    bytes: int = 0
+    free: int = 0  # first free entry
+    first: NDArray[np.int64] = np.full(3, NOTHING)  # first queue of each list
+    last: NDArray[np.int64] = np.full(3, NOTHING)
+    dropped: int = 0
+    marked: int = 0
+    out_index: int = 0  # entry of the packet that left last
+    out_us: int = 0  # its departure from the link and its outages
+
+
+_EMPTY, _EMPTY_QUEUE = records(Schedule, 1), records(FlowQueue, 1)
 
 
 class FairQueue(NamedTuple):
     """Queues of flows before a batch of links; first axis: bottleneck."""
 
-    schedule: NDArray  # (bottlenecks,) of SCHEDULE
-    flows: NDArray  # (bottlenecks, flows) of FLOW_QUEUE
-    packets: NDArray  # (bottlenecks, ROOM + 1) of PACKET
+    schedule: NDArray  # (bottlenecks,) of Schedule
+    flows: NDArray  # (bottlenecks, flows) of FlowQueue
+    packets: NDArray  # (bottlenecks, ROOM + 1) of QueuedPacket
 
 
 def allocate_fair_queue(bottlenecks: int, flows: int) -> FairQueue:
     """Allocate the queues of `flows` flows before each link, none started."""
-    schedule = np.zeros(bottlenecks, SCHEDULE)
-    schedule["next_us"] = NEVER_US
-    return FairQueue(schedule, np.zeros((bottlenecks, flows), FLOW_QUEUE), np.zeros((bottlenecks, ROOM + 1), PACKET))
+    return FairQueue(records(Schedule, bottlenecks), records(FlowQueue, bottlenecks, flows), records(QueuedPacket, bottlenecks, ROOM + 1))
 
 
 @kernel
@@ -101,17 +99,10 @@ def start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
         interval_us: int64, CoDel's interval, above 0.
         quantum: int64, bytes that a flow may send per turn, at least 1.
     """
+    fair_queue.schedule[s] = _EMPTY[0]
     schedule = fair_queue.schedule[s]
-    schedule.next_us, schedule.busy_until_us = NEVER_US, -1
     schedule.fair, schedule.target_us, schedule.interval_us, schedule.quantum = fair, target_us, interval_us, quantum
-    schedule.waiting = schedule.bytes = schedule.free = schedule.dropped = schedule.marked = 0
-    for i in range(3):
-        schedule.first[i] = schedule.last[i] = NOTHING
-    for f in range(fair_queue.flows.shape[1]):
-        flow = fair_queue.flows[s, f]
-        flow.first = flow.last = flow.following = NOTHING
-        flow.bytes = flow.waiting = flow.credits = flow.list = 0
-        clear_codel(flow.codel)
+    restart(fair_queue.flows[s], _EMPTY_QUEUE)
     for index in range(ROOM + 1):
         fair_queue.packets[s, index].following = index + 1
 

@@ -14,8 +14,7 @@ from pydantic import BaseModel, Field
 from vcgym.network.fitting.links import fit_links
 from vcgym.network.fitting.statistics_rows import FOLDER, Burst, Pooled, read_rows
 from vcgym.network.traces.cards import DataError, Place
-from vcgym.network.worlds.links import LINK, row_of
-from vcgym.network.worlds.world_links import MAX_RELAYS, WorldLinks, relays_of
+from vcgym.network.worlds.links import LINK, MAX_RELAYS, WorldLinks, relays_of, row_of
 
 FILES = ("servers.csv", "all_pairs_burst_medians.csv.gz", "all_pairs_two_day_pooled.csv.gz")
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from vcgym.network.bottleneck.tcp_flow import Pipe, allocate_pipe
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records, restart
 from vcgym.network.overlay.clock import NEVER_US, Clock, allocate_clock, set_next, stop_clock
 from vcgym.network.overlay.cross_traffic import CONSTANT, CrossTraffic, TcpTraffic, describe_flows, start_flow
 from vcgym.network.overlay.links import LINK, PACKET
@@ -24,55 +25,53 @@ HEADER_BYTES = 46  # Celerity, section 5
 CODED_BYTES = PACKET_BYTES + NAMES_BYTES
 _SMALL_BYTES = 200  # mean packet size assumed for the capacity of a link's ring
 
-SESSION = np.dtype(
-    (
-        np.record,
-        [
-            ("due_us", "f8"),  # time of the next copy of a packet
-            ("rate_kbps", "f8"),
-            ("plan", "i8"),  # number of the newest plan
-            ("trees", "i8"),  # number of its trees
-            ("number", "i8"),  # packets so far
-            ("left", "i8"),  # copies of the last packet not yet sent
-            ("children", "i8"),  # total copies of the last packet
-            ("head", "i8"),  # receiver of the last copy
-            ("tree", "i8"),  # tree of the last packet, in ...
-            ("tree_plan", "i8"),
-            ("created_us", "i8"),
-        ],
-    )
-)
 
-MEASURED = np.dtype(
-    (
-        np.record,
-        [
-            ("sent", "i8"),  # packets sent on the overlay link so far
-            ("expected", "i8"),  # next sequence number at its end
-            ("received", "i8"),  # packets since the last measurement
-            ("lost", "i8"),
-            ("delay_us", "i8"),  # sum
-            # Of media that were the first copy, and of messages:
-            ("sampled", "i8", (2,)),  # packets since the last measurement
-            ("excess_us", "i8", (2,)),  # sum of delays above the minimum so far
-            ("min_us", "i8", (2,)),  # minimum delay so far
-        ],
-    )
-)
+@record
+class Session:
+    """Source of a session."""
 
-HEARD = np.dtype(
-    (
-        np.record,
-        [
-            ("packets", "i8"),
-            ("delay_us", "i8"),  # sum
-            ("longest_us", "i8"),
-            ("late", "i8"),  # packets later than the delay bound
-        ],
-    )
-)
+    due_us: float = -1.0  # time of the next copy of a packet
+    rate_kbps: float = 0.0
+    plan: int = 0  # number of the newest plan
+    trees: int = 0  # number of its trees
+    number: int = 0  # packets so far
+    left: int = 0  # copies of the last packet not yet sent
+    children: int = 0  # total copies of the last packet
+    head: int = 0  # receiver of the last copy
+    tree: int = 0  # tree of the last packet, in ...
+    tree_plan: int = 0
+    created_us: int = 0
+
+
+@record
+class Measured:
+    """Measurements of an overlay link."""
+
+    sent: int = 0  # packets sent on the overlay link so far
+    expected: int = 0  # next sequence number at its end
+    received: int = 0  # packets since the last measurement
+    lost: int = 0
+    delay_us: int = 0  # sum
+    # Of media that were the first copy, and of messages:
+    sampled: NDArray[np.int64] = np.zeros(2, np.int64)  # packets since the last measurement
+    excess_us: NDArray[np.int64] = np.zeros(2, np.int64)  # sum of delays above the minimum so far
+    min_us: NDArray[np.int64] = np.full(2, NEVER_US)  # minimum delay so far
+
+
+@record
+class Heard:
+    """Media of a session that a receiver got."""
+
+    packets: int = 0
+    delay_us: int = 0  # sum
+    longest_us: int = 0
+    late: int = 0  # packets later than the delay bound
+
 
 LOGGED = np.dtype([("session", "i8"), ("receiver", "i8"), ("number", "i8"), ("created_us", "i8"), ("arrived_us", "i8"), ("tree", "i8")])
+
+
+_NEW_SESSION, _NO_MEASUREMENTS, _NOTHING_HEARD = records(Session, 1), records(Measured, 1), records(Heard, 1)
 
 
 class OverlayNetwork(NamedTuple):
@@ -83,12 +82,12 @@ class OverlayNetwork(NamedTuple):
         rings: packets on each link.
         clock: clock of the streams: links, sessions, flows.
         paths: (P, P, H), see `Overlay`.
-        sessions: (P,) of SESSION.
+        sessions: (P,) of Session.
         trees: (P, PLANS, MAX_TREES, P) parents, by session and plan modulo PLANS.
         weights: (P, PLANS, MAX_TREES), shares of a plan's trees.
         credits: (P, MAX_TREES): the tree with the highest credit gets the next packet.
-        measured: (P, P) of MEASURED, by tail and head.
-        heard: (P, P) of HEARD, by session and receiver.
+        measured: (P, P) of Measured, by tail and head.
+        heard: (P, P) of Heard, by session and receiver.
         told: (P, P), newest plan known to a party, by party and session.
         present: (P,) bool.
         flows: (F,) of FLOW.
@@ -160,12 +159,12 @@ def allocate_network(
         rings=np.zeros(sizes.sum(), PACKET),
         clock=allocate_clock(len(links) + parties + len(flows)),
         paths=overlay.paths,
-        sessions=np.zeros(parties, SESSION),
+        sessions=records(Session, parties),
         trees=np.zeros((parties, PLANS, MAX_TREES, parties), np.int16),
         weights=np.zeros((parties, PLANS, MAX_TREES)),
         credits=np.zeros((parties, MAX_TREES)),
-        measured=np.zeros(pair, MEASURED),
-        heard=np.zeros(pair, HEARD),
+        measured=records(Measured, *pair),
+        heard=records(Heard, *pair),
         told=np.zeros(pair, np.int64),
         present=np.ones(parties, np.bool_),
         flows=flows,
@@ -184,24 +183,15 @@ def allocate_network(
 @kernel
 def start_network(net, seed):
     """Empty the network and start at 0; the seed sets the first send time of each source and flow within its packet interval."""
-    parties = net.sessions.size
     stop_clock(net.clock)
     for link in net.links:
         link.down = link.used = link.entered = link.left = link.taken = link.bytes = link.dropped = link.cut = 0
         link.free_us = -1
-    for m in range(parties):
-        session = net.sessions[m]
-        session.due_us, session.rate_kbps = -1.0, 0.0
-        session.plan = session.trees = session.number = session.left = 0
-        net.present[m] = True
-    for row in net.measured:
-        for one in row:
-            one.sent = one.expected = one.received = one.lost = one.delay_us = 0
-            one.sampled[:] = one.excess_us[:] = 0
-            one.min_us[:] = NEVER_US
-    for row in net.heard:
-        for one in row:
-            one.packets = one.delay_us = one.longest_us = one.late = 0
+    restart(net.sessions, _NEW_SESSION)
+    for m in range(net.sessions.size):
+        restart(net.measured[m], _NO_MEASUREMENTS)
+        restart(net.heard[m], _NOTHING_HEARD)
+    net.present[:] = True
     net.credits[:] = 0.0
     net.told[:] = net.written[:] = 0
     net.inbox[:] = 0.0

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records
 
 UNIT_US = 10_000  # media per unit, and time from tick to tick
 OPERATION_US = 100_000  # from one stretch operation to the next
@@ -38,28 +39,28 @@ ENDED = 5  # no tick: the last unit of the stream has been played
 NO_MEDIA = -1
 
 
-CLOCK = np.dtype(
-    (
-        np.record,
-        [
-            ("tick_us", "i8"),  # the next tick, a multiple of 10 ms; NEVER_US before the start and after the end
-            ("origin_us", "i8"),  # sent time of unit 0
-            ("units", "i8"),  # length of the stream
-            ("next_unit", "i8"),  # m, -1 before the first tick
-            ("newest_unit", "i8"),  # largest unit received, -1 before the first
-            ("underrun_ticks", "i8"),  # concealed ticks of the running underrun
-            ("first_us", "i8"),  # arrival of the first unit; NEVER_US before
-            ("operation_us", "i8"),  # tick of the last stretch operation
-            ("target_us", "i8"),  # P*
-        ],
-    )
-)
+@record
+class Clock:
+    """Clock of a player."""
+
+    tick_us: int = NEVER_US  # the next tick, a multiple of 10 ms; NEVER_US before the start and after the end
+    origin_us: int = 0  # sent time of unit 0
+    units: int = 0  # length of the stream
+    next_unit: int = -1  # m, -1 before the first tick
+    newest_unit: int = -1  # largest unit received, -1 before the first
+    underrun_ticks: int = 0  # concealed ticks of the running underrun
+    first_us: int = NEVER_US  # arrival of the first unit; NEVER_US before
+    operation_us: int = _BEFORE_ALL_US  # tick of the last stretch operation
+    target_us: int = 0  # P*
+
+
+_NEW_CLOCK = records(Clock, 1)
 
 
 class Player(NamedTuple):
     """State of S players; the first axis is the session."""
 
-    clock: np.recarray  # (S,) of CLOCK
+    clock: np.recarray  # (S,) of Clock
     # (S, a power of two), by unit modulo the length: packets of the unit still missing; 0: complete; NO_MEDIA: none was sent
     awaited: npt.NDArray[np.int32]
 
@@ -72,7 +73,7 @@ def allocate_player(sessions: int, units: int) -> Player:
         units: ring capacity in units, from the one being played to the last one sent; the caller guarantees that it suffices.
     """
     places = 1 << max(units, 1).bit_length()
-    return Player(clock=np.zeros(sessions, CLOCK).view(np.recarray), awaited=np.zeros((sessions, places), np.int32))
+    return Player(clock=records(Clock, sessions), awaited=np.zeros((sessions, places), np.int32))
 
 
 @kernel
@@ -85,16 +86,8 @@ def start_player(player, s, origin_us, units):
         origin_us: int64, sent time of unit 0.
         units: int64, length of the stream, at least 1.
     """
-    clock = player.clock[s]
-    clock.tick_us = NEVER_US
-    clock.origin_us = origin_us
-    clock.units = units
-    clock.next_unit = -1
-    clock.newest_unit = -1
-    clock.underrun_ticks = 0
-    clock.first_us = NEVER_US
-    clock.operation_us = _BEFORE_ALL_US
-    clock.target_us = 0
+    player.clock[s] = _NEW_CLOCK[0]
+    player.clock[s].origin_us, player.clock[s].units = origin_us, units
 
 
 @kernel

@@ -21,7 +21,7 @@ from vcgym.network.overlay.topologies import WHERE, dumbbell, random_topology
 from vcgym.network.overlay.topology import PhysicalLink, Topology, both_ways, overlay
 from vcgym.network.overlay.world import ConferenceWorld, Outage, dumbbell_timeline
 from vcgym.network.scenarios.splits import world_seed
-from vcgym.network.worlds.world_links import DATA_CENTRES, load_sample
+from vcgym.network.worlds.links import DATA_CENTRES, load_sample
 
 SCENARIOS = ("dumbbell", "random")
 SIZES = (3, 4, 6, 8, 12)

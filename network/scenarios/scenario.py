@@ -37,8 +37,8 @@ from vcgym.network.scenarios.paths.stress import Stress
 from vcgym.network.scenarios.paths.synthetic import Synthetic
 from vcgym.network.scenarios.settings import RecipeMaker, WorldSettings
 from vcgym.network.scenarios.splits import ALL, SPLITS, check_split, world_seed
+from vcgym.network.worlds.links import MAX_RELAYS, MIN_RELAYS
 from vcgym.network.worlds.world import World, WorldDraw
-from vcgym.network.worlds.world_links import MAX_RELAYS, MIN_RELAYS
 
 PLUGINS = "vcgym.scenarios"  # entry points of installed packages: classes of Recipe by the name of their scenario
 

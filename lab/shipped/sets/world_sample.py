@@ -19,7 +19,7 @@ from lab.shipped.sets.tables import DIGITS, LICENCE, SOURCE
 from vcgym.network.fitting.statistics_rows import Burst, read_rows
 from vcgym.network.fitting.world import FILES, city_names, fit_world, named
 from vcgym.network.traces.cards import Card, card_path
-from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, MIN_RELAYS, WorldLinks
+from vcgym.network.worlds.links import COLUMNS, DATA_CENTRES, MIN_RELAYS, WorldLinks
 
 RTT_CLASSES_MS = (100.0, 250.0)
 GAIN_CLASSES = (0.0, 0.1)  # share of the direct average round trip that the best relayed path saves

@@ -24,10 +24,10 @@ from vcgym.network.scenarios.paths.synthetic import normal_table
 from vcgym.network.scenarios.scenario import MODES, Scenario
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import DataError, data_root, load_links
+from vcgym.network.worlds.links import COLUMNS, DATA_CENTRES, load_sample, parse_sample, relays_of, split_of
 from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
 from vcgym.network.worlds.strata import ALWAYS, HOUR_SLOTS, NATURAL, STRATA, natural_bad_hours
 from vcgym.network.worlds.world import blocks
-from vcgym.network.worlds.world_links import COLUMNS, DATA_CENTRES, load_sample, parse_sample, relays_of, split_of
 
 PATHS = {
     "wonderproxy": 17, "cloud": 17, "table1": 5, "stress": 17, "leo": 5, "world": 101, "world-19": 362, "measured-like-5": 5,
@@ -157,7 +157,7 @@ def test_the_test_split_is_refused_outside_the_leaderboard(split):
 def test_only_the_leaderboard_names_the_lock():
     """As the import contract says, but for each file by itself: through an import or by its text."""
     home = Path(splits.__file__).parents[2]
-    names = ("sending_scenarios", "kinds", "rate_worlds")
+    names = ("sending_scenarios", "recipe", "rate_worlds")
     of_scenarios = ("splits", "scenario", "conference", "paths/replay", *(f"bottleneck/{name}" for name in names))
     allowed = {f"network/scenarios/{name}.py" for name in of_scenarios}
     found = {
