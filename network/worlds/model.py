@@ -121,7 +121,15 @@ def sample_links(model, rows, s, first_slot, scratch, link_us):
 
 @generic(inlined=True)
 def settle(model, rows, s, first_slot, out):
-    """Turn path sums (paths, BLOCK_SLOTS) into delays, at least MIN_DELAY_US, or LOST; by default in FIFO order on each path."""
+    """Turn path sums into delays, at least MIN_DELAY_US, or LOST; by default in FIFO order on each path.
+
+    Args:
+        model: Model.
+        rows: Rows of the model; row `s` is updated.
+        s: int64, session.
+        first_slot: int64, first slot of the block.
+        out: int32 (paths, BLOCK_SLOTS), sums of the links with lost bits; overwritten in microseconds.
+    """
     settle_in_order(out, rows.last_delay_us[s])
 
 
