@@ -12,3 +12,5 @@ ABSOLUTE = {
     IDS["SendOrder"]: {"action": "discrete", "reward": "on_time", "interval": 1, "send_queue": 5, "overflow": Fifo()},
 }
 """Arguments by id."""
+BY_PARTS = dict.fromkeys(IDS.values(), "records") | {IDS["Rate"]: "dict", IDS["SendOrder"]: "dict"}
+"""The least usual observation by id: records, where the environment has them."""

@@ -1,6 +1,6 @@
 """A learned rate that aims at a queue: at every fifth report a small network sets the queueing delay that the target bitrate aims at.
 
-At each report the target follows the law of `vcgym.envs.call.sender.relative`, a delay-based rule that yields to losses. Every
+At each report the target follows the law of `vcgym.envs.call.sender.effects`, a delay-based rule that yields to losses. Every
 `HOLD` reports, a quarter of a second at the default interval of 50 ms, with x the features of `_features`, each compressed to
 x / sqrt(1 + |x|),
 
@@ -20,7 +20,7 @@ from vcgym.agents.controllers.learned_rate import PACING
 from vcgym.baselines.rule import Control, allocate, decide, init, pacing, rule, see_sender, update
 from vcgym.envs.call.features.scales import rate_position
 from vcgym.envs.call.features.sender.state import FEEDBACK_STATS, clear_stats, on_feedback, on_report
-from vcgym.envs.call.sender.relative import MAX_AIM_MS, MIN_AIM_MS, aimed_bps
+from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, aimed_bps
 from vcgym.network.kernels.jit import kernel
 
 HOLD = 5  # reports, as in Rate-v1

@@ -139,8 +139,8 @@ class BottleneckTask(Task):
     def batch(self, rules: dict[str, Any], worlds: list[SharedLink], sessions: int, threads: int) -> SendingBatch:
         world = self.scenario
         return SendingBatch(
-            sessions, rules["rate"], rules["order"], world.traces, world.flows, world.series, self.asked.pacing, seconds=self.seconds,
-            threads=threads, calls=world.calls, rates=rates_of(world),
+            sessions, rules["rate"], rules["order"], world.traces, world.flows, world.series, pacing=self.asked.pacing,
+            seconds=self.seconds, threads=threads, calls=world.calls, rates=rates_of(world),
         )  # fmt: skip
 
     def start(self, batch: SendingBatch, worlds: list[SharedLink], which: NDArray[np.int64]) -> None:

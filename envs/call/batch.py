@@ -195,6 +195,7 @@ class CallBatch(Batch):
         sessions: int,
         path: NamedTuple,
         playout: NamedTuple,
+        *,
         location: str = "central",
         feedback_loss: float = 0.0,
         probe_rate: float = 1.0,

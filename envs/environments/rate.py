@@ -15,9 +15,8 @@ from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_U
 from vcgym.envs.call.features.sender.sender import RATE_FEATURES, compress_senders, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
-from vcgym.envs.call.sender.effects import Requests
+from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, Requests, follow_aims
 from vcgym.envs.call.sender.no_uplink import PACING
-from vcgym.envs.call.sender.relative import MAX_AIM_MS, MIN_AIM_MS, follow_aims
 from vcgym.envs.environments.scalar import ScalarEnv
 from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
 from vcgym.network.kernels.ranges import one_of
@@ -36,7 +35,7 @@ class RateVectorEnv(SenderVectorEnv):
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue.
         With ``features="intervals"`` these are the 150 numbers of the Bandwidth Estimation Challenge
         (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
-    Action: ``Discrete(8)``, the queueing delay that the target aims at, 12 ms * 5 ** (a / 7) (`vcgym.envs.call.sender.relative`);
+    Action: ``Discrete(8)``, the queueing delay that the target aims at, 12 ms * 5 ** (a / 7) (`vcgym.envs.call.sender.effects`);
         continuous: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
         a factor on the current target (docs/envs.md); exact: bit/s (0: unchanged), the interval to the receiver's next report in us (0: the
         default), and the time in us until a decision without a report (0: none). It takes effect at once.

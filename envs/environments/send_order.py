@@ -18,9 +18,8 @@ from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES, observe_best, 
 from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, compress_senders, observe_order_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
-from vcgym.envs.call.sender.effects import PacketChoice
+from vcgym.envs.call.sender.effects import MAX_MARGIN, MIN_MARGIN, PacketChoice, choose_by_margin
 from vcgym.envs.call.sender.no_uplink import BY_PACKET
-from vcgym.envs.call.sender.relative import MAX_MARGIN, MIN_MARGIN, choose_by_margin
 from vcgym.envs.environments.render import draw_queue
 from vcgym.envs.environments.scalar import ScalarEnv
 from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
@@ -38,7 +37,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
     Observation: float32 features (docs/envs.md) of the packet that SBPN would send and of the reports; with ``action="discrete"`` of each
         queued packet, oldest first, in place of the former.
     Action: ``Discrete(8)``: SBPN2, but video is dropped with less than 3 ** (a % 4 / 3) half round trips left, and if a >= 4 the last
-        packet too (`vcgym.envs.call.sender.relative`). Discrete: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest;
+        packet too (`vcgym.envs.call.sender.effects`). Discrete: ``Discrete(2 L)`` with a queue of L packets: a < L sends the a-th oldest;
         L + a drops it, and the agent decides again unless the queue is empty. `action_masks` marks the slots that hold a packet; an index
         of an empty slot means the newest queued packet.
     Reward: ``missed`` (default): -0.1 per audio packet that does not arrive before its expiry, -0.025 per video packet; or ``on_time``: 1

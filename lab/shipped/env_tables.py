@@ -26,8 +26,7 @@ from vcgym.envs.call.paths.protections import Protections
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.rewards.utility import Utility
-from vcgym.envs.call.sender.effects import ORDERS
-from vcgym.envs.call.sender.relative import MAX_AIM_MS, MAX_MARGIN, MIN_AIM_MS, MIN_MARGIN
+from vcgym.envs.call.sender.effects import MAX_AIM_MS, MAX_MARGIN, MIN_AIM_MS, MIN_MARGIN, ORDERS
 from vcgym.envs.environments.rate import AIMS, STEPS
 from vcgym.envs.environments.send_order import MARGINS
 from vcgym.envs.environments.vector.actions import FORMS, HEADROOMS_US, LEVELS, action_space, options_of

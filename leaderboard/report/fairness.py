@@ -133,7 +133,7 @@ def play_pairing(pairing: Pairing, runs: int = RUNS) -> PairingShares:
     sender, link = pairing.sender, pairing.link
     calls = [flow for flow in link.flows if isinstance(flow, OtherCall)]
     batch = SendingBatch(
-        runs, sender.rate, sender.order, [link.trace], len(link.flows), (), sender.pacing or 0.0, log_packets=1 << 17,
+        runs, sender.rate, sender.order, [link.trace], len(link.flows), pacing=sender.pacing or 0.0, log_packets=1 << 17,
         seconds=link.seconds, calls=len(calls), same=any(call.rate == SAME for call in calls),
     )  # fmt: skip
     for seed in range(runs):

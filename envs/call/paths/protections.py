@@ -5,11 +5,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import CONTROLS, Control, OneOf
 from vcgym.baselines.from_agent import select
 from vcgym.baselines.protection.fixed import FixedCopies, FixedCopiesState, FixedProtection, FixedProtectionState
 from vcgym.baselines.protection.held import HeldCopies, HeldCopiesState
 from vcgym.baselines.protection.protect import protect
 from vcgym.baselines.rule import allocate, init, update
+
+_OPTIONS = CONTROLS[Control.PROTECTION].decision
+assert isinstance(_OPTIONS, OneOf)
 
 
 class Protections(NamedTuple):
@@ -21,6 +25,9 @@ class Protections(NamedTuple):
     one_earlier: FixedProtection = FixedProtection(earlier=0b10)
     three_earlier: FixedProtection = FixedProtection(earlier=0b1110)
     parity: FixedProtection = FixedProtection(repair=1, covers=4)
+
+
+_NONE, _COPIES, _HELD_COPIES, _ONE_EARLIER, _THREE_EARLIER, _PARITY = map(_OPTIONS.names.index, Protections._fields)  # the decisions
 
 
 class ProtectionsState(NamedTuple):
@@ -42,7 +49,7 @@ def _allocate(params, sessions, paths):
 def _init(params, state, s, start, key):
     init(params.copies, state.copies, s, start, key)
     init(params.held_copies, state.held, s, start, key)
-    state.option[s] = 0
+    state.option[s] = _NONE
 
 
 @update.register(Protections)
@@ -59,14 +66,14 @@ def _select(params, state, s, option):
 @protect.register(Protections)
 def _protect(params, state, s, now_us, path):
     option = state.option[s]
-    if option == 2:
+    if option == _HELD_COPIES:
         return protect(params.held_copies, state.held, s, now_us, path)
     # Copies held back while another option decides would come late.
     state.held.waiting[s] = 0
-    if option == 1:
+    if option == _COPIES:
         return protect(params.copies, state.copies, s, now_us, path)
-    if option == 3:
+    if option == _ONE_EARLIER:
         return protect(params.one_earlier, state.fixed, s, now_us, path)
-    if option == 4:
+    if option == _THREE_EARLIER:
         return protect(params.three_earlier, state.fixed, s, now_us, path)
-    return protect(params.parity if option == 5 else params.none, state.fixed, s, now_us, path)
+    return protect(params.parity if option == _PARITY else params.none, state.fixed, s, now_us, path)

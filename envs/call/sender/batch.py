@@ -10,12 +10,11 @@ from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.scheduler import scheduler_of
 from vcgym.baselines.rule import Control, allocate, for_kernels, is_oracle, require_rule
 from vcgym.envs.call.batch import Batch
-from vcgym.envs.call.sender.begin import begin_rule, begin_sender, init_rule, rule_key
 from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import NO_QUEUE, allocate_departures, allocate_flight
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
-from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables
+from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables, begin_rule, begin_sender, init_rule, rule_key
 from vcgym.envs.call.stages import Stages
 from vcgym.network.bottleneck.airtime import traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
@@ -93,6 +92,7 @@ class SendingBatch(Batch):
         traces: Sequence[CapacityTrace],
         flows: int = 0,
         series: Sequence[Series] = (),
+        *,
         pacing: float = PACING,
         log_packets: int = 0,
         seconds: float = 600.0,
@@ -129,7 +129,7 @@ class SendingBatch(Batch):
             sizes.append(which.sizes_bytes)
         self._kept_alive = (list(traces), list(series), list(rates))  # their ids are keys
         self.senders = np.zeros(sessions, SENDER)
-        links = 2 * sessions if reverse or second else sessions  # these bottlenecks follow the others
+        links = 2 * sessions if reverse or second else sessions  # see `further_bottleneck`
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)
         self.tables = SenderTables(
@@ -179,8 +179,8 @@ class SendingBatch(Batch):
         for f in range(dumbbell.flows.flow.shape[1]):
             dumbbell.flows.flow[row, f] = described[f] if f < len(described) else nothing
         start_flows(dumbbell, row, seed)
-        back = row if link.air is not None else self._start_beside(row, "reverse", link.reverse, seed)
-        second = self._start_beside(row, "second", link.second, seed)
+        back = row if link.air is not None else self._start_further(row, "reverse", link.reverse, seed)
+        second = self._start_further(row, "second", link.second, seed)
         if isinstance(others, OtherCalls):
             begin_others(others, row, link, self.pacing, self.series, back, second, self.rates)
         begin_sender(self.senders, row, link, self.pacing, self.series)
@@ -194,17 +194,21 @@ class SendingBatch(Batch):
         if type(self.order) in scheduler_of.versions:
             init_rule(self.order, self.order_state, row, self.history, self.key(row))
 
-    def _start_beside(self, row: int, name: str, which: Reverse | Second | None, seed: np.uint64) -> int:
+    def further_bottleneck(self, row: int) -> int:
+        """Return the index of a row's reverse or second bottleneck, behind the first ones of all rows; a world has one of both at most."""
+        return self.sessions + row
+
+    def _start_further(self, row: int, role: str, which: Reverse | Second | None, seed: np.uint64) -> int:
         """Start the reverse or second bottleneck of a row; return its index, or NO_QUEUE."""
         if which is None:
             return NO_QUEUE
-        beside, dumbbell = len(self.senders) + row, self.tables.dumbbell
+        index, dumbbell = self.further_bottleneck(row), self.tables.dumbbell
         if id(which.trace) not in self.traces:
-            raise ValueError(f"trace {which.trace.name} of `{name}` is not among those the batch was made for")
-        dumbbell.flows.seed[beside] = seed
-        choose_trace(dumbbell.capacity, beside, self.traces[id(which.trace)], 0)
-        start_link(dumbbell.queue, dumbbell.capacity, beside, *require_limits(MAX_QUEUED, which.queue_bytes))
-        return beside
+            raise ValueError(f"trace {which.trace.name} of `{role}` is not among those the batch was made for")
+        dumbbell.flows.seed[index] = seed
+        choose_trace(dumbbell.capacity, index, self.traces[id(which.trace)], 0)
+        start_link(dumbbell.queue, dumbbell.capacity, index, *require_limits(MAX_QUEUED, which.queue_bytes))
+        return index
 
     def key(self, row: int) -> np.uint64:
         """Return the random key of the rate's controller, independent of the world's keys."""

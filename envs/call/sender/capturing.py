@@ -4,7 +4,7 @@ import numpy as np
 
 from vcgym.baselines.order.scheduler import REJECT, choose_victim
 from vcgym.baselines.rule import NEVER_US
-from vcgym.envs.call.sender.state import counted
+from vcgym.envs.call.sender.state import counted, skip_pauses
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, item_at, put, take_out
 from vcgym.network.bottleneck.sources import frame_bytes, packets_of, part_bytes
 from vcgym.network.kernels import rng
@@ -44,17 +44,6 @@ def capture_due(sender, tables, order):
     if video and not video_first:
         _capture_video(sender, tables, order)
     skip_pauses(sender)
-
-
-@kernel
-def skip_pauses(sender):
-    """Skip captures within a pause."""
-    for i in range(sender.pauses):
-        begins_us, ends_us = sender.pauses_us[i, 0], sender.pauses_us[i, 1]
-        if sender.audio_every_us > 0 and begins_us <= sender.audio_number * sender.audio_every_us < ends_us:
-            sender.audio_number = -(-ends_us // sender.audio_every_us)
-        if sender.has_video and begins_us <= sender.frame * sender.source.frame_us < ends_us:
-            sender.frame = -(-ends_us // sender.source.frame_us)
 
 
 @kernel

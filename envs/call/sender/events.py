@@ -29,8 +29,19 @@ from vcgym.baselines.order.scheduler import choose, scheduler_of
 from vcgym.baselines.records import SenderStatus
 from vcgym.baselines.rule import NEVER_US, decide, pacing, see_capacity, see_sender, wake_us, window_bytes
 from vcgym.envs.call.sender.capturing import audio_us, capture_due, video_us
-from vcgym.envs.call.sender.cross_traffic import onward_us, pass_on, run_cross_traffic, skip_dropped
-from vcgym.envs.call.sender.in_flight import LOST, MAX_IN_FLIGHT, NO_QUEUE, NOT_YET, followed_by_paths, on_send, ring_index
+from vcgym.envs.call.sender.in_flight import (
+    LOST,
+    MAX_IN_FLIGHT,
+    NO_QUEUE,
+    NOT_YET,
+    followed_by_paths,
+    on_send,
+    onward_us,
+    pass_on,
+    ring_index,
+    run_cross_traffic,
+    skip_dropped,
+)
 from vcgym.envs.call.sender.reports import next_report_us, send_report, settle_packet, take_report
 from vcgym.envs.call.sender.state import SenderTables, counted, of_one, on_medium
 from vcgym.envs.call.stages import DECIDE, DONE, PAUSED, RUNNING, leave

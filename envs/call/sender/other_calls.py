@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from vcgym.baselines.order.scheduler import scheduler_of
 from vcgym.baselines.other_calls import NamedOrder, number_of, rate_choice
 from vcgym.baselines.rule import allocate, for_kernels
-from vcgym.envs.call.sender.begin import begin_rule, begin_sender
-from vcgym.envs.call.sender.cross_traffic import NoOtherCalls, deliver, run_cross_traffic
 from vcgym.envs.call.sender.events import next_us, take_turn
-from vcgym.envs.call.sender.in_flight import allocate_departures, allocate_flight
-from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables
+from vcgym.envs.call.sender.in_flight import NoOtherCalls, allocate_departures, allocate_flight, deliver, run_cross_traffic
+from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables, begin_rule, begin_sender
 from vcgym.envs.call.stages import RUNNING
 from vcgym.network.bottleneck.cross_traffic import DEPARTED, NOBODY, Dumbbell, run_flows
 from vcgym.network.bottleneck.other_call import ORDERS, SAME, OtherCall

@@ -92,8 +92,8 @@ class UplinkBatch(SenderStages):
         self.controls = tuple(control for control, rule in ((Control.RATE, rate), (Control.ORDER, order)) if rule is None)
         self._sets_rate, self._orders = rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, rate_setter, order_setter, world.traces, world.flows, world.series, pacing, log_packets, seconds,
-            calls=world.calls, rates=rates_of(world), followed_by_paths=True,
+            sessions, rate_setter, order_setter, world.traces, world.flows, world.series, pacing=pacing,
+            log_packets=log_packets, seconds=seconds, calls=world.calls, rates=rates_of(world), followed_by_paths=True,
         )  # fmt: skip
         remote = np.zeros(sessions, COMMANDED)
         remote["keeps_order"] = keeps_order

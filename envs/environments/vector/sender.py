@@ -80,8 +80,8 @@ class SenderVectorEnv(EpisodeVectorEnv):
         world = self.scenario
         lasts_s = world.seconds if asked.seconds is None else asked.seconds
         self.batch = SendingBatch(
-            num_envs, rate, order, world.traces, world.flows, world.series, asked.pacing, agent.log_packets, lasts_s, agent.threads,
-            calls=world.calls, rates=rates_of(world),
+            num_envs, rate, order, world.traces, world.flows, world.series, pacing=asked.pacing, log_packets=agent.log_packets,
+            seconds=lasts_s, threads=agent.threads, calls=world.calls, rates=rates_of(world),
         )  # fmt: skip
         self._kinds = [""] * num_envs
         decisive = (

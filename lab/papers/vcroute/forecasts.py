@@ -39,7 +39,7 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: System, threads: int, location: str = "central") -> pa.Table:
     """Return one row per call: pair, sums for `FIGURES`, minimum and maximum delay, and packets within each of `RELATIVE_ERRORS`."""
     logging = LoggingRouter(system.path, scenario.packets)
-    batch = CallBatch(scenario, len(draws), logging, system.playout, location, log=True)
+    batch = CallBatch(scenario, len(draws), logging, system.playout, location=location, log=True)
     play_together([batch], draws, threads)
     played, notes = batch.played(), batch.path_state.notes
     sent_us = np.arange(scenario.packets, dtype=np.int64) * played.packet_us

@@ -83,7 +83,7 @@ def started_batch(
     """Return started calls, one per world, with logs of `MAX_PACKETS` packets; for the arguments see `play_sender`."""
     calls = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
     batch = SendingBatch(
-        len(links), system.rate, system.order, traces, flows, (), system.pacing or 0.0, log_packets=MAX_PACKETS,
+        len(links), system.rate, system.order, traces, flows, pacing=system.pacing or 0.0, log_packets=MAX_PACKETS,
         seconds=max(link.seconds for link in links), threads=threads,
         calls=max(map(len, calls)), same=any(call.rate == SAME for of_link in calls for call in of_link),
         rates=list({id(call.rate): call.rate for of_link in calls for call in of_link if not isinstance(call.rate, str)}.values()),

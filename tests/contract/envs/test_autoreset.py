@@ -3,6 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
+from absolute import BY_PARTS
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
@@ -135,8 +136,9 @@ def test_disabled(env_id, shortest, decides_on_time):
     _ends(ends, decides_on_time)
 
 
-@pytest.mark.parametrize("observation", ["features", "records"])
-def test_a_masked_reset_leaves_the_other_sessions_alone(env_id, short, observation):
+@pytest.mark.parametrize("by_parts", [False, True], ids=["features", "parts"])
+def test_a_masked_reset_leaves_the_other_sessions_alone(env_id, short, by_parts):
+    observation = BY_PARTS[env_id] if by_parts else "features"
     arguments = {"num_envs": 2, "observation": observation, "autoreset_mode": AutoresetMode.DISABLED, **short}
     disturbed, quiet = (gymnasium.make_vec(env_id, **arguments).unwrapped for _ in range(2))
     disturbed.reset(seed=1)
@@ -147,7 +149,7 @@ def test_a_masked_reset_leaves_the_other_sessions_alone(env_id, short, observati
         shown, *_ = disturbed.step(actions)
         expected, *_ = quiet.step(actions)
         again, _ = disturbed.reset(options={"reset_mask": np.array([True, False])})
-        for part in shown if observation == "records" else (...,):
+        for part in shown if by_parts else (...,):
             np.testing.assert_array_equal(shown[part][1], expected[part][1])
             np.testing.assert_array_equal(again[part][1], expected[part][1])
 

@@ -6,7 +6,7 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
-from absolute import ABSOLUTE
+from absolute import ABSOLUTE, BY_PARTS
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
@@ -59,12 +59,13 @@ def test_both_checkers_pass_in_other_forms(path_env_id, arguments):
     check_env_sb3(env)
 
 
-def test_records_pass_gymnasiums_checker(env_id, short):
-    check_env(gymnasium.make(env_id, observation="records", **short).unwrapped)
+def test_parts_pass_gymnasiums_checker(env_id, short):
+    check_env(gymnasium.make(env_id, observation=BY_PARTS[env_id], **short).unwrapped)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"observation": "records"}], ids=str)
-def test_scalar_matches_the_native_env_of_one(env_id, short, arguments):
+@pytest.mark.parametrize("by_parts", [False, True], ids=["features", "parts"])
+def test_scalar_matches_the_native_env_of_one(env_id, short, by_parts):
+    arguments = {"observation": BY_PARTS[env_id]} if by_parts else {}
     scalar = gymnasium.make(env_id, **short, **arguments)
     check_environments_match(scalar, OneOfNative(env_id, **short, **arguments), num_steps=450, seed=3)
 

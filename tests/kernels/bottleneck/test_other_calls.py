@@ -26,9 +26,9 @@ from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.call.sender.begin import MEAN_BYTES
 from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
+from vcgym.envs.call.sender.state import MEAN_BYTES
 from vcgym.envs.call.stages import DONE
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.flow import Tcp, Udp
@@ -48,7 +48,16 @@ def play(link, rate, order=None, pacing=PACING, sessions=1, log_packets=40_000):
     calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
     series = [of.video for of in (link, *link.flows) if isinstance(getattr(of, "video", None), Series)]
     batch = SendingBatch(
-        sessions, rate, order or Fifo(), [link.trace], len(link.flows), series, pacing, log_packets, link.seconds, calls=calls
+        sessions,
+        rate,
+        order or Fifo(),
+        [link.trace],
+        len(link.flows),
+        series,
+        pacing=pacing,
+        log_packets=log_packets,
+        seconds=link.seconds,
+        calls=calls,
     )
     for row in range(sessions):
         batch.start(row, link._replace(seed=link.seed + row))

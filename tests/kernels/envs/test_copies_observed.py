@@ -18,7 +18,7 @@ from vcgym.network.scenarios.scenario import Scenario
 
 def features_of_call(records):
     """Features of the call after its feed has held `records`."""
-    batch = CallBatch(Scenario("table1", "paper", 1000), 1, Direct(), WMJitter(), "receiver", probe_rate=0.0)
+    batch = CallBatch(Scenario("table1", "paper", 1000), 1, Direct(), WMJitter(), location="receiver", probe_rate=0.0)
     batch.start(0, batch.scenario.draw("train", 0))
     state, rows = allocate_features(1, batch.scenario.paths, NoFeatures()), np.array([0])
     clear_features(state, 0, batch.history)

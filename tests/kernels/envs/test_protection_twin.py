@@ -85,7 +85,7 @@ def play(mode, rules, feedback_loss, guard_rule, guard_of, budget, seed=60, fram
     recipe = Scenario("table1", mode, PACKETS)
     draw = recipe.draw("train", seed)
     batch = CallBatch(
-        recipe, 1, *rules, "central", feedback_loss, 1.0, log=True, protection=guard_rule, budget=budget, frame_ms=frame_ms
+        recipe, 1, *rules, feedback_loss=feedback_loss, log=True, protection=guard_rule, budget=budget, frame_ms=frame_ms
     )  # fmt: skip
     batch.start(0, draw)
     batch.play(np.array([0]))

@@ -53,7 +53,7 @@ def test_rules_inside(router, receiver, scenario, mode):
     recipe = Scenario(scenario, mode, packets)
     for number, (location, probe_rate, feedback_loss) in enumerate(SETTINGS):
         draw = recipe.draw("train", 40 + number, stratum="user-node" if mode == "correlated" and number == 0 else None)
-        batch = CallBatch(recipe, 1, router, receiver, location, feedback_loss, probe_rate, log=True)
+        batch = CallBatch(recipe, 1, router, receiver, location=location, feedback_loss=feedback_loss, probe_rate=probe_rate, log=True)
         batch.start(0, draw)
         batch.play(np.array([0]))
         delays, history = world_of(recipe, draw, packets)
@@ -79,7 +79,8 @@ def test_longer_frames(router, receiver, frame_ms, scenario, mode):
     packets, location, probe_rate, feedback_loss = 560, "central", 7.0, 0.1
     recipe = Scenario(scenario, mode, packets)
     draw = recipe.draw("train", 43)
-    batch = CallBatch(recipe, 1, router, receiver, location, feedback_loss, probe_rate, log=True, frame_ms=frame_ms)
+    at = {"location": location, "feedback_loss": feedback_loss, "probe_rate": probe_rate}
+    batch = CallBatch(recipe, 1, router, receiver, **at, log=True, frame_ms=frame_ms)
     batch.start(0, draw)
     batch.play(np.array([0]))
     delays, history = world_of(recipe, draw, packets)
@@ -161,7 +162,8 @@ def play_given(delays, router, receiver, location="central", feedback_loss=0.0):
     packets = delays.shape[1]
     draw = WorldDraw("given", "given", 77, {})
     recipe = Scenario("table1", "paper", packets)
-    batch = CallBatch(recipe, 1, router, receiver, location, feedback_loss, 3.0, log=True, world=Given(delays, HISTORY))
+    at = {"location": location, "feedback_loss": feedback_loss, "probe_rate": 3.0}
+    batch = CallBatch(recipe, 1, router, receiver, **at, log=True, world=Given(delays, HISTORY))
     batch.start(0, draw)
     batch.play(np.array([0]))
     levers = (Inside(router, HISTORY, batch.key(0, Control.PATH)), Inside(receiver, HISTORY, batch.key(0, Control.PLAYOUT)))

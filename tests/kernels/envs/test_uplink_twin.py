@@ -394,7 +394,8 @@ def test_rules_inside(rules, link):
         recipe = Scenario(scenario, mode, packets)
         draw = recipe.draw("train", 40)
         uplink = UplinkBatch(1, recipe.paths, OneWorld(link), *rules[2:], keeps_order=mode == "correlated")
-        batch = CallBatch(recipe, 1, *rules[:2], location, feedback_loss, probe_rate, log=True, uplink=uplink)
+        at = {"location": location, "feedback_loss": feedback_loss, "probe_rate": probe_rate}
+        batch = CallBatch(recipe, 1, *rules[:2], **at, log=True, uplink=uplink)
         uplink.draw(0, "train", 0)
         batch.start(0, draw)
         batch.play(np.array([0]))

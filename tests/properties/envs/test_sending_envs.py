@@ -189,7 +189,7 @@ def test_the_future_does_not_leak(env_id, records, what):
         worlds[1] = worlds[1]._replace(flows=(OtherCall("tfrc", starts_s=border_us / 1e6),))
     for which, world in ((env, worlds[0]), (changed, worlds[1])):
         rate = which.batch.rate if env_id == RATE else Tfrc()
-        which.batch = type(which.batch)(1, rate, which.batch.order, [level, falls], 1, (), which.batch.pacing, calls=int(what == "call"))
+        which.batch = type(which.batch)(1, rate, which.batch.order, [level, falls], 1, pacing=which.batch.pacing, calls=int(what == "call"))
         which.accounts = which.accounts._replace(senders=which.batch.senders)
         which.scenario.draw = lambda split, seed, kind=None, world=world: world
     seen, _ = env.reset(seed=0)

@@ -51,7 +51,8 @@ def example(kind):
 def inside(router, receiver, world):
     scenario, mode, feedback_loss, probe_rate, location = world
     recipe = Scenario(scenario, mode, PACKETS)
-    batch = CallBatch(recipe, len(SEEDS), router, receiver, location, feedback_loss, probe_rate, log=True)
+    at = {"location": location, "feedback_loss": feedback_loss, "probe_rate": probe_rate}
+    batch = CallBatch(recipe, len(SEEDS), router, receiver, **at, log=True)
     for row, seed in enumerate(SEEDS):
         batch.start(row, recipe.draw("train", seed))
     batch.play(np.arange(len(SEEDS)))

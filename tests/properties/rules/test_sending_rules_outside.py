@@ -33,7 +33,9 @@ def same_inside_and_outside(env_id, policy, worlds, rate, order, pacing, **argum
     env = gymnasium.make_vec(WITH_RECORDS[env_id], num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
     scenario = env.scenario
     links = [env.asked.applied(scenario.draw("train", 9 + i, kind))._replace(**changes) for i, (kind, changes) in enumerate(worlds)]
-    inside = SendingBatch(len(links), rate, order, scenario.traces, scenario.flows, scenario.series, pacing, PACKETS, calls=scenario.calls)
+    inside = SendingBatch(
+        len(links), rate, order, scenario.traces, scenario.flows, scenario.series, pacing=pacing, log_packets=PACKETS, calls=scenario.calls
+    )
     for row, link in enumerate(links):
         inside.start(row, link)
     inside.play(np.arange(len(links)))
