@@ -158,7 +158,7 @@ def _restart(calls, tables, s, seed, slots, packet_shift, feedback_us, to_sender
     # A packet leaves when its last unit is captured.
     start_player(tables.player, s, (1 - (1 << packet_shift)) * SLOT_US, slots)
     clear_slot_window(call.window)
-    call.heard = 0
+    call.router_read = 0
     call.probe_turn = 0
     clear_feed(call.feed, feedback_us)
     clear_commands(call.to_sender, 0, to_sender_us)

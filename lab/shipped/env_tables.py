@@ -14,8 +14,8 @@ from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.layout import Feature, compressed_features
 from vcgym.envs.call.features.losses import LOSSES_PART
+from vcgym.envs.call.features.observe import RECORDS_SHOWN
 from vcgym.envs.call.features.path import PATH_FEATURES
-from vcgym.envs.call.features.records import RECORDS_SHOWN
 from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES
 from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
 from vcgym.envs.call.features.sender.intervals import INTERVALS, MEASURES

@@ -12,7 +12,7 @@ import numpy as np
 
 from vcgym.baselines.from_agent import REMOTE, origin_of
 from vcgym.baselines.records import Record
-from vcgym.envs.call.features.records import RECORDS_SHOWN
+from vcgym.envs.call.features.observe import RECORDS_SHOWN
 from vcgym.envs.call.paths.feed import append
 from vcgym.live.call.outside import Actor, outside
 from vcgym.live.call.policies import Acting, LivePolicy

@@ -116,6 +116,6 @@ def feedback_at_location(envs: Any, first: int) -> NDArray[np.int64]:
         at = 0, packet & (flight.sent_us.shape[1] - 1)
         if departures.known_us[at] > now_us:
             break
-        fate = departures.told_us[at], departures.known_us[at], flight.marked[at]
+        fate = departures.reported_us[at], departures.known_us[at], flight.marked[at]
         rows.append((packet, flight.size_bytes[at], flight.sent_us[at], *fate))
     return np.array(rows, np.int64).reshape(-1, len(PacketFeedback._fields))

@@ -76,7 +76,7 @@ def clear_call(call):
 
 
 @kernel
-def hear_call(call, record, delay_ms):
+def update_call(call, record, delay_ms):
     """Update with the record of a media packet."""
     call.late_share += SHARE_SMOOTHING * (record.late - call.late_share)
     if record.packet > call.newest_packet:

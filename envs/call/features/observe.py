@@ -1,22 +1,24 @@
-"""Features of an agent, computed only from the records that have reached its location, never from the simulator's state."""
+"""Observation of an agent: features, computed only from the records that have reached its location, or these records themselves."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.records import MEDIA
+from vcgym.baselines.records import MEDIA, write_record
 from vcgym.baselines.rule import allocate, update
 from vcgym.envs.call.features.added import measure_added
-from vcgym.envs.call.features.call import CALL_FEATURES, CALL_STATE, CALL_WIDTH, clear_call, hear_call, write_call
+from vcgym.envs.call.features.call import CALL_FEATURES, CALL_STATE, CALL_WIDTH, clear_call, update_call, write_call
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart
-from vcgym.envs.call.features.path import PATH_FEATURES, PATH_STATE, PATH_WIDTH, clear_path, hear_path, write_paths
+from vcgym.envs.call.features.path import PATH_FEATURES, PATH_STATE, PATH_WIDTH, clear_path, update_path, write_paths
 from vcgym.envs.call.paths.feed import read_next, unread
 from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_records
 from vcgym.envs.call.paths.receiving import record_in_hand
 from vcgym.envs.call.paths.state import BEGINNINGS, FEED_ROWS, awaits_level
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
+
+RECORDS_SHOWN = 512  # most records of an observation
 
 
 def call_layout(
@@ -56,11 +58,11 @@ def clear_features(state, s, history):
 
 
 @kernel
-def _hear(state, s, record, added):
+def _update(state, s, record, added):
     delay_ms = (record.arrived_us - record.sent_us) * 0.001
-    hear_path(state.paths[s, record.path], record, delay_ms)
+    update_path(state.paths[s, record.path], record, delay_ms)
     if record.kind == MEDIA:
-        hear_call(state.call[s], record, delay_ms)
+        update_call(state.call[s], record, delay_ms)
     update(added, state.added, s, record)
 
 
@@ -87,7 +89,7 @@ def observe_feed(calls, which, state, history, added, paths, call_rows):
         now_us = call.slot * SLOT_US
         while unread(call.feed, now_us):
             record = read_next(call.feed)
-            _hear(state, s, record, added)
+            _update(state, s, record, added)
         write_paths(state.paths, s, now_us, history, call.to_sender.latest, paths)
         write_call(state.call[s], now_us, call.slot / call.slots, call.to_receiver.latest, call_rows[s])
         measure_added(added, state.added, s, now_us, paths, PATH_WIDTH, call_rows, CALL_WIDTH)
@@ -112,6 +114,47 @@ def observe_arrival(calls, which, state, receiver, added, paths, call_rows):
         if awaits_level(call):
             record = record_in_hand(call, receiver, call.packet_shift)
             now_us = record.arrived_us
-            _hear(state, s, record, added)
+            _update(state, s, record, added)
         write_call(state.call[s], now_us, min(call.slot / call.slots, 1.0), call.receiver.level_us, call_rows[s])
         measure_added(added, state.added, s, now_us, paths, 0, call_rows, CALL_WIDTH)
+
+
+@kernel
+def show_feed(calls, which, records, count):
+    """Move the records at the router's location into an observation; return False if they do not fit.
+
+    Args:
+        calls: (sessions,) of CALL; their feeds are read.
+        which: int64 (n,), sessions.
+        records: int64 (sessions, RECORDS_SHOWN, 8), rows of `Record`, the first `count` written.
+        count: int64 (sessions,), number of records, overwritten.
+    """
+    for s in which:
+        call = calls[s]
+        now_us = call.slot * SLOT_US
+        count[s] = 0
+        while unread(call.feed, now_us):
+            if count[s] == records.shape[1]:
+                return False
+            write_record(records[s], count[s], read_next(call.feed))
+            count[s] += 1
+    return True
+
+
+@kernel
+def show_arrival(calls, which, receiver, records, count):
+    """Write the current arrival, the only record at the receiver.
+
+    Args:
+        calls: (sessions,) of CALL; read only.
+        which: int64 (n,), sessions.
+        receiver: parameters of the receiver's controller, which name the buffer.
+        records: int64 (sessions, RECORDS_SHOWN, 8); row 0 is written.
+        count: int64 (sessions,), 1 or 0 records, overwritten.
+    """
+    for s in which:
+        call = calls[s]
+        count[s] = 0
+        if awaits_level(call):
+            write_record(records[s], 0, record_in_hand(call, receiver, call.packet_shift))
+            count[s] = 1

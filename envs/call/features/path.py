@@ -42,7 +42,7 @@ PATH_STATE = np.dtype(
         ],
     )
 )
-_CLEAN, _HEARD, _ALL = 0, 1, 2
+_CLEAN, _UPDATED, _ALL = 0, 1, 2
 _BEFORE_ALL_US = -(2**62)
 
 
@@ -57,7 +57,7 @@ def clear_path(path, history):
 
 
 @kernel
-def hear_path(path, record, delay_ms):
+def update_path(path, record, delay_ms):
     """Update with a record of this path."""
     if path.received == 0:
         path.newest_sent_us = record.sent_us
@@ -71,7 +71,7 @@ def hear_path(path, record, delay_ms):
         path.deviation_ms += DEVIATION_SMOOTHING * (abs(delay_ms - path.smoothed_ms) - path.deviation_ms)
         path.smoothed_ms += SMOOTHING * (delay_ms - path.smoothed_ms)
     path.received += 1
-    path.dirty = max(path.dirty, _HEARD)
+    path.dirty = max(path.dirty, _UPDATED)
 
 
 @kernel

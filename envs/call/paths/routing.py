@@ -70,11 +70,11 @@ def _route(routing, call, s, now_us, is_shared):
         # agent has not read, since it decides less often.
         read_by_agent = call.feed.read
         if is_shared:
-            call.feed.read = call.heard
+            call.feed.read = call.router_read
         while unread(call.feed, now_us):
             update(routing.router, routing.state, s, read_next(call.feed))
         if is_shared:
-            call.heard, call.feed.read = call.feed.read, read_by_agent
+            call.router_read, call.feed.read = call.feed.read, read_by_agent
     return _publish(call, decide(routing.router, routing.state, s, now_us), now_us)
 
 

@@ -37,7 +37,7 @@ CALL = np.dtype(
             ("phase", "i8"),
             ("block", "i8"),  # first loaded block of the world
             ("waiting_node", "i8"),  # the arrival for which an agent at the receiver must decide
-            ("heard", "i8"),  # records that an internal router has read from a feed shared with an agent
+            ("router_read", "i8"),  # records that an internal router has read from a feed shared with an agent
             ("probe_turn", "i8"),  # index of this slot in the probe schedule
             ("seed", "u8"),
             ("feedback_loss", "f8"),

@@ -124,8 +124,8 @@ def _ask(sender, tables, s, rate, rate_state):
 @kernel
 def _in_flight(sender, departures, s):
     """Return the number of sent packets whose ring entries are still needed."""
-    told_of = min(sender.reported, departures.settled[s]) if followed_by_paths(departures) else sender.reported
-    return sender.packets - told_of
+    reported = min(sender.reported, departures.settled[s]) if followed_by_paths(departures) else sender.reported
+    return sender.packets - reported
 
 
 @kernel

@@ -44,7 +44,7 @@ class Departures(NamedTuple):
 
     out_us: NDArray[np.int64]  # (sessions, MAX_IN_FLIGHT), departure from the bottleneck; undefined for dropped packets
     number: NDArray[np.int64]  # number of the audio packet or the video frame
-    told_us: NDArray[np.int64]  # arrival as reported to the sender, or LOST if a later packet arrived first
+    reported_us: NDArray[np.int64]  # arrival as reported to the sender, or LOST if a later packet arrived first
     known_us: NDArray[np.int64]  # time of that report
     next: NDArray[np.int64]  # (sessions,), the first packet that has not left the bottleneck
     settled: NDArray[np.int64]  # the first packet that may still arrive

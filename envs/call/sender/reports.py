@@ -96,7 +96,7 @@ def take_report(sender, tables, s, rate, rate_state):
         on_feedback(sender.stats, feedback)
         sender.reported_bytes += size
         if followed_by_paths(tables.departures):
-            tables.departures.told_us[s, index], tables.departures.known_us[s, index] = feedback.arrived_us, now_us
+            tables.departures.reported_us[s, index], tables.departures.known_us[s, index] = feedback.arrived_us, now_us
         else:
             settle_packet(sender, flight, s, index)
         if arrived:

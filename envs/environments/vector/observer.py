@@ -14,8 +14,16 @@ from vcgym.envs.call.features.added import CALL, PATHS, Added, NoFeatures, chain
 from vcgym.envs.call.features.forecast import forecast_by
 from vcgym.envs.call.features.layout import ObservationLayout, RecordPart
 from vcgym.envs.call.features.losses import LOSSES, LOSSES_PART, clear_losses, observe_losses
-from vcgym.envs.call.features.observe import allocate_features, call_layout, clear_features, observe_arrival, observe_feed
-from vcgym.envs.call.features.records import RECORDS_SHOWN, show_arrival, show_feed
+from vcgym.envs.call.features.observe import (
+    RECORDS_SHOWN,
+    allocate_features,
+    call_layout,
+    clear_features,
+    observe_arrival,
+    observe_feed,
+    show_arrival,
+    show_feed,
+)
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
 from vcgym.envs.environments.vector.actions import RELATIVE
 from vcgym.envs.environments.vector.settings import CallAgentSettings

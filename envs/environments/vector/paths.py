@@ -12,7 +12,7 @@ from vcgym.baselines.controls.control import CENTRAL, RECEIVER, Control
 from vcgym.baselines.from_agent import AS_DECIDED, FromAgent, in_place_of
 from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET, CallBatch, Played
 from vcgym.envs.call.features.added import fingerprint
-from vcgym.envs.call.features.records import RECORDS_SHOWN
+from vcgym.envs.call.features.observe import RECORDS_SHOWN
 from vcgym.envs.call.headroom import Headroom
 from vcgym.envs.call.paths.protections import Protections
 from vcgym.envs.call.rewards.emodel import EModel, Impairment, Rating
