@@ -78,7 +78,7 @@ class RateVectorEnv(SenderVectorEnv):
         self.features, self.holds = features, interval
         agent = in_place_of(Control.RATE, SENDER, effect=Requests())
         super().__init__(num_envs, agent, order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
-        self._told, self._aim_ms = np.zeros(num_envs, np.int64), np.zeros(num_envs)
+        self._reported, self._aim_ms = np.zeros(num_envs, np.int64), np.zeros(num_envs)
         self._smallest_us = np.full(num_envs, -1, np.int64)
 
     def _own_arguments(self) -> tuple[Any, ...]:
@@ -102,7 +102,7 @@ class RateVectorEnv(SenderVectorEnv):
 
     def _reset_row(self, row: int, seed: int, **options: Any) -> None:
         super()._reset_row(row, seed, **options)
-        self._told[row], self._smallest_us[row] = 0, -1
+        self._reported[row], self._smallest_us[row] = 0, -1
         if self.features == "intervals":
             self.batch.senders["default_report_every_us"][row] = self.batch.senders["report_us"][row] = SHORT_US
 
@@ -133,7 +133,7 @@ class RateVectorEnv(SenderVectorEnv):
             if self.action_form in RELATIVE:
                 compress_senders(rows, shown["sender"])
         else:
-            observe_intervals(batch.senders, batch.tables.flight, rows, self._told, self._smallest_us, shown["intervals"])
+            observe_intervals(batch.senders, batch.tables.flight, rows, self._reported, self._smallest_us, shown["intervals"])
 
 
 class RateEnv(ScalarEnv):
