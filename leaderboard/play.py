@@ -15,7 +15,7 @@ from vcgym.leaderboard.evaluation.evaluate import evaluate as play_cells
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.published import Participant
+from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.statistics import Estimate
@@ -73,7 +73,7 @@ def evaluate(
 
 
 def play(
-    *systems: str, suite: str | Suite = "default", named: Mapping[str, Participant] | None = None, folder: Path | str = FOLDER,
+    *systems: str, suite: str | Suite = "default", named: Mapping[str, Entrant] | None = None, folder: Path | str = FOLDER,
     threads: int = 1, workers: int = 0, progress_bar: bool = False,
 ) -> pa.Table:  # fmt: skip
     """Play systems on the worlds of a suite and return their result rows, one per system and world.
@@ -93,7 +93,7 @@ def play(
         ValueError: a system or suite is unknown, there is no system, one has other controls than the suite, or an agent failed.
         DataError: measured data are broken, or differ from those on which the suite is frozen.
     """
-    players: dict[str, Participant] = {name: load_system(name) for name in systems}
+    players: dict[str, Entrant] = {name: load_system(name) for name in systems}
     players |= {name: one.replace(is_local=True) if isinstance(one, System) else one for name, one in (named or {}).items()}
     if not players:
         raise ValueError("systems is empty; allowed: at least one name or one system of your own")

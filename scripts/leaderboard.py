@@ -24,7 +24,7 @@ from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.local import env_of
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, trained_before
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.published import AGENT_KINDS, Participant
+from vcgym.leaderboard.evaluation.published import AGENT_KINDS, Entrant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.courses import draw_courses_of, suite_of_courses
@@ -86,7 +86,7 @@ def _run(config: LeaderboardConfig, console: Console) -> None:
 def _sharing(config: LeaderboardConfig) -> dict[str, System]:
     """Return the systems that share a bottleneck with the rules."""
     suite = SUITES["rate-v0"]
-    found: dict[str, Participant] = dict(systems_of(suite, config.systems)) if config.systems else {}
+    found: dict[str, Entrant] = dict(systems_of(suite, config.systems)) if config.systems else {}
     found |= own_methods(config.agents, config.agent_options, suite, prepare(suite))[0]
     outside = sorted(name for name, one in found.items() if not isinstance(one, System))
     if outside:

@@ -16,7 +16,6 @@ import numpy as np
 
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
-from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.evaluation.together import batches_together
 from vcgym.network.kernels.compiling.disk_cache import announce_compiling
 from vcgym.network.kernels.compiling.sources import cache_home, code_hash, modules_of
@@ -25,20 +24,20 @@ from vcgym.network.scenarios.scenario import Scenario
 FEWEST = 4  # minimum systems per process, whose start takes two seconds
 
 
-def compile_ahead(participants: Iterable[Participant], processes: int) -> None:
+def compile_ahead(systems: Iterable[System], processes: int) -> None:
     """Compile the loop of each system of calls over paths; systems with rules of the same types share a loop, and cached loops are skipped.
 
     One process first compiles the first system, with the code that all share, while this process compiles the sampling of worlds. Then the
     other systems are distributed.
 
     Args:
-        participants: all that will play.
+        systems: all that will play.
         processes: number of processes besides this one; 1: nothing is compiled ahead.
     """
     if numba.config.DISABLE_JIT:  # nothing would be kept for this process
         return
-    systems = [one for one in participants if isinstance(one, System) and one.fits(PATHS.controls)]
-    missing = {mark: system for system in systems if not (mark := _mark(system)).exists()}
+    over_paths = (system for system in systems if system.fits(PATHS.controls))
+    missing = {mark: system for system in over_paths if not (mark := _mark(system)).exists()}
     if processes < 2 or len(missing) < FEWEST:
         return
     announce_compiling()  # before the processes that it starts would

@@ -5,11 +5,10 @@ from itertools import groupby
 from pathlib import Path
 
 from vcgym.agents.tracking.progress import BEFORE, OnProgress
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, read
 from vcgym.leaderboard.evaluation.cells.playing import play_cells, play_here
 from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
-from vcgym.leaderboard.evaluation.published import LocalAgent
+from vcgym.leaderboard.evaluation.published import Rules
 from vcgym.network.traces.plain_file import replace_file
 
 TOGETHER = 8  # rules per piece: enough to amortise the sampling of worlds, few enough to keep many workers busy
@@ -33,8 +32,8 @@ def evaluate(
     Raises:
         ValueError: the file of a cell is not complete.
     """
-    local = [cell for cell in cells if isinstance(cell.system, LocalAgent)]
-    files = {cell.file: cell for cell in cells if not isinstance(cell.system, LocalAgent)}
+    local = [cell for cell in cells if not cell.file]
+    files = {cell.file: cell for cell in cells if cell.file}
     missing = {file: cell for file, cell in files.items() if not (folder / file).is_file()}
     finished = len(files) - len(missing)
     on_progress(finished, BEFORE if finished else "")
@@ -57,7 +56,8 @@ def _described(cell: Cell) -> str:
 
 def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
     if workers == 0 and address is None:
-        compile_ahead([cell.system for piece in pieces for cell in piece.values()], threads)
+        players = [cell.participant for piece in pieces for cell in piece.values()]
+        compile_ahead([one.system for one in players if isinstance(one, Rules)], threads)
         for piece in pieces:
             yield play_cells(piece, threads)
         return
@@ -71,7 +71,7 @@ def _pieces(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:
     pieces = []
     for _, of_share in groupby(cells.items(), lambda item: item[1].share):
         files = [file for file, _ in of_share]
-        rules = [file for file in files if isinstance(cells[file].system, System)]
+        rules = [file for file in files if isinstance(cells[file].participant, Rules)]
         pieces += [rules[cut : cut + TOGETHER] for cut in range(0, len(rules), TOGETHER)]
         pieces += [[file] for file in files if file not in rules]
     return [{file: cells[file] for file in piece} for piece in pieces]

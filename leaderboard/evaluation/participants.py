@@ -22,7 +22,7 @@ from vcgym.leaderboard.cache import canonical
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plan import require_controls
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENV, PATHS_ENVS, RATE_ENV, Participant, PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENV, PATHS_ENVS, RATE_ENV, Entrant, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.network.traces.cards import DataError
@@ -71,8 +71,8 @@ def _is_shown(name: str, suite: Suite) -> bool:
 
 
 def all_participants(
-    suite: Suite, systems: Mapping[str, System], train: TrainConfig | None, agents: Mapping[str, Participant]
-) -> dict[str, Participant]:
+    suite: Suite, systems: Mapping[str, System], train: TrainConfig | None, agents: Mapping[str, Entrant]
+) -> dict[str, Entrant]:
     """Return the systems, the agents and, if `train` is given, the agents that it trains.
 
     Raises:
@@ -84,7 +84,7 @@ def all_participants(
         raise ValueError(f"agents are called {twice}; allowed: names other than the systems'")
     if oracles:
         raise ValueError(f"systems has {oracles}: an oracle is told true delays and is never ranked; allowed: what a location can know")
-    others: dict[str, Participant] = {**systems, **agents}
+    others: dict[str, Entrant] = {**systems, **agents}
     rules = {name for name, one in agents.items() if isinstance(one, System)}
     if not suite.kind.env_ids and (own := sorted(agents.keys() - rules)):
         allowed = " and ".join(suite.kind.controls)
@@ -98,7 +98,7 @@ def all_participants(
     return {**others, **_trained_agents(train, names)}
 
 
-def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Participant]:
+def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Entrant]:
     """Return the agents of a finished study, named `name` if it has one seed, else `name` and the seed.
 
     Args:
@@ -173,7 +173,7 @@ def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...
     return agent
 
 
-def trained_before(train: TrainConfig) -> dict[str, Participant]:
+def trained_before(train: TrainConfig) -> dict[str, Entrant]:
     """Return the agents that `all_participants` trains, if each of them is there, of this config; nothing is trained."""
     names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}
     homes = [train.folder / f"seed-{seed}" for seed in train.seeds]
@@ -185,7 +185,7 @@ def trained_before(train: TrainConfig) -> dict[str, Participant]:
         return {}
 
 
-def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, Participant]:
+def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, Entrant]:
     """Return the agents of a training, which is done if their files are not there."""
     homes = {name: train.folder / f"seed-{seed}" for name, seed in names.items()}
     inside = isinstance(train.algorithm, InsidePPOConfig)

@@ -6,18 +6,20 @@ from typing import Any
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import WORLDS_PER_CELL, Cell, Share
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import Participant
+from vcgym.leaderboard.evaluation.published import Entrant, participant
 from vcgym.leaderboard.evaluation.suites import Suite
 
 
-def plan(suite: Suite, parts: Sequence[tuple[Part, Any]], systems: Mapping[str, Participant]) -> list[Cell]:
+def plan(suite: Suite, parts: Sequence[tuple[Part, Any]], players: Mapping[str, Entrant]) -> list[Cell]:
     """Return all cells of an evaluation, with cells of the same share adjacent.
 
     Raises:
         ValueError: see `require_controls`.
     """
-    require_controls(suite, systems)
-    return [Cell(name, system, share, suite.kind) for part in parts for share in _shares(suite, *part) for name, system in systems.items()]
+    require_controls(suite, players)
+    participants = {name: participant(name, player) for name, player in players.items()}
+    shares = [share for part in parts for share in _shares(suite, *part)]
+    return [Cell(name, one, share, suite.kind) for share in shares for name, one in participants.items()]
 
 
 def _shares(suite: Suite, part: Part, scenario: Any) -> list[Share]:
@@ -27,13 +29,13 @@ def _shares(suite: Suite, part: Part, scenario: Any) -> list[Share]:
     return [Share(*of_suite, tuple(which[cut : cut + WORLDS_PER_CELL])) for cut in cuts]
 
 
-def require_controls(suite: Suite, participants: Mapping[str, Participant]) -> None:
+def require_controls(suite: Suite, players: Mapping[str, Entrant]) -> None:
     """Refuse systems that lack a control of the suite's calls, or have one that its calls lack and that would not be played.
 
     Raises:
         ValueError: naming each such system, its controls and those of the suite.
     """
-    systems = {name: one for name, one in participants.items() if isinstance(one, System)}
+    systems = {name: one for name, one in players.items() if isinstance(one, System)}
     others = {name: ", ".join(one.rules) for name, one in sorted(systems.items()) if not one.fits(suite.kind.controls)}
     if others:
         found = "; ".join(f"{name} has {controls or 'none'}" for name, controls in others.items())

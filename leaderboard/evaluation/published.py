@@ -1,10 +1,11 @@
 """Participants of a suite: systems of rules, published agents as file content that any process can load, and local agents."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import gymnasium
 import numpy as np
@@ -26,7 +27,7 @@ PATHS_ENVS = AGENT_ENV, IDS["Relay"], IDS["Playout"]
 LOGGED_FORM: Mapping[str, Any] = MappingProxyType({"action": "discrete", "interval": 10})
 """Arguments of the agents of `AGENT_ENV` whose actions are logged: the indices of path and level, every tenth of a second."""
 AGENT_KINDS = ("agent", "local")
-"""Kinds of participants that somebody has trained, see `kind_of`."""
+"""Kinds of participants that somebody has trained, see `Participant.kind`."""
 NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
     "uplink", "seconds", "send_queue", "threads", "max_episode_steps", "reward", "protection", "protection_budget",
     "frame_ms",
@@ -35,7 +36,46 @@ NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
 _MAX_FILE_BYTES = 1 << 28
 
 
-class PublishedAgent(NamedTuple):
+class Participant(ABC):
+    """What a board ranks: rules, which decide inside the loop, or an agent, which decides outside it."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Column `kind`: "local" for a user's own, else "agent" if learned, "oracle", "tuned" if searched, or "rule"."""
+
+    @abstractmethod
+    def cache_key(self) -> tuple[Any, ...] | None:
+        """Return what its results follow from; None: it is played in every run, and nothing of it is saved."""
+
+
+@dataclass(frozen=True)
+class Rules(Participant):
+    """System as a participant, with the number of settings that were tried before its parameters were chosen."""
+
+    system: System
+    tuning_trials: int
+
+    @property
+    def kind(self) -> str:
+        if self.system.is_local:
+            return "local"
+        if self.system.is_learned:
+            return "agent"
+        return "oracle" if self.system.is_oracle else "tuned" if self.tuning_trials else "rule"
+
+    def cache_key(self) -> tuple[Any, ...]:
+        return (self,)
+
+    @property
+    def cost(self) -> dict[str, int]:
+        """Columns `training_decisions`, `tuning_trials` and `parameters`."""
+        system, rules = self.system, (tuple(self.system.rules.values()), self.system.pacing)
+        return {"training_decisions": system.trained_packets, "tuning_trials": self.tuning_trials, "parameters": numbers_in(rules)}
+
+
+@dataclass(frozen=True)
+class PublishedAgent(Participant):
     """Published agent.
 
     Attributes:
@@ -67,6 +107,15 @@ class PublishedAgent(NamedTuple):
         form = {name: given.pop(name, None) for name in LOGGED_FORM}
         return self.env == AGENT_ENV and form == LOGGED_FORM and (not given or self.rule != "")
 
+    @property
+    def kind(self) -> str:
+        return "agent"
+
+    def cache_key(self) -> tuple[Any, ...]:
+        """Return what its results follow from: the class of its environment too, which is imported only by name."""
+        entry = gymnasium.spec(self.env).vector_entry_point
+        return self, load_env_creator(entry) if isinstance(entry, str) else entry
+
     def policy(self) -> Policy:
         """Make the policy.
 
@@ -76,7 +125,8 @@ class PublishedAgent(NamedTuple):
         return self.load(dict(self.files))
 
 
-class LocalAgent(NamedTuple):
+@dataclass(frozen=True)
+class LocalAgent(Participant):
     """A user's own policy, played in this process in every run; nothing of it is saved, logged or verified.
 
     Attributes:
@@ -88,15 +138,29 @@ class LocalAgent(NamedTuple):
     own: OwnPolicy
     env: str
     arguments: tuple[tuple[str, Any], ...]
-    rule: str = ""
-    is_logged: bool = False
+    rule: ClassVar[str] = ""
+    is_logged: ClassVar[bool] = False
+
+    @property
+    def kind(self) -> str:
+        return "local"
+
+    def cache_key(self) -> None:
+        return None
 
     def policy(self) -> Policy:
         """Return the policy."""
         return self.own
 
 
-Participant = System | PublishedAgent | LocalAgent
+Agent = PublishedAgent | LocalAgent
+Entrant = System | Agent
+"""What a user or a suite names."""
+
+
+def participant(name: str, player: Entrant) -> Participant:
+    """Return the participant that a name stands for."""
+    return Rules(player, tuning_trials(name)) if isinstance(player, System) else player
 
 
 def is_beside(name: str) -> bool:
@@ -109,33 +173,10 @@ def held_by(control: str, name: str) -> tuple[tuple[str, Any], ...]:
     return ((control, load_system(name).rules[control]),)
 
 
-def env_class(env_id: str) -> Any:
-    """Return the class of a registered id; it is code that plays an agent but is imported only by name."""
-    entry = gymnasium.spec(env_id).vector_entry_point
-    return load_env_creator(entry) if isinstance(entry, str) else entry
-
-
-def kind_of(name: str, participant: Participant) -> str:
-    """Return the column `kind`: "local" for a user's own, else "agent" if learned, "oracle", "tuned" if searched, or "rule"."""
-    if isinstance(participant, LocalAgent) or (isinstance(participant, System) and participant.is_local):
-        return "local"
-    if not isinstance(participant, System) or participant.is_learned:
-        return "agent"
-    return "oracle" if participant.is_oracle else "tuned" if tuning_trials(name) else "rule"
-
-
-def cost_of(name: str, player: System | Policy) -> dict[str, int]:
-    """Return the columns `training_decisions`, `tuning_trials` and `parameters`.
-
-    Args:
-        name: name of the participant.
-        player: a system or a loaded policy; the `training_decisions` and `parameters` (or `tensors`) of a policy count if it has them.
-    """
-    if isinstance(player, System):
-        rules = tuple(player.rules.values()), player.pacing
-        return {"training_decisions": player.trained_packets, "tuning_trials": tuning_trials(name), "parameters": numbers_in(rules)}
-    size = getattr(player, "parameters", sum(map(numbers_in, getattr(player, "tensors", {}).values())))
-    return {"training_decisions": int(getattr(player, "training_decisions", 0)), "tuning_trials": 0, "parameters": size}
+def cost_of(policy: Policy) -> dict[str, int]:
+    """Return the columns of the cost of an agent; the `training_decisions` and `parameters` (or `tensors`) of its policy count."""
+    size = getattr(policy, "parameters", sum(map(numbers_in, getattr(policy, "tensors", {}).values())))
+    return {"training_decisions": int(getattr(policy, "training_decisions", 0)), "tuning_trials": 0, "parameters": size}
 
 
 def numbers_in(value: Any) -> int:

@@ -17,7 +17,7 @@ from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.published import Participant
+from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.report.board import Board, board_name
 from vcgym.leaderboard.report.courses import draw_with_board
@@ -33,7 +33,7 @@ from vcgym.network.traces.plain_file import locked, require_space
 
 
 def run_suite(
-    suite: Suite, parts: list[tuple[Part, Any]], systems: Mapping[str, Participant], folder: Path, on_progress: OnProgress,
+    suite: Suite, parts: list[tuple[Part, Any]], systems: Mapping[str, Entrant], folder: Path, on_progress: OnProgress,
     threads: int = 1, workers: int = 0, address: str | None = None, left_out: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Board]:  # fmt: skip
     """Play every participant on every world and publish them with all that the board in `folder` holds; a killed run resumes.
@@ -71,7 +71,7 @@ def run_suite(
 
 
 def _published(
-    suite: Suite, parts: list[tuple[Part, Any]], systems: Mapping[str, Participant], folder: Path,
+    suite: Suite, parts: list[tuple[Part, Any]], systems: Mapping[str, Entrant], folder: Path,
     played: list[tuple[cells.Cell, cells.CellContent]], failed: Mapping[str, str],
 ) -> list[Board]:  # fmt: skip
     """Write the files of a run, with all that the board holds, and publish them; another run of the board does so before or after."""

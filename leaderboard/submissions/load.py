@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,9 +102,9 @@ def _checked(files: Mapping[str, bytes], folder: Path) -> Submission:
         raise RefusedError(folder, f"holds {sorted(files)}", f"the weights {card.weights} that the card names")
     published = PublishedAgent(load, tuple(sorted(files.items())), arguments=tuple(LOGGED_FORM.items()))
     if card.bandwidth is not None:
-        published = published._replace(env=RATE_ENV, arguments=tuple(sorted(BandwidthModel.options.items())))
+        published = replace(published, env=RATE_ENV, arguments=tuple(sorted(BandwidthModel.options.items())))
     for control, name in (card.onnx.rules if card.onnx else {}).items():
-        published = published._replace(arguments=(*published.arguments, *held_by(control, name)), rule=name)
+        published = replace(published, arguments=(*published.arguments, *held_by(control, name)), rule=name)
     return Submission(card, _policy(card, files[card.weights], folder), published)
 
 

@@ -21,7 +21,7 @@ from vcgym.leaderboard.cache import canonical
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.participants import shipped_agent, study_agents, study_config
-from vcgym.leaderboard.evaluation.published import LocalAgent, Participant, PublishedAgent
+from vcgym.leaderboard.evaluation.published import Entrant, LocalAgent, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
@@ -32,18 +32,18 @@ _UNITS = {"Playout": " arrivals", "Rate": " reports", "SendOrder": " opportuniti
 _SAID = ("action", "interval", "features", *CONTROLS, "reward")
 
 
-class _Player(NamedTuple):
+class _Training(NamedTuple):
     """Training of a method: what names it, its name on the board, the participant, and its arguments in training; None: not known."""
 
     item: str
     called: str
-    participant: Participant
+    participant: Entrant
     trained: Mapping[str, Any] | None
 
 
 def own_methods(
     agents: Mapping[str, Sequence[str]], options: Mapping[str, Mapping[str, Any]], suite: Suite, parts: Sequence[tuple[Part, Any]]
-) -> tuple[dict[str, Participant], list[str]]:
+) -> tuple[dict[str, Entrant], list[str]]:
     """Return the participants of each method, and lines that say with which options they play.
 
     A method with one training has its own name, with several NAME seed 0, NAME seed 1 and so on, or the seeds of its study.
@@ -58,7 +58,7 @@ def own_methods(
     Raises:
         ValueError: something cannot be loaded, or does not fit the suite; the message names the method.
     """
-    found: dict[str, Participant] = {}
+    found: dict[str, Entrant] = {}
     told: list[str] = []
     for name, items in agents.items():
         try:
@@ -114,7 +114,7 @@ def _says(item: str) -> Mapping[str, Any] | None:
         return None
 
 
-def _trained_on(name: str, players: Sequence[_Player]) -> list[str]:
+def _trained_on(name: str, players: Sequence[_Training]) -> list[str]:
     """Return lines that say whether a method was trained on traces of one's own."""
     said: dict[str, None] = {}
     for one in players:
@@ -129,7 +129,7 @@ def _trained_on(name: str, players: Sequence[_Player]) -> list[str]:
     return list(said)
 
 
-def _refuse_copies(players: Sequence[_Player]) -> None:
+def _refuse_copies(players: Sequence[_Training]) -> None:
     """Refuse a method that has the same agent twice, under one name or several: its seeds count as independent trainings."""
     seen: dict[Any, str] = {}
     for one in players:
@@ -141,7 +141,7 @@ def _refuse_copies(players: Sequence[_Player]) -> None:
         seen[content] = one.item
 
 
-def _content_of(one: _Player) -> Any:
+def _content_of(one: _Training) -> Any:
     """Return what two copies of an agent have in common, and no other."""
     if isinstance(one.participant, PublishedAgent):
         return one.participant.files
@@ -157,26 +157,26 @@ def _content_of(one: _Player) -> Any:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _loaded(item: str, options: Mapping[str, Any] | None, suite: Suite, parts: Iterable[tuple[Part, Any]], name: str) -> list[_Player]:
+def _loaded(item: str, options: Mapping[str, Any] | None, suite: Suite, parts: Iterable[tuple[Part, Any]], name: str) -> list[_Training]:
     """Return each training of one item, with the name that a study gives it."""
     if item.endswith((".zip", ".onnx")) or (":" in item and not Path(item).exists()):
         acts = BandwidthModel(item) if item.endswith(".onnx") else load_own(item)
         if isinstance(acts, System):
-            return [_Player(item, name, acts.replace(is_local=True), None)]
+            return [_Training(item, name, acts.replace(is_local=True), None)]
         local = local_agent(acts, suite, parts, options, beside(Path(item)) if item.endswith(".zip") else None)
-        return [_Player(item, name, local, local.own.made_with["options"] if local.own.made_with else None)]
+        return [_Training(item, name, local, local.own.made_with["options"] if local.own.made_with else None)]
     if options:
         raise ValueError(f"agent_options.{name} is {dict(options)}; allowed: none for {item}, which has its options")
     if item in shipped_names():
-        return [_Player(item, name, shipped_agent(name, item, suite), None)]
+        return [_Training(item, name, shipped_agent(name, item, suite), None)]
     folder = Path(os.path.expanduser(item)).absolute()
     found = study_agents(name, folder, suite)
     is_known = any(isinstance(one, PublishedAgent) for one in found.values())
     trained = study_config(name, folder).env.options if is_known else None
-    return [_Player(item, called, one, trained) for called, one in found.items()]
+    return [_Training(item, called, one, trained) for called, one in found.items()]
 
 
-def _told(name: str, players: Sequence[_Player], options: Mapping[str, Any]) -> list[str]:
+def _told(name: str, players: Sequence[_Training], options: Mapping[str, Any]) -> list[str]:
     """Return one line for all trainings of a method that play alike."""
     said: dict[str, list[str]] = {}
     for one in players:
@@ -184,7 +184,7 @@ def _told(name: str, players: Sequence[_Player], options: Mapping[str, Any]) -> 
     return [f"{name}, {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''}: {words}." for words, files in said.items()]
 
 
-def _played(name: str, one: _Player, options: Mapping[str, Any]) -> str:
+def _played(name: str, one: _Training, options: Mapping[str, Any]) -> str:
     """Return how a participant plays, and how that is known."""
     player = one.participant
     if isinstance(player, System):

@@ -23,7 +23,7 @@ from vcgym.leaderboard.evaluation.cells.playing import play_here
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, LOGGED_FORM, LocalAgent, Participant, held_by, is_beside
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, LOGGED_FORM, Entrant, LocalAgent, held_by, is_beside
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import METRICS
@@ -82,7 +82,7 @@ class Verdict(NamedTuple):
 
 
 def verify(
-    folder: Path, on_progress: OnProgress, own: Sequence[Suite] = (), known: Mapping[str, Participant] = MappingProxyType({}),
+    folder: Path, on_progress: OnProgress, own: Sequence[Suite] = (), known: Mapping[str, Entrant] = MappingProxyType({}),
     threads: int = 1,
 ) -> list[Verdict]:  # fmt: skip
     """Replay `actions.parquet`, or play agents again, and compare with `results.parquet`, both in `folder`.
@@ -117,7 +117,7 @@ def verify(
 
 
 def _again(
-    name: str, player: Participant, suite: Suite, claimed: Mapping[WorldKey, Mapping[str, Any]], on_progress: Callable[[int], None],
+    name: str, player: Entrant, suite: Suite, claimed: Mapping[WorldKey, Mapping[str, Any]], on_progress: Callable[[int], None],
     threads: int,
 ) -> Iterator[Verdict]:  # fmt: skip
     """Play an agent again on the whole suite, and compare each row."""

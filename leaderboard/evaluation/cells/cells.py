@@ -15,12 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from vcgym.agents.evaluation.play import Policy
-from vcgym.baselines.systems import System, tuning_trials
 from vcgym.leaderboard.cache import file_name, load, to_bytes
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import Participant, PublishedAgent, cost_of, env_class, kind_of
+from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.files import require_columns, results_of
@@ -47,21 +45,21 @@ class Cell(NamedTuple):
     """Participant on one share, and the kind of its calls."""
 
     name: str
-    system: Participant
+    participant: Participant
     share: Share
     kind: Kind
 
     @property
     def file(self) -> str:
-        """Name of the cell's file; the cell of a local agent has none."""
-        env = env_class(self.system.env) if isinstance(self.system, PublishedAgent) else None
-        return file_name((self.name, self.system, self.share, tuning_trials(self.name), env, type(self.kind), self.kind.name), MADE_BY)
+        """Name of the cell's file; "" if it is played in every run."""
+        key = self.participant.cache_key()
+        return "" if key is None else file_name((self.name, key, self.share, type(self.kind), self.kind.name), MADE_BY)
 
-    def rows(self, played: PlayedRows, player: System | Policy) -> list[dict[str, Any]]:
-        """Return the rows of played calls with the columns that are not measured; `player` is the system, or the loaded policy."""
+    def rows(self, played: PlayedRows, cost: Mapping[str, int]) -> list[dict[str, Any]]:
+        """Return the rows of played calls with the columns that are not measured."""
         share = self.share
         identity = {
-            "system": self.name, "kind": kind_of(self.name, self.system), **cost_of(self.name, player), "suite": share.suite,
+            "system": self.name, "kind": self.participant.kind, **cost, "suite": share.suite,
             "suite_version": share.version, "mode": share.part.mode, "scenario": share.part.scenario, "split": share.part.split,
             "card": share.card,
         }  # fmt: skip

@@ -15,7 +15,7 @@ from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.cache import FILE_NAME, file_name, to_bytes
 from vcgym.leaderboard.evaluation.cells.cells import FOLDER, MADE_BY, Cell, CellContent, Share, read
-from vcgym.leaderboard.evaluation.published import LocalAgent
+from vcgym.leaderboard.evaluation.published import participant
 from vcgym.network.traces.plain_file import inside, read_json, replace_file
 from vcgym.network.traces.refusal import faults, one_line
 
@@ -95,7 +95,7 @@ def _earlier(folder: Path, name: str, like: Cell, file: str) -> Held:
 
 def _file(folder: Path, cell: Cell, found: CellContent) -> str:
     """Return the file of a cell, relative to the folder of cells; write that of a local agent."""
-    if not isinstance(cell.system, LocalAgent):
+    if cell.file:
         return cell.file
     content = to_bytes(found.rows)
     file = f"{_LOCAL}{file_name((cell.name, content), __name__)}"
@@ -109,8 +109,8 @@ def _counts(folder: Path, name: str, files: Mapping[str, str], plays: Mapping[Sh
         return False
     if name not in system_names() or next(iter(files.values())).startswith(_LOCAL):
         return True
-    system = load_system(name)
-    return all(cell._replace(name=name, system=system).file == files[keys[share]] for share, cell in plays.items())
+    rules = participant(name, load_system(name))
+    return all(cell._replace(name=name, participant=rules).file == files[keys[share]] for share, cell in plays.items())
 
 
 def _remove(folder: Path, before: Mapping[str, Mapping[str, str]], after: Mapping[str, Mapping[str, str]]) -> None:

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy
-from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, content, parsed, verdict
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
+from vcgym.leaderboard.evaluation.published import Agent, Rules, cost_of
 from vcgym.network.traces.refusal import shown
 
 
@@ -33,7 +32,7 @@ class Judged:
         EntrantError: it cannot be loaded.
     """
 
-    def __init__(self, agent: PublishedAgent | LocalAgent) -> None:
+    def __init__(self, agent: Agent) -> None:
         try:
             self.policy: Policy = agent.policy()
         except Exception as error:
@@ -90,28 +89,28 @@ def _scenario(kind: Kind, part: Part, packets: int) -> Any:
 
 
 def _play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Iterator[tuple[str, bytes]]:
-    systems = {file: cell.system for file, cell in piece.items() if isinstance(cell.system, System)}
-    if systems:
+    players: dict[str, Any] = {file: cell.participant for file, cell in piece.items()}
+    rules = {file: one for file, one in players.items() if isinstance(one, Rules)}
+    if rules:
         first = next(iter(piece.values()))
         draws = first.kind.draw(first.share.part, scenario, first.share.worlds)
-        rollouts = first.kind.play_rules(list(systems.values()), scenario, draws, threads)
-        for (file, system), rollout in zip(systems.items(), rollouts, strict=True):
-            yield file, _content(piece[file], scenario, rollout, system)
-    for file, cell in piece.items():
-        if not isinstance(cell.system, System):
-            yield file, _agent_content(cell, cell.system, scenario, threads)
+        rollouts = first.kind.play_rules([one.system for one in rules.values()], scenario, draws, threads)
+        for (file, one), rollout in zip(rules.items(), rollouts, strict=True):
+            yield file, _content(piece[file], scenario, rollout, one.cost)
+    for file in players.keys() - rules.keys():
+        yield file, _agent_content(piece[file], players[file], scenario, threads)
 
 
-def _agent_content(cell: Cell, agent: PublishedAgent | LocalAgent, scenario: Any, threads: int) -> bytes:
+def _agent_content(cell: Cell, agent: Agent, scenario: Any, threads: int) -> bytes:
     try:
         judged = Judged(agent)
         rollout = cell.kind.play_policy(agent, judged, cell.share.part, scenario, cell.share.worlds, threads)
     except EntrantError as error:
         return verdict(cell.kind.columns, str(error))
-    return _content(cell, scenario, rollout, judged.policy)
+    return _content(cell, scenario, rollout, cost_of(judged.policy))
 
 
-def _content(cell: Cell, scenario: Any, rollout: Rollout, player: System | Policy) -> bytes:
+def _content(cell: Cell, scenario: Any, rollout: Rollout, cost: Mapping[str, int]) -> bytes:
     played = cell.kind.rows(cell.share.part, scenario, cell.share.worlds, rollout)
-    rows = cell.rows(played, player)
+    rows = cell.rows(played, cost)
     return content(cell.kind.columns, rows, (rollout.decision_us, rollout.wall_clock_s), played.delays, played.timelines, rollout.actions)

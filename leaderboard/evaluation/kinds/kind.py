@@ -13,7 +13,7 @@ from vcgym.agents.evaluation.play import Policy, play
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import LocalAgent, PublishedAgent
+from vcgym.leaderboard.evaluation.published import Agent
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.network.scenarios.splits import unlock_test_split
@@ -118,9 +118,7 @@ class Kind(ABC):
         """
 
     @unlock_test_split()
-    def play_policy(
-        self, agent: PublishedAgent | LocalAgent, policy: Policy, part: Part, scenario: Any, which: WorldKeys, threads: int = 1
-    ) -> Rollout:  # fmt: skip
+    def play_policy(self, agent: Agent, policy: Policy, part: Part, scenario: Any, which: WorldKeys, threads: int = 1) -> Rollout:
         """Play an agent through the environment on worlds of a part; `policy` is its policy."""
         envs = self.envs(agent, part, scenario, policy.reads, len(which), threads, log=True)
         began = time.perf_counter()
@@ -133,9 +131,7 @@ class Kind(ABC):
         envs.close()
         return Rollout(calls, decision_us, time.perf_counter() - began)
 
-    def envs(
-        self, agent: PublishedAgent | LocalAgent, part: Part, scenario: Any, reads: str, calls: int = 1, threads: int = 1, log: bool = False
-    ) -> Any:  # fmt: skip
+    def envs(self, agent: Agent, part: Part, scenario: Any, reads: str, calls: int = 1, threads: int = 1, log: bool = False) -> Any:
         """Return the environments of an agent on worlds of a part, in which a call that is over starts again.
 
         Args:

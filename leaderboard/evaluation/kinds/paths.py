@@ -15,7 +15,7 @@ from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, Take, WorldKeys, measured_time
 from vcgym.leaderboard.evaluation.part import FITTED, Part
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, PATHS_ENVS, LocalAgent, PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, PATHS_ENVS, Agent
 from vcgym.leaderboard.evaluation.together import batches_together, play_together
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.call_metrics import rows
@@ -47,7 +47,7 @@ def play_rules(
         yield Rollout(batch.played(), 1e6 * batch_s / packets, batch_s)
 
 
-def path_envs(agent: PublishedAgent | LocalAgent, part: Part, scenario: Scenario, reads: str, calls: int, **others: Any) -> Any:
+def path_envs(agent: Agent, part: Part, scenario: Scenario, reads: str, calls: int, **others: Any) -> Any:
     """Return environments of calls over the paths of a scenario; `others` are further arguments."""
     arguments = dict(agent.arguments) | {"scenario": scenario, "split": part.split, "observation": reads, **others}
     return gymnasium.make_vec(agent.env, num_envs=calls, **arguments).unwrapped
@@ -122,9 +122,7 @@ class PathsKind(Kind):
     def play_rules(self, systems: Sequence[System], scenario: Scenario, draws: Sequence[WorldDraw], threads: int) -> Iterator[Rollout]:
         return play_rules(systems, scenario, draws, threads)
 
-    def play_policy(
-        self, agent: PublishedAgent | LocalAgent, policy: Policy, part: Part, scenario: Scenario, which: WorldKeys, threads: int = 1
-    ) -> Rollout:  # fmt: skip
+    def play_policy(self, agent: Agent, policy: Policy, part: Part, scenario: Scenario, which: WorldKeys, threads: int = 1) -> Rollout:
         """Play an agent; the actions of one whose log can be verified are logged."""
         if not agent.is_logged:
             return super().play_policy(agent, policy, part, scenario, which, threads)
@@ -133,10 +131,7 @@ class PathsKind(Kind):
         return rollout._replace(actions=_logged(agent, recorded.actions))
 
     @unlock_test_split()
-    def envs(
-        self, agent: PublishedAgent | LocalAgent, part: Part, scenario: Scenario, reads: str, calls: int = 1, threads: int = 1,
-        log: bool = False,
-    ) -> Any:  # fmt: skip
+    def envs(self, agent: Agent, part: Part, scenario: Scenario, reads: str, calls: int = 1, threads: int = 1, log: bool = False) -> Any:
         return path_envs(agent, part, scenario, reads, calls, threads=threads, log=log)
 
     def reset_options(self, part: Part, pair: str) -> dict[str, Any]:
@@ -163,7 +158,7 @@ def conditions(scenario: Scenario, draws: Sequence[WorldDraw]) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _logged(agent: PublishedAgent | LocalAgent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:
+def _logged(agent: Agent, actions: NDArray[np.int64]) -> list[dict[str, Any]]:
     """Return the log of each session: the agent's decisions, and the system whose rule set another control."""
     columns = [column for column, control in LOGGED.items() if control not in dict(agent.arguments)]
     none: dict[str, Any] = {column: [] for column in LOGGED} | {"rule": agent.rule}

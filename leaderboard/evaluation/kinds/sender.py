@@ -19,7 +19,7 @@ from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, Take, WorldKeys, measured_time
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import ORDER_ENV, RATE_ENV, LocalAgent, PublishedAgent
+from vcgym.leaderboard.evaluation.published import ORDER_ENV, RATE_ENV, Agent
 from vcgym.leaderboard.results.case_metrics import case_delays, case_metrics
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
@@ -143,7 +143,7 @@ class SenderKind(Kind):
 
     @unlock_test_split()
     def envs(
-        self, agent: PublishedAgent | LocalAgent, part: Part, scenario: str | SendingScenario, reads: str, calls: int = 1, threads: int = 1,
+        self, agent: Agent, part: Part, scenario: str | SendingScenario, reads: str, calls: int = 1, threads: int = 1,
         log: bool = False,
     ) -> Any:  # fmt: skip
         arguments = dict(agent.arguments) | {"scenario": scenario, "send_queue": None, "log_packets": MAX_PACKETS if log else 0}

@@ -23,7 +23,7 @@ from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, T
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS, conditions, path_envs, taking_calls
 from vcgym.leaderboard.evaluation.kinds.sender import links_hash
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import AGENT_ENV, LocalAgent, PublishedAgent
+from vcgym.leaderboard.evaluation.published import AGENT_ENV, Agent
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import pair_cdfs
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, metrics
@@ -149,7 +149,7 @@ class WholeKind(Kind):
 
     @unlock_test_split()
     def envs(
-        self, agent: PublishedAgent | LocalAgent, part: Part, scenario: WholeScenario, reads: str, calls: int = 1, threads: int = 1,
+        self, agent: Agent, part: Part, scenario: WholeScenario, reads: str, calls: int = 1, threads: int = 1,
         log: bool = False,
     ) -> Any:  # fmt: skip
         return path_envs(agent, part, scenario.paths, reads, calls, threads=threads, log=log, uplink=scenario.uplink)
@@ -188,6 +188,4 @@ def _taken(flow: PlayedFlow, others_bytes: Sequence[int]) -> float:
     return own / delivered - 1.0 / (1 + len(others_bytes)) if delivered else 0.0
 
 
-WHOLE = WholeKind(
-    "whole", (*controls_of(control.PATHS), *controls_of(control.BOTTLENECK)), COLUMNS, (AGENT_ENV,), tuned_apart=True
-)  # fmt: skip
+WHOLE = WholeKind("whole", (*controls_of(control.PATHS), *controls_of(control.BOTTLENECK)), COLUMNS, (AGENT_ENV,), tuned_apart=True)

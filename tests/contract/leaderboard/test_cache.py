@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,7 @@ USERS = {
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.kinds.paths"},
     ),
     "sending agent": (
-        lambda: sender_cell_of(AGENT._replace(env="vcgym/Rate-v1", arguments=(("order", Fifo()),))),
+        lambda: sender_cell_of(replace(AGENT, env="vcgym/Rate-v1", arguments=(("order", Fifo()),))),
         {"leaderboard.evaluation.kinds.sender", "agents.networks.policy", "envs.environments.rate",
          "leaderboard.results.sender_metrics"},
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.kinds.paths"},
@@ -108,11 +109,12 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
 from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.published import Rules
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 kind, part = PATHS, Part("table1", "paper", 1)
 scenario = kind.open(part, 100)
 share = Share("tiny", "v0", 100, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
-cell = Cell("it", System(Direct(), FixedLag(20.0)), share, kind)
+cell = Cell("it", Rules(System(Direct(), FixedLag(20.0)), 0), share, kind)
 playing.play_cells({cell.file: cell}, 1)
 roots = playing.__name__, type(PATHS).__module__, "vcgym.baselines.playout.fixed_lag", "vcgym.baselines.path.direct"
 """,
@@ -123,11 +125,12 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
 from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.published import Rules
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 kind, part = SENDER, Part("rate", "bottleneck", 1, stratum="cubic")
 scenario = kind.open(part, 0)
 share = Share("tiny", "v0", 0, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
-cell = Cell("it", System(FixedRate(), Fifo(), pacing=2.5), share, kind)
+cell = Cell("it", Rules(System(FixedRate(), Fifo(), pacing=2.5), 0), share, kind)
 playing.play_cells({cell.file: cell}, 1)
 roots = playing.__name__, type(SENDER).__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.order.fifo"
 """,

@@ -9,7 +9,7 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
-from vcgym.leaderboard.evaluation.published import kind_of
+from vcgym.leaderboard.evaluation.published import participant
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite
 from vcgym.leaderboard.play import play
 
@@ -44,8 +44,8 @@ def test_a_system_with_four_controls_is_refused_before_anything_is_played(tmp_pa
 
 def test_the_origin_of_a_system_decides_its_kind():
     shipped = load_system("DRT-WM")
-    assert kind_of("DRT-WM", shipped) == "rule"
-    assert kind_of("DRT-WM", shipped.replace(is_local=True)) == "local"  # the same rules, given by the user
+    assert participant("DRT-WM", shipped).kind == "rule"
+    assert participant("DRT-WM", shipped.replace(is_local=True)).kind == "local"  # the same rules, given by the user
     assert not any(load_system(name).is_local for name in system_names())
 
 

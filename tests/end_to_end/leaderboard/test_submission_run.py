@@ -12,7 +12,7 @@ from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation import suites
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.participants import all_participants, shipped_agent
-from vcgym.leaderboard.evaluation.published import LOGGED_FORM, PublishedAgent, kind_of
+from vcgym.leaderboard.evaluation.published import LOGGED_FORM, PublishedAgent, participant
 from vcgym.leaderboard.evaluation.suites import prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.left_out import left_out_lines
@@ -39,7 +39,7 @@ def board(tmp_path_factory):
     accept(ONNX, board, seen, rules)
     accept(write_recurrent(tmp_path_factory.mktemp("given") / "recurrent", path="DRT-WM"), board, seen, rules)
     systems = all_participants(SUITE, rules, None, accepted(board)[0])
-    assert {name: kind_of(name, system) for name, system in systems.items()} == {
+    assert {name: participant(name, system).kind for name, system in systems.items()} == {
         "DRT-WM": "rule", "DRT-WM-tuned": "tuned", "VCR-WM": "rule", "tiny onnx": "agent", "tiny recurrent": "agent",
     }  # fmt: skip
     told = []

@@ -28,7 +28,7 @@ from vcgym.baselines.system_files import zoo
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED, read_learned
 from vcgym.leaderboard.evaluation.participants import study_agents
-from vcgym.leaderboard.evaluation.published import cost_of, kind_of
+from vcgym.leaderboard.evaluation.published import participant
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError
@@ -125,11 +125,11 @@ def test_it_stands_on_a_board_as_an_agent(trained):
     folder, pair = trained
     found = study_agents("OURS", folder, SUITES["correlated-v0"])
     assert list(found) == ["OURS"]
-    assert kind_of("OURS", found["OURS"]) == "agent"
-    cost = cost_of("OURS", found["OURS"])
+    ours = participant("OURS", found["OURS"])
+    assert ours.kind == "agent"
     packets = json.loads((pair.folder / "learned.json").read_text())["study"]["budget"]["packets"]
-    assert cost["training_decisions"] == packets == 2 * 20 * 8 * 300 + 12 * 4 * 300
-    assert cost["parameters"] == NUMBERS + 26 * 8 + 9 * 8 + 9
+    assert ours.cost["training_decisions"] == packets == 2 * 20 * 8 * 300 + 12 * 4 * 300
+    assert ours.cost["parameters"] == NUMBERS + 26 * 8 + 9 * 8 + 9
     with pytest.raises(ValueError, match=r"suite rate-v0 cannot play: .* has path, playout; allowed: systems with rate and order"):
         study_agents("OURS", folder, SUITES["rate-v0"])
 
