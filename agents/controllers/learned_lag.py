@@ -22,7 +22,7 @@ from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.record import records
+from vcgym.network.kernels.record import records, restart
 from vcgym.network.kernels.slots import microseconds
 
 START_LAG_MS = 80.0  # NetEQ's start delay
@@ -84,7 +84,7 @@ def _allocate(params, sessions, paths):
 
 @init.register(LearnedLag)
 def _init(params, state, s, start, key):
-    state.window[s] = EMPTY_WINDOW[0]
+    restart(state.window[s : s + 1], EMPTY_WINDOW)
     forget_arrivals(state.seen[s])
     for path in range(state.history.shape[1]):
         state.path_minimum_ms[s, path] = math.inf

@@ -13,13 +13,11 @@ rule's location since the last choice, their n, mean and sample standard deviati
 
 import enum
 import math
-from typing import NamedTuple
-
-import numpy as np
+from typing import Annotated, NamedTuple
 
 from vcgym.baselines.path.history import imputed_means
 from vcgym.network.kernels.jit import allocating_kernel, kernel
-from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.record import record
 from vcgym.network.kernels.slots import microseconds
 
 CONFIDENCE_Z = 1.96  # two-sided 95 %
@@ -37,190 +35,187 @@ class TopK(NamedTuple):
     """Parameters."""
 
     choice: Choice = Choice.INTERVAL
-    refresh_s: float = 0.0  # 0: chosen once, before the call
+    refresh_s: Annotated[float, (0.0, 1e6)] = 0.0  # 0: chosen once, before the call
 
 
-# A router's state contains one KEPT per session and one KEPT_PATH per session and path.
-KEPT = np.dtype((np.record, [("count", "i8"), ("refresh_us", "i8")]))  # number of kept paths; time of the next choice
-KEPT_PATH = np.dtype(
-    (
-        np.record,
-        [
-            ("nth", "i8"),  # row i contains the i-th kept path
-            ("chosen", "i8"),  # 1: this path is kept
-            ("mean_ms", "f8"),
-            ("low_ms", "f8"),
-            ("high_ms", "f8"),
-            ("seen", "i8"),  # delays since the last choice
-            ("seen_mean_ms", "f8"),
-            ("seen_squares_ms2", "f8"),
-        ],
-    )
-)
+@record
+class Candidates:
+    """State of a call; a router keeps with it the indices of the candidates, `shortlist`, (paths,) int64."""
+
+    count: int = 0
+    refresh_us: int = 0  # time of the next choice
 
 
-def require_top_k(params: TopK) -> None:
-    """Reject parameters outside their ranges."""
-    require_within(params, refresh_s=(0.0, 1e6))
+@record
+class Bounds:
+    """State of a path: field `bounds` of its record in a router."""
+
+    chosen: int = 0  # 1: a candidate
+    mean_ms: float = 0.0
+    low_ms: float = 0.0
+    high_ms: float = 0.0
+    seen: int = 0  # delays since the last choice
+    seen_mean_ms: float = 0.0
+    seen_squares_ms2: float = 0.0
 
 
 @allocating_kernel
-def start_kept(params, kept, arms, s, start):
-    """Choose the paths of row `s` from the history before the call.
+def start_candidates(params, candidates, arms, shortlist, start):
+    """Choose the paths from the history before the call.
 
     Args:
         params: TopK.
-        kept: KEPT of the session.
-        arms: (sessions, paths) records with a field `kept` of KEPT_PATH.
-        s: row.
+        candidates: Candidates, updated.
+        arms: (paths,) records with a field `bounds` of Bounds, updated.
+        shortlist: int64 (paths,), updated.
         start: PathHistory.
     """
     mean_ms = imputed_means(start)
-    for path in range(start.mean_ms.size):
-        bound(arms[s, path].kept, start.samples[path], mean_ms[path], start.sd_ms[path])
-    choose(params, kept, arms, s)
-    kept.refresh_us = microseconds(1000.0 * params.refresh_s)
+    for path in range(arms.size):
+        bound(arms[path].bounds, start.samples[path], mean_ms[path], start.sd_ms[path])
+    choose(params, candidates, arms, shortlist)
+    candidates.refresh_us = microseconds(1000.0 * params.refresh_s)
 
 
 @kernel
-def has_converged(params, kept):
+def has_converged(params, candidates):
     """Return True if only one candidate path remains for the rest of the call, so that learning cannot matter."""
-    return kept.count == 1 and params.refresh_s == 0.0
+    return candidates.count == 1 and params.refresh_s == 0.0
 
 
 @kernel
-def watch(params, arm, delay_ms):
+def watch(params, bounds, delay_ms):
     """Add a path's delay to the statistics for the next choice (running mean and squares: Welford, Technometrics 4, 1962)."""
     if params.refresh_s > 0.0:
-        before_ms = delay_ms - arm.seen_mean_ms
-        arm.seen += 1
-        arm.seen_mean_ms += before_ms / arm.seen
-        arm.seen_squares_ms2 += before_ms * (delay_ms - arm.seen_mean_ms)
+        before_ms = delay_ms - bounds.seen_mean_ms
+        bounds.seen += 1
+        bounds.seen_mean_ms += before_ms / bounds.seen
+        bounds.seen_squares_ms2 += before_ms * (delay_ms - bounds.seen_mean_ms)
 
 
 @kernel
-def refresh(params, kept, arms, s, now_us):
+def refresh(params, candidates, arms, shortlist, now_us):
     """Choose again if due; return True if the paths were chosen.
 
     Args:
         params: TopK.
-        kept: record of KEPT of the session, updated.
-        arms: (sessions, paths) records with a field `kept` of KEPT_PATH; row `s` is updated.
-        s: int64, session.
+        candidates: Candidates, updated.
+        arms: (paths,) records with a field `bounds` of Bounds, updated.
+        shortlist: int64 (paths,), updated.
         now_us: int64, current time.
     """
-    if params.refresh_s == 0.0 or now_us < kept.refresh_us:
+    if params.refresh_s == 0.0 or now_us < candidates.refresh_us:
         return False
-    for path in range(arms.shape[1]):
-        arm = arms[s, path].kept
+    for path in range(arms.size):
+        bounds = arms[path].bounds
         # A path with fewer new delays keeps its bounds, since they have no deviation.
-        if arm.seen >= 2:
-            bound(arm, arm.seen, arm.seen_mean_ms, math.sqrt(arm.seen_squares_ms2 / (arm.seen - 1)))
-        _forget_seen(arm)
-    choose(params, kept, arms, s)
-    kept.refresh_us = now_us + microseconds(1000.0 * params.refresh_s)
+        if bounds.seen >= 2:
+            bound(bounds, bounds.seen, bounds.seen_mean_ms, math.sqrt(bounds.seen_squares_ms2 / (bounds.seen - 1)))
+        _forget_seen(bounds)
+    choose(params, candidates, arms, shortlist)
+    candidates.refresh_us = now_us + microseconds(1000.0 * params.refresh_s)
     return True
 
 
 @kernel
-def _forget_seen(arm):
-    arm.seen = 0
-    arm.seen_mean_ms = 0.0
-    arm.seen_squares_ms2 = 0.0
+def _forget_seen(bounds):
+    bounds.seen = 0
+    bounds.seen_mean_ms = 0.0
+    bounds.seen_squares_ms2 = 0.0
 
 
 @kernel
-def bound(arm, samples, mean_ms, sd_ms):
+def bound(bounds, samples, mean_ms, sd_ms):
     """Set a path's mean and bounds from a history, and clear its statistics.
 
     Args:
-        arm: record of KEPT_PATH, updated.
+        bounds: Bounds, updated.
         samples: number of samples; below 2 the bounds are infinite.
         mean_ms: float64, mean delay.
         sd_ms: float64, standard deviation, at least 0.
     """
     half_ms = CONFIDENCE_Z * sd_ms / math.sqrt(samples) if samples >= 2 else math.inf
-    arm.mean_ms = mean_ms
-    arm.low_ms = mean_ms - half_ms
-    arm.high_ms = mean_ms + half_ms
-    _forget_seen(arm)
+    bounds.mean_ms = mean_ms
+    bounds.low_ms = mean_ms - half_ms
+    bounds.high_ms = mean_ms + half_ms
+    _forget_seen(bounds)
 
 
 @kernel
-def choose(params, kept, arms, s):
+def choose(params, candidates, arms, shortlist):
     """Choose by the current means and bounds of the paths.
 
     Args:
         params: TopK.
-        kept: record of KEPT of the session; `count` is updated.
-        arms: (sessions, paths) records with a field `kept` of KEPT_PATH; `chosen` and `nth` of row `s` are updated.
-        s: int64, session.
+        candidates: Candidates; `count` is updated.
+        arms: (paths,) records with a field `bounds` of Bounds; `chosen` is updated.
+        shortlist: int64 (paths,); its first `count` become the candidates, in order.
     """
-    for path in range(arms.shape[1]):
-        arms[s, path].kept.chosen = 0
+    for path in range(arms.size):
+        arms[path].bounds.chosen = 0
     if params.choice == Choice.BEST_FIVE:
-        _choose_best_five(arms, s)
+        _choose_best_five(arms)
     elif params.choice == Choice.PUBLISHED:
-        _choose_below_mean_bound(arms, s)
+        _choose_below_mean_bound(arms)
     else:
-        _choose_overlapping(arms, s)
-    kept.count = 0
-    for path in range(arms.shape[1]):
-        if arms[s, path].kept.chosen == 1:
-            arms[s, kept.count].kept.nth = path
-            kept.count += 1
+        _choose_overlapping(arms)
+    candidates.count = 0
+    for path in range(arms.size):
+        if arms[path].bounds.chosen == 1:
+            shortlist[candidates.count] = path
+            candidates.count += 1
 
 
 @kernel
-def _choose_overlapping(arms, s):
+def _choose_overlapping(arms):
     """Choose the path with the lowest bound, then repeatedly every path that overlaps with a chosen one."""
     lowest = 0
-    for path in range(arms.shape[1]):
-        if arms[s, path].kept.low_ms < arms[s, lowest].kept.low_ms:
+    for path in range(arms.size):
+        if arms[path].bounds.low_ms < arms[lowest].bounds.low_ms:
             lowest = path
-    largest_ms, grew = arms[s, lowest].kept.high_ms, True
+    largest_ms, grew = arms[lowest].bounds.high_ms, True
     while grew:
         grew = False
-        for path in range(arms.shape[1]):
-            arm = arms[s, path].kept
-            if arm.chosen == 0 and arm.low_ms <= largest_ms:
-                arm.chosen = 1
-                largest_ms = max(largest_ms, arm.high_ms)
+        for path in range(arms.size):
+            bounds = arms[path].bounds
+            if bounds.chosen == 0 and bounds.low_ms <= largest_ms:
+                bounds.chosen = 1
+                largest_ms = max(largest_ms, bounds.high_ms)
                 grew = True
 
 
 @kernel
-def _choose_best_five(arms, s):
-    for _ in range(min(5, arms.shape[1])):
+def _choose_best_five(arms):
+    for _ in range(min(5, arms.size)):
         best = -1
-        for path in range(arms.shape[1]):
-            arm = arms[s, path].kept
-            if arm.chosen == 0 and (best < 0 or arm.mean_ms < arms[s, best].kept.mean_ms):
+        for path in range(arms.size):
+            bounds = arms[path].bounds
+            if bounds.chosen == 0 and (best < 0 or bounds.mean_ms < arms[best].bounds.mean_ms):
                 best = path
-        arms[s, best].kept.chosen = 1
+        arms[best].bounds.chosen = 1
 
 
 @kernel
-def _choose_below_mean_bound(arms, s):
+def _choose_below_mean_bound(arms):
     lowest_ms = math.inf
-    for path in range(arms.shape[1]):
-        lowest_ms = min(lowest_ms, arms[s, path].kept.high_ms)
+    for path in range(arms.size):
+        lowest_ms = min(lowest_ms, arms[path].bounds.high_ms)
     # Rounding may put the mean of equal bounds below each of them: ten times 0.1 has the mean 0.09999999999999999.
-    limit_ms = max(mean_bound(arms, s, 0), lowest_ms)
-    for path in range(arms.shape[1]):
-        high_ms = arms[s, path].kept.high_ms
+    limit_ms = max(mean_bound(arms, 0), lowest_ms)
+    for path in range(arms.size):
+        high_ms = arms[path].bounds.high_ms
         # An infinite bound means too little history to rule the path out.
         if high_ms <= limit_ms or high_ms == math.inf:
-            arms[s, path].kept.chosen = 1
+            arms[path].bounds.chosen = 1
 
 
 @kernel
-def mean_bound(arms, s, min_chosen):
+def mean_bound(arms, min_chosen):
     """Return the mean of the finite upper bounds (ms) of the paths with `chosen` at least `min_chosen`; 0 if none is finite."""
     total_ms, bounded = 0.0, 0
-    for path in range(arms.shape[1]):
-        arm = arms[s, path].kept
-        if arm.chosen >= min_chosen and arm.high_ms < math.inf:
-            total_ms += arm.high_ms
+    for path in range(arms.size):
+        bounds = arms[path].bounds
+        if bounds.chosen >= min_chosen and bounds.high_ms < math.inf:
+            total_ms += bounds.high_ms
             bounded += 1
     return total_ms / max(1, bounded)

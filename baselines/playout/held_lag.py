@@ -26,6 +26,7 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, buffer_type, decide, init, record, records, require_rule, rule, update
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.record import restart
 from vcgym.network.kernels.slots import microseconds
 from vcgym.network.playout.receiver import WATERMARK
 
@@ -75,7 +76,7 @@ def _allocate(params, sessions, paths):
 @init.register(HeldLag)
 def _init(params, state, s, start, key):
     init(params.lag, state.lag, s, start, key)
-    state.hold[s] = _START[0]
+    restart(state.hold[s : s + 1], _START)
 
 
 @update.register(HeldLag)

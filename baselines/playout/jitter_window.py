@@ -49,6 +49,17 @@ EMPTY_WINDOW = records(JitterWindow, 1)
 
 
 @kernel
+def empty_window(owner):
+    """Remove all packets from the `window` of a record."""
+    _replace_window(owner, EMPTY_WINDOW)
+
+
+@kernel
+def _replace_window(owner, other):
+    owner.window = other[0]
+
+
+@kernel
 def accumulated_jitter(window, sent_us, arrived_us):
     """Add one arrived packet and return its accumulated jitter J (us), NO_JITTER for the first one; `window` is a JitterWindow."""
     delay_us, before_us = arrived_us - sent_us, window.last_delay_us

@@ -10,7 +10,7 @@ Our own variant; everything else is `wmjitter.py`. Packets are emitted sooner, s
 
 from typing import NamedTuple
 
-from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW
+from vcgym.baselines.playout.jitter_window import empty_window
 from vcgym.baselines.playout.wmjitter import Lag, WMJitter, learn_lag, start_lag
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, record, rule
@@ -39,7 +39,7 @@ class WMJitterReset(NamedTuple):
             stay.newest_us = record.sent_us
             if record.path != stay.path:
                 stay.path = record.path
-                lag.window = EMPTY_WINDOW[0]
+                empty_window(lag)
         learn_lag(self.lag, lag, record)
 
     def decide(self, lag, stay, now_us):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.baselines.from_agent import level_at
-from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
+from vcgym.baselines.playout.jitter_window import JitterWindow, accumulated_jitter, empty_window
 from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.rule import allocate, init
 from vcgym.network.kernels.slots import microseconds
@@ -47,7 +47,7 @@ def _allocate(params, sessions, paths):
 @init.register(Headroom)
 def _init(params, state, s, start, key):
     paced = state[s]
-    paced.window = EMPTY_WINDOW[0]
+    empty_window(paced)
     paced.newest_us = -1
     paced.arrived_us = 0
     paced.delay_ms = paced.target_ms = paced.playout_ms = 0.0

@@ -13,7 +13,7 @@ from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.record import records
+from vcgym.network.kernels.record import records, restart
 from vcgym.network.kernels.slots import SLOT_US
 
 
@@ -67,7 +67,7 @@ def record_arrivals(calls: TrainingCalls, router: Any, receiver: Any) -> Recorde
 
 @kernel
 def _features(window, seen, path_minimum_ms, history, packet, arrived_us, path, s, found):
-    window[0] = EMPTY_WINDOW[0]
+    restart(window, EMPTY_WINDOW)
     forget_arrivals(seen[0])
     for i in range(packet.size):
         sent_us = packet[i] * SLOT_US

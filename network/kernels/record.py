@@ -46,6 +46,6 @@ def records(kind: Any, *shape: int) -> Any:
 
 @kernel
 def restart(rows, initial):
-    """Set each of `rows` to the one record of `initial`."""
+    """Set each of `rows` to the one record of `initial`, which is an argument, as a constant would take seconds to compile."""
     for i in range(rows.size):
         rows[i] = initial[0]

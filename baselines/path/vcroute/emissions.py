@@ -12,51 +12,38 @@ The table has one row per packet with its expectation at departure, indexed by p
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records
 
 AWAITED = 512  # packets remembered, a power of two; older ones are ignored
 _MASK = AWAITED - 1
 _NOBODY = -1
 _BEGINNING_US = -(1 << 60)
 
-EXPECTED = np.dtype(
-    (
-        np.record,
-        [
-            ("packet", "i8"),
-            ("path", "i8"),
-            ("here", "i8"),  # 1: arrived and not yet emitted
-            ("transmit_ms", "f8"),  # input of the forecast
-            ("jitter_ms", "f8"),
-            ("forecast_ms", "f8"),
-        ],
-    )
-)
-EMISSIONS = np.dtype(
-    (
-        np.record,
-        [
-            ("packet_us", "i8"),  # packet interval
-            ("passed", "i8"),  # the watermark has passed every packet below this one
-            ("watermark_us", "i8"),
-            ("last", "i8"),  # packet of the arrival to be processed, or _NOBODY
-            ("last_path", "i8"),
-            ("last_arrived_us", "i8"),
-            ("last_late", "i8"),
-            ("expected", EXPECTED, (AWAITED,)),
-        ],
-    )
-)
+
+@record
+class Expected:
+    """Expectation of a packet at its departure."""
+
+    packet: int = _NOBODY
+    path: int = 0
+    here: int = 0  # 1: arrived and not yet emitted
+    transmit_ms: float = 0.0  # input of the forecast
+    jitter_ms: float = 0.0
+    forecast_ms: float = 0.0
 
 
-@kernel
-def start_emissions(emissions, packet_us):
-    """Remove all packets; they are sent every `packet_us`, int64, above 0."""
-    emissions.packet_us = packet_us
-    emissions.passed = 0
-    emissions.watermark_us = _BEGINNING_US
-    emissions.last = _NOBODY
-    for index in range(AWAITED):
-        emissions.expected[index].packet = _NOBODY
+@record
+class Emissions:
+    """State of a call."""
+
+    packet_us: int = 0  # packet interval
+    passed: int = 0  # the watermark has passed every packet below this one
+    watermark_us: int = _BEGINNING_US
+    last: int = _NOBODY  # packet of the arrival to be processed
+    last_path: int = 0
+    last_arrived_us: int = 0
+    last_late: int = 0
+    expected: np.recarray = records(Expected, AWAITED)
 
 
 @kernel
@@ -64,7 +51,7 @@ def expect_emission(emissions, packet, path, transmit_ms, jitter_ms, forecast_ms
     """Remember a packet that leaves; it replaces the one AWAITED packets before.
 
     Args:
-        emissions: record of EMISSIONS, updated.
+        emissions: Emissions, updated.
         packet: int64, packet number.
         path: int64, path chosen for it.
         transmit_ms: float64, input of the forecast: transmit delay.

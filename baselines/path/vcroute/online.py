@@ -14,17 +14,18 @@ A packet counts if the chosen path carried it. The paper mentions online regress
 predictor's own weights.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from vcgym.baselines.path.top_k import has_converged
-from vcgym.baselines.path.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
+from vcgym.baselines.path.vcroute.emissions import Emissions, expect_emission, hear_arrival, next_emitted, settle_last
 from vcgym.baselines.path.vcroute.vcroute import VCRoute, VCRouteState, learn, predictor_inputs, require_predicted, sample_path
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, allocate, decide, init, record, records, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.record import restart
 from vcgym.network.kernels.slots import microseconds, packet_at
 from vcgym.predictors.predictor import predict_e2e
 
@@ -35,46 +36,52 @@ PER_100_MS = 0.01
 class VCRouteOnline(NamedTuple):
     """Parameters."""
 
-    step: float = 0.01  # share of an error that one update corrects
+    step: Annotated[float, (0.0, 1.0)] = 0.01  # share of an error that one update corrects
     route: VCRoute = VCRoute()
 
 
-WEIGHTS = np.dtype((np.record, [("bias_ms", "f8"), ("transmit_ms", "f8"), ("jitter_ms", "f8")]))  # w
+@record
+class Weights:
+    """State of a path, w."""
+
+    bias_ms: float = 0.0
+    transmit_ms: float = 0.0
+    jitter_ms: float = 0.0
+
+
+_START_WEIGHTS, _NO_EMISSIONS = records(Weights, 1), records(Emissions, 1)
 
 
 class VCRouteOnlineState(NamedTuple):
     """State; first axis: session."""
 
     route: VCRouteState
-    emissions: np.recarray  # (sessions,) of EMISSIONS
-    weights: np.recarray  # (sessions, paths) of WEIGHTS
+    emissions: np.recarray  # (sessions,) of Emissions
+    weights: np.recarray  # (sessions, paths) of Weights
 
 
 @allocate.register(VCRouteOnline)
 def _allocate(params, sessions, paths):
-    require_within(params, step=(0.0, 1.0))
+    require_within(params)
     require_predicted(params.route)
     return VCRouteOnlineState(
         allocate(params.route, sessions, paths),
-        np.zeros(sessions, EMISSIONS).view(np.recarray),
-        np.zeros((sessions, paths), WEIGHTS).view(np.recarray),
+        records(Emissions, sessions),
+        records(Weights, sessions, paths),
     )
 
 
 @init.register(VCRouteOnline)
 def _init(params, state, s, start, key):
     init(params.route, state.route, s, start, key)
-    start_emissions(state.emissions[s], microseconds(params.route.packet_ms))
-    for path in range(start.mean_ms.size):
-        w = state.weights[s, path]
-        w.bias_ms = 0.0
-        w.transmit_ms = 0.0
-        w.jitter_ms = 0.0
+    restart(state.emissions[s : s + 1], _NO_EMISSIONS)
+    state.emissions[s].packet_us = microseconds(params.route.packet_ms)
+    restart(state.weights[s], _START_WEIGHTS)
 
 
 @update.register(VCRouteOnline)
 def _update(params, state, s, record):
-    if has_converged(params.route.topk, state.route.call[s].kept):
+    if has_converged(params.route.topk, state.route.call[s].candidates):
         return
     update(params.route, state.route, s, record)
     if record.kind != MEDIA:
@@ -96,7 +103,7 @@ def _decide(params, state, s, now_us):
     path, is_only = sample_path(route, beliefs, s, now_us)
     if is_only:
         return path
-    transmit_ms, jitter_ms = predictor_inputs(route, beliefs, s, path, now_us)
+    transmit_ms, jitter_ms = predictor_inputs(beliefs, s, path)
     forecast_ms = predict_e2e(route.predictor, transmit_ms, jitter_ms)
     packet = packet_at(now_us, route.packet_ms)
     expect_emission(state.emissions[s], packet, path, transmit_ms, jitter_ms, forecast_ms)
@@ -115,8 +122,8 @@ def correct(w, packet, e2e_ms, step):
     """Update w with the end-to-end delay of an emitted packet.
 
     Args:
-        w: record of WEIGHTS of the packet's path, updated.
-        packet: record of EXPECTED: inputs and forecast at departure.
+        w: Weights of the packet's path, updated.
+        packet: Expected: inputs and forecast at departure.
         e2e_ms: float64, delay from capture to emission.
         step: float64, share of the error that one update corrects, 0 to 1.
     """

@@ -5,7 +5,7 @@ delay, or with `loss_reward_ms` if it will be lost (by default not at all). The 
 receiver's current target, which is the same for every path.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from vcgym.baselines.path.top_k import refresh, watch
 from vcgym.baselines.path.vcroute.screening import lowest_draw
@@ -19,13 +19,13 @@ from vcgym.network.kernels.slots import slot_at
 class OracleVCRoute(NamedTuple):
     """Parameters."""
 
-    loss_reward_ms: float = 0.0  # 0: lost packets are ignored
+    loss_reward_ms: Annotated[float, (0.0, 1e6)] = 0.0  # 0: lost packets are ignored
     route: VCRoute = VCRoute()
 
 
 @allocate.register(OracleVCRoute)
 def _allocate(params, sessions, paths):
-    require_within(params, loss_reward_ms=(0.0, 1e6))
+    require_within(params)
     require_predicted(params.route)
     return allocate(params.route, sessions, paths)
 
@@ -37,12 +37,12 @@ def _init(params, state, s, start, key):
 
 @update.register(OracleVCRoute)
 def _update(params, state, s, record):
-    watch(params.route.topk, state.arm[s, record.path].kept, (record.arrived_us - record.sent_us) / 1000.0)
+    watch(params.route.topk, state.arms[s, record.path].bounds, (record.arrived_us - record.sent_us) / 1000.0)
 
 
 @decide.register(OracleVCRoute)
 def _decide(params, state, s, now_us):
-    refresh(params.route.topk, state.call[s].kept, state.arm, s, now_us)
+    refresh(params.route.topk, state.call[s].candidates, state.arms[s], state.shortlist[s], now_us)
     return lowest_draw(state, s, slot_at(now_us))
 
 

@@ -13,22 +13,21 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.path.draws import draw_below, upper_bound
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.kernels.rng import bits64
 
 MANY = 32  # number of paths from which screening pays
 TOGETHER = 8  # paths checked at once: a word of `passes`
 _MIN_SLOTS, _MAX_SLOTS = 16, 256  # interval between limits
 
-SCREEN_LIMIT = np.dtype(
-    (
-        np.record,
-        [
-            ("limit_ms", "f8"),
-            ("highest_ms", "f8"),  # largest winning draw since the limit was set
-            ("next_slot", "i8"),  # slot of the next limit
-        ],
-    )
-)
+
+@record
+class ScreenLimit:
+    """State of a call."""
+
+    limit_ms: float = math.inf
+    highest_ms: float = math.inf  # largest winning draw since the limit was set
+    next_slot: int = 0  # slot of the next limit
 
 
 class Screening(NamedTuple):
@@ -42,14 +41,6 @@ def allocate_screening(sessions: int, paths: int) -> Screening:
     """Return upper bounds that nothing passes."""
     shape = sessions, -(-paths // TOGETHER) * TOGETHER if paths >= MANY else 0
     return Screening(np.zeros(shape, np.uint64), np.zeros(shape, np.uint8))
-
-
-@kernel
-def start_limit(screen_limit):
-    """Start without a limit."""
-    screen_limit.limit_ms = math.inf
-    screen_limit.highest_ms = math.inf
-    screen_limit.next_slot = 0
 
 
 @kernel
@@ -79,33 +70,31 @@ def screen(screening, s, key, counter):
 
 @kernel
 def lowest_draw(state, s, slot):
-    """Return the kept path with the smallest draw, the lowest path on ties."""
-    call, arms = state.call[s], state.arm
-    if state.screening.upper_bound.shape[1] > 0 and call.kept.count >= MANY:
-        return _lowest_of_many(call, arms, state.screening, s, slot)
-    return _lowest_of_all(call, arms, s, slot)[0]
+    """Return the candidate with the smallest draw, the lowest path on ties."""
+    call, arms, shortlist = state.call[s], state.arms[s], state.shortlist[s][: state.call[s].candidates.count]
+    if state.screening.upper_bound.shape[1] > 0 and shortlist.size >= MANY:
+        return _lowest_of_many(call, arms, shortlist, state.screening, s, slot)
+    return _lowest_of_all(call, arms, shortlist, slot)[0]
 
 
 @kernel
-def _lowest_of_all(call, arms, s, slot):
-    best, best_ms = -1, math.inf
-    for i in range(call.kept.count):
-        path = arms[s, i].kept.nth
-        arm = arms[s, path]
-        draw_ms = draw_below(best_ms, arm.mu_ms, arm.sd_ms, call.key, slot * arms.shape[1] + path)
+def _lowest_of_all(call, arms, shortlist, slot):
+    best, best_ms = np.int64(-1), math.inf
+    for path in shortlist:
+        draw_ms = draw_below(best_ms, arms[path].mu_ms, arms[path].sd_ms, call.key, slot * arms.size + path)
         if draw_ms < best_ms:
             best, best_ms = path, draw_ms
     return best, best_ms
 
 
 @kernel
-def _lowest_of_many(call, arms, screening, s, slot):
+def _lowest_of_many(call, arms, shortlist, screening, s, slot):
     if renew_limit(call.screen_limit, slot):
         _renew_upper_bounds(call, arms, screening, s)
-    best, best_ms = _lowest_passing(call, arms, screening, s, slot * arms.shape[1])
+    best, best_ms = _lowest_passing(call, arms, screening, s, slot * arms.size)
     if best < 0:
         # Every draw is above the limit: draw all, and take this winner as the limit, since the old one has become too low.
-        best, best_ms = _lowest_of_all(call, arms, s, slot)
+        best, best_ms = _lowest_of_all(call, arms, shortlist, slot)
         call.screen_limit.limit_ms = best_ms
         _renew_upper_bounds(call, arms, screening, s)
     call.screen_limit.highest_ms = max(call.screen_limit.highest_ms, best_ms)
@@ -114,13 +103,13 @@ def _lowest_of_many(call, arms, screening, s, slot):
 
 @kernel
 def _renew_upper_bounds(call, arms, screening, s):
-    for path in range(arms.shape[1]):
-        screening.upper_bound[s, path] = upper_bound(call.screen_limit.limit_ms, arms[s, path].mu_ms, arms[s, path].sd_ms)
+    for path in range(arms.size):
+        screening.upper_bound[s, path] = upper_bound(call.screen_limit.limit_ms, arms[path].mu_ms, arms[path].sd_ms)
 
 
 @kernel
 def _lowest_passing(call, arms, screening, s, counter):
-    """Return the kept path with the smallest draw below the limit, and that draw; -1 if there is none."""
+    """Return the candidate with the smallest draw below the limit, and that draw; -1 if there is none."""
     best, best_ms = -1, call.screen_limit.limit_ms
     screen(screening, s, call.key, counter)
     passes = screening.passes[s]
@@ -128,9 +117,9 @@ def _lowest_passing(call, arms, screening, s, counter):
     for word in range(words.size):
         # Few paths pass, so most words are 0 and eight paths are skipped at once.
         if words[word] != 0:
-            for path in range(word * TOGETHER, min((word + 1) * TOGETHER, arms.shape[1])):
+            for path in range(word * TOGETHER, min((word + 1) * TOGETHER, arms.size)):
                 if passes[path] == 1:
-                    draw_ms = draw_below(best_ms, arms[s, path].mu_ms, arms[s, path].sd_ms, call.key, counter + path)
-                    if draw_ms < best_ms and arms[s, path].kept.chosen == 1:
+                    draw_ms = draw_below(best_ms, arms[path].mu_ms, arms[path].sd_ms, call.key, counter + path)
+                    if draw_ms < best_ms and arms[path].bounds.chosen == 1:
                         best, best_ms = path, draw_ms
     return best, best_ms

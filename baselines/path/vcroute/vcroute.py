@@ -1,13 +1,13 @@
 """VCRoute (arXiv 2310.05054): Thompson sampling over the paths that history does not rule out, rewarded with predicted end-to-end delays.
 
-Per decision, among the kept paths (`top_k.py`): draw from each path's Gaussian belief, choose the smallest draw, predict the end-to-end
+Per decision, among the candidates (`top_k.py`): draw from each path's Gaussian belief, choose the smallest draw, predict the end-to-end
 delay x of a packet on that path, and update the belief about that path only, as a Gaussian mean with known observation precision
 tau0:
 
     mu <- (tau mu + tau0 x) / (tau + tau0),   then   tau <- tau + tau0
 
 (The paper increases tau before using it in mu, which counts the observation twice.) The initial belief has mean 0 and precision 0.001. This
-is optimistic for a delay, so every kept path is tried. A draw is N(mu, 1/tau + 1/tau0), the posterior predictive of the paper (`sample`
+is optimistic for a delay, so every candidate is tried. A draw is N(mu, 1/tau + 1/tau0), the posterior predictive of the paper (`sample`
 PREDICTIVE), or N(mu, 1/tau), textbook Thompson sampling (MEAN). The paper's text chooses the highest draw; for delays it means the lowest.
 
 The reward, `reward`:
@@ -25,7 +25,7 @@ The true delay known at once is available only to an oracle: `oracle.py`.
 
 tau0 = 1 / historical variance of the path. The variance is at least 1 ms^2, so that one sample cannot freeze the belief. A path with fewer
 than two samples uses the median variance or, without any, the variance of the initial belief. History contains one-way delays; their
-variance approximates that of end-to-end delays. tau0 stays the same when the kept set is chosen again.
+variance approximates that of end-to-end delays. tau0 stays the same when the candidates are chosen again.
 
 The paper's default plan is the plan in force: a decision that repeats the last one sends nothing; any other decision is a plan, which takes
 effect one control delay later (`vcgym.envs.call.batch`: computed from the historical mean of the direct path and the router's location; 0
@@ -37,21 +37,23 @@ Left out: a control delay that follows the control path's current delay, since d
 
 import enum
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines.path.draws import upper_bound
 from vcgym.baselines.path.history import imputed_means, imputed_variances
-from vcgym.baselines.path.top_k import KEPT, KEPT_PATH, TopK, has_converged, refresh, require_top_k, start_kept, watch
-from vcgym.baselines.path.vcroute.screening import SCREEN_LIMIT, Screening, allocate_screening, lowest_draw, start_limit
-from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.path.top_k import Bounds, Candidates, TopK, has_converged, refresh, start_candidates, watch
+from vcgym.baselines.path.vcroute.screening import Screening, ScreenLimit, allocate_screening, lowest_draw
+from vcgym.baselines.playout.wmjitter import Lag, WMJitter, learn_lag, start_lag
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, decide, init, record, records, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.record import restart
 from vcgym.network.kernels.rng import POLICY, stream_key
-from vcgym.network.kernels.slots import packet_at, slot_at
+from vcgym.network.kernels.slots import microseconds, packet_at, slot_at
 from vcgym.predictors.predictor import LastValue, predict_e2e, require_predictor
 
 _RING = 512
@@ -75,76 +77,62 @@ class RewardSource(enum.IntEnum):
 class VCRoute(NamedTuple):
     """Parameters."""
 
-    tau_prior_per_ms2: float = 0.001  # precision of the initial belief, whose mean is 0
-    variance_floor_ms2: float = 1.0
+    tau_prior_per_ms2: Annotated[float, (1e-9, 1e9)] = 0.001  # precision of the initial belief, whose mean is 0
+    variance_floor_ms2: Annotated[float, (1e-9, 1e9)] = 1.0
     sample: Sample = Sample.PREDICTIVE
     reward: RewardSource = RewardSource.PREDICTED
-    loss_reward_ms: float = 0.0  # for DELAYED_ACTUAL; 0: lost packets are ignored
-    loss_after_packets: int = 100
-    discount: float = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
+    loss_reward_ms: Annotated[float, (0.0, 1e6)] = 0.0  # for DELAYED_ACTUAL alone; 0: lost packets are ignored
+    loss_after_packets: Annotated[int, (1, _RING - 1)] = 100
+    discount: Annotated[float, (0.0, 1.0)] = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
     topk: TopK = TopK()
     predictor: Any = LastValue()  # or another of `vcgym.predictors`
-    newest_weight: float = 1.0  # weight of the newest delay in the predictor's input; below 1 an EWMA
+    newest_weight: Annotated[float, (0.0, 1.0)] = 1.0  # weight of the newest delay in the predictor's input; below 1 an EWMA
     jitter: WMJitter = WMJitter()
-    packet_ms: float = 10.0  # packet interval
+    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0  # packet interval
 
 
-CALL = np.dtype(
-    (
-        np.record,
-        [
-            ("key", "u8"),
-            ("kept", KEPT),
-            ("screen_limit", SCREEN_LIMIT),
-            ("unheard", "i4", (_RING,)),  # path chosen for a packet without feedback, by packet modulo the ring; -1: none
-        ],
-    )
-)
-ARM = np.dtype(
-    (
-        np.record,
-        [
-            ("mu_ms", "f8"),
-            ("tau", "f8"),  # per ms^2
-            ("tau0", "f8"),  # per ms^2
-            ("sd_ms", "f8"),  # standard deviation of a draw
-            ("newest_ms", "f8"),  # newest fed-back one-way delay, or its moving average
-            ("newest_sent_us", "i8"),
-            ("kept", KEPT_PATH),
-        ],
-    )
-)
+@record
+class Call:
+    """State of a call."""
+
+    key: np.uint64 = np.uint64(0)
+    candidates: Candidates = Candidates()
+    screen_limit: ScreenLimit = ScreenLimit()
+    unheard: NDArray[np.int32] = np.full(_RING, -1, np.int32)  # path chosen for a packet without feedback, by packet modulo the ring
+    jitter: Lag = Lag()
+
+
+@record
+class Arm:
+    """State of a path."""
+
+    mu_ms: float = 0.0
+    tau: float = 0.0  # per ms^2
+    tau0: float = 0.0  # per ms^2
+    sd_ms: float = 0.0  # standard deviation of a draw
+    newest_ms: float = 0.0  # newest fed-back one-way delay, or its moving average
+    newest_sent_us: int = -1
+    bounds: Bounds = Bounds()
+
+
+_START, _START_ARM = records(Call, 1), records(Arm, 1)
 
 
 class VCRouteState(NamedTuple):
     """State; first axis: session."""
 
-    call: np.recarray  # (sessions,) of CALL
-    arm: np.recarray  # (sessions, paths) of ARM
+    call: np.recarray  # (sessions,) of Call
+    arms: np.recarray  # (sessions, paths) of Arm
+    shortlist: NDArray[np.int64]  # (sessions, paths)
     screening: Screening
-    jitter: np.recarray  # of the rule that computes the lag
 
 
 @allocate.register(VCRoute)
 def _allocate(params, sessions, paths):
-    require_within(
-        params,
-        tau_prior_per_ms2=(1e-9, 1e9),
-        variance_floor_ms2=(1e-9, 1e9),
-        loss_reward_ms=(0.0, 1e6 if params.reward == RewardSource.DELAYED_ACTUAL else 0.0),
-        loss_after_packets=(1, _RING - 1),
-        discount=(0.0, 1.0),
-        newest_weight=(0.0, 1.0),
-        packet_ms=PACKET_MS_RANGE,
-    )
-    require_top_k(params.topk)
+    require_within(params, loss_reward_ms=(0.0, 1e6 if params.reward == RewardSource.DELAYED_ACTUAL else 0.0))
     require_predictor(params.predictor)
-    return VCRouteState(
-        np.zeros(sessions, CALL).view(np.recarray),
-        np.zeros((sessions, paths), ARM).view(np.recarray),
-        allocate_screening(sessions, paths),
-        allocate(params.jitter, sessions, paths),
-    )
+    arms, shortlist = records(Arm, sessions, paths), np.zeros((sessions, paths), np.int64)
+    return VCRouteState(records(Call, sessions), arms, shortlist, allocate_screening(sessions, paths))
 
 
 def require_predicted(route: VCRoute) -> None:
@@ -159,39 +147,38 @@ def require_predicted(route: VCRoute) -> None:
 
 @init.register(VCRoute)
 def _init(params, state, s, start, key):
-    start_kept(params.topk, state.call[s].kept, state.arm, s, start)
+    call, arms = state.call[s], state.arms[s]
+    restart(state.call[s : s + 1], _START)
+    restart(arms, _START_ARM)
+    start_candidates(params.topk, call.candidates, arms, state.shortlist[s], start)
     mean_ms = imputed_means(start)
     variance_ms2 = imputed_variances(start, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
-    for path in range(start.mean_ms.size):
-        arm = state.arm[s, path]
-        arm.mu_ms = 0.0
+    for path in range(arms.size):
+        arm = arms[path]
         arm.tau = params.tau_prior_per_ms2
         arm.tau0 = 1.0 / variance_ms2[path]
         arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
         arm.newest_ms = mean_ms[path]
-        arm.newest_sent_us = -1
-    state.call[s].key = stream_key(key, 0, POLICY)
-    state.call[s].unheard[:] = -1
-    start_limit(state.call[s].screen_limit)
-    init(params.jitter, state.jitter, s, start, key)
+    call.key = stream_key(key, 0, POLICY)
+    start_lag(params.jitter, call.jitter, microseconds(params.jitter.start_lag_ms))
 
 
 @update.register(VCRoute)
 def _update(params, state, s, record):
-    if has_converged(params.topk, state.call[s].kept):
+    call, arm = state.call[s], state.arms[s, record.path]
+    if has_converged(params.topk, call.candidates):
         return
-    arm = state.arm[s, record.path]
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-    watch(params.topk, arm.kept, delay_ms)
+    watch(params.topk, arm.bounds, delay_ms)
     if record.sent_us > arm.newest_sent_us:
         arm.newest_sent_us = record.sent_us
         arm.newest_ms = (1.0 - params.newest_weight) * arm.newest_ms + params.newest_weight * delay_ms
     if record.kind == MEDIA:
         if params.reward == RewardSource.DELAYED_ACTUAL:
             learn(params, state, s, record.path, delay_ms)
-            state.call[s].unheard[record.packet % _RING] = -1
+            call.unheard[record.packet % _RING] = -1
         else:
-            update(params.jitter, state.jitter, s, record)
+            learn_lag(params.jitter, call.jitter, record)
 
 
 @decide.register(VCRoute)
@@ -200,7 +187,7 @@ def _decide(params, state, s, now_us):
     if is_only:
         return path
     if params.reward == RewardSource.PREDICTED:
-        transmit_ms, jitter_ms = predictor_inputs(params, state, s, path, now_us)
+        transmit_ms, jitter_ms = predictor_inputs(state, s, path)
         learn(params, state, s, path, predict_e2e(params.predictor, transmit_ms, jitter_ms))
     else:
         state.call[s].unheard[packet_at(now_us, params.packet_ms) % _RING] = path
@@ -237,7 +224,7 @@ def learn(params, state, s, path, x_ms):
         path: int64, path, 0 to paths - 1.
         x_ms: float64, the reward, a delay.
     """
-    arm = state.arm[s, path]
+    arm = state.arms[s, path]
     tau = arm.tau
     if params.discount < 1.0:
         tau = max(params.tau_prior_per_ms2, params.discount * tau)
@@ -250,7 +237,7 @@ def learn(params, state, s, path, x_ms):
 
 @kernel
 def sample_path(params, state, s, now_us):
-    """Return the kept path with the smallest draw and False; or, if only one path remains for the whole call, that path and True.
+    """Return the candidate with the smallest draw and False; or, if only one path remains for the whole call, that path and True.
 
     Args:
         params: VCRoute.
@@ -258,27 +245,19 @@ def sample_path(params, state, s, now_us):
         s: int64, session.
         now_us: int64, time of the decision; its slot numbers the draws.
     """
-    call, arms, slot = state.call[s], state.arm, slot_at(now_us)
-    refresh(params.topk, call.kept, arms, s, now_us)
-    if has_converged(params.topk, call.kept):
-        return arms[s, 0].kept.nth, True
+    candidates, shortlist = state.call[s].candidates, state.shortlist[s]
+    refresh(params.topk, candidates, state.arms[s], shortlist, now_us)
+    if has_converged(params.topk, candidates):
+        return shortlist[0], True
     if params.loss_reward_ms > 0.0:
         count_lost(params, state, s, packet_at(now_us, params.packet_ms))
-    return lowest_draw(state, s, slot), False
+    return lowest_draw(state, s, slot_at(now_us)), False
 
 
 @kernel
-def predictor_inputs(params, state, s, path, now_us):
-    """Return the newest fed-back delay of a path and the lag of CalculateLag, in ms.
-
-    Args:
-        params: VCRoute.
-        state: VCRouteState.
-        s: int64, session.
-        path: int64, path, 0 to paths - 1.
-        now_us: int64, time of the decision.
-    """
-    return state.arm[s, path].newest_ms, decide(params.jitter, state.jitter, s, now_us) / 1000.0
+def predictor_inputs(state, s, path):
+    """Return the newest fed-back delay of a path and the lag of CalculateLag, in ms."""
+    return state.arms[s, path].newest_ms, state.call[s].jitter.lag_us / 1000.0
 
 
 @kernel

@@ -12,14 +12,14 @@ sd(tl) is the path's recent deviation. With gain g, and m and v initialised to t
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from vcgym.baselines.path.history import imputed_means, imputed_variances
 from vcgym.baselines.path.top_k import has_converged
 from vcgym.baselines.path.vcroute.vcroute import VCRoute, VCRouteState, learn, predictor_inputs, require_predicted, sample_path
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, allocate, decide, init, record, records, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.predictors.predictor import predict_e2e
 
@@ -28,26 +28,31 @@ from vcgym.predictors.predictor import predict_e2e
 class VCRouteV2(NamedTuple):
     """Parameters."""
 
-    spread_weight: float = 1.0  # w
-    spread_gain: float = 0.05  # g
+    spread_weight: Annotated[float, (0.0, 1000.0)] = 1.0  # w
+    spread_gain: Annotated[float, (0.0, 1.0)] = 0.05  # g
     route: VCRoute = VCRoute()
 
 
-RECENT = np.dtype((np.record, [("mean_ms", "f8"), ("variance_ms2", "f8")]))  # m, v
+@record
+class Recent:
+    """State of a path."""
+
+    mean_ms: float = 0.0  # m
+    variance_ms2: float = 0.0  # v
 
 
 class VCRouteV2State(NamedTuple):
     """State; first axis: session."""
 
     route: VCRouteState
-    recent: np.recarray  # (sessions, paths) of RECENT
+    recent: np.recarray  # (sessions, paths) of Recent
 
 
 @allocate.register(VCRouteV2)
 def _allocate(params, sessions, paths):
-    require_within(params, spread_weight=(0.0, 1000.0), spread_gain=(0.0, 1.0))
+    require_within(params)
     require_predicted(params.route)
-    return VCRouteV2State(allocate(params.route, sessions, paths), np.zeros((sessions, paths), RECENT).view(np.recarray))
+    return VCRouteV2State(allocate(params.route, sessions, paths), records(Recent, sessions, paths))
 
 
 @init.register(VCRouteV2)
@@ -62,7 +67,7 @@ def _init(params, state, s, start, key):
 
 @update.register(VCRouteV2)
 def _update(params, state, s, record):
-    if has_converged(params.route.topk, state.route.call[s].kept):
+    if has_converged(params.route.topk, state.route.call[s].candidates):
         return
     update(params.route, state.route, s, record)
     recent, gain = state.recent[s, record.path], params.spread_gain
@@ -77,6 +82,6 @@ def _decide(params, state, s, now_us):
     path, is_only = sample_path(route, beliefs, s, now_us)
     if is_only:
         return path
-    delay_ms = predict_e2e(route.predictor, *predictor_inputs(route, beliefs, s, path, now_us))
+    delay_ms = predict_e2e(route.predictor, *predictor_inputs(beliefs, s, path))
     learn(route, beliefs, s, path, delay_ms + params.spread_weight * math.sqrt(state.recent[s, path].variance_ms2))
     return path

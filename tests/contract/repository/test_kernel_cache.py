@@ -35,7 +35,7 @@ with install_recorder("numba:compile") as events:
 json.dump([policy.__file__, actions, sum(event.is_start for _, event in events.buffer)], sys.stdout)
 """
 INSIDE, OUTSIDE = "vcgym.baselines.path.random_path", "my_rule"
-CHOICE = "return int(uniform(state.key[s], slot_at(now_us)) * state.paths[s])"
+CHOICE = "return int(uniform(call.key, slot_at(now_us)) * call.paths)"
 
 
 class House:

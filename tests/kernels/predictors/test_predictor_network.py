@@ -181,7 +181,7 @@ def test_inside_a_call():
     batch = calls(NETWORK)
     played, two = batch.played(), calls(NETWORK, threads=2)
     assert np.array_equal(played.path, two.played().path) and np.array_equal(played.played_us, two.played().played_us)
-    assert two.path_state.arm.tobytes() == batch.path_state.arm.tobytes()
+    assert two.path_state.arms.tobytes() == batch.path_state.arms.tobytes()
     assert all(len(np.unique(path)) > 1 for path in played.path)
     assert not np.array_equal(played.path, calls(LastValue()).played().path)
     policy = RulePolicy(VCRoute(topk=FIVE, predictor=NETWORK))

@@ -97,9 +97,9 @@ def test_the_smallest_of_many_draws_is_the_smallest_of_all(paths, seed, scale_ms
     history[:] = np.stack([np.full(paths, 2.0), random.uniform(50.0, 50.0 + scale_ms, paths), random.uniform(1.0, 60.0, paths)], axis=1)
     state = allocate(rule, 2, paths)
     init(rule, state, 1, path_history(history), np.uint64(seed))
-    assert state.call[1].kept.count >= MANY
+    assert state.call[1].candidates.count >= MANY
     for slot in range(400):
-        arms = state.arm[1]
+        arms = state.arms[1]
         draws = [arms[p].mu_ms + arms[p].sd_ms * normal(state.call[1].key, slot * paths + p) for p in range(paths)]
         path = lowest_draw(state, 1, slot)
         assert path == int(np.argmin(draws))

@@ -42,9 +42,9 @@ def decisions(params, count, history=HISTORY):
 def overlapping(low_ms, high_ms):
     """The paths that INTERVAL keeps of those with given bounds."""
     state = allocate(Via(), 1, len(low_ms))
-    state.arm.kept.low_ms[0], state.arm.kept.high_ms[0] = low_ms, high_ms
-    choose(TopK(), state.call[0].kept, state.arm, 0)
-    return state.arm[0, : state.call[0].kept.count].kept.nth.tolist()
+    state.arms.bounds.low_ms[0], state.arms.bounds.high_ms[0] = low_ms, high_ms
+    choose(TopK(), state.call[0].candidates, state.arms[0], state.shortlist[0])
+    return state.shortlist[0, : state.call[0].candidates.count].tolist()
 
 
 def media(path, packet, delay_us, kind=MEDIA):
@@ -134,10 +134,10 @@ def test_top_k_is_the_smallest_closed_prefix():
 
 
 def test_bounds_of_history():
-    kept = started(Via()).arm[1].kept
-    assert kept.high_ms[0] == pytest.approx(105.0 + 1.96 * 16.1 / math.sqrt(40))
-    assert kept.low_ms[0] == pytest.approx(105.0 - 1.96 * 16.1 / math.sqrt(40))
-    assert (kept.low_ms[2], kept.high_ms[2]) == (-math.inf, math.inf)
+    bounds = started(Via()).arms[1].bounds
+    assert bounds.high_ms[0] == pytest.approx(105.0 + 1.96 * 16.1 / math.sqrt(40))
+    assert bounds.low_ms[0] == pytest.approx(105.0 - 1.96 * 16.1 / math.sqrt(40))
+    assert (bounds.low_ms[2], bounds.high_ms[2]) == (-math.inf, math.inf)
 
 
 @pytest.mark.parametrize(("ucb_c", "first", "second"), [(2.0, 0.1950, -0.2764), (0.1, 0.7424, 0.9475)])
@@ -276,17 +276,17 @@ def test_vcroute_with_delayed_rewards_equals_its_twin(loss_reward_ms):
 def test_oracle_learns_the_true_delay_of_what_leaves_and_nothing_from_records():
     params = OracleVCRoute(loss_reward_ms=700.0)
     state = started(params)
-    before = state.arm.copy()
+    before = state.arms.copy()
     for packet in range(20):
         update(params, state, 1, media(0, packet, 90_000))
-    assert (state.arm == before).all()
+    assert (state.arms == before).all()
     for delay_us, x_ms in ((123_000, 123.0), (LOST, 700.0)):
-        mu, tau = update_posterior(state.arm[1, 3].mu_ms, state.arm[1, 3].tau, state.arm[1, 3].tau0, x_ms)
+        mu, tau = update_posterior(state.arms[1, 3].mu_ms, state.arms[1, 3].tau, state.arms[1, 3].tau0, x_ms)
         reveal_delay(params, state, 1, 3, delay_us)
-        assert (state.arm[1, 3].mu_ms, state.arm[1, 3].tau) == (mu, tau)
+        assert (state.arms[1, 3].mu_ms, state.arms[1, 3].tau) == (mu, tau)
     silent = started(OracleVCRoute())
     reveal_delay(OracleVCRoute(), silent, 1, 3, LOST)
-    assert silent.arm[1, 3].tau == 0.001
+    assert silent.arms[1, 3].tau == 0.001
 
 
 def test_an_oracle_cannot_act_through_observations():
@@ -306,7 +306,7 @@ def test_oracle_inside_a_call_is_taught_by_the_world_itself():
     for row in range(2):
         carried = batch.world.delay_us[row, paths[row], np.arange(500)]
         for path in range(recipe.paths):
-            arm = batch.path_state.arm[row, path]
+            arm = batch.path_state.arms[row, path]
             true_ms = carried[(paths[row] == path) & (carried != LOST)] / 1000.0
             tau = 0.001 + true_ms.size * arm.tau0
             assert arm.tau == pytest.approx(tau)
@@ -318,7 +318,7 @@ def test_vcroute_does_not_let_older_feedback_overwrite_newer():
     state = started(VCRoute())
     for packet, delay_us in ((8, 90_000), (3, 400_000)):
         update(VCRoute(), state, 1, media(4, packet, delay_us))
-    assert state.arm[1, 4].newest_ms == 90.0
+    assert state.arms[1, 4].newest_ms == 90.0
 
 
 def test_vcroute_of_one_kept_path_never_changes():

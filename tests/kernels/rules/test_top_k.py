@@ -22,9 +22,9 @@ def chosen(choice, **fields):
     """The paths chosen of those that have the given means or bounds."""
     state = allocate(Via(), 1, len(next(iter(fields.values()))))
     for name, values in fields.items():
-        state.arm.kept[name][0] = values
-    choose(TopK(choice=choice), state.call[0].kept, state.arm, 0)
-    return set(state.arm[0, : state.call[0].kept.count].kept.nth.tolist())
+        state.arms.bounds[name][0] = values
+    choose(TopK(choice=choice), state.call[0].candidates, state.arms[0], state.shortlist[0])
+    return set(state.shortlist[0, : state.call[0].candidates.count].tolist())
 
 
 @given(st.lists(st.tuples(bound, st.one_of(bound, st.just(math.inf))), min_size=1, max_size=9))
@@ -108,9 +108,9 @@ def test_refresh_rests_on_what_has_come_since_the_last_one(refresh_s):
             seen = [[] for _ in range(paths)]
         low = np.array([mean - 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
         high = np.array([mean + 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
-        kept = state.call[1].kept
-        assert {int(state.arm[1, i].kept.nth) for i in range(kept.count)} == chosen(Choice.INTERVAL, low_ms=low, high_ms=high)
-        sets.add(int(kept.count))
+        count = state.call[1].candidates.count
+        assert set(state.shortlist[1, :count].tolist()) == chosen(Choice.INTERVAL, low_ms=low, high_ms=high)
+        sets.add(int(count))
     assert len(sets) > 1
 
 

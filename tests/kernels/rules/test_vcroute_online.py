@@ -10,13 +10,13 @@ from untrained import random_network
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute import emissions
-from vcgym.baselines.path.vcroute.emissions import EMISSIONS, expect_emission, hear_arrival, next_emitted, settle_last, start_emissions
-from vcgym.baselines.path.vcroute.online import WEIGHTS, VCRouteOnline, correct, correction
+from vcgym.baselines.path.vcroute.emissions import Emissions, expect_emission, hear_arrival, next_emitted, settle_last
+from vcgym.baselines.path.vcroute.online import VCRouteOnline, Weights, correct, correction
 from vcgym.baselines.path.vcroute.vcroute import RewardSource, VCRoute
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.records import MEDIA, Record
-from vcgym.baselines.rule import allocate
+from vcgym.baselines.rule import allocate, records
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -35,8 +35,8 @@ def relay(packets=PACKETS, **arguments):
 
 def worked_out(env, paths, seed=3):
     """Emission of each packet as the sender works it out, while packets take `paths`."""
-    mine, found = np.zeros(1, EMISSIONS).view(np.recarray)[0], {}
-    start_emissions(mine, 10_000)
+    mine, found = records(Emissions, 1)[0], {}
+    mine.packet_us = 10_000
     observation, _ = env.reset(seed=seed)
     for slot, path in enumerate(paths):
         for row in observation["records"][0][: observation["count"][0]]:
@@ -78,8 +78,8 @@ def test_a_lost_record_costs_its_packet_and_no_error_beyond_its_neighbours():
 
 
 def test_what_nobody_expected_is_not_told_of():
-    mine = np.zeros(1, EMISSIONS).view(np.recarray)[0]
-    start_emissions(mine, 10_000)
+    mine = records(Emissions, 1)[0]
+    mine.packet_us = 10_000
     expect_emission(mine, 0, 2, 1.0, 1.0, 1.0)
     for packet, path in ((0, 3), (700, 2), (1400, 2)):  # another path; never expected; never expected
         settle_last(mine, 0)
@@ -89,8 +89,8 @@ def test_what_nobody_expected_is_not_told_of():
 
 
 def test_a_correction_is_the_formula():
-    w = np.zeros(1, WEIGHTS).view(np.recarray)[0]
-    row = np.zeros(1, emissions.EXPECTED).view(np.recarray)[0]
+    w = records(Weights, 1)[0]
+    row = records(emissions.Expected, 1)[0]
     row.transmit_ms, row.jitter_ms, row.forecast_ms = 150.0, 50.0, 210.0
     features, plain = np.array([1.0, 1.5, 0.5]), np.zeros(3)
     for e2e_ms in (250.0, 240.0, 260.0):
