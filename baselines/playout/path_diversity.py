@@ -19,82 +19,76 @@ Left out: the third term of the paper's cost, the price of one description witho
 modification, which is the player's.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines.records import COPY, MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds
 
 _STREAMS = 2
 _SPREADS = 2.0  # standard deviations from an end of the window to D_0 or D_(w+1)
 
 
-@rule(Control.PLAYOUT, copies=True)
+@record
+class Call:
+    """State of a call."""
+
+    taken: NDArray[np.int64] = np.zeros(_STREAMS, np.int64)  # packets so far of each stream
+    lag_us: int = 0
+
+
+@record
+class Arrival:
+    """Packet in the window of a stream."""
+
+    delay_us: int = 0
+    packet: int = 0
+
+
+def _of_streams(params, paths):
+    return _STREAMS * params.window
+
+
+@rule(Control.PLAYOUT, copies=True, call=Call, rings=Rows(Arrival, _of_streams), ordered_us=Rows(np.int64, _of_streams))
 class PathDiversity(NamedTuple):
-    """Parameters."""
+    """Parameters. The windows of both streams are one after the other in `rings`, and their delays in order in `ordered_us`."""
 
-    ms_per_loss: float = 2000.0  # delay that the loss of all packets is worth
-    window: int = 200  # packets of each stream
-    start_lag_ms: float = 80.0  # before the first packet
+    ms_per_loss: Annotated[float, (0.0, 1e9)] = 2000.0  # delay that the loss of all packets is worth
+    window: Annotated[int, (1, 10_000)] = 200  # packets of each stream
+    start_lag_ms: Annotated[float, (0.0, 1e4)] = 80.0  # before the first packet
 
+    def init(self, call, rings, ordered_us, start, key):
+        call.lag_us = microseconds(self.start_lag_ms)
 
-class PathDiversityState(NamedTuple):
-    """State; first axis of arrays: session, then stream."""
+    def update(self, call, rings, ordered_us, record):
+        if record.kind != MEDIA and record.kind != COPY:
+            return
+        stream, size = 1 if record.kind == COPY else 0, self.window
+        ring, ordered = rings[stream * size : (stream + 1) * size], ordered_us[stream * size : (stream + 1) * size]
+        _take(ring, ordered, call.taken[stream], record.packet, record.arrived_us - record.sent_us)
+        call.taken[stream] += 1
+        first, second = min(call.taken[0], size), min(call.taken[1], size)
+        own, copies = ordered_us[:first], ordered_us[size : size + second]
+        there, there_too = _share_there(rings[:first]), _share_there(rings[size : size + second])
+        call.lag_us = _cheapest_us(own, copies, there, there_too, self.ms_per_loss * 1000.0) - _fastest_us(own, copies)
 
-    delay_us: np.ndarray  # (sessions, 2, window) int64, a ring
-    packet: np.ndarray  # (sessions, 2, window) int64, their numbers
-    ordered_us: np.ndarray  # (sessions, 2, window) int64, the same in order
-    taken: np.ndarray  # (sessions, 2) int64, packets so far
-    lag_us: np.ndarray  # (sessions,) int64
-
-
-@allocate.register(PathDiversity)
-def _allocate(params, sessions, paths):
-    require_within(params, ms_per_loss=(0.0, 1e9), window=(1, 10_000), start_lag_ms=(0.0, 1e4))
-    shape = (sessions, _STREAMS, params.window)
-    delay_us, packet, ordered_us = (np.zeros(shape, np.int64) for _ in range(3))
-    return PathDiversityState(delay_us, packet, ordered_us, np.zeros(shape[:2], np.int64), np.zeros(sessions, np.int64))
-
-
-@init.register(PathDiversity)
-def _init(params, state, s, start, key):
-    state.taken[s] = 0
-    state.lag_us[s] = microseconds(params.start_lag_ms)
-
-
-@update.register(PathDiversity)
-def _update(params, state, s, record):
-    if record.kind != MEDIA and record.kind != COPY:
-        return
-    _take(state, s, 1 if record.kind == COPY else 0, record.packet, record.arrived_us - record.sent_us)
-    state.lag_us[s] = _cheapest_us(state, s, params.ms_per_loss * 1000.0) - _fastest_us(state, s)
-
-
-@decide.register(PathDiversity)
-def _decide(params, state, s, now_us):
-    return state.lag_us[s]
+    def decide(self, call, rings, ordered_us, now_us):
+        return call.lag_us
 
 
 @kernel
-def _count(state, s, stream):
-    return min(state.taken[s, stream], state.delay_us.shape[2])
-
-
-@kernel
-def _take(state, s, stream, packet, delay_us):
+def _take(ring, ordered, taken, packet, delay_us):
     """Put an arrival into the window of its stream, in the place of the oldest one if it is full."""
-    ring, ordered, count = state.delay_us[s, stream], state.ordered_us[s, stream], _count(state, s, stream)
-    index = state.taken[s, stream] % ring.size
+    count, index = min(taken, ring.size), taken % ring.size
     place = count
     if count == ring.size:
-        place = np.searchsorted(ordered, ring[index])
-    ring[index] = delay_us
-    state.packet[s, stream, index] = packet
-    state.taken[s, stream] += 1
+        place = np.searchsorted(ordered, ring[index].delay_us)
+    ring[index].delay_us = delay_us
+    ring[index].packet = packet
     end = min(count, ring.size - 1)
     while place > 0 and ordered[place - 1] > delay_us:
         ordered[place] = ordered[place - 1]
@@ -106,15 +100,14 @@ def _take(state, s, stream, packet, delay_us):
 
 
 @kernel
-def _share_there(state, s, stream):
+def _share_there(arrivals):
     """Return the share of a stream's packets that arrive, of the numbers that its window spans; 0 without any."""
-    count = _count(state, s, stream)
-    if count == 0:
+    if arrivals.size == 0:
         return 0.0
-    smallest = largest = state.packet[s, stream, 0]
-    for i in range(1, count):
-        smallest, largest = min(smallest, state.packet[s, stream, i]), max(largest, state.packet[s, stream, i])
-    return count / (largest - smallest + 1.0)
+    smallest = largest = arrivals[0].packet
+    for i in range(1, arrivals.size):
+        smallest, largest = min(smallest, arrivals[i].packet), max(largest, arrivals[i].packet)
+    return arrivals.size / (largest - smallest + 1.0)
 
 
 @kernel
@@ -150,11 +143,17 @@ def share_by(ordered, spread_us, at_us):
 
 
 @kernel
-def _cheapest_us(state, s, us_per_loss):
-    """Return the end-to-end delay with the smallest cost, int64 us; of equal ones the first found."""
-    first, second = state.ordered_us[s, 0, : _count(state, s, 0)], state.ordered_us[s, 1, : _count(state, s, 1)]
+def _cheapest_us(first, second, there_1, there_2, us_per_loss):
+    """Return the end-to-end delay with the smallest cost, int64 us; of equal ones the first found.
+
+    Args:
+        first: int64, delays of stream 1 in us, the smallest first.
+        second: int64, those of stream 2.
+        there_1: float64, share of the packets of stream 1 that arrive.
+        there_2: float64, that of stream 2.
+        us_per_loss: float64, delay that the loss of all packets is worth.
+    """
     spread_1, spread_2 = _spread_us(first), _spread_us(second)
-    there_1, there_2 = _share_there(state, s, 0), _share_there(state, s, 1)
     best_us, best = 0.0, np.inf
     for own, spread in ((first, spread_1), (second, spread_2)):
         for r in range(own.size + 1 if own.size else 0):
@@ -169,10 +168,7 @@ def _cheapest_us(state, s, us_per_loss):
 
 
 @kernel
-def _fastest_us(state, s):
-    """Return the smallest one-way delay of both windows, int64 us."""
-    fastest = np.int64(1 << 62)
-    for stream in range(_STREAMS):
-        if state.taken[s, stream] > 0:
-            fastest = min(fastest, state.ordered_us[s, stream, 0])
-    return fastest
+def _fastest_us(first, second):
+    """Return the smallest one-way delay of both windows, in order, int64 us."""
+    fastest = first[0] if first.size else second[0]
+    return min(fastest, second[0]) if second.size else fastest

@@ -189,7 +189,7 @@ def test_out_of_order_lag_weighs_waiting_against_loss():
     params = WMJitter()
     state = allocate(params, 1, 1)
     init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
-    lag = state[0]
+    lag = state.lag[0]
     lag.window.started, lag.window.last_delay_us = 1, 0
     lag.newest_us, lag.base_us = 50_000, 30_000
     lag.histogram.weight[:] = 0
