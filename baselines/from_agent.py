@@ -15,7 +15,7 @@ from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.order.scheduler import choose, choose_victim
 from vcgym.baselines.protection.protect import protect
 from vcgym.baselines.rule import allocate, decide, init, report_every_us, rule, update, wake_us
-from vcgym.network.kernels.generic import generic
+from vcgym.network.kernels.generic import forward, generic
 
 
 class Origin(enum.IntEnum):
@@ -108,61 +108,14 @@ def _init(params, state, s, start, key):
     pass
 
 
+forward(FromAgent, "effect", allocate, init, update, report_every_us, wake_us, level_at, select, protect, choose, choose_victim)
+
+
 @origin_of.register(FromAgent)
 def _origin_of_agent(params):
     return params.origin
 
 
-@allocate.register(FromAgent)
-def _allocate_of_agent(params, sessions, paths):
-    return allocate(params.effect, sessions, paths)
-
-
-@init.register(FromAgent)
-def _init_of_agent(params, state, s, start, key):
-    init(params.effect, state, s, start, key)
-
-
 @decide.register(FromAgent)
 def _decide_of_agent(params, state, s, now_us):
     return 0
-
-
-@level_at.register(FromAgent)
-def _level_of_agent(params, state, s, record, decided_us):
-    return level_at(params.effect, state, s, record, decided_us)
-
-
-@select.register(FromAgent)
-def _select_of_agent(params, state, s, option):
-    select(params.effect, state, s, option)
-
-
-@update.register(FromAgent)
-def _update_of_agent(params, state, s, record):
-    update(params.effect, state, s, record)
-
-
-@protect.register(FromAgent)
-def _protect_of_agent(params, state, s, now_us, path):
-    return protect(params.effect, state, s, now_us, path)
-
-
-@report_every_us.register(FromAgent)
-def _report_every_us_of_agent(params, state, s, default_us):
-    return report_every_us(params.effect, state, s, default_us)
-
-
-@wake_us.register(FromAgent)
-def _wake_us_of_agent(params, state, s):
-    return wake_us(params.effect, state, s)
-
-
-@choose.register(FromAgent)
-def _choose_of_agent(params, queue, now_us, rtt_us):
-    return choose(params.effect, queue, now_us, rtt_us)
-
-
-@choose_victim.register(FromAgent)
-def _choose_victim_of_agent(params, queue, kind, expires_us, now_us, rtt_us):
-    return choose_victim(params.effect, queue, kind, expires_us, now_us, rtt_us)

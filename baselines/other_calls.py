@@ -26,6 +26,7 @@ from vcgym.baselines.rule import (
     is_oracle,
     pacing,
     reads_marks,
+    record,
     report_every_us,
     require_rule,
     rule,
@@ -35,6 +36,7 @@ from vcgym.baselines.rule import (
     window_bytes,
 )
 from vcgym.network.bottleneck.other_call import SBPN2
+from vcgym.network.kernels.generic import forward
 
 _FIFO, _SBPN2 = Fifo(), Sbpn()
 
@@ -50,15 +52,22 @@ NAMED: dict[str, Any] = {
 """Rules that a world may name (`vcgym.network.bottleneck.other_call.RATES`), with the constants of their sources."""
 
 
-@rule(Control.RATE, learns=False)
+@record
+class Start:
+    """State of a call."""
+
+    start_bps: float = 0.0
+
+
+@rule(Control.RATE, learns=False, call=Start)
 class StartRate(NamedTuple):
     """End of a chain: keeps the start rate of the call."""
 
+    def init(self, call, start, key):
+        call.start_bps = start.start_bps
 
-class StartRateState(NamedTuple):
-    """Start rates, (rows,) in bit/s."""
-
-    start_bps: NDArray[np.float64]
+    def decide(self, call, now_us):
+        return np.int64(call.start_bps)
 
 
 @rule(Control.RATE)
@@ -126,21 +135,6 @@ class NamedOrder(NamedTuple):
     which: int  # index into ORDERS
 
 
-@allocate.register(StartRate)
-def _allocate_start(params, sessions, paths):
-    return StartRateState(np.zeros(sessions))
-
-
-@init.register(StartRate)
-def _init_start(params, state, s, start, key):
-    state.start_bps[s] = start.start_bps
-
-
-@decide.register(StartRate)
-def _decide_start(params, state, s, now_us):
-    return np.int64(state.start_bps[s])
-
-
 @allocate.register(RateChoice)
 def _allocate(params, sessions, paths):
     others = allocate(params.others, sessions, paths)
@@ -148,70 +142,13 @@ def _allocate(params, sessions, paths):
     return RateChoiceState(which, allocate(params.chosen, sessions, paths), others)
 
 
-@init.register(RateChoice)
-def _init(params, state, s, start, key):
-    if state.which[s] == params.number:
-        init(params.chosen, state.chosen, s, start, key)
-    else:
-        init(params.others, state.others, s, start, key)
-
-
-@update.register(RateChoice)
-def _update(params, state, s, record):
-    if state.which[s] == params.number:
-        update(params.chosen, state.chosen, s, record)
-    else:
-        update(params.others, state.others, s, record)
-
-
-@decide.register(RateChoice)
-def _decide(params, state, s, now_us):
-    if state.which[s] == params.number:
-        return decide(params.chosen, state.chosen, s, now_us)
-    return decide(params.others, state.others, s, now_us)
-
-
-@see_sender.register(RateChoice)
-def _see_sender(params, state, s, status):
-    if state.which[s] == params.number:
-        see_sender(params.chosen, state.chosen, s, status)
-    else:
-        see_sender(params.others, state.others, s, status)
-
-
-@window_bytes.register(RateChoice)
-def _window_bytes(params, state, s):
-    if state.which[s] == params.number:
-        return window_bytes(params.chosen, state.chosen, s)
-    return window_bytes(params.others, state.others, s)
-
-
-@pacing.register(RateChoice)
-def _pacing(params, state, s, default):
-    if state.which[s] == params.number:
-        return pacing(params.chosen, state.chosen, s, default)
-    return pacing(params.others, state.others, s, default)
-
-
-@report_every_us.register(RateChoice)
-def _report_every_us(params, state, s, default_us):
-    if state.which[s] == params.number:
-        return report_every_us(params.chosen, state.chosen, s, default_us)
-    return report_every_us(params.others, state.others, s, default_us)
-
-
-@wake_us.register(RateChoice)
-def _wake_us(params, state, s):
-    if state.which[s] == params.number:
-        return wake_us(params.chosen, state.chosen, s)
-    return wake_us(params.others, state.others, s)
-
-
-@reads_marks.register(RateChoice)
-def _reads_marks(params, state, s):
-    if state.which[s] == params.number:
-        return reads_marks(params.chosen, state.chosen, s)
-    return reads_marks(params.others, state.others, s)
+forward(
+    RateChoice,
+    "chosen",
+    *(init, update, decide, see_sender, window_bytes, pacing, report_every_us, wake_us, reads_marks),
+    when="state.which[s] == params.number",
+    otherwise="others",
+)
 
 
 @choose.register(NamedOrder)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.network.kernels.generic import forward
 from vcgym.network.playout.receiver import PUBLISHED
 
 
@@ -18,21 +19,4 @@ class PublishedBuffer(NamedTuple):
     target: NetEqTarget = NetEqTarget()
 
 
-@allocate.register(PublishedBuffer)
-def _allocate(params, sessions, paths):
-    return allocate(params.target, sessions, paths)
-
-
-@init.register(PublishedBuffer)
-def _init(params, state, s, start, key):
-    init(params.target, state, s, start, key)
-
-
-@update.register(PublishedBuffer)
-def _update(params, state, s, record):
-    update(params.target, state, s, record)
-
-
-@decide.register(PublishedBuffer)
-def _decide(params, state, s, now_us):
-    return decide(params.target, state, s, now_us)
+forward(PublishedBuffer, "target", allocate, init, update, decide)

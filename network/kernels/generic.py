@@ -101,6 +101,29 @@ def generic(*, abstract: bool = False, allocates: bool = False, inlined: bool = 
     return make
 
 
+def forward(cls: type, field: str, *functions: Any, when: str = "", otherwise: str = "") -> None:
+    """Register versions that call the function again, with ``params.FIELD`` in place of `params`.
+
+    Args:
+        cls: class of parameters.
+        field: field of `params`; with `when` of `state` too.
+        functions: generic functions.
+        when: condition, in terms of their arguments; "": always.
+        otherwise: the field, of `params` and `state`, that is passed where the condition does not hold.
+    """
+    for function in functions:
+        name, arguments = function.__name__, list(inspect.signature(function).parameters)
+
+        def again(field: str, name: str = name, others: list[str] = arguments[1:]) -> str:
+            passed = [f"state.{field}" if when and one == "state" else one for one in others]
+            return f"return {name}({', '.join([f'params.{field}', *passed])})"
+
+        body = f"if {when}:\n        {again(field)}\n    {again(otherwise)}" if when else again(field)
+        known = {"__name__": cls.__module__, name: function}
+        exec(f"def version({', '.join(arguments)}):\n    {body}", known)  # numba needs each argument by its name
+        function.register(cls)(known["version"])
+
+
 def class_constant(of_class: Callable[[type], C]) -> Callable[[Any], C]:
     """Return a function of `params` with the value ``of_class(type(params))``, a constant inside kernels.
 
