@@ -10,14 +10,12 @@ packets of 20 ms, calls here of 10 ms by default: distances are in packets. Wher
 thresholds we take 8 and 18 %.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-import numpy as np
-
-from vcgym.baselines.protection.protect import protect, protection
-from vcgym.baselines.protection.seen_loss import REPORTS, SECOND_US, clear_reports, count_arrival, end_second, reported_loss
+from vcgym.baselines.protection.protect import protection
+from vcgym.baselines.protection.seen_loss import SECOND_US, Reports, count_arrival, end_second, reported_loss
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.baselines.rule import Control, record, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
@@ -25,61 +23,45 @@ _SHORT, _LONG = 5, 15  # windows in seconds
 _DOWN_AFTER_US, _QUIET_US, _SHORT_SPELL_US = 300 * SECOND_US, 60 * SECOND_US, 15 * SECOND_US
 _FRAMES = (0, 1 << 2, 1 << 2 | 1 << 4)
 
-CHIME = np.dtype(
-    (
-        np.record,
-        [
-            *REPORTS,
-            ("frames", "i8"),
-            ("confirmed_us", "i8"),
-            ("off_us", "i8"),  # start of the present spell without frames; -1: none
-            ("extreme_us", "i8"),  # last time at which the loss was above 75 %
-        ],
-    )
-)
+
+@record
+class Row:
+    """State of a session."""
+
+    reports: Reports = Reports()
+    frames: int = 0
+    confirmed_us: int = 0
+    off_us: int = -1  # start of the present spell without frames; -1: none
+    extreme_us: int = 0  # last time at which the loss was above 75 %
 
 
-@rule(Control.PROTECTION)
+@rule(Control.PROTECTION, row=Row)
 class ChimeRed(NamedTuple):
     """Parameters: shares of loss above which one frame, two, and none go along."""
 
-    one: float = 0.08
+    one: Annotated[float, (0.0, 1.0)] = 0.08
     two: float = 0.18
     off: float = 0.75
 
+    def check(self):
+        """Reject shares that fall."""
+        require_within(self, two=(self.one, 1.0), off=(self.two, 1.0))
 
-class ChimeRedState(NamedTuple):
-    """State; first axis: session."""
+    def update(self, row, record):
+        if record.kind == MEDIA:
+            count_arrival(row.reports, record.packet)
 
-    rows: np.recarray  # (sessions,) of CHIME
-
-
-@allocate.register(ChimeRed)
-def _allocate(params, sessions, paths):
-    require_within(params, one=(0.0, 1.0), two=(params.one, 1.0), off=(params.two, 1.0))
-    return ChimeRedState(np.zeros(sessions, CHIME).view(np.recarray))
-
-
-@init.register(ChimeRed)
-def _init(params, state, s, start, key):
-    row = state.rows[s]
-    clear_reports(row)
-    row.frames = 0
-    row.confirmed_us = 0
-    row.off_us = -1
-    row.extreme_us = 0
-
-
-@update.register(ChimeRed)
-def _update(params, state, s, record):
-    if record.kind == MEDIA:
-        count_arrival(state.rows[s], record.packet)
+    def protect(self, row, now_us, path):
+        if now_us >= (row.reports.second + 1) * SECOND_US:
+            _sample(self, row, now_us)
+            end_second(row.reports)
+        return protection(earlier=0 if row.off_us >= 0 else _FRAMES[row.frames])
 
 
 @kernel
 def _sample(params, row, now_us):
     """Take in the loss of the last second, and change the number of frames."""
-    loss = max(reported_loss(row, _SHORT), reported_loss(row, _LONG))
+    loss = max(reported_loss(row.reports, _SHORT), reported_loss(row.reports, _LONG))
     if loss > params.off:
         row.extreme_us = now_us
         row.off_us = now_us if row.off_us < 0 else row.off_us
@@ -89,12 +71,3 @@ def _sample(params, row, now_us):
     if wanted >= row.frames or now_us - row.confirmed_us >= _DOWN_AFTER_US:
         row.frames = wanted
         row.confirmed_us = now_us
-
-
-@protect.register(ChimeRed)
-def _protect(params, state, s, now_us, path):
-    row = state.rows[s]
-    if now_us >= (row.second + 1) * SECOND_US:
-        _sample(params, row, now_us)
-        end_second(row)
-    return protection(earlier=0 if row.off_us >= 0 else _FRAMES[row.frames])

@@ -12,7 +12,7 @@ packets come late: of a copy of each tenth packet that costs more than the repai
 delays copies too, for another reason: to survive outages. Our own rule.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.protect import NONE, protect, protection
 from vcgym.baselines.protection.seen_paths import expected_ms, fastest_other
-from vcgym.baselines.protection.triggered import TriggeredProtection, TriggeredProtectionState
+from vcgym.baselines.protection.triggered import TriggeredProtection
 from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, require_rule, rule, update
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import packet_at
@@ -34,26 +34,25 @@ class HeldCopies(NamedTuple):
     """Parameters; of `trigger` the copies alone are used, of `instead` the earlier frames and repair packets."""
 
     trigger: TriggeredProtection = TriggeredProtection(rise_ms=5.0, mean_ms=500.0, silent_ms=15.0)
-    each: int = 12
-    missing: float = 0.005
-    behind_ms: float = 10.0
-    overtaken: float = 0.05
+    each: Annotated[int, (1, 1_000_000)] = 12
+    missing: Annotated[float, (0.0, 1.0)] = 0.005
+    behind_ms: Annotated[float, (0.0, 1e9)] = 10.0
+    overtaken: Annotated[float, (0.0, 1.0)] = 0.05
     instead: Any = FixedProtection(repair=1, covers=12)
-    packet_ms: float = 10.0
+    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
 
 
 class HeldCopiesState(NamedTuple):
     """State; first axis: session."""
 
-    trigger: TriggeredProtectionState
+    trigger: Any
     waiting: NDArray[np.int64]  # (sessions,) set of the packets whose copies are held back
     instead: Any
 
 
 @allocate.register(HeldCopies)
 def _allocate(params, sessions, paths):
-    shares = dict.fromkeys(("missing", "overtaken"), (0.0, 1.0))
-    require_within(params, each=(1, 1_000_000), behind_ms=(0.0, 1e9), packet_ms=PACKET_MS_RANGE, **shares)
+    require_within(params)
     require_rule("instead", params.instead, Control.PROTECTION)
     instead = allocate(params.instead, sessions, paths)
     return HeldCopiesState(allocate(params.trigger, sessions, paths), np.zeros(sessions, np.int64), instead)
@@ -75,15 +74,15 @@ def _update(params, state, s, record):
 @protect.register(HeldCopies)
 def _protect(params, state, s, now_us, path):
     seen, usual_ms = state.trigger.paths[s], state.trigger.means[s, path].mean_ms
-    row, other = state.trigger.rows[s], fastest_other(seen, now_us, path, NONE)
+    loss, other = state.trigger.row[s].loss, fastest_other(seen, now_us, path, NONE)
     instead = protect(params.instead, state.instead, s, now_us, path)
-    is_overtaken = row.overtaken > params.overtaken
+    is_overtaken = loss.overtaken > params.overtaken
     earlier, covers = (instead.earlier, instead.covers) if is_overtaken else (0, 0)
     again, held = 0, np.int64(0)
     if other != NONE:
         later_ms = expected_ms(seen, other, now_us) - usual_ms
         is_turn = packet_at(now_us, params.packet_ms) % params.each == 0
-        is_calm = is_turn and row.missing > params.missing and later_ms <= params.behind_ms
+        is_calm = is_turn and loss.missing > params.missing and later_ms <= params.behind_ms
         is_wanted = not is_overtaken and (protect(params.trigger, state.trigger, s, now_us, path).path != NONE or is_calm)
         waiting = (state.waiting[s] << 1) & _BITS | (1 if is_wanted else 0)
         held = np.int64(min(max(np.ceil(-later_ms / params.packet_ms), 0.0), _LONGEST))

@@ -17,16 +17,16 @@ activity above 0.3. Packets stay those of the call, 64 kbit/s, whatever rate the
 back, so 15 units go at most with packets of 10 ms; that the codec takes the bits from its own frame, and real sizes about nominal.
 """
 
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.protection.protect import DISTANCES, UNPROTECTED, InBand, in_band, protect
-from vcgym.baselines.protection.seen_loss import SEEN_LOSS, clear_seen_loss, see_loss
+from vcgym.baselines.protection.protect import DISTANCES, UNPROTECTED, InBand
+from vcgym.baselines.protection.seen_loss import SeenLoss, see_loss
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
-from vcgym.network.kernels.ranges import require_within
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Table, record, rule
+from vcgym.network.kernels.jit import kernel
 
 FULL_BAND = 4
 _BASE_BPS = (12_000, 14_000, 16_000, 20_000, 22_000)  # by bandwidth: narrow, medium, wide, super-wide, full
@@ -35,6 +35,7 @@ _LOWERS_ABOVE = 5  # %
 _KEPT = 0.9999  # of the loss that the codec is told, each ms
 _LAST = 0b10
 _TOLD_AT_MOST = 0.2  # share of loss
+_PERCENTS = range(round(100 * _TOLD_AT_MOST) + 1)
 _MOST_UNITS = 26
 _UNIT_MS = 40
 _BITS = (73.2, 68.1, 62.5, 57.0, 51.5, 45.7, 39.9, 32.4, 26.4, 20.4, 16.3, 13.0, 9.3, 8.2, 7.2, 6.4)  # of a unit, by quantiser
@@ -115,67 +116,69 @@ def dred_in_packet(rate_bps: int, percent: int, packet_ms: int = 10) -> InBand:
     return InBand(((1 << packets) - 1) << 1, int(np.ceil(bits / 8.0)))
 
 
-OPUS = np.dtype((np.record, [*SEEN_LOSS, ("is_on", "i8")]))
+@record
+class Row:
+    """State of a session."""
+
+    loss: SeenLoss = SeenLoss()
+    is_on: int = 0  # whether the packet before had any
 
 
-@rule(Control.PROTECTION)
+def _lbrr_plan(params: Any) -> NDArray[np.int64]:
+    """Return the set of packets and the bytes of each packet, (off or on before, percent of loss, 2)."""
+    rate_bps, per_s = round(1000 * params.rate_kbps), round(1000.0 / params.packet_ms)
+    on = [[bandwidth_with_fec(rate_bps, percent, was_on, per_s) is not None for percent in _PERCENTS] for was_on in (False, True)]
+    return np.array([[(_LAST if is_on else 0, 0) for is_on in row] for row in on])
+
+
+def _dred_plan(params: Any) -> NDArray[np.int64]:
+    """Return the same for DRED."""
+    return np.array([[dred_in_packet(round(1000 * params.rate_kbps), percent, round(params.packet_ms)) for percent in _PERCENTS]] * 2)
+
+
+@rule(Control.PROTECTION, row=Row, plan=Table(_lbrr_plan))
 class OpusFec(NamedTuple):
     """LBRR. Parameters: rate of the codec, packet interval."""
 
-    rate_kbps: float = 64.0
-    packet_ms: float = 10.0
+    rate_kbps: Annotated[float, (6.0, 510.0)] = 64.0
+    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
+
+    def update(self, row, plan, record):
+        _see(self, row, record)
+
+    def protect(self, row, plan, now_us, path):
+        return UNPROTECTED
+
+    def in_band(self, row, plan, now_us):
+        return _planned(row, plan)
 
 
-@rule(Control.PROTECTION)
+@rule(Control.PROTECTION, row=Row, plan=Table(_dred_plan))
 class Dred(NamedTuple):
     """DRED with LBRR off. Parameters: rate of the codec, of which DRED gets its share, and packet interval."""
 
-    rate_kbps: float = 64.0
-    packet_ms: float = 10.0
+    rate_kbps: Annotated[float, (6.0, 510.0)] = 64.0
+    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
+
+    def update(self, row, plan, record):
+        _see(self, row, record)
+
+    def protect(self, row, plan, now_us, path):
+        return UNPROTECTED
+
+    def in_band(self, row, plan, now_us):
+        return _planned(row, plan)
 
 
-class OpusState(NamedTuple):
-    """State; first axis of the rows: session."""
-
-    rows: np.recarray  # (sessions,) of OPUS
-    plan: NDArray[np.int64]  # (off or on before, percent of loss, 2): set of packets, and bytes
-
-
-@allocate.register(OpusFec, Dred)
-def _allocate(params, sessions, paths):
-    require_within(params, rate_kbps=(6.0, 510.0), packet_ms=PACKET_MS_RANGE)
-    rate_bps, packet_ms = round(1000 * params.rate_kbps), params.packet_ms
-    percents = range(round(100 * _TOLD_AT_MOST) + 1)
-    if isinstance(params, Dred):
-        plan = [[dred_in_packet(rate_bps, percent, round(packet_ms)) for percent in percents]] * 2
-    else:
-        per_s = round(1000.0 / packet_ms)
-        on = [[bandwidth_with_fec(rate_bps, percent, was_on, per_s) is not None for percent in percents] for was_on in (False, True)]
-        plan = [[InBand(_LAST if is_on else 0, 0) for is_on in row] for row in on]
-    return OpusState(np.zeros(sessions, OPUS).view(np.recarray), np.array(plan, np.int64))
-
-
-@init.register(OpusFec, Dred)
-def _init(params, state, s, start, key):
-    clear_seen_loss(state.rows[s])
-    state.rows[s].is_on = 0
-
-
-@update.register(OpusFec, Dred)
-def _update(params, state, s, record):
+@kernel
+def _see(params, row, record):
     if record.kind == MEDIA:
-        see_loss(state.rows[s], record.packet, 1.0 - _KEPT**params.packet_ms)
+        see_loss(row.loss, record.packet, 1.0 - _KEPT**params.packet_ms)
 
 
-@protect.register(OpusFec, Dred)
-def _protect(params, state, s, now_us, path):
-    return UNPROTECTED
-
-
-@in_band.register(OpusFec, Dred)
-def _in_band(params, state, s, now_us):
-    row = state.rows[s]
-    told_percent = np.int64(np.rint(100.0 * min(max(row.missing, 0.0), _TOLD_AT_MOST)))
-    frames, size = state.plan[row.is_on, told_percent]
+@kernel
+def _planned(row, plan):
+    told_percent = np.int64(np.rint(100.0 * min(max(row.loss.missing, 0.0), _TOLD_AT_MOST)))
+    frames, size = plan[row.is_on, told_percent]
     row.is_on = 1 if frames != 0 else 0
     return InBand(frames, size)

@@ -1,23 +1,25 @@
 """Protection: what goes along with a packet, or after it, in case a packet is lost. A rule at the sender decides for each packet.
 
-A rule learns from the records that have come back to the sender, in order of arrival, and has one function in place of `decide`:
+A rule learns from the records that have come back to the sender, in order of arrival, and has one method in place of `decide`:
 
-    protect(params, state, s, now_us, path) -> Protection
+    protect(self, ..., now_us, path) -> Protection
 
 A rule whose codec itself repairs, as Opus does, has one more:
 
-    in_band(params, state, s, now_us) -> InBand
+    in_band(self, ..., now_us) -> InBand
 
 A set of packets is a number whose bit d stands for the packet d before this one: bit 0 is this packet, bits 1 and 2 the two before.
 """
 
 from typing import Any, NamedTuple
 
+from vcgym.baselines.declared import add_methods
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 
 NONE = -1
 DISTANCES = 62  # a bit for each distance up to this one
+SETS = 0, (1 << (DISTANCES + 1)) - 1  # range of a set
 
 
 class Protection(NamedTuple):
@@ -90,3 +92,6 @@ def protect(params: Any, state: Any, s: int, now_us: int, path: int) -> Any:
     Returns:
         Protection, all int64.
     """
+
+
+add_methods(protect, in_band)

@@ -18,17 +18,16 @@ Left out: the check of requests each 20 ms; packets more than 62 packets old.
 """
 
 from math import comb
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.protection.protect import DISTANCES, protect, protection
-from vcgym.baselines.protection.seen_loss import SEEN_LOSS, clear_seen_loss, see_loss
+from vcgym.baselines.protection.protect import DISTANCES, protection
+from vcgym.baselines.protection.seen_loss import SeenLoss, see_loss
 from vcgym.baselines.records import COPY, MEDIA
-from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Table, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import microseconds, packet_at
 
 _RING = 64
@@ -39,95 +38,63 @@ _UNTIL_DEADLINE = 1000  # requests of one packet, which the deadline ends
 _LOSS_GAIN = 1.0 / 500.0
 _SHARES = (*(step / 20 for step in range(20)), 1, 2, 3, 4, 5)
 
-NACK = np.dtype(
-    (
-        np.record,
-        [
-            ("newest", "i8"),  # largest packet number reported; -1 before
-            ("rtt_us", "f8"),
-            ("asked", "i8", (_RING,)),  # by packet modulo the ring: times that it was asked for; 0: never, -1: received
-            ("due_us", "i8", (_RING,)),  # of the next request
-        ],
-    )
-)
 
+@record
+class Requests:
+    """Requests that reports imply."""
 
-@rule(Control.PROTECTION)
-class Nack(NamedTuple):
-    """Parameters: requests of one packet, packet interval."""
-
-    requests: int = 10
-    packet_ms: float = 10.0
-
-
-class NackState(NamedTuple):
-    """State; first axis: session."""
-
-    rows: np.recarray  # (sessions,) of NACK
-
-
-@allocate.register(Nack)
-def _allocate(params, sessions, paths):
-    require_within(params, requests=(1, 100), packet_ms=PACKET_MS_RANGE)
-    return NackState(np.zeros(sessions, NACK).view(np.recarray))
+    newest: int = -1  # largest packet number reported
+    rtt_us: float = _DEFAULT_RTT_US
+    asked: NDArray[np.int64] = np.zeros(_RING, np.int64)  # by packet modulo the ring: times that it was asked for; 0: never, -1: received
+    due_us: NDArray[np.int64] = np.zeros(_RING, np.int64)  # of the next request
 
 
 @kernel
-def clear_requests(row):
-    """Forget all requests; `row` is a record of NACK."""
-    row.newest = -1
-    row.rtt_us = _DEFAULT_RTT_US
-    row.asked[:] = 0
-    row.due_us[:] = 0
-
-
-@init.register(Nack)
-def _init(params, state, s, start, key):
-    clear_requests(state.rows[s])
-
-
-@kernel
-def see_gaps(row, record):
+def see_gaps(seen, record):
     """Take in a record of a packet or a copy: it has come, and those before it that have not are asked for."""
-    row.rtt_us += _RTT_GAIN * (record.known_us - record.sent_us - row.rtt_us)
-    for packet in range(max(row.newest + 1, record.packet - DISTANCES), record.packet):
-        row.asked[packet % _RING] = 1
-        row.due_us[packet % _RING] = record.known_us
-    if record.packet > row.newest - DISTANCES:
-        row.asked[record.packet % _RING] = -1
-    row.newest = max(row.newest, record.packet)
-
-
-@update.register(Nack)
-def _update(params, state, s, record):
-    if record.kind in (MEDIA, COPY):
-        see_gaps(state.rows[s], record)
+    seen.rtt_us += _RTT_GAIN * (record.known_us - record.sent_us - seen.rtt_us)
+    for packet in range(max(seen.newest + 1, record.packet - DISTANCES), record.packet):
+        seen.asked[packet % _RING] = 1
+        seen.due_us[packet % _RING] = record.known_us
+    if record.packet > seen.newest - DISTANCES:
+        seen.asked[record.packet % _RING] = -1
+    seen.newest = max(seen.newest, record.packet)
 
 
 @kernel
-def requested(row, requests, newest, now_us):
+def requested(seen, requests, newest, now_us):
     """Return the set of the packets of which a request is due, as in `Protection`, and ask again in a round trip.
 
     Args:
-        row: record of NACK, updated.
+        seen: Requests, updated.
         requests: int64, requests of one packet at most.
         newest: int64, packet that leaves now.
         now_us: int64, current time.
     """
     again = 0
-    for packet in range(max(newest - DISTANCES, 0), row.newest):
+    for packet in range(max(newest - DISTANCES, 0), seen.newest):
         place = packet % _RING
-        if 0 < row.asked[place] <= requests and row.due_us[place] <= now_us:
+        if 0 < seen.asked[place] <= requests and seen.due_us[place] <= now_us:
             again |= 1 << (newest - packet)
-            row.asked[place] += 1
-            row.due_us[place] = now_us + np.int64(row.rtt_us)
+            seen.asked[place] += 1
+            seen.due_us[place] = now_us + np.int64(seen.rtt_us)
     return again
 
 
-@protect.register(Nack)
-def _protect(params, state, s, now_us, path):
-    newest = packet_at(now_us, params.packet_ms)
-    return protection(again=requested(state.rows[s], params.requests, newest, now_us), path=path)
+@rule(Control.PROTECTION, seen=Requests)
+class Nack(NamedTuple):
+    """Parameters: requests of one packet, packet interval."""
+
+    requests: Annotated[int, (1, 100)] = 10
+    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
+
+    def update(self, seen, record):
+        if record.kind in (MEDIA, COPY):
+            see_gaps(seen, record)
+
+    def protect(self, seen, now_us, path):
+        newest = packet_at(now_us, self.packet_ms)
+        return protection(again=requested(seen, self.requests, newest, now_us), path=path)
 
 
 def repair_plan(loss: float, cost: float, frame: int, rounds: int) -> NDArray[np.int64]:
@@ -172,98 +139,63 @@ def _binomial(of: int, lost: int, loss: float) -> float:
     return comb(of, lost) * loss**lost * (1.0 - loss) ** (of - lost)
 
 
-HAIRPIN = np.dtype(
-    (
-        np.record,
-        [
-            *SEEN_LOSS,
-            ("deviation_us", "f8"),  # of the round trip
-            ("delay_us", "i8"),  # of the newest record, and the lag that it tells
-            ("lag_us", "i8"),
-            ("left", "i8", (_RING,)),  # by packet modulo the ring: transmissions that are still to go
-        ],
-    )
-)
-
-
-@rule(Control.PROTECTION)
-class Hairpin(NamedTuple):
-    """Parameters.
-
-    Attributes:
-        cost: price of a copy of each packet, in packets that miss their deadline; 1e-4 and 1e-7 are the source's, for video.
-        packet_ms: packet interval.
-    """
-
-    cost: float = 0.01
-    packet_ms: float = 10.0
-
-
-class HairpinState(NamedTuple):
-    """State; first axis: session."""
-
-    rows: np.recarray  # (sessions,) of HAIRPIN
-    requests: np.recarray  # (sessions,) of NACK
-    copies: NDArray[np.int64]  # (rounds - 1, percent of loss)
-
-
-@allocate.register(Hairpin)
-def _allocate_hairpin(params, sessions, paths):
-    require_within(params, cost=(1e-9, 1.0), packet_ms=PACKET_MS_RANGE)
+def _copies_by_rounds(params: Any) -> NDArray[np.int64]:
+    """Return the copies of a packet, (rounds - 1, percent of loss)."""
     plans = [repair_plan(percent / 100.0, params.cost, 1, _ROUNDS)[1:, 1] for percent in range(_PERCENT + 1)]
-    rows, requests = np.zeros(sessions, HAIRPIN).view(np.recarray), np.zeros(sessions, NACK).view(np.recarray)
-    return HairpinState(rows, requests, np.stack(plans, axis=1))
+    return np.stack(plans, axis=1)
 
 
-@init.register(Hairpin)
-def _init_hairpin(params, state, s, start, key):
-    row = state.rows[s]
-    clear_seen_loss(row)
-    clear_requests(state.requests[s])
-    row.deviation_us = _DEFAULT_RTT_US / 2
-    row.delay_us = 0
-    row.lag_us = 0
-    row.left[:] = 0
+@record
+class Row:
+    """State of a session."""
+
+    loss: SeenLoss = SeenLoss()
+    deviation_us: float = _DEFAULT_RTT_US / 2  # of the round trip
+    delay_us: int = 0  # of the newest record, and the lag that it tells
+    lag_us: int = 0
+    left: NDArray[np.int64] = np.zeros(_RING, np.int64)  # by packet modulo the ring: transmissions that are still to go
 
 
-@update.register(Hairpin)
-def _update_hairpin(params, state, s, record):
-    row, requests = state.rows[s], state.requests[s]
-    if record.kind == MEDIA:
-        see_loss(row, record.packet, _LOSS_GAIN)
-    if record.kind not in (MEDIA, COPY):
-        return
-    error_us = abs(record.known_us - record.sent_us - requests.rtt_us)
-    row.deviation_us += _DEVIATION_GAIN * (error_us - row.deviation_us)
-    row.delay_us = record.arrived_us - record.sent_us
-    row.lag_us = record.lag_us
-    if packet_at(record.known_us, params.packet_ms) - record.packet <= DISTANCES:
-        row.left[record.packet % _RING] = 0
-    see_gaps(requests, record)
+@rule(Control.PROTECTION, row=Row, requests=Requests, plan=Table(_copies_by_rounds))
+class Hairpin(NamedTuple):
+    """Parameters."""
+
+    cost: Annotated[float, (1e-9, 1.0)] = 0.01  # of a copy of each packet, in packets that come late; for video 1e-4 and 1e-7
+    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
+
+    def update(self, row, requests, plan, record):
+        if record.kind == MEDIA:
+            see_loss(row.loss, record.packet, _LOSS_GAIN)
+        if record.kind not in (MEDIA, COPY):
+            return
+        error_us = abs(record.known_us - record.sent_us - requests.rtt_us)
+        row.deviation_us += _DEVIATION_GAIN * (error_us - row.deviation_us)
+        row.delay_us = record.arrived_us - record.sent_us
+        row.lag_us = record.lag_us
+        if packet_at(record.known_us, self.packet_ms) - record.packet <= DISTANCES:
+            row.left[record.packet % _RING] = 0
+        see_gaps(requests, record)
+
+    def protect(self, row, requests, plan, now_us, path):
+        newest, again = packet_at(now_us, self.packet_ms), 0
+        packet_us, rtt_us = microseconds(self.packet_ms), requests.rtt_us
+        asked = requested(requests, _UNTIL_DEADLINE, newest, now_us)
+        for age in range(1, min(DISTANCES, newest) + 1):
+            place = (newest - age) % _RING
+            if (asked >> age) & 1 and age * packet_us <= row.lag_us:
+                row.left[place] = 1 + _copies(row, rtt_us, plan, age * packet_us)
+            if row.left[place] > 0:
+                again |= 1 << age
+                row.left[place] -= 1
+        row.left[newest % _RING] = _copies(row, rtt_us, plan, 0)
+        return protection(again=again, path=path)
 
 
 @kernel
-def _copies(row, rtt_us, copies, age_us):
+def _copies(row, rtt_us, plan, age_us):
     """Return how many copies follow a packet of this age."""
     round_us = 1000 * np.int64(np.ceil((rtt_us + row.deviation_us) / 1000.0))
     remaining_us = row.delay_us + row.lag_us - age_us
     rounds = min(max((remaining_us - round_us) // round_us, 1), _ROUNDS)
-    percent = min(max(np.int64(np.rint(100.0 * row.missing)), 0), _PERCENT)
-    return copies[rounds - 1, percent]
-
-
-@protect.register(Hairpin)
-def _protect_hairpin(params, state, s, now_us, path):
-    row, newest, again = state.rows[s], packet_at(now_us, params.packet_ms), 0
-    packet_us = microseconds(params.packet_ms)
-    rtt_us, copies = state.requests[s].rtt_us, state.copies
-    asked = requested(state.requests[s], _UNTIL_DEADLINE, newest, now_us)
-    for age in range(1, min(DISTANCES, newest) + 1):
-        place = (newest - age) % _RING
-        if (asked >> age) & 1 and age * packet_us <= row.lag_us:
-            row.left[place] = 1 + _copies(row, rtt_us, copies, age * packet_us)
-        if row.left[place] > 0:
-            again |= 1 << age
-            row.left[place] -= 1
-    row.left[newest % _RING] = _copies(row, rtt_us, copies, 0)
-    return protection(again=again, path=path)
+    percent = min(max(np.int64(np.rint(100.0 * row.loss.missing)), 0), _PERCENT)
+    return plan[rounds - 1, percent]

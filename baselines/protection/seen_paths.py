@@ -10,20 +10,27 @@ import numpy as np
 
 from vcgym.baselines.path.history import imputed_means
 from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.record import record
 
 HALF_LIFE_US = 2_000_000.0
 
-SEEN_PATH = np.dtype((np.record, [("usual_ms", "f8"), ("newest_ms", "f8"), ("sent_us", "i8")]))  # sent_us -1: nothing seen
+
+@record
+class SeenPath:
+    """State of a path."""
+
+    usual_ms: float = 0.0  # h
+    newest_ms: float = 0.0
+    sent_us: int = -1  # of the newest; -1: nothing seen
 
 
 @allocating_kernel
-def clear_seen_paths(seen, start):
-    """Forget everything; `seen` (paths,) of SEEN_PATH is overwritten, `start` is a PathHistory."""
+def start_seen_paths(seen, start):
+    """Begin with the means of the history; `seen` (paths,) of SeenPath is updated, `start` is a PathHistory."""
     mean_ms = imputed_means(start)
     for path in range(seen.size):
         seen[path].usual_ms = mean_ms[path]
         seen[path].newest_ms = mean_ms[path]
-        seen[path].sent_us = -1
 
 
 @kernel
@@ -48,7 +55,7 @@ def fastest_other(seen, now_us, path, other):
     """Return the path with the smallest expected delay that is neither of two, int64; -1 if there is none.
 
     Args:
-        seen: (paths,) of SEEN_PATH; read only.
+        seen: (paths,) of SeenPath; read only.
         now_us: int64, current time.
         path: int64, a path.
         other: int64, another path, or -1.

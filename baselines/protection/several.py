@@ -7,7 +7,7 @@ the first rule that wants any.
 The sender of a call knows what it may send, so its rule may depend on the budget.
 """
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from vcgym.baselines.protection.protect import NONE, Protection, in_band, protect
 from vcgym.baselines.rule import Control, allocate, init, require_rule, rule, update
@@ -68,7 +68,7 @@ def _in_band(params, state, s, now_us):
 class ByBudget(NamedTuple):
     """Two rules: `within` for budgets up to `share` of the plain bytes, `beyond` for larger ones; each may be such a pair again."""
 
-    share: float
+    share: Annotated[float, (0.0, 100.0)]
     within: Any
     beyond: Any
 
@@ -84,7 +84,7 @@ def at_budget(params: Any, budget: float) -> Any:
 
 @allocate.register(ByBudget)
 def _allocate_by_budget(params, sessions, paths):
-    require_within(params, share=(0.0, 100.0))
+    require_within(params)
     require_rule("within", params.within, Control.PROTECTION)
     require_rule("beyond", params.beyond, Control.PROTECTION)
     return ()

@@ -13,17 +13,16 @@ retransmission takes less than 200 ms.
 Left out: packet masks, here any k of the k + r packets give all. A repair packet takes a slot of its own after its frames.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.protection.protect import protect, protection
-from vcgym.baselines.protection.retransmission import NACK, clear_requests, requested, see_gaps
-from vcgym.baselines.protection.seen_loss import REPORTS, SECOND_US, clear_reports, count_arrival, end_second, reported_loss
+from vcgym.baselines.protection.protect import protection
+from vcgym.baselines.protection.retransmission import Requests, requested, see_gaps
+from vcgym.baselines.protection.seen_loss import SECOND_US, Reports, count_arrival, end_second, reported_loss
 from vcgym.baselines.records import COPY, MEDIA
-from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, rule, update
-from vcgym.network.kernels.ranges import require_within
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Table, record, rule
 from vcgym.network.kernels.slots import packet_at
 
 FRAMES = 6  # of a block: twice the frame rate times the round trip, at most 6
@@ -31,8 +30,6 @@ _REQUESTS = 10
 _HALF_255 = 128  # largest loss that counts, in 255ths
 _SHARES_255 = ((0, 0), (33, 11), (48, 39), (96, 51))  # losses at which the share changes, and the share from there on
 _SECONDS = 10  # whose largest loss counts
-
-WEBRTC_FEC = np.dtype((np.record, [*REPORTS, ("losses", "f8", (_SECONDS,)), ("repair", "i8")]))
 
 
 def repairs_by_loss() -> NDArray[np.int64]:
@@ -48,60 +45,41 @@ def repairs_by_loss() -> NDArray[np.int64]:
     return repairs
 
 
-@rule(Control.PROTECTION)
+@record
+class Row:
+    """State of a session."""
+
+    reports: Reports = Reports()
+    losses: NDArray[np.float64] = np.zeros(_SECONDS)  # of the last seconds
+    repair: int = 0  # packets of the present block
+
+
+@rule(Control.PROTECTION, row=Row, requests=Requests, repairs=Table(lambda params: repairs_by_loss()))
 class WebrtcFec(NamedTuple):
     """Parameters: smallest round trip with repair packets, packet interval."""
 
-    from_ms: float = 200.0
-    packet_ms: float = 10.0
+    from_ms: Annotated[float, (0.0, 1e9)] = 200.0
+    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
 
+    def update(self, row, requests, repairs, record):
+        if record.kind == MEDIA:
+            count_arrival(row.reports, record.packet)
+        if record.kind in (MEDIA, COPY):
+            see_gaps(requests, record)
 
-class WebrtcFecState(NamedTuple):
-    """State; first axis: session."""
-
-    rows: np.recarray  # (sessions,) of WEBRTC_FEC
-    requests: np.recarray  # (sessions,) of NACK
-    repairs: NDArray[np.int64]  # by loss in 255ths
-
-
-@allocate.register(WebrtcFec)
-def _allocate(params, sessions, paths):
-    require_within(params, from_ms=(0.0, 1e9), packet_ms=PACKET_MS_RANGE)
-    rows, requests = np.zeros(sessions, WEBRTC_FEC).view(np.recarray), np.zeros(sessions, NACK).view(np.recarray)
-    return WebrtcFecState(rows, requests, repairs_by_loss())
-
-
-@init.register(WebrtcFec)
-def _init(params, state, s, start, key):
-    row = state.rows[s]
-    clear_reports(row)
-    clear_requests(state.requests[s])
-    row.losses[:] = 0.0
-    row.repair = 0
-
-
-@update.register(WebrtcFec)
-def _update(params, state, s, record):
-    if record.kind == MEDIA:
-        count_arrival(state.rows[s], record.packet)
-    if record.kind in (MEDIA, COPY):
-        see_gaps(state.requests[s], record)
-
-
-@protect.register(WebrtcFec)
-def _protect(params, state, s, now_us, path):
-    row, requests = state.rows[s], state.requests[s]
-    if now_us >= (row.second + 1) * SECOND_US:
-        row.losses[row.second % _SECONDS] = reported_loss(row, 1)
-        end_second(row)
-    newest = packet_at(now_us, params.packet_ms)
-    behind = newest % FRAMES + 1
-    if behind == 1:
-        worst = 0.0
-        for loss in row.losses:
-            worst = max(worst, loss)
-        # Receiver reports have the loss in 256ths, cut off (RFC 3550, 6.4.1), and the source takes these for 255ths.
-        repair = state.repairs[min(np.int64(256.0 * worst), _HALF_255)]
-        row.repair = repair if newest >= FRAMES and requests.rtt_us >= 1000.0 * params.from_ms else 0
-    again = requested(requests, _REQUESTS, newest, now_us)
-    return protection(again=again, path=path, covers=FRAMES if behind <= row.repair else 0, behind=behind)
+    def protect(self, row, requests, repairs, now_us, path):
+        reports = row.reports
+        if now_us >= (reports.second + 1) * SECOND_US:
+            row.losses[reports.second % _SECONDS] = reported_loss(reports, 1)
+            end_second(reports)
+        newest = packet_at(now_us, self.packet_ms)
+        behind = newest % FRAMES + 1
+        if behind == 1:
+            worst = 0.0
+            for loss in row.losses:
+                worst = max(worst, loss)
+            # Receiver reports have the loss in 256ths, cut off (RFC 3550, 6.4.1), and the source takes these for 255ths.
+            repair = repairs[min(np.int64(256.0 * worst), _HALF_255)]
+            row.repair = repair if newest >= FRAMES and requests.rtt_us >= 1000.0 * self.from_ms else 0
+        again = requested(requests, _REQUESTS, newest, now_us)
+        return protection(again=again, path=path, covers=FRAMES if behind <= row.repair else 0, behind=behind)

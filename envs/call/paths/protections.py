@@ -1,13 +1,13 @@
 """Effect of an agent's decisions for the protection: rules at the sender, between which its commands change."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control, OneOf
 from vcgym.baselines.from_agent import select
-from vcgym.baselines.protection.fixed import FixedCopies, FixedCopiesState, FixedProtection, FixedProtectionState
+from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.baselines.protection.held import HeldCopies, HeldCopiesState
 from vcgym.baselines.protection.protect import protect
 from vcgym.baselines.rule import allocate, init, update
@@ -33,8 +33,8 @@ _NONE, _COPIES, _HELD_COPIES, _ONE_EARLIER, _THREE_EARLIER, _PARITY = map(_OPTIO
 class ProtectionsState(NamedTuple):
     """State; first axis: session."""
 
-    fixed: FixedProtectionState
-    copies: FixedCopiesState
+    fixed: Any
+    copies: Any
     held: HeldCopiesState
     option: NDArray[np.int64]  # (sessions,), in force
 

@@ -269,14 +269,14 @@ def test_earlier_frames_go_where_packets_are_missing_or_overtaken():
     for packet in range(500):
         if packet % 100:
             rule.tell(packet)
-    assert rule.state.rows[0].missing == pytest.approx(0.01 * (1.0 - np.exp(-1.0)), abs=0.001)
+    assert rule.state.row[0].loss.missing == pytest.approx(0.01 * (1.0 - np.exp(-1.0)), abs=0.001)
     assert rule.at(505).earlier == 0b10
     fine = Running(TriggeredProtection())
     for packet in range(0, 1000, 2):
         fine.tell(packet + 1)
         fine.tell(packet)
-    assert fine.state.rows[0].missing == pytest.approx(0.0, abs=0.003)
-    assert fine.state.rows[0].overtaken == pytest.approx(0.5 * (1.0 - np.exp(-2.0)), abs=0.02)
+    assert fine.state.row[0].loss.missing == pytest.approx(0.0, abs=0.003)
+    assert fine.state.row[0].loss.overtaken == pytest.approx(0.5 * (1.0 - np.exp(-2.0)), abs=0.02)
     assert fine.at(1005).earlier == 0b1110
 
 
