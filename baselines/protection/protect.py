@@ -49,7 +49,16 @@ UNPROTECTED = Protection(0, 0, NONE, NONE, 0, 0)
 
 @kernel
 def protection(earlier=0, again=0, path=NONE, second=NONE, covers=0, behind=0):
-    """Return a `Protection` with what is given alone: the constructor takes no defaults in compiled code."""
+    """Return a `Protection` with what is given alone: the constructor takes no defaults in compiled code.
+
+    Args:
+        earlier: int64, as the other arguments a field of `Protection`.
+        again: int64.
+        path: int64.
+        second: int64.
+        covers: int64.
+        behind: int64.
+    """
     return Protection(earlier, again, path, second, covers, behind)
 
 
