@@ -84,7 +84,7 @@ class Scenario:
         mode: one of its modes.
         packets: length of the calls, in slots.
         others: further fields of `vcgym.network.scenarios.settings.WorldSettings`. Its folder `data` is needed by `leo`; with it, `world`
-            samples from all measured pairs instead of the shipped sample; other scenarios ignore it.
+            samples from all pairs of its `world_links.csv.gz` (data/README.md); other scenarios ignore it.
 
     Raises:
         ValueError: an unknown name or mode, or a setting that is not allowed.

@@ -107,13 +107,13 @@ def split_of(pair: str) -> str:
 
 
 @functools.cache
-def load_sample() -> WorldLinks:
-    """Load the shipped sample of pairs; see `vcgym.network.fitting.world`.
+def load_sample(root: Path | None = None) -> WorldLinks:
+    """Load the shipped sample of pairs, or the file of the same name below a data root, with all pairs; see `data/README.md`.
 
     Raises:
         DataError: the content is malformed or does not match its card.
     """
-    with importlib.resources.as_file(importlib.resources.files("vcgym.data").joinpath(SAMPLE)) as path:
+    with importlib.resources.as_file((root or importlib.resources.files("vcgym.data")).joinpath(SAMPLE)) as path:
         content = read_content(path)
         return parse_sample(path, content, card_beside(path, content).sha256)
 

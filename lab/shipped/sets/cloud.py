@@ -11,8 +11,8 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from lab.shipped.sets.link_fits import beta_by_moments, queueing_excess
 from lab.shipped.sets.tables import link_table
-from vcgym.network.fitting.links import beta_by_moments, queueing_excess
 from vcgym.network.traces.cards import DataError, Link, LinkTable, Place
 from vcgym.network.traces.columns import read_table
 from vcgym.network.traces.reading import read_content

@@ -119,7 +119,7 @@ class WonderProxy(TableLinked):
     """Scenario wonderproxy: ten places of the WonderProxy pings of July 2020: 5 endpoints x 5 users; 4 endpoints relay (17 paths).
 
     The places are those of the VCRoute paper's first setting (section VI-A), identified from its published packet log. Measured: ping
-    statistics of every ordered link. Fitted: see `vcgym.network.fitting.links`. Assumed: no loss, and all time structure within one burst
+    statistics of every ordered link. Fitted: see `lab.shipped.sets.link_fits`. Assumed: no loss, and all time structure within one burst
     of 30 pings.
     """
 
@@ -157,18 +157,13 @@ class Table1(TableLinked):
 class WorldCities(Linked):
     """Scenario world: calls between any two of about 215 measured cities; 10 to 19 data-centre cities relay (101 to 362 paths).
 
-    Measured: ping statistics of every ordered link (WonderProxy, July 2020). Fitted: see `vcgym.network.fitting.links` and
-    `vcgym.network.fitting.world`. Declared: the list of data-centre cities. The package ships the parameters of a stratified sample of
+    Measured: ping statistics of every ordered link (WonderProxy, July 2020). Fitted: see `lab.shipped.sets.link_fits` and
+    `lab.shipped.sets.world_sample`. Declared: the list of data-centre cities. The package ships the parameters of a stratified sample of
     pairs; a folder of measured data gives all pairs. Pairs are split by a hash of their two cities, alike in both.
     """
 
     def __init__(self, settings: WorldSettings, relays: int) -> None:
-        if settings.data is None:
-            self._world = load_sample()
-        else:
-            from vcgym.network.fitting.world import fit_world  # fits 46,000 links, which takes seconds
-
-            self._world = fit_world(data_root(settings.data))
+        self._world = load_sample() if settings.data is None else load_sample(data_root(settings.data))
         self._relays = relays
         self._split = {name: [pair for pair in self._world.pairs if split_of(pair) == name] for name in ("train", "validation", "test")}
         super().__init__(settings, relays, self._world.card)

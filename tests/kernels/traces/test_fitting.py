@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from lab.shipped.sets.link_fits import bad_hour, bad_hours, beta_by_moments, burst_moments, queueing_excess
 from lab.shipped.sets.tables import fit_ten_places
+from lab.shipped.sets.world_sample import fit_world
 from vcgym.network.fitting.agreement import Agreement
-from vcgym.network.fitting.links import bad_hour, bad_hours, beta_by_moments, burst_moments, queueing_excess
-from vcgym.network.fitting.world import fit_world
 from vcgym.network.traces.cards import DataError, data_root, load_links
 from vcgym.network.worlds.correlated import Correlated
 from vcgym.network.worlds.model import LinkWorld

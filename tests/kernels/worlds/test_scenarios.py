@@ -8,14 +8,14 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
+from lab.shipped.sets.link_fits import HOURS
+from lab.shipped.sets.world_sample import fit_world, write_all
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import EvaluateConfig, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.envs.call.batch import CallBatch
-from vcgym.network.fitting.links import HOURS
-from vcgym.network.fitting.world import fit_world
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.paths import leo
@@ -24,7 +24,7 @@ from vcgym.network.scenarios.paths.synthetic import normal_table
 from vcgym.network.scenarios.scenario import MODES, Scenario
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import DataError, data_root, load_links
-from vcgym.network.worlds.links import COLUMNS, DATA_CENTRES, load_sample, parse_sample, relays_of, split_of
+from vcgym.network.worlds.links import COLUMNS, DATA_CENTRES, SAMPLE, load_sample, parse_sample, relays_of, split_of
 from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
 from vcgym.network.worlds.strata import ALWAYS, HOUR_SLOTS, NATURAL, STRATA, natural_bad_hours
 from vcgym.network.worlds.world import blocks
@@ -284,15 +284,17 @@ def test_synthetic_paths_have_the_declared_moments(mode):
 
 
 @pytest.mark.data
-def test_all_pairs_by_import_agree_with_the_sample():
-    root = data_root()
-    whole, sample = fit_world(root), load_sample()
+def test_all_pairs_by_import_agree_with_the_sample(tmp_path):
+    write_all(data_root(), tmp_path / SAMPLE)
+    whole, sample, fitted = load_sample(tmp_path), load_sample(), fit_world(data_root())
+    assert whole.row == {link: number for number, link in enumerate(sorted(fitted.row))} and set(whole.pairs) == set(fitted.pairs)
+    assert whole.links.tobytes() == fitted.links[[fitted.row[link] for link in whole.row]].tobytes()
     assert len(whole.pairs) > 40_000 and set(sample.pairs) <= set(whole.pairs)
     for link in list(sample.row)[::400]:
         np.testing.assert_allclose(
             np.array(whole.links[whole.row[link]].tolist()), np.array(sample.links[sample.row[link]].tolist()), rtol=2e-5
         )
-    scenario = Scenario("world", "correlated", data=str(root))
+    scenario = Scenario("world", "correlated", data=str(tmp_path))
     assert scenario.layout.card != Scenario("world", "correlated").layout.card
     assert np.median(direct_delays(scenario, scenario.draw("train", 1), 1)) > 0.0
 

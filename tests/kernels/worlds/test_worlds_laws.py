@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vcgym.network.fitting.links import queueing_excess
+from lab.shipped.sets.link_fits import queueing_excess
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.worlds.correlated import BLOCK_S, Correlated, exp2

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.network.fitting.statistics_rows import Burst, Pooled
+from lab.shipped.sets.statistics_rows import Burst, Pooled
 from vcgym.network.traces.cards import BadHour, BadHours, Beta, Link, QueueTimes
 from vcgym.network.worlds import bad_hours as congestion
 
@@ -31,6 +31,7 @@ MEAN_SHARE = (0.001, 0.999)  # allowed relative position of the mean in [low, hi
 VARIANCE_SHARE = (0.05, 0.95)  # of (mean - low) * (high - mean), the variance of a distribution on the two endpoints
 MIN_EXCESS_MS = 0.01
 MIN_LOG_SD = 0.05
+
 
 class Excess(NamedTuple):
     """A bad hour relative to the median burst's average: mean, deviation, maximum and congestion level; and the share of bad hours."""
