@@ -125,7 +125,7 @@ def test_a_planted_type_error_is_reported(tmp_path: Path) -> None:
     assert "network/planted.py:2: error: Incompatible return value type" in report.stdout
 
 
-def test_private_names_of_numba_stand_behind_the_shortcuts() -> None:
+def test_private_names_of_numba_stand_in_one_folder() -> None:
     """numba documents these modules for extensions; the others may change with any release."""
     public = "numba", "numba.extending", "numba.core.cgutils", "numba.core.errors", "numba.np.arrayobj"
     found = {
