@@ -18,7 +18,7 @@ from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, Requests, follow_aims
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.environments.scalar import ScalarEnv
-from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
+from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
@@ -74,21 +74,19 @@ class RateVectorEnv(SenderVectorEnv):
     ) -> None:
         require_rule("order", order, Control.ORDER)
         one_of("features", features, FEATURES)
-        require_held(interval, action)
-        self.features, self.holds = features, interval
+        self.features = features
         agent = in_place_of(Control.RATE, SENDER, effect=Requests())
-        super().__init__(num_envs, agent, order, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
+        super().__init__(num_envs, agent, order, interval, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
         self._reported, self._aim_ms = np.zeros(num_envs, np.int64), np.zeros(num_envs)
         self._smallest_us = np.full(num_envs, -1, np.int64)
 
     def _own_arguments(self) -> tuple[Any, ...]:
-        held = () if self.holds == 1 else (self.holds,)
-        return held if self.features == "reports" else (self.features, *held)
+        return () if self.features == "reports" else (self.features,)
 
     def _layout(self) -> ObservationLayout:
         if self.features == "intervals":
             return ObservationLayout(ObservationPart("intervals", INTERVAL_FEATURES))
-        shown = compressed_features(RATE_FEATURES) if self.action_form in RELATIVE else RATE_FEATURES
+        shown = compressed_features(RATE_FEATURES) if self.is_relative else RATE_FEATURES
         return ObservationLayout(ObservationPart("sender", shown))
 
     def _action_space(self) -> spaces.Space[Any]:
@@ -113,7 +111,7 @@ class RateVectorEnv(SenderVectorEnv):
             senders["answer_bps"] = wanted[:, 0]
             asked.every_us[rows] = wanted[rows, 1]
             asked.wake_us[rows] = np.where(wanted[rows, 2] > 0, senders["now_us"][rows] + wanted[rows, 2], NEVER_US)
-        elif self.action_form in RELATIVE:
+        elif self.is_relative:
             x = position_of(actions, AIMS if self.action_form == "relative_discrete" else None)
             self._aim_ms = MIN_AIM_MS * (MAX_AIM_MS / MIN_AIM_MS) ** x
             self._repeat_action(rows)
@@ -130,7 +128,7 @@ class RateVectorEnv(SenderVectorEnv):
         batch = self.batch
         if self.features == "reports":
             observe_senders(batch.senders, rows, shown["sender"])
-            if self.action_form in RELATIVE:
+            if self.is_relative:
                 compress_senders(rows, shown["sender"])
         else:
             observe_intervals(batch.senders, batch.tables.flight, rows, self._reported, self._smallest_us, shown["intervals"])

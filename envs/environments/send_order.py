@@ -22,7 +22,7 @@ from vcgym.envs.call.sender.effects import MAX_MARGIN, MIN_MARGIN, PacketChoice,
 from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.envs.environments.render import draw_queue
 from vcgym.envs.environments.scalar import ScalarEnv
-from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of, require_held
+from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
@@ -77,15 +77,12 @@ class SendOrderVectorEnv(SenderVectorEnv):
         action: str = "relative_discrete",
         **arguments: Any,
     ) -> None:
-        require_held(interval, action)
-        self.holds = interval
         require_rule("rate", rate, Control.RATE)
         overflow = EVICTS if overflow is None else overflow
         require_rule("overflow", overflow, Control.ORDER)
         agent = in_place_of(Control.ORDER, SENDER, effect=PacketChoice(overflow))
-        super().__init__(
-            num_envs, rate, agent, scenario=scenario, send_queue=send_queue, pacing=pacing, reward=reward, action=action, **arguments
-        )  # fmt: skip
+        world: dict[str, Any] = {"scenario": scenario, "send_queue": send_queue, "pacing": pacing}
+        super().__init__(num_envs, rate, agent, interval, reward=reward, action=action, **world, **arguments)
         self._margin, self._alone = np.ones(num_envs), np.zeros(num_envs, bool)
 
     @cached_property
@@ -97,16 +94,13 @@ class SendOrderVectorEnv(SenderVectorEnv):
 
     def _drawn(self, seed: int, **options: Any) -> SharedLink:
         link = super()._drawn(seed, **options)
-        if self.action_form not in RELATIVE and link.send_queue > self.slots:
+        if not self.is_relative and link.send_queue > self.slots:
             allowed = f"up to {self.slots}, the longest of seed 0, unless the argument send_queue sets it"
             raise ValueError(f"send_queue of seed {seed} in scenario {self.scenario.name} is {link.send_queue}; allowed: {allowed}")
         return link
 
-    def _own_arguments(self) -> tuple[Any, ...]:
-        return () if self.holds == 1 else (self.holds,)
-
     def _layout(self) -> ObservationLayout:
-        if self.action_form in RELATIVE:
+        if self.is_relative:
             parts = {"best": QUEUE_FEATURES, "sender": ORDER_FEATURES}
             return ObservationLayout(*(ObservationPart(name, compressed_features(features)) for name, features in parts.items()))
         return ObservationLayout(
@@ -125,7 +119,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         Raises:
             AttributeError: in the relative forms, in which every action is valid.
         """
-        if self.action_form in RELATIVE:
+        if self.is_relative:
             raise AttributeError(f"action_masks: every action of form {self.action_form} is valid")
         return self._masks
 
@@ -135,7 +129,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
         return np.concatenate([is_present, is_present], axis=1)
 
     def apply_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        if self.action_form in RELATIVE:
+        if self.is_relative:
             if self.action_form == "relative_discrete":
                 x, self._alone = position_of(actions % MARGINS, MARGINS), actions >= MARGINS
             else:
@@ -158,7 +152,7 @@ class SendOrderVectorEnv(SenderVectorEnv):
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         batch = self.batch
         observe_order_senders(batch.senders, batch.tables.flight, rows, shown["sender"])
-        if self.action_form in RELATIVE:
+        if self.is_relative:
             observe_best(batch.senders, rows, shown["best"])
             compress_senders(rows, shown["sender"])
         else:

@@ -203,7 +203,9 @@ P the expiry time; concealed: not arrived by then""",
         "`missed`": f"per packet that does not: audio -{missed.audio:g}, video -{missed.video:g}",
     }
     yield "## Rate and SendOrder: arguments and defaults"
-    yield _arguments(SenderVectorEnv, "rate", "order", "scenario", "pacing", "reward", "action")  # these differ, see the docstrings
+    yield _arguments(
+        SenderVectorEnv, "rate", "order", "interval", "scenario", "pacing", "reward", "action"
+    )  # these differ, see the docstrings
     yield """[Worlds](../worlds.md#scenarios-of-senders) lists scenarios and their kinds of world. `reset(options={...})` takes `kind`, \
 and for a batch `reset_mask`."""
     yield "## Rate and SendOrder: actions"

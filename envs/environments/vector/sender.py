@@ -31,17 +31,6 @@ def position_of(actions: NDArray[Any], levels: int | None) -> NDArray[np.float64
     return np.clip((numbers + 1.0) / 2.0, 0.0, 1.0) if levels is None else numbers / (levels - 1)
 
 
-def require_held(interval: int, action: str) -> None:
-    """Check the number of decisions of a sender for which an action holds.
-
-    Raises:
-        ValueError: it is not allowed, for this form of the action.
-    """
-    require_whole(interval=(interval, 1, 1000))
-    if interval > 1 and action not in RELATIVE:
-        raise ValueError(f"interval = {interval} with action {action!r}: allowed is 1 unless action is {' or '.join(RELATIVE)}")
-
-
 class SenderVectorEnv(EpisodeVectorEnv):
     """A batch of senders with one control set by the agent; each environment's docstring specifies observation, action and reward.
 
@@ -49,6 +38,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         num_envs: number of calls played in parallel, >= 1.
         rate: controller of the rate: the placeholder of an agent, or parameters of a rule.
         order: controller of the order: the placeholder of an agent, or parameters of a rule.
+        interval: decisions for which an action holds, >= 1; 1 unless the action is relative.
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar environment draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
@@ -66,14 +56,18 @@ class SenderVectorEnv(EpisodeVectorEnv):
         num_envs: int,
         rate: Any,
         order: Any,
+        interval: int,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
         **arguments: Any,
     ) -> None:
-        require_whole(num_envs=(num_envs, 1, 1 << 20))
+        require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, 1000))
         asked, agent = grouped(type(self), arguments)
         one_of("action", agent.action, self.forms)
+        self.is_relative, self.holds = agent.action in RELATIVE, interval
+        if interval > 1 and not self.is_relative:
+            raise ValueError(f"interval = {interval} with action {agent.action!r}: allowed is 1 unless action is {' or '.join(RELATIVE)}")
         self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
         self.setters: dict[str, Any] = {Control.RATE: rate, Control.ORDER: order}
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))
@@ -87,6 +81,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         decisive = (
             rate, order, world.name, data_hash(world), asked.split, asked.seconds, asked.send_queue, float(asked.pacing), chosen,
             agent.observation, agent.action, agent.log_packets, *self._own_arguments(),
+            *(() if interval == 1 else (interval,)),
         )  # fmt: skip
         super().__init__(
             self.batch,
