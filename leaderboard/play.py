@@ -18,6 +18,7 @@ from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.results.files import results_of
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.kernels.ranges import one_of
 
@@ -104,10 +105,11 @@ def play(
     shown = progress(f"suite {suite.name}-{suite.version}: parts done", len(planned)) if progress_bar else nullcontext(unseen)
     with shown as on_progress:
         played = play_cells(planned, Path(folder) / cells.FOLDER, on_progress, threads, workers)
-    for cell, of_cell in played:
-        if of_cell.verdict:
-            raise ValueError(f"{cell.name} {of_cell.verdict}")
-    return pa.concat_tables(of_cell.rows for _, of_cell in played)
+    for cell, table in played:
+        if reason := cells.failure_of(table):
+            raise ValueError(f"{cell.name} {reason}")
+    names = results_of(suite.columns).schema.names
+    return pa.concat_tables(table.select(names) for _, table in played)
 
 
 def _known(suite: str | Suite) -> Suite:

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
+import pyarrow as pa
+
 from vcgym.agents.tracking.progress import BEFORE, OnProgress
-from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, read
+from vcgym.leaderboard.evaluation.cells.cells import Cell
 from vcgym.leaderboard.evaluation.cells.playing import play_cells, play_here
 from vcgym.leaderboard.evaluation.compile_ahead import compile_ahead
 from vcgym.leaderboard.evaluation.published import Rules
@@ -16,13 +18,13 @@ TOGETHER = 8  # rules per piece: enough to amortise the sampling of worlds, few 
 
 def evaluate(
     cells: list[Cell], folder: Path, on_progress: OnProgress, threads: int = 1, workers: int = 0, address: str | None = None
-) -> list[tuple[Cell, CellContent]]:  # fmt: skip
-    """Return the content of each of `cells`. Cells missing in `folder` are played and saved there, so a killed run resumes.
+) -> list[tuple[Cell, pa.Table]]:  # fmt: skip
+    """Return the table of each of `cells`. Cells missing in `folder` are played and saved there, so a killed run resumes.
 
     Cells of local agents are played in this process every time.
 
     Args:
-        cells: cells to evaluate, with cells of the same share adjacent.
+        cells: cells to evaluate, with cells of the same batch adjacent.
         folder: folder of the cells' files.
         on_progress: called with the number of finished cells and the last one.
         threads: threads of this process that share the sessions, without Ray.
@@ -44,14 +46,14 @@ def evaluate(
             on_progress(finished, _described(missing[file]))
     played_here = {}
     for cell in local:
-        played_here[cell.name, cell.share] = play_here(cell, threads)
+        played_here[cell.name, cell.batch] = play_here(cell, threads)
         finished += 1
         on_progress(finished, _described(cell))
-    return [(cell, played_here.get((cell.name, cell.share)) or read(folder / cell.file, cell)) for cell in cells]
+    return [(cell, cell.read(folder / cell.file) if cell.file else played_here[cell.name, cell.batch]) for cell in cells]
 
 
 def _described(cell: Cell) -> str:
-    return f"{cell.name} on {cell.share.part.scenario}, {cell.share.part.mode}"
+    return f"{cell.name} on {cell.batch.part.scenario}, {cell.batch.part.mode}"
 
 
 def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: str | None) -> Iterator[list[tuple[str, bytes]]]:
@@ -67,10 +69,10 @@ def _play(pieces: list[dict[str, Cell]], threads: int, workers: int, address: st
 
 
 def _pieces(cells: Mapping[str, Cell]) -> list[dict[str, Cell]]:
-    """Group cells into units for one process: some rules on one share, or one agent."""
+    """Group cells into units for one process: some rules on one batch, or one agent."""
     pieces = []
-    for _, of_share in groupby(cells.items(), lambda item: item[1].share):
-        files = [file for file, _ in of_share]
+    for _, of_batch in groupby(cells.items(), lambda item: item[1].batch):
+        files = [file for file, _ in of_batch]
         rules = [file for file in files if isinstance(cells[file].participant, Rules)]
         pieces += [rules[cut : cut + TOGETHER] for cut in range(0, len(rules), TOGETHER)]
         pieces += [[file] for file in files if file not in rules]

@@ -19,7 +19,7 @@ def play_on_ray(pieces: list[dict[str, Cell]], workers: int, address: str | None
     """Yield the result of `vcgym.leaderboard.evaluation.cells.playing.play_cells` for each piece, in order of completion.
 
     Args:
-        pieces: cells of one share each, by the names of their files.
+        pieces: cells of one batch each, by the names of their files.
         workers: processes of a local Ray; ignored if `address` is given.
         address: address of a running cluster, "auto" for this machine's; None starts a local Ray.
     """

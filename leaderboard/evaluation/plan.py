@@ -4,29 +4,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells.cells import WORLDS_PER_CELL, Cell, Share
+from vcgym.leaderboard.evaluation.cells.cells import WORLDS_PER_CELL, Batch, Cell
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import Entrant, participant
 from vcgym.leaderboard.evaluation.suites import Suite
 
 
 def plan(suite: Suite, parts: Sequence[tuple[Part, Any]], players: Mapping[str, Entrant]) -> list[Cell]:
-    """Return all cells of an evaluation, with cells of the same share adjacent.
+    """Return all cells of an evaluation, with cells of the same batch adjacent.
 
     Raises:
         ValueError: see `require_controls`.
     """
     require_controls(suite, players)
     participants = {name: participant(name, player) for name, player in players.items()}
-    shares = [share for part in parts for share in _shares(suite, *part)]
-    return [Cell(name, one, share, suite.kind) for share in shares for name, one in participants.items()]
+    batches = [batch for part in parts for batch in _batches(suite, *part)]
+    return [Cell(name, one, batch, suite.kind) for batch in batches for name, one in participants.items()]
 
 
-def _shares(suite: Suite, part: Part, scenario: Any) -> list[Share]:
+def _batches(suite: Suite, part: Part, scenario: Any) -> list[Batch]:
     which = suite.kind.worlds(part, scenario)
     cuts = range(0, len(which), WORLDS_PER_CELL)
     of_suite = (suite.name, suite.version, suite.packets, part, suite.kind.card(scenario))
-    return [Share(*of_suite, tuple(which[cut : cut + WORLDS_PER_CELL])) for cut in cuts]
+    return [Batch(*of_suite, tuple(which[cut : cut + WORLDS_PER_CELL])) for cut in cuts]
 
 
 def require_controls(suite: Suite, players: Mapping[str, Entrant]) -> None:

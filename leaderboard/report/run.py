@@ -12,7 +12,7 @@ from rich.console import Console
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import cells
-from vcgym.leaderboard.evaluation.cells.held import LOCK, STALE, Held, hold, read_board
+from vcgym.leaderboard.evaluation.cells.manifest import LOCK, STALE, read_board, update_board
 from vcgym.leaderboard.evaluation.evaluate import evaluate
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.part import Part
@@ -28,7 +28,6 @@ from vcgym.leaderboard.report.words.left_out import left_out_lines, write_left_o
 from vcgym.leaderboard.report.words.measured import measured_lines, write_measured
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
-from vcgym.leaderboard.results.columns import WORLD
 from vcgym.network.traces.plain_file import locked, require_space
 
 
@@ -65,25 +64,26 @@ def run_suite(
     planned = plan(suite, parts, systems)
     played = evaluate(planned, folder / cells.FOLDER, on_progress, threads, workers, address)
     on_progress(len(planned), "ranking")
-    failed = {cell.name: of_cell.verdict for cell, of_cell in played if of_cell.verdict}
+    failed = {cell.name: reason for cell, table in played if (reason := cells.failure_of(table))}
     with locked(folder / LOCK):
         return _published(suite, parts, systems, folder, played, {**left_out, **failed})
 
 
 def _published(
     suite: Suite, parts: list[tuple[Part, Any]], systems: Mapping[str, Entrant], folder: Path,
-    played: list[tuple[cells.Cell, cells.CellContent]], failed: Mapping[str, str],
+    played: list[tuple[cells.Cell, pa.Table]], failed: Mapping[str, str],
 ) -> list[Board]:  # fmt: skip
     """Write the files of a run, with all that the board holds, and publish them; another run of the board does so before or after."""
     write_measured(parts, folder)
-    found, stale = hold(folder, played, failed)
+    found, stale = update_board(folder, played, failed)
     write_left_out({**failed, **dict.fromkeys(stale, STALE)}, folder)
-    rows = pa.concat_tables(one.found.rows for one in found).to_pylist()
-    results.write(results.results_of(suite.columns), rows, folder / "results.parquet")
+    layout = results.results_of(suite.columns)
+    rows = pa.concat_tables(table.select(layout.schema.names) for _, table in found).to_pylist()
+    results.write(layout, rows, folder / "results.parquet")
     results.write(results.TIMING, _timings(found), folder / "timing.parquet")
     results.write(results.DELAY_CDF, _delays(found), folder / "cdf.parquet")
-    results.write(results.TIMELINE, _timelines(found), folder / "timeline.parquet")
-    results.write(results.ACTIONS, _actions(found), folder / "actions.parquet")
+    results.write(results.TIMELINE, _unpacked(found, "timeline", results.TIMELINE), folder / "timeline.parquet")
+    results.write(results.ACTIONS, _unpacked(found, "actions", results.ACTIONS), folder / "actions.parquet")
     write_cards(suite.kind, (scenario for _, scenario in parts), folder)
     draw_with_board(suite, {name: one for name, one in systems.items() if isinstance(one, System)}, folder)
     return publish(folder)
@@ -98,43 +98,34 @@ def show(ranked: Sequence[Board], folder: Path, console: Console, asked: Collect
     console.print(f"Report, with pictures and the meaning of every name: {folder / REPORT}", soft_wrap=True)
 
 
-def _delays(found: Iterable[Held]) -> list[dict[str, Any]]:
-    batches: dict[tuple[str, str, str, str], list[dict[str, DelayCdf]]] = {}
-    for name, share, (_, more) in found:
-        part = share.part
-        for pair, of_pair in more["delays"].items():
-            cdfs = {one: DelayCdf(np.array(cdf["packets_within"]), cdf["packets_sent"]) for one, cdf in of_pair.items()}
-            batches.setdefault((name, board_name(part.mode, part.stratum), part.scenario, pair), []).append(cdfs)
-    return [row for key, of_cells in batches.items() for row in cdf_rows(*key, of_cells)]
+def _delays(found: Iterable[tuple[cells.Cell, pa.Table]]) -> list[dict[str, Any]]:
+    """Return the rows of `cdf.parquet`: each system and pair of a scenario, summed over its worlds on a board."""
+    sums: dict[tuple[str, str, str, str], dict[str, DelayCdf]] = {}
+    for cell, table in found:
+        part = cell.batch.part
+        for row in table.select(["pair", "delays"]).to_pylist():
+            total = sums.setdefault((cell.name, board_name(part.mode, part.stratum), part.scenario, row["pair"]), {})
+            for one in row["delays"]:
+                cdf = DelayCdf(np.array(one["packets_within"]), one["packets_sent"])
+                total[one["accounting"]] = DelayCdf.of_all([total[one["accounting"]], cdf]) if one["accounting"] in total else cdf
+    return [row for key, total in sums.items() for row in cdf_rows(*key, [total])]
 
 
-def _timelines(found: Iterable[Held]) -> list[dict[str, Any]]:
-    return [
-        {name: row[name] for name in ("system", *WORLD)} | {name: value for name, value in line.items() if name != "row"}
-        for _, _, (rows, more) in found
-        for line in more["timelines"]
-        for row in rows.slice(line["row"], 1).to_pylist()
-    ]
+def _unpacked(found: Iterable[tuple[cells.Cell, pa.Table]], column: str, layout: results.FileLayout) -> list[dict[str, Any]]:
+    """Return the rows of a file of the calls that have a value in a column of their cells, which has columns of the file."""
+    calls = (row for _, table in found for row in table.filter(table[column].is_valid()).drop_columns(["delays"]).to_pylist())
+    return [{name: value for name, value in (row | row[column]).items() if name in layout.schema.names} for row in calls]
 
 
-def _actions(found: Iterable[Held]) -> list[dict[str, Any]]:
-    names = [name for name in results.ACTIONS.schema.names if name not in ("path", "level", "rule")]
-    return [
-        {name: row[name] for name in names} | decisions
-        for _, _, (rows, more) in found
-        for row, decisions in zip(rows.to_pylist() if more["actions"] else (), more["actions"], strict=True)
-    ]
-
-
-def _timings(found: Iterable[Held]) -> list[dict[str, Any]]:
-    timings: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for name, share, (_, more) in found:
-        timings.setdefault((name, share.part.mode), []).append(more["timing"])
+def _timings(found: Iterable[tuple[cells.Cell, pa.Table]]) -> list[dict[str, Any]]:
+    timings: dict[tuple[str, str], list[pa.Table]] = {}
+    for cell, table in found:
+        timings.setdefault((cell.name, cell.batch.part.mode), []).append(table.select(["decision_us", "wall_clock_s", "hardware"]))
     return [
         {
-            "system": system, "mode": mode, "wall_clock_s": sum(timing["wall_clock_s"] for timing in of_cells),
-            "decision_us": sum(t["decision_us"] * t["calls"] for t in of_cells) / sum(t["calls"] for t in of_cells),
-            "hardware": "; ".join(sorted({timing["hardware"] for timing in of_cells})),
+            "system": system, "mode": mode, "wall_clock_s": float(np.sum(table["wall_clock_s"])),
+            "decision_us": float(np.mean(table["decision_us"])), "hardware": "; ".join(sorted(table["hardware"].unique().to_pylist())),
         }
         for (system, mode), of_cells in timings.items()
+        for table in [pa.concat_tables(of_cells)]
     ]  # fmt: skip

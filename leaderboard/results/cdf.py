@@ -55,11 +55,6 @@ def delay_cdf(played: "Played", sessions: Sequence[int] | slice = slice(None)) -
     }
 
 
-def pair_cdfs(played: "Played", pairs: Sequence[str]) -> dict[str, dict[str, DelayCdf]]:
-    """Return `delay_cdf` of the sessions of each pair; `pairs` (sessions,) names the pair of each session."""
-    return {pair: delay_cdf(played, [s for s, other in enumerate(pairs) if other == pair]) for pair in sorted(set(pairs))}
-
-
 def cdf_rows(system: str, mode: str, scenario: str, pair: str, batches: Iterable[Mapping[str, DelayCdf]]) -> list[dict[str, Any]]:
     """Return the rows of `cdf.parquet` for one system and one pair of a scenario, summed over batches."""
     batches = list(batches)

@@ -12,8 +12,8 @@ BINS = 200  # maximum
 WorldName = tuple[str, int]  # pair and seed
 
 
-def timelines(played: "Played", names: Sequence[WorldName], worlds: Sequence[WorldName], paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the timelines of those sessions that are saved: the first world of a part of a suite, and the one in its middle.
+def timelines(played: "Played", names: Sequence[WorldName], worlds: Sequence[WorldName], paths: Sequence[str]) -> dict[int, dict[str, Any]]:
+    """Return the timelines of those sessions that are saved, by session: the first world of a part of a suite, and the one in its middle.
 
     Args:
         played: finished sessions.
@@ -22,7 +22,7 @@ def timelines(played: "Played", names: Sequence[WorldName], worlds: Sequence[Wor
         paths: names of the paths.
     """
     watched = {worlds[0], worlds[len(worlds) // 2]}
-    return [{"row": s, "path_names": list(paths), **_timeline(played, s)} for s, world in enumerate(names) if world in watched]
+    return {s: {"path_names": list(paths), **_timeline(played, s)} for s, world in enumerate(names) if world in watched}
 
 
 def _timeline(played: "Played", s: int) -> dict[str, Any]:

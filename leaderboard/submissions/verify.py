@@ -123,7 +123,7 @@ def _again(
     """Play an agent again on the whole suite, and compare each row."""
     played: dict[WorldKey, dict[str, Any]] = {}
     for cell in plan(suite, prepare(suite), {name: player}):
-        played |= {_world(row): row for row in play_here(cell, threads).rows.to_pylist()}
+        played |= {_world(row): row for row in play_here(cell, threads).to_pylist()}
         on_progress(len(played))
     for world in sorted({*claimed, *played}):
         if world not in played or world not in claimed:

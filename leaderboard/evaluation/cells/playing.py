@@ -1,4 +1,4 @@
-"""Play cells of one share, in one process of this or another machine: systems together, so that they share each sampled world.
+"""Play cells of one batch of worlds, in one process of this or another machine: systems together, so that they share each sampled world.
 
 An agent that fails is left out of the board, with its name and the reason, and the run continues.
 """
@@ -8,10 +8,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy
-from vcgym.leaderboard.evaluation.cells.cells import Cell, CellContent, content, parsed, verdict
+from vcgym.leaderboard.cache import to_bytes
+from vcgym.leaderboard.evaluation.cells.cells import Cell, failed
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import Agent, Rules, cost_of
@@ -61,7 +63,7 @@ def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, b
     """Play cells and return name and content of the file of each.
 
     Args:
-        piece: cells of one share, by the names of their files.
+        piece: cells of one batch of worlds, by the names of their files.
         threads: threads that share the sessions; no effect on the results.
 
     Raises:
@@ -71,16 +73,16 @@ def play_cells(piece: Mapping[str, Cell], threads: int = 1) -> list[tuple[str, b
         if cell.file != file:
             raise ValueError(f"file of {cell.name} is {cell.file} on this worker, {file} in the run; allowed: the same code and packages")
     first = next(iter(piece.values()))
-    share, scenario = first.share, _scenario(first.kind, first.share.part, first.share.packets)
-    if (card := first.kind.card(scenario)) != share.card:
-        raise ValueError(f"data of {share.part.scenario} on this worker has hash {card}, the run's is {share.card}")
-    return list(_play_piece(piece, scenario, threads))
+    batch, scenario = first.batch, _scenario(first.kind, first.batch.part, first.batch.packets)
+    if (card := first.kind.card(scenario)) != batch.card:
+        raise ValueError(f"data of {batch.part.scenario} on this worker has hash {card}, the run's is {batch.card}")
+    return [(file, to_bytes(table)) for file, table in _play_piece(piece, scenario, threads)]
 
 
-def play_here(cell: Cell, threads: int) -> CellContent:
+def play_here(cell: Cell, threads: int) -> pa.Table:
     """Play a cell without saving it."""
-    ((_, content),) = _play_piece({"": cell}, _scenario(cell.kind, cell.share.part, cell.share.packets), threads)
-    return parsed(content)
+    ((_, table),) = _play_piece({"": cell}, _scenario(cell.kind, cell.batch.part, cell.batch.packets), threads)
+    return table
 
 
 @lru_cache(maxsize=4)
@@ -88,29 +90,27 @@ def _scenario(kind: Kind, part: Part, packets: int) -> Any:
     return kind.open(part, packets)
 
 
-def _play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Iterator[tuple[str, bytes]]:
+def _play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Iterator[tuple[str, pa.Table]]:
     players: dict[str, Any] = {file: cell.participant for file, cell in piece.items()}
     rules = {file: one for file, one in players.items() if isinstance(one, Rules)}
     if rules:
         first = next(iter(piece.values()))
-        draws = first.kind.draw(first.share.part, scenario, first.share.worlds)
+        draws = first.kind.draw(first.batch.part, scenario, first.batch.worlds)
         rollouts = first.kind.play_rules([one.system for one in rules.values()], scenario, draws, threads)
         for (file, one), rollout in zip(rules.items(), rollouts, strict=True):
-            yield file, _content(piece[file], scenario, rollout, one.cost)
+            yield file, _table(piece[file], scenario, rollout, one.cost)
     for file in players.keys() - rules.keys():
-        yield file, _agent_content(piece[file], players[file], scenario, threads)
+        yield file, _table_of_agent(piece[file], players[file], scenario, threads)
 
 
-def _agent_content(cell: Cell, agent: Agent, scenario: Any, threads: int) -> bytes:
+def _table_of_agent(cell: Cell, agent: Agent, scenario: Any, threads: int) -> pa.Table:
     try:
         judged = Judged(agent)
-        rollout = cell.kind.play_policy(agent, judged, cell.share.part, scenario, cell.share.worlds, threads)
+        rollout = cell.kind.play_policy(agent, judged, cell.batch.part, scenario, cell.batch.worlds, threads)
     except EntrantError as error:
-        return verdict(cell.kind.columns, str(error))
-    return _content(cell, scenario, rollout, cost_of(judged.policy))
+        return failed(cell.kind.columns, str(error))
+    return _table(cell, scenario, rollout, cost_of(judged.policy))
 
 
-def _content(cell: Cell, scenario: Any, rollout: Rollout, cost: Mapping[str, int]) -> bytes:
-    played = cell.kind.rows(cell.share.part, scenario, cell.share.worlds, rollout)
-    rows = cell.rows(played, cost)
-    return content(cell.kind.columns, rows, (rollout.decision_us, rollout.wall_clock_s), played.delays, played.timelines, rollout.actions)
+def _table(cell: Cell, scenario: Any, rollout: Rollout, cost: Mapping[str, int]) -> pa.Table:
+    return cell.table(cell.kind.rows(cell.batch.part, scenario, cell.batch.worlds, rollout), rollout, cost)

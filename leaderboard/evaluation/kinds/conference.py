@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import controls_of
 from vcgym.baselines.systems import System
 from vcgym.envs.conference.listening import ratings
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, WorldKeys
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, WorldKeys, delays_of
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.conference_columns import CONFERENCE as COLUMNS
@@ -91,10 +91,12 @@ class ConferenceKind(Kind):
         for system in systems:
             yield play_conferences(system, draws, optima)
 
-    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
-        kind, calls = str(part.stratum), rollout.calls
-        delays = {kind: {COLUMNS.curves[0][0]: DelayCdf.of_all(call.delays for call in calls)}}
-        return PlayedRows([kind] * len(calls), [{"parties": call.parties, **call.metrics} for call in calls], delays)
+    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+        accounting = COLUMNS.curves[0][0]
+        return [
+            {"stratum": str(part.stratum), "parties": call.parties, **call.metrics, "delays": delays_of({accounting: call.delays})}
+            for call in rollout.calls
+        ]
 
 
 CONFERENCE = ConferenceKind("conference", controls_of(control.CONFERENCE), COLUMNS)

@@ -40,22 +40,6 @@ class Rollout(NamedTuple):
     actions: Sequence[Any] = ()
 
 
-class PlayedRows(NamedTuple):
-    """Rows of finished calls, without the identity of their cell.
-
-    Attributes:
-        strata: stratum of each call.
-        rows: metrics of each call, and the identity columns that only its kind of calls has.
-        delays: delay distributions by pair and accounting.
-        timelines: timelines of some calls, see `vcgym.leaderboard.results.timeline`.
-    """
-
-    strata: list[str]
-    rows: list[dict[str, Any]]
-    delays: Mapping[str, Mapping[str, DelayCdf]]
-    timelines: Sequence[Mapping[str, Any]] = ()
-
-
 @dataclass(frozen=True)
 class Kind(ABC):
     """Calls of one kind. It has no state; its class and its name decide the content of a cell.
@@ -154,8 +138,20 @@ class Kind(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def rows(self, part: Part, scenario: Any, which: WorldKeys, rollout: Rollout) -> PlayedRows:
-        """Return the rows of a rollout on worlds of a part."""
+    def rows(self, part: Part, scenario: Any, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+        """Return a row for each call on worlds of a part, without what identifies its cell.
+
+        It has `stratum`, the metrics, the identity columns that only this kind of calls has, the delay distribution `delays`, and perhaps a
+        `timeline` (`vcgym.leaderboard.results.timeline`).
+        """
+
+
+def delays_of(cdfs: Mapping[str, DelayCdf]) -> list[dict[str, Any]]:
+    """Return the column `delays` of a call from its delay distribution by accounting."""
+    return [
+        {"accounting": name, "packets_sent": int(cdf.packets_sent), "packets_within": cdf.packets_within.tolist()}
+        for name, cdf in cdfs.items()
+    ]
 
 
 def measured_time(stretches: Sequence[Sequence[tuple[str, int, int]]], per_ms: float) -> dict[str, list[list[Any]]]:

@@ -13,13 +13,13 @@ from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import LOGGED, controls_of
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, Take, WorldKeys, measured_time
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, Take, WorldKeys, delays_of, measured_time
 from vcgym.leaderboard.evaluation.part import FITTED, Part
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, PATHS_ENVS, Agent
 from vcgym.leaderboard.evaluation.together import batches_together, play_together
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.call_metrics import rows
-from vcgym.leaderboard.results.cdf import pair_cdfs
+from vcgym.leaderboard.results.cdf import delay_cdf
 from vcgym.leaderboard.results.timeline import timelines
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.paths.replay import Replay
@@ -140,12 +140,14 @@ class PathsKind(Kind):
     def taking(self, envs: Any) -> tuple[Played, Take]:
         return taking_calls(envs)
 
-    def rows(self, part: Part, scenario: Scenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
+    def rows(self, part: Part, scenario: Scenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
         draws = self.draw(part, scenario, which)
         measured = rows(rollout.calls, **conditions(scenario, draws))
         shown = timelines(rollout.calls, which, self.worlds(part, scenario), scenario.layout.path_names)
-        delays = pair_cdfs(rollout.calls, [pair for pair, _ in which])
-        return PlayedRows([draw.stratum for draw in draws], measured, delays, shown)
+        return [
+            row | {"stratum": draw.stratum, "delays": delays_of(delay_cdf(rollout.calls, [s])), "timeline": shown.get(s)}
+            for s, (draw, row) in enumerate(zip(draws, measured, strict=True))
+        ]
 
 
 def conditions(scenario: Scenario, draws: Sequence[WorldDraw]) -> dict[str, Any]:

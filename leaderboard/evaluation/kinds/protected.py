@@ -19,11 +19,11 @@ from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import controls_of
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, WorldKeys
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, WorldKeys, delays_of
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS, conditions, play_rules
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.results.call_metrics import rows
-from vcgym.leaderboard.results.cdf import pair_cdfs
+from vcgym.leaderboard.results.cdf import delay_cdf
 from vcgym.leaderboard.results.protected_columns import LINKED as LINKED_COLUMNS
 from vcgym.leaderboard.results.protected_columns import PROTECTED as PROTECTED_COLUMNS
 from vcgym.network.kernels.slots import BLOCK_SLOTS
@@ -81,20 +81,20 @@ class ProtectedKind(Kind):
     ) -> Iterator[Rollout]:  # fmt: skip
         return play_rules(systems, scenario.paths, draws, threads, budget=scenario.budget)
 
-    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
+    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
         played, sent = rollout.calls, scenario.paths.packets
         left = np.mean(played.arrived_us < 0, axis=1)
         counts = played.protection
         lost = left if counts is None else counts["lost"] / sent
         coarse = np.zeros(len(which)) if counts is None else counts["coarse"] / sent
         extra, probes = bytes_beyond(played)
-        found = [
+        return [
             row
+            | {"stratum": part.scenario, "delays": delays_of(delay_cdf(played, [s]))}
             | {"network_loss": lost[s], "residual_loss": left[s], "coarse_share": coarse[s]}
             | {"protection_share": extra[s], "overhead": extra[s] + probes[s]}
             for s, row in enumerate(rows(played, **conditions(scenario.paths, self.draw(part, scenario, which))))
         ]
-        return PlayedRows([part.scenario] * len(found), found, pair_cdfs(played, [pair for pair, _ in which]))
 
 
 class LinkedKind(ProtectedKind):
@@ -116,9 +116,9 @@ class LinkedKind(ProtectedKind):
                 load = sent if turn == 0 else 0.5 * (load + sent)
             yield Rollout(batch.played(), 1e6 * took_s / (len(draws) * batch.packets), took_s)
 
-    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
+    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
         found = super().rows(part, scenario, which, rollout)
-        return found._replace(rows=[row | {"link_load": scenario.load * (1.0 + row["overhead"])} for row in found.rows])
+        return [row | {"link_load": scenario.load * (1.0 + row["overhead"])} for row in found]
 
 
 def _sampled(scenario: Scenario, draws: Sequence[WorldDraw]) -> DrawnWorld:

@@ -17,7 +17,7 @@ from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import controls_of
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, Take, WorldKeys, measured_time
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, Take, WorldKeys, delays_of, measured_time
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import ORDER_ENV, RATE_ENV, Agent
 from vcgym.leaderboard.results.case_metrics import case_delays, case_metrics
@@ -161,16 +161,15 @@ class SenderKind(Kind):
 
         return calls, take
 
-    def rows(self, part: Part, scenario: SendingScenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
+    def rows(self, part: Part, scenario: SendingScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
         calls: list[SenderCall] = rollout.calls
-        kind = str(part.stratum)
         times = measured_time([_stretches(call.link) if part.scenario in MEASURED else [] for call in calls], 1000.0)
-        rows = [
-            {"trace": link.trace.name, "capacity_kbps": capacity_bps(link) / 1000.0, **{name: times[name][n] for name in times}, **measured}
-            for n, (link, measured, _) in enumerate(calls)
+        return [
+            {"stratum": str(part.stratum), "trace": link.trace.name, "capacity_kbps": capacity_bps(link) / 1000.0, **measured}
+            | {"delays": delays_of({ACCOUNTING: delays[ACCOUNTING]})}
+            | {name: times[name][n] for name in times}
+            for n, (link, measured, delays) in enumerate(calls)
         ]
-        delays = {kind: {ACCOUNTING: DelayCdf.of_all(call.delays[ACCOUNTING] for call in calls)}}
-        return PlayedRows([kind] * len(rows), rows, delays)
 
 
 def _stretches(link: SharedLink) -> list[tuple[str, int, int]]:

@@ -19,13 +19,13 @@ from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.envs.call.sender.uplink import LOG_PACKETS, UplinkBatch, uplink_seed
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, PlayedRows, Rollout, Take, WorldKeys
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, Take, WorldKeys, delays_of
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS, conditions, path_envs, taking_calls
 from vcgym.leaderboard.evaluation.kinds.sender import links_hash
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, Agent
 from vcgym.leaderboard.results.call_metrics import rows
-from vcgym.leaderboard.results.cdf import pair_cdfs
+from vcgym.leaderboard.results.cdf import delay_cdf
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, metrics
 from vcgym.leaderboard.results.whole_columns import TAKEN
 from vcgym.leaderboard.results.whole_columns import WHOLE as COLUMNS
@@ -169,7 +169,7 @@ class WholeKind(Kind):
 
         return calls, take
 
-    def rows(self, part: Part, scenario: WholeScenario, which: WorldKeys, rollout: Rollout) -> PlayedRows:
+    def rows(self, part: Part, scenario: WholeScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
         calls: WholeCalls = rollout.calls
         heard = rows(calls.played, **conditions(scenario.paths, [world.paths for world in self.draw(part, scenario, which)]))
         sent = [
@@ -177,8 +177,10 @@ class WholeKind(Kind):
             | {"trace": flow.link.trace.name, "capacity_kbps": capacity_bps(flow.link) / 1000.0, TAKEN.name: _taken(flow, others)}
             for flow, others in zip(calls.flows, calls.others_bytes, strict=True)
         ]
-        both = [of_sender | of_paths for of_sender, of_paths in zip(sent, heard, strict=True)]  # R is what the listener hears
-        return PlayedRows([str(part.stratum)] * len(both), both, pair_cdfs(calls.played, [pair for pair, _ in which]))
+        return [
+            of_sender | of_paths | {"stratum": str(part.stratum), "delays": delays_of(delay_cdf(calls.played, [s]))}
+            for s, (of_sender, of_paths) in enumerate(zip(sent, heard, strict=True))  # R is what the listener hears
+        ]
 
 
 def _taken(flow: PlayedFlow, others_bytes: Sequence[int]) -> float:

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from vcgym.baselines.systems import load_systems
-from vcgym.leaderboard.evaluation.cells import held
+from vcgym.leaderboard.evaluation.cells import manifest
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
@@ -67,25 +67,25 @@ def test_a_method_of_ones_own_is_shown_later_and_replaced_by_its_next_version(bo
 def test_what_other_code_or_other_worlds_made_is_left_out_and_named(board, monkeypatch):
     run(board, "GRD-WM", suite=SUITE._replace(packets=190))
     assert shown(board) == ["GRD-WM"]
-    assert left_out_lines(board) == [f"Left out: DRT-WM, RR-WM, stay, which {held.STALE}."]
-    named = held.file_name
-    monkeypatch.setattr(held, "file_name", lambda *given: f"other-{named(*given)}")
+    assert left_out_lines(board) == [f"Left out: DRT-WM, RR-WM, stay, which {manifest.STALE}."]
+    named = manifest.file_name
+    monkeypatch.setattr(manifest, "file_name", lambda *given: f"other-{named(*given)}")
     run(board, "DRT-WM")
     assert shown(board) == ["DRT-WM"]
 
 
 @pytest.mark.long
 def test_a_name_deleted_from_the_file_is_taken_off(board):
-    names = json.loads((board / held.FILE).read_text())
+    names = json.loads((board / manifest.FILE).read_text())
     del names["RR-WM"]
-    (board / held.FILE).write_text(json.dumps(names))
+    (board / manifest.FILE).write_text(json.dumps(names))
     run(board, "GRD-WM")
     assert shown(board) == ["DRT-WM", "GRD-WM", "stay"] and left_out_lines(board) == []
 
 
 def test_a_lost_cell_takes_its_system_off_and_names_it(board):
-    lost = next(iter(json.loads((board / held.FILE).read_text())["RR-WM"].values()))
+    lost = next(iter(json.loads((board / manifest.FILE).read_text())["RR-WM"].values()))
     (board / "cells" / lost).unlink()
     run(board, "GRD-WM")
     assert shown(board) == ["DRT-WM", "GRD-WM", "stay"]
-    assert left_out_lines(board) == [f"Left out: RR-WM, which {held.STALE}."]
+    assert left_out_lines(board) == [f"Left out: RR-WM, which {manifest.STALE}."]

@@ -107,14 +107,14 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
-from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
+from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import Rules
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 kind, part = PATHS, Part("table1", "paper", 1)
 scenario = kind.open(part, 100)
-share = Share("tiny", "v0", 100, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
-cell = Cell("it", Rules(System(Direct(), FixedLag(20.0)), 0), share, kind)
+batch = Batch("tiny", "v0", 100, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
+cell = Cell("it", Rules(System(Direct(), FixedLag(20.0)), 0), batch, kind)
 playing.play_cells({cell.file: cell}, 1)
 roots = playing.__name__, type(PATHS).__module__, "vcgym.baselines.playout.fixed_lag", "vcgym.baselines.path.direct"
 """,
@@ -123,14 +123,14 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
-from vcgym.leaderboard.evaluation.cells.cells import Cell, Share
+from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import Rules
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 kind, part = SENDER, Part("rate", "bottleneck", 1, stratum="cubic")
 scenario = kind.open(part, 0)
-share = Share("tiny", "v0", 0, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
-cell = Cell("it", Rules(System(FixedRate(), Fifo(), pacing=2.5), 0), share, kind)
+batch = Batch("tiny", "v0", 0, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
+cell = Cell("it", Rules(System(FixedRate(), Fifo(), pacing=2.5), 0), batch, kind)
 playing.play_cells({cell.file: cell}, 1)
 roots = playing.__name__, type(SENDER).__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.order.fifo"
 """,
@@ -208,7 +208,7 @@ BENT = np.where(np.arange(5000) == 2500, -1.0, LONG)  # differs where a printed 
         ({"a": [1]}, {"a": [2]}),
         ([1], (1,)),
         (Direct, FixedLag),
-        (cells.content, cells.read),
+        (cells.failed, cells.failure_of),
     ],
     ids=range(10),
 )

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from vcgym.baselines.systems import load_systems
-from vcgym.leaderboard.evaluation.cells import held
+from vcgym.leaderboard.evaluation.cells import manifest
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.publish import publish
@@ -53,9 +53,9 @@ def sent(made, tmp_path):
 
 def named(folder, file):
     """Let `board.json` name a file for the user's own system, which the next run of it replaces."""
-    board = json.loads((folder / held.FILE).read_text())
+    board = json.loads((folder / manifest.FILE).read_text())
     board["stay"] = dict.fromkeys([*board["stay"], SHARE], file)
-    (folder / held.FILE).write_text(json.dumps(board))
+    (folder / manifest.FILE).write_text(json.dumps(board))
 
 
 NAMES = {
@@ -108,27 +108,27 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_board_of_another_form_is_refused(sent, form):
-    (sent / held.FILE).write_text(json.dumps(form))
+    (sent / manifest.FILE).write_text(json.dumps(form))
     with pytest.raises(ValueError, match=r"sent/board\.json(: content is| names no cells of systems: )"):
         run(sent, "DRT-WM")
 
 
 def test_a_board_without_a_cell_of_a_system_says_so(sent):
-    board = json.loads((sent / held.FILE).read_text())
-    (sent / held.FILE).write_text(json.dumps(board | {"other": {}, "third": {SHARE: SHARE}}))
+    board = json.loads((sent / manifest.FILE).read_text())
+    (sent / manifest.FILE).write_text(json.dumps(board | {"other": {}, "third": {SHARE: SHARE}}))
     run(sent, "DRT-WM")
-    assert left_out_lines(sent) == [f"Left out: other, third, which {held.STALE}."]
+    assert left_out_lines(sent) == [f"Left out: other, third, which {manifest.STALE}."]
 
 
 def test_cells_of_another_system_or_of_none_are_refused_by_name(sent):
-    board = json.loads((sent / held.FILE).read_text())
+    board = json.loads((sent / manifest.FILE).read_text())
     own, other = *board["stay"].values(), *board["RR-WM"].values()
     shutil.copy(sent / "cells" / other, sent / "cells" / own)
     with pytest.raises(ValueError, match=rf"cells/{own} is not the file of this cell.*not those of 'stay'"):
         run(sent, "DRT-WM")
     table = pq.read_table(sent / "cells" / other)
-    other_timing = table.replace_schema_metadata({"more": '{"timing": 1}'})
-    for broken in (table.replace_schema_metadata(None), other_timing, table.drop_columns(["r"])):
+    other_timing = table.set_column(table.schema.get_field_index("decision_us"), "decision_us", table["hardware"])
+    for broken in (table.drop_columns(["delays"]), other_timing, table.drop_columns(["r"])):
         pq.write_table(broken, sent / "cells" / own)
         with pytest.raises(ValueError, match=rf"cells/{own} is not the file of this cell"):
             run(sent, "DRT-WM")
@@ -176,11 +176,11 @@ RUN = """
 import fcntl, sys
 from pathlib import Path
 from vcgym.baselines.systems import load_systems
-from vcgym.leaderboard.evaluation.cells import held
+from vcgym.leaderboard.evaluation.cells import manifest
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 
-suite, counts, flock = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 1),)), held._counts, fcntl.flock
+suite, counts, flock = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 1),)), manifest._is_valid, fcntl.flock
 
 def told(word, go_on, *given):
     print(word, flush=True)
@@ -188,7 +188,7 @@ def told(word, go_on, *given):
         sys.stdin.readline()
     return go_on(*given)
 
-held._counts = lambda *given: told("has read", counts, *given)
+manifest._is_valid = lambda *given: told("has read", counts, *given)
 fcntl.flock = lambda *given: told("waits", flock, *given)
 run_suite(suite, prepare(suite), load_systems([sys.argv[2]]), Path(sys.argv[1]), lambda done, note: None)
 """
@@ -205,5 +205,5 @@ def test_of_two_runs_at_once_neither_loses_the_systems_of_the_other(sent):
     for one in runs:
         one.communicate("\n" * 20)
         assert one.returncode == 0
-    assert json.loads((sent / held.FILE).read_text()).keys() == {"DRT-WM", "RR-WM", "stay", "GRD-WM", "DRT-FIX"}
+    assert json.loads((sent / manifest.FILE).read_text()).keys() == {"DRT-WM", "RR-WM", "stay", "GRD-WM", "DRT-FIX"}
     assert {*pq.read_table(sent / "results.parquet")["system"].to_pylist()} == {"DRT-WM", "RR-WM", "stay", "GRD-WM", "DRT-FIX"}

@@ -6,7 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vcgym.leaderboard.evaluation.cells.cells import content, parsed
+from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
+from vcgym.leaderboard.evaluation.kinds.kind import Rollout
+from vcgym.leaderboard.evaluation.kinds.paths import PATHS
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, read_results, results_of, write
@@ -94,12 +98,13 @@ def test_the_kind_of_a_file_is_told_though_it_lacks_metrics(tmp_path, columns):
 
 
 def test_a_number_of_a_cell_that_no_column_names_is_refused():
-    rows, timing = [row()], (1.0, 1.0)
-    assert parsed(content(CALL, rows, timing, {})).rows.num_rows == 1
+    cell = Cell("a", LocalAgent(None, "", ()), Batch("tiny", "v0", 100, Part("table1", "paper", 1), "0", (("x", 3),)), PATHS)
+    complete, rollout = row(delays=[]), Rollout(None, 1.0, 1.0)
+    assert cell.table([complete], rollout, {}).num_rows == 1
     with pytest.raises(ValueError, match=r"row 0 for a cell: missing columns \[\], unknown columns \['jitter'\]"):
-        content(CALL, [row(jitter=1.0)], timing, {})
+        cell.table([complete | {"jitter": 1.0}], rollout, {})
     with pytest.raises(ValueError, match=r"row 0 for a cell: missing columns \['mos'\]"):
-        content(CALL, [{name: value for name, value in row().items() if name != "mos"}], timing, {})
+        cell.table([{name: value for name, value in complete.items() if name != "mos"}], rollout, {})
 
 
 def test_files_of_another_make_are_refused(tmp_path):

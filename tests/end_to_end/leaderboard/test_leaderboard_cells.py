@@ -81,10 +81,10 @@ def played(monkeypatch):
 
 def test_cells_are_cut_within_a_part_and_cover_each_world_once():
     planned = plan(SUITE, prepare(SUITE), every_system())
-    sizes = [len(cell.share.worlds) for cell in planned if cell.name == "still"]
+    sizes = [len(cell.batch.worlds) for cell in planned if cell.name == "still"]
     assert sizes == [32, 8, 8]
     assert len({cell.file for cell in planned}) == len(planned) == 3 * len(every_system())
-    seen = [(cell.share.part, world) for cell in planned if cell.name == "still" for world in cell.share.worlds]
+    seen = [(cell.batch.part, world) for cell in planned if cell.name == "still" for world in cell.batch.worlds]
     assert len(seen) == len(set(seen)) == 48
 
 

@@ -103,7 +103,7 @@ def test_a_run_that_was_stopped_goes_on_and_threads_change_nothing(tmp_path, mon
         def or_stop(piece, threads):
             if len(played) >= many:
                 raise KeyboardInterrupt
-            played.extend((cell.name, cell.share.part.stratum) for cell in piece.values())
+            played.extend((cell.name, cell.batch.part.stratum) for cell in piece.values())
             return play(piece, threads)
 
         return or_stop
