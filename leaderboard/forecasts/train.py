@@ -5,19 +5,20 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
-from vcgym.leaderboard.forecasts.scores import scores
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.predictors.published import Training, publish, read_card
 from vcgym.predictors.rows import COLUMNS, Rows, partition, read_rows
 from vcgym.predictors.training import Site
 
 MODEL, PUBLISHED = "vcgym-delay-predictor", "predictor"
+CLOSE = 0.1  # maximum relative error that the paper counts as close
 
 
 def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> dict[str, float]:
@@ -28,7 +29,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
         on_progress: called with the number of finished epochs.
 
     Returns:
-        The scores on the rows held out; see `vcgym.leaderboard.forecasts.scores.scores`.
+        The scores on the rows held out; see `scores`.
 
     Raises:
         FileNotFoundError: the file of rows does not exist.
@@ -77,6 +78,27 @@ def chosen(rows: Rows, worlds: list[str], receivers: list[str] | None) -> Rows:
     if receivers is not None:
         of_them &= np.isin(rows["receiver"], receivers)
     return rows.take(of_them)
+
+
+def scores(actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> dict[str, float]:
+    """Return the scores of n forecasts: the paper's three figures, and others that they hide.
+
+    Returns:
+        rmse_ms, mae_ms, r2 = 1 - SSE / SST (0 if delays are constant), within_10_percent (relative to the actual delay), mean_error_ms
+        (forecast minus actual), mean_ms and sd_ms of the actual delays, and their number n.
+    """
+    error = forecast_ms - actual_ms
+    total = float(np.sum((actual_ms - actual_ms.mean()) ** 2))
+    return {
+        "rmse_ms": float(np.sqrt(np.mean(error**2))),
+        "mae_ms": float(np.mean(np.abs(error))),
+        "r2": 1.0 - float(np.sum(error**2)) / total if total > 0.0 else 0.0,
+        "within_10_percent": float(np.mean(np.abs(error) <= CLOSE * actual_ms)),
+        "mean_error_ms": float(np.mean(error)),
+        "mean_ms": float(actual_ms.mean()),
+        "sd_ms": float(actual_ms.std()),
+        "n": float(len(error)),
+    }
 
 
 def log_rows(run: Run, path: Path, sha256: str, count: int) -> None:

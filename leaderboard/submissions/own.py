@@ -35,8 +35,8 @@ _SAID = ("action", "interval", "features", *CONTROLS, "reward")
 class _Training(NamedTuple):
     """Training of a method: what names it, its name on the board, the participant, and its arguments in training; None: not known."""
 
-    item: str
-    called: str
+    source: str
+    name: str
     participant: Entrant
     trained: Mapping[str, Any] | None
 
@@ -60,19 +60,21 @@ def own_methods(
     """
     found: dict[str, Entrant] = {}
     told: list[str] = []
-    for name, items in agents.items():
+    for method, sources in agents.items():
+        of_method = options.get(method, {})
         try:
-            of_items = _of_each(items, options.get(name, {}))
-            players = [one for item, given in of_items for one in _loaded(item, given, suite, parts, name)]
-            _refuse_copies(players)
+            trainings = []
+            for source, given in _of_each(sources, of_method):
+                trainings += _loaded(source, given, suite, parts, method)
+            _refuse_copies(trainings)
         except ValueError as error:
-            raise ValueError(f"agents.{name}: {str(error).removeprefix(f'agents.{name}: ')}") from error
-        single, alone = len(players) == 1, len(items) == 1
-        for number, one in enumerate(players):
-            found[name if single else one.called if alone else f"{name}{SEED}{number}"] = one.participant
-        told += _told(name, players, options.get(name, {}))
+            raise ValueError(f"agents.{method}: {str(error).removeprefix(f'agents.{method}: ')}") from error
+        for number, one in enumerate(trainings):
+            name = one.name if len(sources) == 1 else f"{method}{SEED}{number}"
+            found[method if len(trainings) == 1 else name] = one.participant
+        told += _told(method, trainings, of_method)
         if any(part.traces for part, _ in parts):
-            told += _trained_on(name, players)
+            told += _trained_on(method, trainings)
     return found, told
 
 
@@ -118,7 +120,7 @@ def _trained_on(name: str, players: Sequence[_Training]) -> list[str]:
     """Return lines that say whether a method was trained on traces of one's own."""
     said: dict[str, None] = {}
     for one in players:
-        trained = one.trained if one.trained is not None else _says(one.item)
+        trained = one.trained if one.trained is not None else _says(one.source)
         if trained is None:
             said[f"On what {name} was trained is not known: if on these traces, split=test plays what training leaves out."] = None
         elif trained.get("traces"):
@@ -136,9 +138,9 @@ def _refuse_copies(players: Sequence[_Training]) -> None:
         content = _content_of(one)
         if content in seen:
             raise ValueError(
-                f"{seen[content]} and {one.item} are the same agent; allowed: each training once, as seeds count as independent"
+                f"{seen[content]} and {one.source} are the same agent; allowed: each training once, as seeds count as independent"
             )
-        seen[content] = one.item
+        seen[content] = one.source
 
 
 def _content_of(one: _Training) -> Any:
@@ -147,10 +149,10 @@ def _content_of(one: _Training) -> Any:
         return one.participant.files
     if isinstance(one.participant, System):
         return repr(canonical(one.participant.rules))
-    path = Path(os.path.expanduser(one.item))
+    path = Path(os.path.expanduser(one.source))
     if not path.is_file():
-        return one.item
-    if one.item.endswith(".zip"):
+        return one.source
+    if one.source.endswith(".zip"):
         with zipfile.ZipFile(path) as archive:
             weights = [name for name in archive.namelist() if name == "policy.pth"]
             return hashlib.sha256(archive.read(weights[0]) if weights else path.read_bytes()).hexdigest()
@@ -180,7 +182,7 @@ def _told(name: str, players: Sequence[_Training], options: Mapping[str, Any]) -
     """Return one line for all trainings of a method that play alike."""
     said: dict[str, list[str]] = {}
     for one in players:
-        said.setdefault(_played(name, one, options), []).append(Path(one.item).name)
+        said.setdefault(_played(name, one, options), []).append(Path(one.source).name)
     return [f"{name}, {files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''}: {words}." for words, files in said.items()]
 
 

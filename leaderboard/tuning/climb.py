@@ -5,7 +5,6 @@ size of each trial is sampled log-uniformly from 0.01 to 0.5, so that no schedul
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,15 +15,10 @@ _STEPS = (0.01, 0.5)
 _NEAR = 0.5  # share of trials near the best so far
 
 
-class Best(NamedTuple):
-    """Best values (empty if there are none) and their score."""
-
-    values: Values
-    score: float
-
-
-def climb(score: Callable[[Values], float], space: Mapping[str, Domain], starts: Sequence[Values], trials: int, seed: int) -> Best:
-    """Score `trials` sets of values and return the best; the first one of equals.
+def climb(
+    score: Callable[[Values], float], space: Mapping[str, Domain], starts: Sequence[Values], trials: int, seed: int
+) -> tuple[Values, float]:
+    """Score `trials` sets of values and return the best, the first one of equals, with its score; empty values if there are none.
 
     Args:
         score: objective; higher is better.
@@ -34,16 +28,16 @@ def climb(score: Callable[[Values], float], space: Mapping[str, Domain], starts:
         seed: seed of the sampling.
     """
     draws = np.random.default_rng(seed)
-    best = Best({}, -np.inf)
+    best, highest = dict[str, float | int](), -np.inf
     for trial in range(trials if space else min(trials, len(starts))):
         if trial < len(starts):
             values = dict(starts[trial])
         else:
-            values = _near(best.values, space, draws) if draws.random() < _NEAR else _anywhere(space, draws)
+            values = _near(best, space, draws) if draws.random() < _NEAR else _anywhere(space, draws)
         found = score(values)
-        if found > best.score:
-            best = Best(values, found)
-    return best
+        if found > highest:
+            best, highest = values, found
+    return best, highest
 
 
 def around(published: Values, space: Mapping[str, Domain], count: int, seed: int) -> list[Values]:

@@ -3,7 +3,6 @@
 A pair is tuned for one kind of worlds, and judged on the other kinds of its mode and measured ones.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from vcgym.leaderboard.tuning.regret import gains
 from vcgym.leaderboard.tuning.tunable import as_data, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import CallTask
 from vcgym.leaderboard.tuning.tune_pairs import FoundValues, Round, Studied
-from vcgym.leaderboard.tuning.tuning import compared, domains_as_data, judged_as_data, rounded
-from vcgym.network.traces.cards import canonical_sha256
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.leaderboard.tuning.tuning import compared, domains_as_data, judged_as_data, rounded, write_study
+
+_SOURCE = "worlds of the training split; the best of those left at the end is chosen on the validation split"
 
 
 def save_pairs(studied: Studied, task: CallTask, judge: CallTask, rounds: Sequence[Round], seed: int, folder: Path) -> None:
@@ -36,7 +35,7 @@ def save_pairs(studied: Studied, task: CallTask, judge: CallTask, rounds: Sequen
         },
     }
     description = f"all pairs of a router and a receiver, tuned on scenario {scenario}, mode {mode}"
-    _write(folder / f"pairs-{scenario}-{mode}.json", description, {"study": study, **_table(studied)})
+    write_study(folder / f"pairs-{scenario}-{mode}.json", description, _SOURCE, {"study": study, **_table(studied)})
     for name in studied.validation:
         found, candidate = studied.pairs[name], studied.published[name]
         tuned = with_values(candidate.published, found.values)
@@ -54,7 +53,7 @@ def save_pairs(studied: Studied, task: CallTask, judge: CallTask, rounds: Sequen
         }
         description = f"{name}, router and receiver tuned together: the study and the rules with the values found"
         body = {"study": of_pair, "system": as_data(tuned)}
-        _write(folder / f"{tuned_name(name, mode)}.json", description, body)
+        write_study(folder / f"{tuned_name(name, mode)}.json", description, _SOURCE, body)
 
 
 def _table(studied: Studied) -> dict[str, Any]:
@@ -75,16 +74,3 @@ def _as_data(found: FoundValues) -> dict[str, Any]:
 def tuned_name(pair: str, mode: str) -> str:
     """Return the name of a tuned pair: the name of the pair, and the mode unless it is `correlated`."""
     return f"{pair}{'' if mode == 'correlated' else f'-{mode}'}{TUNED}"
-
-
-def _write(path: Path, description: str, body: dict[str, Any]) -> None:
-    card = {
-        "name": path.stem,
-        "description": description,
-        "source": "vcgym tune: worlds of the training split; the best of those left at the end is chosen on the validation split",
-        "licence": "MIT",
-        "sha256": canonical_sha256(body),
-        "kind": "fitted",
-        "units": "those of the parameters' names",
-    }
-    replace_file(path, (json.dumps({"card": card, **body}, indent=1) + "\n").encode())

@@ -156,14 +156,19 @@ def _spent(task: TuningTask, how: Search) -> dict[str, Any]:
 
 def save(tuned: Outcome, task: TuningTask, folder: Path) -> None:
     """Write a file of data/tuned (`vcgym.baselines.system_files.Tuned`), without a system if the published values have the least regret."""
-    study = tuned.study
-    path, budget = folder / f"{task.name(study['system'])}{TUNED}.json", study["budget"]
+    study, budget = tuned.study, tuned.study["budget"]
     body = {"study": study, "system": as_data(tuned.system) if study["tuned"] != study["published"] else None}
+    source = f"{budget['trials']} trials of {budget['worlds']} worlds of the training split of each of {len(budget['kinds'])} kinds"
+    description = f"{study['system']} tuned on the training split: its study and the rules with the values found"
+    write_study(folder / f"{task.name(study['system'])}{TUNED}.json", description, source, body)
+
+
+def write_study(path: Path, description: str, source: str, body: dict[str, Any]) -> None:
+    """Write a file of a tuning study with its card."""
     card = {
         "name": path.stem,
-        "description": f"{study['system']} tuned on the training split: its study and the rules with the values found",
-        "source": f"vcgym tune: {budget['trials']} trials of {budget['worlds']} worlds of the training split of each of "
-        f"{len(budget['kinds'])} kinds",
+        "description": description,
+        "source": f"vcgym tune: {source}",
         "licence": "MIT",
         "sha256": canonical_sha256(body),
         "kind": "fitted",

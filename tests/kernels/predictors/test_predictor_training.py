@@ -13,7 +13,7 @@ import torch
 from forecast_rows import QUICK, assert_same_seed_same_forecasts_and_no_target_is_read, fitted, made_rows
 from scipy import stats
 
-from vcgym.leaderboard.forecasts.scores import scores
+from vcgym.leaderboard.forecasts.train import scores
 from vcgym.predictors.dnn import Dnn, compiled, layers
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.training import CHECKPOINT, InputScale, Site, seeded
