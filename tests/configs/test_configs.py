@@ -50,7 +50,7 @@ KINDS = {
     "emulate": EmulateConfig,
     "measure": MeasureConfig,
 }
-TABLES = {"systems", "tune_ranges", "zoo_arguments"}
+TABLES = {"suites", "systems", "tune_ranges", "zoo_arguments"}
 REQUIRED = {"evaluate": ["agent=somewhere"], "relay": ["secret=somewhere"]}
 REQUIRED |= {"emulate": ["secret=somewhere", "session=somewhere", "relays=['127.0.0.1:7000']"]}
 REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewhere"]}

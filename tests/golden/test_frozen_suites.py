@@ -6,7 +6,7 @@ import pytest
 
 from vcgym.leaderboard.evaluation import frozen
 from vcgym.leaderboard.evaluation.frozen import DATA, FROZEN, definition_hash, require_frozen_data, worlds_hash
-from vcgym.leaderboard.evaluation.suites import MEASURED, SEEDS, SUITES, Part, Suite, prepare
+from vcgym.leaderboard.evaluation.suites import MEASURED, SUITES, Part, Suite, prepare
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError
 from vcgym.network.worlds.strata import STRATA
@@ -110,7 +110,7 @@ def test_declared_strata_have_their_weights_and_share_no_seed(name):
     declared = [(part, len(SUITES[name].kind.worlds(part, scenario))) for part, scenario in prepare(SUITES[name]) if part.stratum in STRATA]
     total = sum(n for _, n in declared)
     assert {part.stratum: n / total for part, n in declared} == pytest.approx(STRATA)
-    assert min(part.seeds for part, _ in declared) >= (SEEDS if name == "correlated-v0" else 4)
+    assert min(part.seeds for part, _ in declared) >= (10 if name == "correlated-v0" else 4)
     assert len(correlated_seeds(name)) == sum(n for part, n in declared) + 100 * (name == "correlated-v0")
 
 
