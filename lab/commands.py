@@ -1,20 +1,42 @@
-"""The commands of the laboratory, by the names of their files in lab/conf."""
+"""The commands of the laboratory."""
 
-from vcgym.scripts.console.program import Program
+from vcgym.scripts.console.program import Program, commands_of
 
 LAB = Program(
     "python -m lab",
     "lab.conf",
-    {
-        "bench": "lab.bench.command",
-        "reproduce": "lab.papers.reproduce.command",
-        "truth": "lab.papers.truth.command",
-        "headroom": "lab.studies.headroom.command",
-        "train_allocator": "lab.learners.commands.train_allocator",
-        "train_order": "lab.learners.commands.train_order",
-        "train_pair": "lab.learners.commands.train_pair",
-        "train_rate": "lab.learners.commands.train_rate",
-        "train_whole": "lab.learners.commands.train_whole",
-        "make_set": "lab.shipped.sets.command",
-    },
+    commands_of(
+        {
+            ("lab.bench.command", "lab.bench.command"): {
+                "bench": ("BenchConfig", "main", "measure speed, each figure beside its aim"),
+            },
+            ("lab.papers.reproduce.config", "lab.papers.reproduce.command"): {
+                "reproduce": ("ReproduceConfig", "main", "compare every published number of a paper with ours, with a verdict"),
+            },
+            ("lab.papers.truth.command", "lab.papers.truth.command"): {
+                "truth": ("TruthConfig", "main", "test the claims of the paper in every kind of world"),
+            },
+            ("lab.studies.headroom.command", "lab.studies.headroom.command"): {
+                "headroom": ("HeadroomConfig", "main", "compute oracles on the worlds of a board and the headroom of its systems"),
+            },
+            ("lab.learners.allocator_config", "lab.learners.commands.train_allocator"): {
+                "train-allocator": ("AllocatorConfig", "main", "search for an allocator of conferences"),
+            },
+            ("lab.learners.order_search", "lab.learners.commands.train_order"): {
+                "train-order": ("OrderConfig", "main", "search the weights of a learned send order"),
+            },
+            ("lab.learners.pair_config", "lab.learners.commands.train_pair"): {
+                "train-pair": ("PairConfig", "main", "teach a router and a lag that play inside the loop, one pair per seed"),
+            },
+            ("lab.learners.rate_search", "lab.learners.commands.train_rate"): {
+                "train-rate": ("RateConfig", "main", "search the weights of a learned rate over rmcat, measured traces and other flows"),
+            },
+            ("lab.learners.whole_search", "lab.learners.commands.train_whole"): {
+                "train-whole": ("WholeConfig", "main", "search the weights of a learned send order on whole calls"),
+            },
+            ("lab.shipped.sets.command", "lab.shipped.sets.command"): {
+                "make-set": ("MakeSetConfig", "main", "rebuild a data set from its source"),
+            },
+        }
+    ),
 )

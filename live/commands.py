@@ -20,7 +20,7 @@ from vcgym.live.call.protection import LiveProtection, protection_of
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import LEAD_US, LiveSender
 from vcgym.live.call.stats import OnSlot, unseen
-from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig, WorldConfig
+from vcgym.live.config import CallConfig, EmulateConfig, JoinConfig, MeasureConfig, PolicyConfig, RelayConfig, WorldConfig
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Limits, Relay
 from vcgym.live.measuring.measure import measure_pairs, measure_session, write_traces
@@ -109,13 +109,13 @@ def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda par
     return call, draw
 
 
-def send(config: CallConfig, clock: Clock, on_slot: OnSlot = unseen) -> LiveSender:
+def send(config: JoinConfig, clock: Clock, on_slot: OnSlot = unseen) -> LiveSender:
     """Run the sender of a session by a clock; it ends with the call. Return it.
 
     Raises:
         TimeoutError: no command has reached it.
     """
-    session = read_session(config.session or Path())
+    session = read_session(config.session)
     protection = None if config.protection is None else LiveProtection(session, protection_of(config.protection), config.budget)
     node = LiveSender(session, encoded(_spoken(config)), clock() + LEAD_US, protection)
     with open_socket(*address_of(session.commands[-1])) as opened:
@@ -123,13 +123,13 @@ def send(config: CallConfig, clock: Clock, on_slot: OnSlot = unseen) -> LiveSend
     return node
 
 
-def control(config: CallConfig, clock: Clock, on_slot: OnSlot = unseen) -> Controller:
+def control(config: JoinConfig, clock: Clock, on_slot: OnSlot = unseen) -> Controller:
     """Run the router's location of a session by a clock; it ends with the call. Return it.
 
     Raises:
         TimeoutError: no announcement has reached it within WAIT_US.
     """
-    session = read_session(config.session or Path())
+    session = read_session(config.session)
     node = Controller(session, _policy(config))
     with open_socket(*address_of(session.feedback[-1])) as opened:
         ended = _ended(node, "announcement of the sender reached the router's location")
@@ -137,13 +137,13 @@ def control(config: CallConfig, clock: Clock, on_slot: OnSlot = unseen) -> Contr
     return node
 
 
-def receive(config: CallConfig, clock: Clock, on_slot: OnSlot = unseen) -> Receiver:
+def receive(config: JoinConfig, clock: Clock, on_slot: OnSlot = unseen) -> Receiver:
     """Run the receiver of a session by a clock; it ends with the call. Return it.
 
     Raises:
         TimeoutError: no two packets of a call have reached it within WAIT_US.
     """
-    session = read_session(config.session or Path())
+    session = read_session(config.session)
     node = Receiver(session, _policy(config))
     with open_socket(*address_of(session.media[0][-1])) as opened:
         serve([(opened, node)], _watched(lambda: node.listening.slot, on_slot, _ended(node, "call reached the receiver")), clock)
@@ -188,11 +188,11 @@ def world_of(config: WorldConfig, seconds: float) -> tuple[Scenario, WorldDraw]:
     return scenario, scenario.draw(config.split, config.seed, stratum=config.stratum)
 
 
-def _policy(config: CallConfig) -> LivePolicy:
+def _policy(config: PolicyConfig) -> LivePolicy:
     return live_policy(config.policy, config.protection, config.budget)
 
 
-def _spoken(config: CallConfig) -> NDArray[np.int16]:
+def _spoken(config: PolicyConfig) -> NDArray[np.int16]:
     return tones(TEST_SIGNAL_S) if config.wav is None else read_wav(config.wav)
 
 

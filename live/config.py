@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.config.names import PolicyName, Traces, WavFile
-from vcgym.envs.call.batch import MAX_BUDGET
 from vcgym.live.protocol.addresses import End, Hop, Host
 
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -82,38 +81,48 @@ class EmulateConfig(Config):
     session: AbsolutePath
 
 
-class CallConfig(Config):
-    """A live call, or one party of it.
+class PolicyConfig(Config):
+    """What controls and protects a live call, what is said, and where it is kept.
 
     Attributes:
-        do: play: all parties, relays and emulator on this machine; send, control, receive: one party of the session in `session`.
-        policy: system of path and playout that controls the call (`vcgym leaderboard list=systems`), or folder of a trained seed.
+        policy: system of path and playout that controls the call (`vcgym systems`), or folder of a trained seed.
         protection: system whose rule protects the call, such as RED1, COPY1 or COPY-HELD; None: no protection.
         budget: share of the bytes without protection that it may add.
-        world: world to play with do=play.
-        seconds: length with do=play.
-        session: session file.
         wav: what the sender says, 16 bits, one channel, 48 kHz; None: a test signal.
-        stats: show path, lag, delay, loss and R of the last 10 s while the call runs.
         folder: folder of the WAV that was heard (heard.wav) and of the packets (packets.npz).
     """
 
-    do: Literal["play", "send", "control", "receive"] = "play"
     policy: PolicyName = "VCR-WM"
     protection: str | None = None
-    budget: Annotated[float, Field(ge=0.0, le=MAX_BUDGET)] = 1.0
-    world: WorldConfig = Field(default_factory=WorldConfig)
-    seconds: Seconds = 60.0
-    session: AbsolutePath | None = None
+    budget: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
     wav: WavFile | None = None
-    stats: bool = False
     folder: AbsolutePath = Path("outputs/call")
 
-    @model_validator(mode="after")
-    def _party_has_a_session(self) -> Self:
-        if (self.session is None) != (self.do == "play"):
-            raise ValueError(f"session is {self.session} with do={self.do}: allowed is a file with do=send, control or receive, else null")
-        return self
+
+class CallConfig(PolicyConfig):
+    """All parties of a live call, relays and emulator on this machine.
+
+    Attributes:
+        world: world to play.
+        seconds: length.
+        stats: show path, lag, delay, loss and R of the last 10 s while the call runs.
+    """
+
+    world: WorldConfig = Field(default_factory=WorldConfig)
+    seconds: Seconds = 60.0
+    stats: bool = False
+
+
+class JoinConfig(PolicyConfig):
+    """One party of a live call whose others run elsewhere.
+
+    Attributes:
+        party: the sender, the location that controls the path, or the receiver.
+        session: session file of the call.
+    """
+
+    party: Literal["sender", "controller", "receiver"]
+    session: AbsolutePath
 
 
 class MeasureConfig(Config):

@@ -1,66 +1,38 @@
-"""Training of the VCRoute paper's predictor (arXiv 2310.05054, IV-B2): 2 - 64 - 64 - 64 - 1 with ReLU, 8,577 parameters.
+"""Settings of the training of the VCRoute paper's predictor, which need no torch."""
 
-The paper does not state the loss; the published code uses the mean absolute error, and Adam at its default rate.
-The fitted network runs compiled, without torch (`vcgym.predictors.mlp`), and can be published.
-"""
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from dataclasses import dataclass
-from typing import Literal
+from pydantic import BaseModel, ConfigDict, Field
 
-import numpy as np
-from numpy.typing import NDArray
-from torch import nn
-
-from vcgym.predictors.mlp import HIDDEN, LAYERS, Network, make_network
-from vcgym.predictors.predictor import predict_each
-from vcgym.predictors.rows import Rows
-from vcgym.predictors.training import Examples, History, InputScale, NetworkMethod, Site, scale_of, seeded, train
-
-LOSSES: dict[str, nn.Module] = {"mae": nn.L1Loss(), "mse": nn.MSELoss(), "huber": nn.HuberLoss()}
+if TYPE_CHECKING:
+    from vcgym.predictors.fitting_dnn import TrainedDnn
+    from vcgym.predictors.rows import Rows
+    from vcgym.predictors.training import Site
 
 
-class Dnn(NetworkMethod):
-    """Settings.
+class Dnn(BaseModel):
+    """Settings of a training; scale, batch size and stopping are our choice, as the paper does not state them.
 
     Attributes:
+        learning_rate: Adam's step size; the published code uses Adam's default.
+        batch_size: rows per step.
+        epochs: maximum number of passes over the rows.
+        patience: epochs without a better loss on the held-out rows before early stopping.
+        threads: torch threads; results are exactly repeatable with 1.
         loss: loss on the standardised target: mae forecasts the median, mse the mean, huber (knee at one standard deviation) between them.
     """
 
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
+
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
+    batch_size: Annotated[int, Field(ge=1)] = 1024
+    epochs: Annotated[int, Field(ge=1)] = 60
+    patience: Annotated[int, Field(ge=1)] = 6
+    threads: Annotated[int, Field(ge=1)] = 1
     loss: Literal["mae", "mse", "huber"] = "mae"
 
-    def fit(self, rows: Rows, check: Rows, seed: int, site: Site) -> "TrainedDnn":
-        scale = scale_of(rows.inputs, rows.target_ms)
-        net, loss = seeded(lambda: layers(1), seed), LOSSES[self.loss]
-        learnt, held = (Examples(scale.inputs(part.inputs), scale.target(part.target_ms)) for part in (rows, check))
-        history = train(net, lambda output, target: loss(output[:, 0], target), learnt, held, self, seed, site)
-        return TrainedDnn(compiled(net, scale), history)
+    def fit(self, rows: "Rows", check: "Rows", seed: int, site: "Site") -> "TrainedDnn":
+        """Train on `rows`, and stop by the loss on `check`."""
+        from vcgym.predictors.fitting_dnn import fit_dnn  # imported here: it loads torch
 
-
-@dataclass(frozen=True)
-class TrainedDnn:
-    """Trained network in the form that runs inside calls."""
-
-    network: Network
-    history: History
-
-    def predict(self, rows: Rows) -> NDArray[np.float64]:
-        return predict_each(self.network, rows.inputs[:, 0], rows.inputs[:, 1])
-
-
-def layers(outputs: int) -> nn.Sequential:
-    """Return the untrained network with torch's default initial weights, as in the published code."""
-    widths = [weights[0] for weights, _ in LAYERS]
-    hidden = [part for width in widths[:-1] for part in (nn.Linear(width, HIDDEN), nn.ReLU())]
-    return nn.Sequential(*hidden, nn.Linear(HIDDEN, outputs))
-
-
-def compiled(net: nn.Module, scale: InputScale) -> Network:
-    """Convert the network to parameters of the compiled forward pass."""
-    linear = [part for part in net.modules() if isinstance(part, nn.Linear)]
-    arrays = [
-        (np.ascontiguousarray(layer.weight.detach().numpy().T.reshape(shape)), layer.bias.detach().numpy())
-        for layer, (shape, _) in zip(linear, LAYERS, strict=True)
-    ]
-    transmit_mean, jitter_mean = scale.input_mean_ms.tolist()
-    transmit_sd, jitter_sd = scale.input_sd_ms.tolist()
-    return make_network(arrays, (transmit_mean, jitter_mean), (transmit_sd, jitter_sd), scale.output_mean_ms, scale.output_sd_ms)
+        return fit_dnn(self, rows, check, seed, site)

@@ -9,18 +9,18 @@ A checkpoint is one safetensors file, replaced atomically; nothing is pickled.
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import shown
+from vcgym.predictors.dnn import Dnn
 
 CHECKPOINT = "checkpoint.safetensors"
 _MAX_CHECKPOINT_BYTES = 1 << 28
@@ -40,26 +40,6 @@ class Site(NamedTuple):
     folder: Path | None = None
     log: Callable[[dict[str, float], int], None] = lambda metrics, epoch: None
     tell: Callable[[int, str], None] = lambda done, note: None
-
-
-class NetworkMethod(BaseModel):
-    """Settings of a training; scale, batch size and stopping are our choice, as the paper does not state them.
-
-    Attributes:
-        learning_rate: Adam's step size; the published code uses Adam's default.
-        batch_size: rows per step.
-        epochs: maximum number of passes over the rows.
-        patience: epochs without a better loss on the held-out rows before early stopping.
-        threads: torch threads; results are exactly repeatable with 1.
-    """
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
-
-    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
-    batch_size: Annotated[int, Field(ge=1)] = 1024
-    epochs: Annotated[int, Field(ge=1)] = 60
-    patience: Annotated[int, Field(ge=1)] = 6
-    threads: Annotated[int, Field(ge=1)] = 1
 
 
 class InputScale(NamedTuple):
@@ -112,7 +92,7 @@ class History(NamedTuple):
     check: list[float]
 
 
-def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: NetworkMethod, seed: int, site: Site) -> History:
+def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: Dnn, seed: int, site: Site) -> History:
     """Train `net` in place; it ends with the weights of the best epoch on `check`.
 
     Raises:
@@ -154,7 +134,7 @@ def outputs(net: nn.Module, inputs: Tensor) -> Tensor:
         return torch.cat([net(part) for part in inputs.split(8192)])
 
 
-def _identity(settings: NetworkMethod, seed: int, fit: Examples, check: Examples) -> dict[str, Any]:
+def _identity(settings: Dnn, seed: int, fit: Examples, check: Examples) -> dict[str, Any]:
     """Return the values that must be equal for a resumed training to equal an uninterrupted one."""
     sums = [float(tensor.double().sum()) for examples in (fit, check) for tensor in examples]
     return {"settings": settings.model_dump(mode="json"), "seed": seed, "rows": [len(fit.targets), len(check.targets)], "sums": sums}

@@ -1,11 +1,4 @@
-"""vcgym leaderboard: play a suite, print the ranks, write the page. See conf/leaderboard.yaml.
-
-For suites over paths it trains a small agent if there is none. list=systems prints the systems of the suite with their sources. do=add adds
-the submission in `folder`. do=verify recomputes the agents' scores from their actions, and fails if one differs. do=page writes one page
-for all suites with results in the same parent folder. do=export output=FILE.tex or FILE.csv writes a table. do=fairness lets calls share a
-bottleneck. do=courses draws systems in the test cases of RMCAT, or on the dumbbell if the suite is of conferences. do=swaps says which
-control explains the difference of two systems.
-"""
+"""The commands of the leaderboard: play a suite, check and show its results, and explain them."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -19,13 +12,21 @@ from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.bars import references
-from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.evaluation.config import (
+    BoardConfig,
+    ExportConfig,
+    FairnessConfig,
+    LeaderboardConfig,
+    PageConfig,
+    SwapsConfig,
+    SystemsConfig,
+)
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.local import env_of
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, trained_before
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS, Entrant
-from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
+from vcgym.leaderboard.evaluation.suites import SUITES, prepare
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.courses import draw_courses_of, suite_of_courses
 from vcgym.leaderboard.report.export import export
@@ -39,88 +40,109 @@ from vcgym.leaderboard.submissions.own import on_own_traces, own_methods
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import AGENT, verify
 from vcgym.leaderboard.swaps import swaps
-from vcgym.scripts.console.command import command
 
 
-@command("leaderboard", LeaderboardConfig)
-def main(config: LeaderboardConfig) -> int:
-    """Run the command; return status 1 if a score was not reproduced."""
+def play_suite(config: LeaderboardConfig) -> None:
+    """Play the suite, print the ranks and write the board."""
     config.data.export()
-    console = Console() if Console().is_terminal else Console(width=120)
-    if config.do == "verify":
-        return _verify(config, console)
-    _run(config, console)
-    return 0
+    console, suite = _console(), config.played_suite(on_own_traces(config.agents))
+    parts = prepare(suite)
+    systems = systems_of(suite, config.systems)
+    systems |= {name: load_system(name) for name in references(f"{suite.name}-{suite.version}") if name not in systems}
+    if config.submission is not None:
+        console.print(f"Taken: {accept(config.submission, config.folder, observe(suite, parts), system_names(), env_of(suite))}")
+    if len(parts) < len(suite.parts):
+        console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
+    submitted, left_out = accepted(config.folder)
+    own, told = own_methods(config.agents, config.agent_options, suite, parts)
+    for line in told:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    participants = all_participants(suite, systems, config.train if suite.kind == PATHS else None, {**submitted, **own})
+    with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
+        ranked = run_suite(
+            suite, parts, participants, config.folder, on_progress, config.threads, config.workers, config.ray.address, left_out
+        )
+    show(ranked, config.folder, console, [] if config.systems in (None, [EVERY]) else config.systems or [])
 
 
-def _run(config: LeaderboardConfig, console: Console) -> None:
-    suite = config.played_suite(on_own_traces(config.agents))
-    if config.list:
-        _print_rows(("system", "control", "rule", "source"), system_rows(systems_of(suite, config.systems)), console)
-    elif config.do == "page":
-        home = config.folder.parent
-        publish_together(sorted(path.parent for path in home.glob("*/results.parquet")), home / "report.html")
-        console.print(f"Report: {home / 'report.html'}", soft_wrap=True)
-    elif config.do == "export":
-        assert config.output is not None
-        export(boards(read_with_oracles(config.folder)), config.output, config.systems or ())
-        console.print(f"Table: {config.output}", soft_wrap=True)
-    elif config.do == "fairness":
-        played = pairings_of(_sharing(config)) if config.systems or config.agents else pairings()
-        with progress("calls that share", len(played)) as on_progress:
-            rows = fairness(config.folder, played, on_progress)
-        _print_rows(HEADINGS, rows, console)
-        console.print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
-    elif config.do == "courses":
-        of = suite_of_courses(suite)
-        for name, system in systems_of(of, config.systems).items():
-            for picture in draw_courses_of(of, name, system, config.folder):
-                console.print(f"Picture: {picture}", soft_wrap=True)
-    elif config.do == "swaps":
-        first, second = systems_of(suite, config.systems)
-        _print_rows(*swaps(first, second, suite, config.folder, config.threads), console)
-    else:
-        _play(config, suite, console)
+def list_systems(config: SystemsConfig) -> None:
+    """Print the systems with their rules, parameters and sources."""
+    config.data.export()
+    _print_rows(("system", "control", "rule", "source"), system_rows(systems_of(config.played_suite(), config.systems)))
 
 
-def _sharing(config: LeaderboardConfig) -> dict[str, System]:
+def write_page(config: PageConfig) -> None:
+    """Write the page.
+
+    Raises:
+        ValueError: there is no board.
+    """
+    found = sorted(path.parent for path in config.results.glob("*/results.parquet"))
+    if not found:
+        raise ValueError(f"results is {config.results}; allowed: a folder of boards, each a folder with a results.parquet")
+    publish_together(found, config.results / "report.html")
+    _console().print(f"Report: {config.results / 'report.html'}", soft_wrap=True)
+
+
+def write_table(config: ExportConfig) -> None:
+    """Write the board as a table."""
+    export(boards(read_with_oracles(config.results)), config.output, config.systems or ())
+    _console().print(f"Table: {config.output}", soft_wrap=True)
+
+
+def draw_series(config: BoardConfig) -> None:
+    """Draw the systems over time."""
+    config.data.export()
+    suite = suite_of_courses(config.played_suite())
+    for name, system in systems_of(suite, config.systems).items():
+        for picture in draw_courses_of(suite, name, system, config.folder):
+            _console().print(f"Picture: {picture}", soft_wrap=True)
+
+
+def compare_controls(config: SwapsConfig) -> None:
+    """Print which control explains the difference of two systems."""
+    config.data.export()
+    suite = config.played_suite()
+    first, second = systems_of(suite, config.systems)
+    _print_rows(*swaps(first, second, suite, config.folder, config.threads))
+
+
+def play_sharing(config: FairnessConfig) -> None:
+    """Let calls share a bottleneck, print their shares and write the page."""
+    config.data.export()
+    played = pairings_of(_sharing(config)) if config.systems or config.agents else pairings()
+    with progress("calls that share", len(played)) as on_progress:
+        rows = fairness(config.folder, played, on_progress)
+    _print_rows(HEADINGS, rows)
+    _console().print(f"Page: {config.folder / 'sending_fairness.md'}", soft_wrap=True)
+
+
+def _sharing(config: FairnessConfig) -> dict[str, System]:
     """Return the systems that share a bottleneck with the rules."""
     suite = SUITES["rate-v0"]
     found: dict[str, Entrant] = dict(systems_of(suite, config.systems)) if config.systems else {}
     found |= own_methods(config.agents, config.agent_options, suite, prepare(suite))[0]
     outside = sorted(name for name, one in found.items() if not isinstance(one, System))
     if outside:
-        raise ValueError(f"agents has {outside}; do=fairness allows: rules and learned rules, which play inside the loop")
+        raise ValueError(f"agents has {outside}; allowed: rules and learned rules, which play inside the loop")
     return {name: one for name, one in found.items() if isinstance(one, System)}
 
 
-def _play(config: LeaderboardConfig, suite: Suite, console: Console) -> None:
-    board = config.board if config.do == "add" else config.folder
-    parts = prepare(suite)
-    systems = systems_of(suite, config.systems)
-    systems |= {name: load_system(name) for name in references(f"{suite.name}-{suite.version}") if name not in systems}
-    if config.do == "add":
-        console.print(f"Taken: {accept(config.folder, board, observe(suite, parts), system_names(), env_of(suite))}")
-    if len(parts) < len(suite.parts):
-        console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    submitted, left_out = accepted(board)
-    own, told = own_methods(config.agents, config.agent_options, suite, parts)
-    for line in told:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    participants = all_participants(suite, systems, config.train if suite.kind == PATHS else None, {**submitted, **own})
-    with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
-        ranked = run_suite(suite, parts, participants, board, on_progress, config.threads, config.workers, config.ray.address, left_out)
-    show(ranked, board, console, [] if config.systems in (None, [EVERY]) else config.systems or [])
-
-
-def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]], console: Console) -> None:
+def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     table = Table(*headings, box=SIMPLE_HEAD)
     for row in rows:
         table.add_row(*(cell.replace("[", r"\[") for cell in row))
-    console.print(table)
+    _console().print(table)
 
 
-def _verify(config: LeaderboardConfig, console: Console) -> int:
+def _console() -> Console:
+    return Console() if Console().is_terminal else Console(width=120)
+
+
+def verify_board(config: LeaderboardConfig) -> int:
+    """Recompute the scores of agents from their actions; return status 1 if one differs."""
+    config.data.export()
+    console = _console()
     own = config.suites_of_traces()
     known = trained_before(config.train) if config.train else {}
     if config.agents:
@@ -147,7 +169,3 @@ def _verify(config: LeaderboardConfig, console: Console) -> int:
     equal = sum(verdict.equal for verdict in verdicts)
     console.print(f"{equal} of {len(verdicts)} agent results reproduced.")
     return int(equal < len(verdicts))
-
-
-if __name__ == "__main__":
-    main()

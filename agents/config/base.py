@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 PLACES = frozenset({"folder", "data", "resume"})
 """Fields of every config that have no effect on the result."""
@@ -26,12 +26,22 @@ AbsolutePath = Annotated[Path, Field(strict=False), AfterValidator(_absolute)]
 class Config(BaseModel):
     """Frozen settings that reject unknown keys and implicit type conversions, but for whole numbers such as 1e6.
 
+    A field whose default follows from other fields may be given as None, which stands for this default.
+
     Attributes:
         without_effect: fields that have no effect on the result.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, validate_default=True)
     without_effect: ClassVar[frozenset[str]] = PLACES
+
+    @model_validator(mode="before")
+    @classmethod
+    def _following_from_others(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        following = {name for name, field in cls.model_fields.items() if field.default_factory_takes_validated_data}
+        return {name: value for name, value in given.items() if value is not None or name not in following}
 
     @field_validator("*", mode="before")
     @classmethod

@@ -1,20 +1,11 @@
-"""Config of an environment, and the arguments that it may set."""
+"""Config of an environment. What it checks needs the environment itself, which is imported when a config is built and not before."""
 
-import importlib
 import sys
 from typing import Any
 
-import gymnasium
-from gymnasium.envs.registration import EnvSpec, load_env_creator
 from pydantic import Field, ValidationInfo, field_serializer, field_validator
 
-import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.base import Config
-from vcgym.agents.config.names import SET_BY_VCGYM
-from vcgym.baselines.configured import mapping_of, rule_from
-from vcgym.baselines.controls.control import CONTROLS
-from vcgym.baselines.systems import rule_of
-from vcgym.envs.environments.vector.settings import arguments_of
 from vcgym.network.traces.refusal import one_line, shown
 
 
@@ -35,12 +26,16 @@ class EnvConfig(Config):
     @field_validator("id")
     @classmethod
     def _has_vector_face(cls, env_id: str, info: ValidationInfo) -> str:
+        from gymnasium.error import Error
+
+        from vcgym.agents.config.env_arguments import spec_of
+
         module = env_id.rpartition(":")[0]
         if info.mode == "json" and ":" in env_id and module not in sys.modules:
             raise ValueError(f"env.id is {shown(env_id)}, a module that a file may not import; allowed: the id of a registered environment")
         try:
-            spec = _spec(env_id)
-        except (gymnasium.error.Error, ImportError) as error:
+            spec = spec_of(env_id)
+        except (Error, ImportError) as error:
             raise ValueError(f"{shown(env_id)} is not a registered environment: {one_line(str(error), 120)}") from error
         if spec.vector_entry_point is None:
             raise ValueError(f"{shown(env_id)} has no native vector environment; all of vcgym do")
@@ -49,42 +44,18 @@ class EnvConfig(Config):
     @field_validator("options")
     @classmethod
     def _completed(cls, options: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+        from vcgym.agents.config.env_arguments import env_defaults, read
+
         if "id" not in info.data:
             return options
         defaults = env_defaults(info.data["id"])
         unknown = {name: value for name, value in options.items() if name not in defaults}
         if unknown:
             raise ValueError(f"{info.data['id']} has no argument {unknown}; allowed: {', '.join(sorted(defaults))}")
-        return defaults | {name: _read(value, name, info.mode != "json") for name, value in options.items()}
+        return defaults | {name: read(value, name, info.mode != "json") for name, value in options.items()}
 
     @field_serializer("options")
     def _as_mappings(self, options: dict[str, Any]) -> dict[str, Any]:
-        return {name: _written(value) for name, value in options.items()}
+        from vcgym.agents.config.env_arguments import written
 
-
-def _read(written: Any, where: str, typed: bool) -> Any:
-    """Return an argument with its mappings of a class as parameters, also those in a list; see `rule_of`."""
-    if type(written) in (list, tuple):
-        return [_read(one, f"{where}[{number}]", typed) for number, one in enumerate(written)]
-    if isinstance(written, str) and where in CONTROLS:
-        return rule_of(written, where, typed)
-    return rule_from(written, where) if isinstance(written, dict) and "_target_" in written else written
-
-
-def _written(value: Any) -> Any:
-    return [_written(one) for one in value] if type(value) in (list, tuple) else mapping_of(value, complete=True)
-
-
-def env_defaults(env_id: str) -> dict[str, Any]:
-    """Return the arguments of the vector environment `env_id` that a config may set, with their defaults."""
-    spec = _spec(env_id)
-    creator = spec.vector_entry_point if callable(spec.vector_entry_point) else load_env_creator(str(spec.vector_entry_point))
-    return {name: p.default for name, p in arguments_of(creator).items() if name not in SET_BY_VCGYM} | spec.kwargs
-
-
-def _spec(env_id: str) -> EnvSpec:
-    """Return the registered environment of `env_id`; for "module:id", import the module first."""
-    module, _, name = env_id.rpartition(":")
-    if module:
-        importlib.import_module(module)
-    return gymnasium.spec(name)
+        return {name: written(value) for name, value in options.items()}

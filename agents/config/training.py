@@ -51,14 +51,6 @@ class TrainConfig(Config):
     folder: AbsolutePath = Path("outputs/train/study")
     resume: bool = False
 
-    @model_validator(mode="before")
-    @classmethod
-    def _of_the_algorithm(cls, given: Any) -> Any:
-        """Leave out a size that is None, so that it is the algorithm's."""
-        if not isinstance(given, dict):
-            return given
-        return {name: value for name, value in given.items() if value is not None or name not in ("num_envs", "steps")}
-
     @model_validator(mode="after")
     def _batches_fill_rollouts(self) -> Self:
         if isinstance(self.algorithm, InsidePPOConfig):

@@ -1,4 +1,4 @@
-"""python -m lab bench: measure speed, each figure beside its aim. See lab/conf/bench.yaml."""
+"""python -m lab bench: measure speed, each figure beside its aim."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,11 +6,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 from rich.console import Console
 
-from lab.bench.catalogue import CATALOGUE, bench
-from lab.bench.measure import Effort
-from lab.commands import LAB
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
-from vcgym.scripts.console.command import command
 
 
 class BenchConfig(Config):
@@ -35,15 +31,19 @@ class BenchConfig(Config):
     @field_validator("only")
     @classmethod
     def _listed(cls, only: list[str] | None) -> list[str] | None:
+        from lab.bench.catalogue import CATALOGUE  # imported here, as below: it loads all that is measured
+
         unknown = [name for name in only or () if name not in CATALOGUE]
         if unknown:
             raise ValueError(f"only has {unknown}; allowed: {', '.join(CATALOGUE)}")
         return only
 
 
-@command("bench", BenchConfig, LAB)
 def main(config: BenchConfig) -> None:
     """Measure and print the figures."""
+    from lab.bench.catalogue import CATALOGUE, bench
+    from lab.bench.measure import Effort
+
     config.data.export()
     console = Console() if Console().is_terminal else Console(width=120)
     bench(config.folder, config.only or CATALOGUE, Effort(config.rounds, config.round_s, config.scale), console)

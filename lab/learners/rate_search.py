@@ -40,7 +40,7 @@ SCALE = np.array([0.1, 1.0, 0.3, 0.5, 0.1, 0.4, 0.3, 1.0, 0.4, 0.5, 0.2, 4.0, 0.
 """Step of each weight that a search begins with, declared."""
 _MEASURED_WORLDS = 3  # of each kind and generation: they differ most
 _GCC_WORLDS = 3  # of calls beside one to three of libwebrtc's GCC: what they lose differs most
-_PAIR_MBPS, _PAIR_QUEUE_S = (1.0, 2.0, 4.0), 0.3  # the second capacity and the queue are those of do=fairness
+_PAIR_MBPS, _PAIR_QUEUE_S = (1.0, 2.0, 4.0), 0.3  # the second capacity and the queue are those of `vcgym fairness`
 _RIVALS = {"gcc_webrtc": PACING, "nada_xmax": 1.0}  # rate and pacing of the other call of a pair
 _STEEPNESS = 2.0  # differences of score up to a half count in full
 

@@ -2,7 +2,7 @@
 
 Suites that are not named keep their means, of the forms that are systems still. `any-kind` among the names, or no name, chooses the rule
 for unknown paths anew: of the rules over paths that were tuned, as tuned and as published, the one with the least regret over the kinds
-of `conf/tune.yaml`. Measured worlds need the environment variable VCGYM_DATA.
+of `leaderboard/tuning/tune_config.py`. Measured worlds need the environment variable VCGYM_DATA.
 """
 
 import json

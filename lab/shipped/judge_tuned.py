@@ -1,18 +1,15 @@
 """Judge tuned forms on kinds of worlds that they were not tuned on: ``python -m lab.shipped.judge_tuned [names]`` writes data/tuned anew.
 
 A form that was searched over several groups of kinds is judged by the search itself. One that was searched on a single scenario plays
-validation worlds of all other kinds of `conf/tune.yaml`, next to its published values: a sender those of `rate`, by the metric of its own
+validation worlds of all other kinds of `vcgym tune`, next to its published values: a sender those of `rate`, by the metric of its own
 suite; a pair those of its mode and measured ones. Without names it judges all of these; measured kinds need the variable VCGYM_DATA.
 """
 
 import json
 import sys
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from vcgym.baselines.system_files import read_tuned, tuned_names
 from vcgym.baselines.systems import System, load_system
@@ -24,13 +21,14 @@ from vcgym.leaderboard.tuning.tune_pairs import receiver_name, router_name
 from vcgym.leaderboard.tuning.tuning import judged_as_data
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
+from vcgym.scripts.tune import pair_judge
 
 TUNED = Path(__file__).resolve().parents[2] / "data" / "tuned"
 
 
 def main() -> None:
     """Judge each form and write its file."""
-    config = tune_config()
+    config = TuneConfig()
     for name in sys.argv[1:] or tuned_names():
         study = dict(read_tuned(name).study)
         if "kinds" in study["budget"]:
@@ -43,19 +41,6 @@ def main() -> None:
         card = read_tuned(name).card.model_dump(mode="json", exclude_none=True) | {"sha256": canonical_sha256(body)}
         replace_file(TUNED / f"{name}.json", (json.dumps({"card": card, **body}, indent=1) + "\n").encode())
         print(name, study["left_out"], flush=True)
-
-
-def tune_config() -> TuneConfig:
-    """Return the configuration of `conf/tune.yaml`."""
-    written = yaml.safe_load(files("vcgym.conf").joinpath("tune.yaml").read_text(encoding="utf-8"))
-    del written["hydra"]
-    return TuneConfig.model_validate(_without_targets(written))
-
-
-def _without_targets(written: Any) -> Any:
-    if isinstance(written, dict):
-        return {key: _without_targets(value) for key, value in written.items() if key != "_target_"}
-    return [_without_targets(value) for value in written] if isinstance(written, list) else written
 
 
 def published_of(study: Mapping[str, Any], config: TuneConfig) -> System:
@@ -76,7 +61,7 @@ def judge_of(study: Mapping[str, Any], config: TuneConfig) -> CallTask | SenderT
         others = {group: [kind for kind in kinds if kind.split()[0] != budget["scenario"]] for group, kinds in every}
         return SenderTask(config.sending.worlds, config.sending.validation_worlds, budget["scenario"], kinds_of(others))
     if "+" in study["system"]:
-        return config.pair_judge(next(one for one in config.pairs.modes if one.mode == budget["mode"]))
+        return pair_judge(config, next(one for one in config.pairs.modes if one.mode == budget["mode"]))
     tuned_on = f"{budget['scenario']} {budget['mode']}"
     others = {group: [kind for kind in kinds if kind != tuned_on] for group, kinds in config.kinds.items()}
     return CallTask(config.worlds, config.validation_worlds, config.packets, kinds_of(others))

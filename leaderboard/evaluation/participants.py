@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.base import digest_of
-from vcgym.agents.config.env import env_defaults
+from vcgym.agents.config.env_arguments import env_defaults
 from vcgym.agents.config.names import EVERY
 from vcgym.agents.config.training import STUDY, TrainConfig
 from vcgym.agents.evaluation.environments import make_envs

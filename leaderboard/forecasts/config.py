@@ -1,12 +1,11 @@
 """Arguments of the two predictor commands."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
-from vcgym.network.scenarios.scenario import MODES
 from vcgym.predictors.dnn import Dnn
 from vcgym.predictors.rows import Holdout, Jitter
 
@@ -20,15 +19,6 @@ class DataPart(Config):
     mode: str
     seeds: Annotated[int, Field(ge=1)] = 2
     pairs: Annotated[int, Field(ge=1)] | None = None
-
-    @field_validator("mode")
-    @classmethod
-    def _exists(cls, mode: str, info: Any) -> str:
-        scenario = info.data.get("scenario")
-        if scenario not in MODES or mode not in MODES[scenario]:
-            allowed = ", ".join(f"{name} {kinds}" for name, kinds in MODES.items())
-            raise ValueError(f"scenario {scenario!r} in mode {mode!r}; allowed: {allowed}")
-        return mode
 
 
 DEFAULT_PARTS = (
@@ -62,6 +52,17 @@ class PredictorDataConfig(Config):
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     data: DataConfig = Field(default_factory=DataConfig)
     folder: AbsolutePath = Path("outputs/predictor/data")
+
+    @field_validator("parts")
+    @classmethod
+    def _exist(cls, parts: list[DataPart]) -> list[DataPart]:
+        from vcgym.network.scenarios.scenario import MODES  # imported here: it loads the worlds
+
+        for part in parts:
+            if part.mode not in MODES.get(part.scenario, ()):
+                allowed = ", ".join(f"{name} {kinds}" for name, kinds in MODES.items())
+                raise ValueError(f"scenario {part.scenario!r} in mode {part.mode!r}; allowed: {allowed}")
+        return parts
 
 
 class TrainPredictorConfig(Config):

@@ -102,7 +102,7 @@ def publish_together(folders: Sequence[Path], page: Path) -> None:
         FileNotFoundError, ValueError: there is no folder; see also `publish`.
     """
     if not folders:
-        raise FileNotFoundError(f"no folder in {page.parent} has a results.parquet; do=page needs a run, and folder=FOLDER of its suite")
+        raise FileNotFoundError(f"no folder in {page.parent} has a results.parquet; a page needs a run, and results=FOLDER of its folder")
     stored = [Stored.read(folder) for folder in folders]
     replace_file(page, board_page([(boards(one.results), one) for one in stored]).encode())
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vcgym.agents.config.env import env_defaults
+from vcgym.agents.config.env_arguments import env_defaults
 from vcgym.agents.config.training import STUDY
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.evaluation.saved_model import beside

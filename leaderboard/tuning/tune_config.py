@@ -1,34 +1,49 @@
-"""Arguments of vcgym tune: typed counterpart of conf/tune.yaml and conf/tune_ranges.yaml."""
+"""Config of vcgym tune."""
 
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-import yaml
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config, RayConfig
-from vcgym.agents.sweeps.search import Domain
-from vcgym.baselines.configured import class_named
-from vcgym.leaderboard.tuning.tune_calls import CallTask, SenderTask, kinds_of
-from vcgym.leaderboard.tuning.tuning import Search, TuningTask
-from vcgym.network.scenarios.bottleneck.recipe import data_hash
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
-from vcgym.network.scenarios.scenario import Scenario
 
 REPLAY, RATE_REPLAY = "replay", "rate-replay"
 """Scenarios of your own traces."""
 
 
-def load_spaces() -> dict[str, dict[str, Domain]]:
-    """Return the domain of each parameter of each rule of conf/tune_ranges.yaml, whose class is named as in a saved `_target_`.
-
-    Raises:
-        ValueError: a domain is malformed.
-    """
-    written = yaml.safe_load(files("vcgym.conf").joinpath("tune_ranges.yaml").read_text(encoding="utf-8"))
-    spaces = TypeAdapter(dict[str, Annotated[dict[str, Domain], Field(min_length=1)]]).validate_python(written)
-    return {class_named(name): space for name, space in spaces.items()}
+_SYSTEMS = [
+    "DRT-BF", "DRT-BFP", "DRT-CNT", "DRT-EWMA", "DRT-FIX", "DRT-NEQ", "DRT-QTL", "DRT-WM", "DTS-WM", "GRD-WM", "GRD-WMR", "LIN-WM",
+    "SWTS-WM", "VCR-WM", "VCR2-WM", "VCR5O-WM", "VIA-WM",
+]  # fmt: skip
+_KINDS = {
+    "correlated": ["wonderproxy correlated", "table1 correlated", "synthetic-9 correlated"],
+    "paper": ["wonderproxy paper", "table1 paper", "cloud paper", "synthetic-9 paper"],
+    "world": ["world correlated", "world paper"],
+    "stress": ["stress correlated"],
+    "5g": ["5g-urban replay", "5g-weak replay"],
+    "satellites": ["starlink-ping replay", "leo replay"],
+}
+_SENDERS = ["FIXED", "GCC-DRAFT", "GCC-WEBRTC", "NADA", "NADA-XMAX", "SBPN2", "SCREAM-V1", "SCREAM-V2", "UNMOD"]
+_SENDERS_KINDS = {
+    "order": {
+        "rtt30": ["order rtt30-q5", "order rtt30-q32"],
+        "rtt80": ["order rtt80-q5", "order rtt80-q32"],
+        "rtt150": ["order rtt150-q5", "order rtt150-q32"],
+        "loss": ["order loss0", "order loss0.5", "order loss1", "order loss2", "order loss5", "order loss10"],
+    },
+    "rate": {
+        "steps": ["rate steps"],
+        "cellular": ["rate cellular"],
+        "cubic": ["rate cubic"],
+        "wifi": ["rate wifi"],
+        "calls": ["calls gcc", "calls tfrc", "calls fixed"],
+        "measured": [f"rate-measured {name}" for name in ("us-cellular", "norway-hsdpa", "us-broadband", "us-drive")],
+    },
+}
+_ROUTERS = ["BEST-WM", "DRT-WM", "DTS-WM", "GRD-WM", "LIN-WM", "SWTS-WM", "VCR-WM", "VCR2-WM", "VCR5O-WM", "VIA-WM"]
+_RECEIVERS = [
+    "DRT-BF", "DRT-BFP", "DRT-CNT", "DRT-EWMA", "DRT-FIX", "DRT-NEQ", "DRT-QTL", "DRT-WM", "GRD-WMR", "GRD-EWMAH", "GRD-QTLH", "GRD-WMH",
+]  # fmt: skip
 
 
 class SendersConfig(Config):
@@ -44,9 +59,9 @@ class SendersConfig(Config):
         validation_worlds: validation worlds of each kind, which judge what was chosen without the kind's group.
     """
 
-    senders: list[str]
-    scenarios: Annotated[list[Literal["order", "rate", "rate-replay"]], Field(min_length=1)]
-    kinds: dict[str, dict[str, list[str]]] = Field(default_factory=dict)
+    senders: list[str] = Field(default=_SENDERS)
+    scenarios: Annotated[list[Literal["order", "rate", "rate-replay"]], Field(min_length=1)] = Field(default=["order", "rate"])
+    kinds: dict[str, dict[str, list[str]]] = Field(default=_SENDERS_KINDS)
     trials: Annotated[int, Field(ge=2, le=100_000)] = 48
     worlds: Annotated[int, Field(ge=2, le=100_000)] = 4
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 12
@@ -56,20 +71,6 @@ class SendersConfig(Config):
         if missing := [scenario for scenario in self.scenarios if self.senders and scenario not in (RATE_REPLAY, *self.kinds)]:
             raise ValueError(f"kinds has {list(self.kinds)}, not {missing}; allowed: kinds of each of the scenarios")
         return self
-
-    def tasks(self, traces: tuple[str, ...]) -> list[TuningTask]:
-        """Return the tuning task of each scenario.
-
-        Raises:
-            DataError: the traces cannot be played.
-        """
-        return [self._task(scenario, traces) for scenario in self.scenarios]
-
-    def _task(self, scenario: str, traces: tuple[str, ...]) -> TuningTask:
-        if scenario == RATE_REPLAY:
-            card = data_hash(SendingScenario(scenario, traces=traces))
-            return SenderTask(self.worlds, self.validation_worlds, scenario, kinds_of({REPLAY: [f"{RATE_REPLAY} {REPLAY}"]}), traces, card)
-        return SenderTask(self.worlds, self.validation_worlds, scenario, kinds_of(self.kinds[scenario]))
 
 
 class RoundConfig(Config):
@@ -96,6 +97,18 @@ class PairModeConfig(Config):
     rounds: Annotated[list[RoundConfig], Field(min_length=2)]
 
 
+def _rounds(*rounds: tuple[int, int, int]) -> list[RoundConfig]:
+    return [RoundConfig(trials=trials, worlds=worlds, left=left) for trials, worlds, left in rounds]
+
+
+_MODES = [
+    PairModeConfig(
+        mode="correlated", router="GRD-WM-tuned", receiver="DRT-EWMA-tuned", rounds=_rounds((48, 60, 12), (64, 120, 5), (160, 240, 5))
+    ),
+    PairModeConfig(mode="paper", router="DTS-WM-tuned", receiver="DTS-WM-tuned", rounds=_rounds((48, 60, 12), (64, 120, 5), (144, 120, 1))),
+]
+
+
 class PairsConfig(Config):
     """Tuning of all pairs of a router and a receiver in rounds (`vcgym.leaderboard.tuning.tune_pairs`).
 
@@ -110,10 +123,10 @@ class PairsConfig(Config):
         validation_worlds: validation worlds, played by the remaining pairs.
     """
 
-    routers: list[str]
-    receivers: list[str]
-    starts: list[str]
-    modes: list[PairModeConfig]
+    routers: list[str] = Field(default=_ROUTERS)
+    receivers: list[str] = Field(default=_RECEIVERS)
+    starts: list[str] = Field(default=[f"{name}-tuned" for name in _SYSTEMS if name != "VIA-WM"])
+    modes: list[PairModeConfig] = Field(default=_MODES)
     scenario: str = "wonderproxy"
     packets: Annotated[int, Field(ge=1, le=1_000_000)] = 6000
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 300
@@ -144,10 +157,10 @@ class TuneConfig(Config):
         folder: folder for a file per system; copy them to data/tuned to use them.
     """
 
-    systems: list[str]
-    sending: SendersConfig
-    pairs: PairsConfig
-    kinds: dict[str, list[str]] = Field(default_factory=dict)
+    systems: list[str] = Field(default=_SYSTEMS)
+    sending: SendersConfig = Field(default_factory=SendersConfig)
+    pairs: PairsConfig = Field(default_factory=PairsConfig)
+    kinds: dict[str, list[str]] = Field(default=_KINDS)
     trials: Annotated[int, Field(ge=2, le=100_000)] = 60
     worlds: Annotated[int, Field(ge=2, le=100_000)] = 12
     validation_worlds: Annotated[int, Field(ge=2, le=100_000)] = 48
@@ -174,30 +187,3 @@ class TuneConfig(Config):
         """Return the files or folder of traces; empty without."""
         found = self.traces if isinstance(self.traces, list) else [self.traces] if self.traces else []
         return tuple(map(str, found))
-
-    def task(self) -> TuningTask:
-        """Return the tuning task for systems over paths.
-
-        Raises:
-            DataError: the traces cannot be played.
-        """
-        traces = self.trace_files if self.scenario == REPLAY else ()
-        card = Scenario(REPLAY, self.mode, self.packets, traces=traces).layout.card if traces else ""
-        groups = {self.scenario: [f"{self.scenario} {self.mode}"]} if self.scenario else self.kinds
-        return CallTask(self.worlds, self.validation_worlds, self.packets, kinds_of(groups), traces, card)
-
-    def pair_task(self, one: PairModeConfig) -> CallTask:
-        """Return the tuning task for pairs in a mode, with the worlds of the first round."""
-        kind = f"{self.pairs.scenario} {one.mode}"
-        groups = {self.pairs.scenario: [kind]}
-        return CallTask(one.rounds[0].worlds, self.pairs.validation_worlds, self.pairs.packets, kinds_of(groups))
-
-    def pair_judge(self, one: PairModeConfig) -> CallTask:
-        """Return the task that judges pairs of a mode: the other kinds of this mode, and measured ones."""
-        every = [kind for kinds in self.kinds.values() for kind in kinds if kind != f"{self.pairs.scenario} {one.mode}"]
-        others = [kind for kind in every if kind.split()[1] in (one.mode, REPLAY)]
-        return CallTask(self.worlds, self.validation_worlds, self.packets, kinds_of({one.mode: others}))
-
-    def how(self, trials: int) -> Search:
-        """Return the settings of a search with `trials` trials."""
-        return Search(trials, self.seed)

@@ -51,7 +51,7 @@ class RegimePath(BaseModel):
     @classmethod
     def _is_of_this_fit(cls, given: Any) -> Any:
         if isinstance(given, Mapping) and (field := next((name for name in ("log_mean", "scale_ms") if name in given), None)):
-            raise ValueError(f"a law has {field}, so it is of an older fit; fit anew: vcgym data do=fit")
+            raise ValueError(f"a law has {field}, so it is of an older fit; fit anew: vcgym fit")
         return given
 
     @model_validator(mode="after")

@@ -12,7 +12,7 @@
     leo              replay of five measured satellite series under the data root
     measured-like-1 ... -2, -5, -17, -100
                      worlds of the laws of measured series, as fitted and within declared ranges; the access may be shared
-    FILE.json        worlds of the laws that `vcgym data do=fit` found in measured traces, one per path
+    FILE.json        worlds of the laws that `vcgym fit` found in measured traces, one per path
 
 Each is one file of `vcgym.network.scenarios`; docs/worlds.md lists what is measured, declared and assumed. Splits are by pair, by seed
 and, for series, by time. Only the leaderboard may use worlds of the test split (`vcgym.network.scenarios.splits`).

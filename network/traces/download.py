@@ -31,7 +31,7 @@ class Source(BaseModel):
         url: address.
         max_bytes: maximum accepted size.
         sha256: hash of its content (for a gzip file: uncompressed); None if none is published.
-        format: format for `vcgym data do=import`; None: it is neither a series nor a table of pings.
+        format: format for `vcgym import`; None: it is neither a series nor a table of pings.
         description, source, licence, kind, units: fields of its card.
     """
 

@@ -1,30 +1,27 @@
-"""Check of what a user typed against the sources of the command's config, before anything heavy is imported.
+"""Check of what a user typed against the fields of the command's config, before anything heavy is imported.
 
 Names of keys, forms, types, ranges, choices, names of systems and environments, and files are checked here; what depends on several keys is
 checked when the config is built. Whatever only hydra can read (interpolations, sweeps by functions, mappings) is left to it.
 """
 
-import ast
-import importlib
 import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from inspect import Parameter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
-from vcgym.agents.config.names import SET_BY_VCGYM, refusals
+from vcgym.agents.config.names import PolicyName, refusals
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.scripts.console.literal import LIST, OTHER, forms_of, readable, typed
 from vcgym.scripts.console.search_path import chosen_file, option_of, search_path
-from vcgym.scripts.console.usage import FIRST_PARTY, Key, choices_of, configs_of, fields_of, groups_of, keys_of, tree_of
+from vcgym.scripts.console.usage import NEEDED, Key, choices_of, groups_of
 
-_LIGHT = ("builtins", "collections.abc", "pathlib", "pydantic", "typing", "vcgym.agents.config.base", "vcgym.agents.config.names")
-"""Modules that are imported to learn the type of a key; of others only the source is read."""
 _FLAGS = {"-m", "--multirun", "-r", "--run", "--resolve", "--hydra-help", "-i", "--info"}
 _FLAGS_OF_ONE = {
     "-c", "--cfg", "-p", "--package", "-cp", "--config-path", "-cn", "--config-name", "-cd", "--config-dir", "--experimental-rerun",
@@ -33,10 +30,6 @@ _KINDS_OF_INFO = {"all", "config", "defaults", "defaults-tree", "plugins", "sear
 _OF_HYDRA: dict[str, Any] = {"hydra.run.dir": str, "hydra.sweep.dir": str, "hydra.sweep.subdir": str, "hydra.searchpath": list[str]}
 _ONLY_HYDRA = re.compile(r"[${}'\"\\(]")
 _DEEPEST = 10  # YAML files of environments, each built on another
-_NAME_OF_RULE = Key(
-    "", "", "", "", ast.parse("from vcgym.agents.config.names import PolicyName"), ast.parse("PolicyName | None", mode="eval").body
-)  # fmt: skip
-"""The rule of a control as the name of a system or the folder of a training."""
 _KEY = re.compile(r"(\+\+|\+|~)?([^=]+)=(.*)", re.DOTALL)
 _PART = re.compile(r"[A-Za-z_$][\w$-]*|0|[1-9][0-9]*", re.ASCII)
 """Part of a key between dots, as hydra reads one."""
@@ -51,19 +44,19 @@ class _Argument(NamedTuple):
     text: str
 
 
-def check(words: Sequence[str], name: str, module: str, conf: str) -> list[str]:
+def check(words: Sequence[str], keys: Sequence[Key], name: str, conf: str) -> list[str]:
     """Check the arguments of a command; return them as hydra reads them, with texts and paths in quotes (`vcgym.scripts.console.literal`).
 
     Args:
         words: what was typed after the command.
+        keys: its keys.
         name: name of its YAML.
-        module: dotted name of its module.
         conf: package of the YAML.
 
     Raises:
         ValueError: an argument that the command would refuse; the message names it and what is allowed.
     """
-    keys, places = keys_of(name, module, conf, deep=True), search_path(words, conf)
+    places = search_path(words, conf)
     groups = {group: names for group, names, _ in groups_of(name, conf, places)}
     known = [*(key.name for key in keys), *groups]
     given = list(_arguments(words, known))
@@ -75,11 +68,11 @@ def check(words: Sequence[str], name: str, module: str, conf: str) -> list[str]:
     for _, prefix, key, text in given:
         declared: Sequence[Key] = ()
         if key in options:
-            declared = options[key]
+            declared = [Key(key, options[key], "", "", "")]
         elif not (_is_choice(prefix, key, text, multirun, groups, places) or key.startswith("hydra.") or key.endswith("_target_")):
             declared = () if is_of_another and key not in known else _named(key, keys, groups)
         checked.append(f"{prefix}{key}={_checked(key, text, declared, multirun, known)}")
-    missing = [key.name for key in keys if key.default in ("(needed)", "???") and "." not in key.name and key.name not in by_key]
+    missing = [key.name for key in keys if key.default in (NEEDED, "???") and "." not in key.name and key.name not in by_key]
     is_from_file = is_of_another or any(one.prefix == "+" for one in given)
     if missing and not is_from_file and all(option_of(words, *flags) is None for flags in (("-c", "--cfg"), ("-i", "--info"))):
         verb = "is" if len(missing) == 1 else "are"
@@ -162,9 +155,9 @@ def _named(key: str, keys: Sequence[Key], groups: Any) -> list[Key]:
 
 def _checked(key: str, text: str, declared: Sequence[Key], multirun: bool, known: Sequence[str]) -> str:
     """Return a value as hydra reads it; refuse one of a wrong type."""
-    kinds = [_kind(one.tree, one.annotation) for one in declared if one.annotation is not None] or [_OF_HYDRA.get(key, Any)]
+    kinds = [one.kind for one in declared if one.kind is not None] or [_OF_HYDRA.get(key, Any)]
     is_below = bool(declared) and declared[0].name.endswith(".KEY")
-    forms = {form for kind in kinds for form in ({OTHER} if kind is None else forms_of(kind))}
+    forms = {form for kind in kinds for form in forms_of(kind)}
     if OTHER not in forms and (is_below or forms != {LIST} or text.startswith("[")):
         read = typed(text, forms, multirun, known)
         for name in [name for one in read if isinstance(one.read, dict) for name in one.read]:
@@ -172,8 +165,8 @@ def _checked(key: str, text: str, declared: Sequence[Key], multirun: bool, known
         values, written = [one.read for one in read if one.is_final], ",".join(one.written for one in read)
     else:
         written = readable(text, multirun)
-        values = [] if None in kinds or written != text else _values(text, multirun)
-    for given in values if declared and None not in kinds else ():
+        values = [] if written != text else _values(text, multirun)
+    for given in values if declared else ():
         value = _listed(given) if LIST in forms and (is_below or isinstance(given, dict)) else given
         refused = [error for kind in kinds for error in [_refusal(kind, value, key)] if error]
         if len(refused) == len(kinds):
@@ -190,46 +183,12 @@ def _refusal(kind: Any, value: Any, key: str) -> str | None:
     if isinstance(value, float) and value.is_integer() and _refusal(kind, int(value), key) is None:
         return None
     try:
-        TypeAdapter(kind, config=ConfigDict(strict=True)).validate_python(value)
+        TypeAdapter(kind, config=ConfigDict(strict=True, arbitrary_types_allowed=True)).validate_python(value)
     except ValidationError as error:
         return refusals(error, key)
+    except PydanticSchemaGenerationError:
+        return None  # a type that only the command itself can check
     return None
-
-
-def _kind(tree: ast.Module, annotation: ast.expr) -> Any:
-    """Return the type that an annotation stands for; None if its modules would have to be imported."""
-    try:
-        return eval(compile(ast.Expression(annotation), "annotation", "eval"), {}, _Names(tree))
-    except (NameError, TypeError, AttributeError):
-        return None
-
-
-class _Names(dict[str, Any]):
-    """The names of a module, read from its source and from light modules."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        super().__init__()
-        self._tree = tree
-
-    def __missing__(self, name: str) -> Any:
-        light = next((module for module in _LIGHT if module.startswith(FIRST_PARTY) and tree_of(module) is self._tree), None)
-        if light is not None and hasattr(importlib.import_module(light), name):
-            return getattr(importlib.import_module(light), name)
-        for one in self._tree.body:
-            if isinstance(one, ast.Import | ast.ImportFrom) and name in (each.asname or each.name for each in one.names):
-                return self._imported(one, name)
-            if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == name and (kind := _kind(self._tree, one.value)):
-                return kind
-        raise KeyError(name)
-
-    def _imported(self, statement: ast.Import | ast.ImportFrom, name: str) -> Any:
-        module = name if isinstance(statement, ast.Import) else str(statement.module)
-        if module in _LIGHT:
-            imported = importlib.import_module(module)
-            return imported if isinstance(statement, ast.Import) else getattr(imported, name)
-        if module.startswith(FIRST_PARTY) and (kind := _kind(tree_of(module), ast.parse(name, mode="eval").body)):
-            return kind
-        raise KeyError(name)
 
 
 def _values(text: str, multirun: bool) -> list[Any]:
@@ -257,8 +216,8 @@ def _parsed(text: str) -> Any:
 
 def _options(
     typed: Mapping[str, str], name: str, conf: str, groups: Mapping[str, Sequence[str]], places: Sequence[Path]
-) -> dict[str, list[Key]]:  # fmt: skip
-    """Return the declared arguments of the chosen environment, by the keys that were typed; refuse others, and an unknown id."""
+) -> dict[str, Any]:  # fmt: skip
+    """Return the types of the typed arguments of the chosen environment, by key; refuse others, and an unknown id."""
     group = next((one for one in groups if one.partition("@")[0] == "env"), None)
     prefix = group.rpartition("@")[2] if group else ""
     asked = [key for key in typed if group and key.startswith((f"{prefix}.options.", f"{prefix}.id"))]
@@ -267,16 +226,15 @@ def _options(
     chosen = typed.get(group) or next(choice for one, _, choice in groups_of(name, conf) if one == group)
     env_id = typed.get(f"{prefix}.id") or _written_id("env", chosen, places)
     declared = {} if env_id is None else _arguments_of_id(env_id, f"{prefix}.id")
-    found = {}
+    found: dict[str, Any] = {}
     for key in asked:
         option, is_option = key.removeprefix(f"{prefix}.options.").partition(".")[0], key.startswith(f"{prefix}.options.")
         if is_option and declared and option not in declared:
             raise ValueError(f"{env_id} has no argument {option!r}; allowed: {', '.join(sorted(declared))}")
         if key == f"{prefix}.options.{option}":
-            is_name = option in CONTROLS and (not typed[key].startswith("{") or os.path.exists(typed[key]))
-            found[key] = [_NAME_OF_RULE._replace(name=option)] if is_name else [declared[option]] if option in declared else []
-            if option in CONTROLS and not is_name:
-                found[key] = []
+            is_rule = option in CONTROLS
+            is_name = is_rule and (not typed[key].startswith("{") or os.path.exists(typed[key]))
+            found[key] = PolicyName | None if is_name else Any if is_rule or option not in declared else declared[option].annotation
     return found
 
 
@@ -294,9 +252,9 @@ def _written_id(group: str, choice: str, places: Sequence[Path]) -> str | None:
     return None
 
 
-def _arguments_of_id(env_id: str, where: str) -> dict[str, Key]:
-    """Return the arguments of an environment of vcgym that a config may set; none if only its import could tell."""
-    import gymnasium  # imported here: only these keys need it, and most errors are found without it
+def _arguments_of_id(env_id: str, where: str) -> dict[str, Parameter]:
+    """Return the arguments of an environment of vcgym that a config may set; none of another one."""
+    import gymnasium  # imported here, as what follows: only these keys need it, and most errors are found without it
 
     import vcgym.envs  # noqa: F401  (registers the ids)
 
@@ -305,33 +263,8 @@ def _arguments_of_id(env_id: str, where: str) -> dict[str, Key]:
     if env_id not in gymnasium.registry:
         own = sorted(one for one in gymnasium.registry if one.startswith("vcgym/"))
         raise ValueError(f"{where} is {env_id!r}; allowed: {', '.join(own)}, or module:id")
-    entry = gymnasium.registry[env_id].vector_entry_point
-    if not isinstance(entry, str) or not entry.startswith(FIRST_PARTY):
+    if not str(gymnasium.registry[env_id].vector_entry_point).startswith("vcgym."):
         return {}
-    module, _, kind = entry.partition(":")
-    found = arguments_of(tree_of(module), ast.parse(kind, mode="eval").body)
-    return {name: key for name, key in found.items() if name not in SET_BY_VCGYM}
+    from vcgym.agents.config.env_arguments import env_parameters
 
-
-def arguments_of(tree: ast.Module, kind: ast.expr) -> dict[str, Key]:
-    """Return the arguments with defaults of an environment, as `vcgym.envs.environments.vector.settings.arguments_of` does."""
-    found: dict[str, Key] = {}
-    for where, node in configs_of(tree, kind):
-        takes_others = True
-        for one in node.body:
-            if isinstance(one, ast.FunctionDef) and one.name == "__init__":
-                takes_others = one.args.kwarg is not None
-                given = one.args.args[len(one.args.args) - len(one.args.defaults) :]
-                given += [each for each, default in zip(one.args.kwonlyargs, one.args.kw_defaults, strict=True) if default]
-                found |= {each.arg: Key(each.arg, "", "", "", where, each.annotation) for each in given}
-            elif isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "settings":
-                found |= {name: key for group in configs_of(where, one.value) for name, key in _settings(*group).items()}
-        for base in node.bases if takes_others else ():
-            found = arguments_of(where, base) | found
-    return found
-
-
-def _settings(tree: ast.Module, node: ast.ClassDef) -> dict[str, Key]:
-    """Return the fields of a group of settings and of its bases."""
-    above = {name: key for base in node.bases for one in configs_of(tree, base) for name, key in _settings(*one).items()}
-    return above | {field.target.id: Key(field.target.id, "", "", "", tree, field.annotation) for field in fields_of(node)}
+    return env_parameters(env_id)

@@ -1,8 +1,7 @@
 """Common code of all console commands, and the only module that imports hydra.
 
-A command is a function of a typed config. Hydra composes the program's NAME.yaml and the overrides, the config is checked, and the function
-is called once. The schemas are the resolved defaults of the configs, so YAML lists only differences and every key can be overridden; a
-command without differences has no YAML.
+A command is a function of a typed config. Hydra composes the defaults of the config, the program's NAME.yaml and the overrides, the config
+is checked, and the function is called once. So a YAML lists only choices and differences, and a command without any has none.
 
 An expected failure - a bad file, a value out of range, a full disk - ends the command with one line on stderr and status 1.
 VCGYM_TRACEBACK=1 shows its traceback instead. SIGINT, SIGTERM and SIGHUP end it with one line and status 128 + the signal's number.
@@ -28,67 +27,50 @@ from hydra.errors import HydraException, InstantiationException, OverrideParseEx
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from vcgym.agents.config.base import Config, DataConfig, RayConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.names import refusals
 from vcgym.baselines.configured import class_of_plugin
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.refusal import shown
-from vcgym.scripts.console.program import VCGYM, Program
+from vcgym.scripts.console.program import Program
 from vcgym.scripts.console.search_path import option_of
-from vcgym.scripts.console.usage import has_schema, keys_of, yaml_of
-
-AnyConfig = TypeVar("AnyConfig", bound=Config)
+from vcgym.scripts.console.usage import groups_of, yaml_of
 
 EXPECTED = (OSError, ValueError, ArithmeticError, MemoryError, RecursionError, HydraException, OmegaConfBaseException)
 """Failures that a command reports in one line; any other is a defect and shows its traceback."""
+AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TRACEBACK = "VCGYM_TRACEBACK"
 _RETRY_S = 0.01
-_FOLDERS = frozenset(("folder", "train.folder", "board", "hydra.run.dir", "hydra.sweep.dir"))
+_ALGORITHMS = {
+    "ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig, "inside_ppo": InsidePPOConfig, "library": LibraryConfig,
+}  # fmt: skip
+_FOLDERS = frozenset(("folder", "train.folder", "hydra.run.dir", "hydra.sweep.dir"))
 
 
-def command(
-    name: str, kind: type[AnyConfig], program: Program = VCGYM
-) -> Callable[[Callable[[AnyConfig], float | None]], Callable[[], None]]:
-    """Return a decorator that turns a function into a command of a program.
+def run(program: Program, name: str, function: Callable[[Any], float | None]) -> None:
+    """Run a command of a program with the arguments of this process."""
+    kind, title, yaml = program.kind(name), program.title(name), program.yaml(name)
+    found: set[Path] = set()  # the user's own folders, in which hydra may make its own
 
-    Args:
-        name: name of the command, of its YAML in the program's configs, if any, and of the log file.
-        kind: class of the config that is composed and that the function takes. The function returns an integer as status, None for 0, or
-            a float that a sweeper of hydra compares.
-        program: program of the command.
-    """
+    def task(composed: DictConfig) -> float | None:
+        with _failing_in_one_line(name, program), _leaving_nothing(Path(HydraConfig.get().runtime.output_dir), yaml, found):
+            returned = function(build(composed, kind))
+            if isinstance(returned, int) and returned:
+                sys.exit(returned)
+            return returned
 
-    def decorate(function: Callable[[AnyConfig], float | None]) -> Callable[[], None]:
-        title = program.title(name)
-        if not yaml_of(name, program.conf):
-            ConfigStore.instance().store(name=name, node=in_place_of_yaml(kind))
-        found: set[Path] = set()  # the user's own folders, in which hydra may make its own
-
-        def task(composed: DictConfig) -> float | None:
-            with _failing_in_one_line(name, program), _leaving_nothing(Path(HydraConfig.get().runtime.output_dir), name, found):
-                returned = function(build(composed, kind))
-                if isinstance(returned, int) and returned:
-                    sys.exit(returned)
-                return returned
-
-        def main() -> None:
-            if has_schema(name, program.conf):
-                register()
-            os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise its errors and print nothing
-            with _ending_on_signals(title), _failing_in_one_line(name, program):
-                refuse_links(name)
-                sys.argv[1:] = arguments_for_hydra(name, program)
-                found.update(Path(value).resolve() for _, value in _texts(sys.argv[1:]) if os.path.isdir(value))
-                hydra.main(version_base="1.3", config_path=f"pkg://{program.conf}", config_name=name)(task)()
-
-        task.__module__ = name  # hydra uses it as the name of the log
-        main.__module__, main.__doc__ = function.__module__, function.__doc__
-        return main
-
-    return decorate
+    task.__module__ = yaml  # hydra uses it as the name of the log
+    composed_from = register(program, name)
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise its errors and print nothing
+    with _ending_on_signals(title), _failing_in_one_line(name, program):
+        refuse_links(yaml)
+        sys.argv[1:] = arguments_for_hydra(name, program)
+        found.update(Path(value).resolve() for _, value in _texts(sys.argv[1:]) if os.path.isdir(value))
+        hydra.main(version_base="1.3", config_path=f"pkg://{program.conf}", config_name=composed_from)(task)()
 
 
 def arguments_for_hydra(name: str, program: Program) -> list[str]:
@@ -114,10 +96,11 @@ def folders_of_jobs(name: str, program: Program) -> list[str]:
     if not {"-m", "--multirun"} & set(sys.argv):
         return []
     typed = {word.partition("=")[0] for word in sys.argv}
-    keys = {key.name for key in keys_of(name, program.modules[name], program.conf, deep=True)}
+    defaults = {key.name: key.default for key in program.keys(name)}
     sweep = [] if "hydra.sweep.dir" in typed else [f"hydra.sweep.dir=outputs/multirun/{name}/${{now:%Y-%m-%d_%H-%M-%S}}"]
-    folder = next((key for key in ("folder", "train.folder") if key in keys and "board" not in keys), None)
-    return sweep if folder is None or folder in typed else [*sweep, f"{folder}=${{hydra:sweep.dir}}/${{hydra:job.num}}"]
+    folder = next((key for key in ("folder", "train.folder") if key in defaults), None)
+    is_own = folder is None or folder in typed or defaults[folder] == "null"  # null: it follows from other keys
+    return sweep if is_own else [*sweep, f"{folder}=${{hydra:sweep.dir}}/${{hydra:job.num}}"]
 
 
 def refuse_links(name: str) -> None:
@@ -254,40 +237,16 @@ def _text(error: BaseException) -> str:
     return str(error)
 
 
-def register() -> None:
-    """Register one schema per typed config, in the group of its YAML files."""
-    from vcgym.agents.config.algorithms import (
-        InsidePPOConfig,
-        LibraryConfig,
-        MaskablePPOConfig,
-        PPOConfig,
-        SACConfig,
-    )  # imported here: only some commands have a schema
-    from vcgym.agents.config.env import EnvConfig
-    from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig, TrainedEnv
-
-    env = OmegaConf.create(_schema(EnvConfig))
-    # The available options depend on the chosen environment, so EnvConfig checks them, not hydra.
-    OmegaConf.set_struct(env.options, False)
-    own = OmegaConf.create({"agents": {}, "agent_options": {}})  # the user names them
-    for node in own.values():
-        OmegaConf.set_struct(node, False)
-    data = _schema(DataConfig)
-    store = ConfigStore.instance()
-    store.store(group="env", name="env_schema", node=env)
-    ours: dict[str, type[Config]] = {"ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig, "inside_ppo": InsidePPOConfig}
-    for name, algorithm in ours.items():
-        store.store(group="algorithm", name=f"{name}_schema", node=_schema(algorithm))
-    of_library = OmegaConf.create(_schema(LibraryConfig))
-    OmegaConf.set_struct(of_library.arguments, False)  # the algorithm checks its arguments
-    store.store(group="algorithm", name="library_schema", node=of_library)
-    store.store(name="leaderboard_schema", node=own)
-    training = _schema(TrainConfig, data=data, num_envs=None, steps=None)  # None: those of the algorithm
-    store.store(name="train_schema", node=training)
-    evaluation = OmegaConf.create(_schema(EvaluateConfig, data=data, env=_schema(TrainedEnv)))
-    OmegaConf.set_struct(evaluation.env.options, False)  # as above
-    store.store(name="evaluate_schema", node=evaluation)
-    store.store(name="sweep_schema", node=_schema(SweepConfig, train=training, ray=_schema(RayConfig)))
+def register(program: Program, command: str) -> str:
+    """Register the defaults of a command's config and of the choices of its groups; return the name of what hydra composes."""
+    store, name, kind = ConfigStore.instance(), program.yaml(command), program.kind(command)
+    chosen = {group.rpartition("@")[2] for group, _, choice in groups_of(name, program.conf) if choice != "null"}
+    has_yaml = bool(yaml_of(name, program.conf))
+    store.store(name=f"{name}_schema", node=schema(kind, chosen) if has_yaml else _in_place_of_yaml(kind))
+    store.store(group="env", name="env_schema", node=schema(EnvConfig))
+    for algorithm, of_algorithm in _ALGORITHMS.items():
+        store.store(group="algorithm", name=f"{algorithm}_schema", node=schema(of_algorithm))
+    return name if has_yaml else f"{name}_schema"
 
 
 def build(composed: DictConfig, kind: type[AnyConfig]) -> AnyConfig:
@@ -320,23 +279,39 @@ def _escaped(text: str) -> str:
     return re.sub(r"(\\*)\$\{", lambda found: found[1] * 2 + r"\${", text)
 
 
-def in_place_of_yaml(kind: type[Config]) -> DictConfig:
+def _in_place_of_yaml(kind: type[BaseModel]) -> DictConfig:
     """Return what hydra composes for a command without a YAML, which logs into its folder or, if it has none, to the terminal alone."""
-    is_printed = "folder" not in kind.model_fields
-    logging = [{"override hydra/job_logging": "stdout"}] if is_printed else []
-    place = {"output_subdir": None, "run": {"dir": "." if is_printed else "${folder}"}}
-    within: dict[str, Any] = {name: field.default_factory for name, field in kind.model_fields.items() if field.default_factory}
-    schema = _schema(kind, **{name: {} if one is dict else _schema(one) for name, one in within.items()})
-    node = OmegaConf.create({"defaults": [*logging, "_self_"], **schema, "hydra": place})
-    for name in [name for name, value in schema.items() if isinstance(value, dict) and "_target_" not in value]:
-        OmegaConf.set_struct(node[name], False)  # the config checks its keys
+    is_printed = "folder" not in kind.model_fields or kind.model_fields["folder"].default_factory is not None
+    node = schema(kind)
+    node["defaults"] = [*([{"override hydra/job_logging": "stdout"}] if is_printed else []), "_self_"]
+    node["hydra"] = {"output_subdir": None, "run": {"dir": "." if is_printed else "${folder}"}}
     return node
 
 
-def _schema(kind: type[Config], **nested: dict[str, Any] | None) -> dict[str, Any]:
-    """Return `_target_` and the default of each field ("???" if required); nested configs come from groups or from `nested`."""
-    schema: dict[str, Any] = {"_target_": f"{kind.__module__}.{kind.__qualname__}"}
+def schema(kind: type[BaseModel], left_out: Collection[str] = (), within: str = "") -> DictConfig:
+    """Return `_target_` and the default of each field of a config: "???" if it is required, null if it follows from other fields.
+
+    Args:
+        kind: class of the config.
+        left_out: keys that come from groups.
+        within: what precedes the keys of this config.
+    """
+    found = OmegaConf.create({"_target_": f"{kind.__module__}.{kind.__qualname__}"})
     for name, field in kind.model_fields.items():
-        if field.default_factory is None:
-            schema[name] = "???" if field.is_required() else TypeAdapter(Any).dump_python(field.default, mode="json")
-    return schema | nested
+        factory = field.default_factory
+        if f"{within}{name}" in left_out:
+            continue
+        if isinstance(factory, type) and issubclass(factory, BaseModel):
+            found[name] = schema(factory, left_out, f"{within}{name}.")
+        else:
+            default = (
+                "???"
+                if field.is_required()
+                else None
+                if field.default_factory_takes_validated_data
+                else field.get_default(call_default_factory=True)
+            )
+            found[name] = TypeAdapter(Any).dump_python(default, mode="json")
+            if isinstance(default, dict):
+                OmegaConf.set_struct(found[name], False)  # the config checks the keys
+    return found

@@ -5,9 +5,9 @@ vcgym --completion >> ~/.zshrc                                          (zsh)
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from vcgym.scripts.console.usage import groups_of, keys_of
+from vcgym.scripts.console.usage import Key, groups_of
 
 _SCRIPT = """\
 # {program}: commands, keys and choices. Made by `{program} --completion`.
@@ -33,25 +33,25 @@ complete -F _{program} {program}
 """
 
 
-def completion(program: str, modules: Mapping[str, str], conf: str) -> str:
+def completion(program: str, commands: Mapping[str, tuple[Iterable[Key], str]], conf: str) -> str:
     """Return the script of a program.
 
     Args:
         program: what a user types.
-        modules: dotted name of the module of each command, by the name of its YAML.
+        commands: keys of each command, and the name of its YAML.
         conf: package of the YAML files.
     """
-    cases = [f"            {name.replace('_', '-')}) words='{' '.join(_words(name, module, conf))}' ;;" for name, module in modules.items()]
-    return _SCRIPT.format(program=program, commands=" ".join(modules).replace("_", "-"), cases="\n".join(cases))
+    cases = [f"            {name}) words='{' '.join(_words(keys, yaml, conf))}' ;;" for name, (keys, yaml) in commands.items()]
+    return _SCRIPT.format(program=program, commands=" ".join(commands), cases="\n".join(cases))
 
 
-def _words(name: str, module: str, conf: str) -> list[str]:
+def _words(keys: Iterable[Key], yaml: str, conf: str) -> list[str]:
     """Return the keys of a command, and each choice of those that have a few."""
     words = ["--help"]
-    for key in keys_of(name, module, conf, deep=True):
+    for key in keys:
         if not key.name.endswith(".KEY"):
             choices = re.findall(r"[\w.-]+", key.allowed) if re.fullmatch(r"[\w.-]+(?:, [\w.-]+)+", key.allowed) else []
             words += [f"{key.name}=", *(f"{key.name}={choice}" for choice in choices)]
-    for group, names, _ in groups_of(name, conf):
+    for group, names, _ in groups_of(yaml, conf):
         words += [f"{group}={choice}" for choice in names]
     return list(dict.fromkeys(words))

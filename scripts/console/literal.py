@@ -2,7 +2,7 @@
 
 What keeps a meaning: `null` where the type has it (`./null` is a file of this name); a list in brackets and a mapping in braces where the
 type has them; quotes around a whole value, as hydra reads them; in a multirun commas and functions such as choice(a,b); and interpolations
-of the command's own keys, of `hydra` and of resolvers, such as ${board} and ${now:%Y}. A path that exists is always taken as it stands.
+of the command's own keys, of `hydra` and of resolvers, such as ${suite} and ${now:%Y}. A path that exists is always taken as it stands.
 """
 
 import os

@@ -1,20 +1,47 @@
 """vcgym: the program behind every console command, such as `vcgym train steps=1000`.
 
-A command is imported only when it runs, so `--help` and `--version` are fast.
+The config of a command is imported to check and to explain its keys, its function only when it runs; so `--help` and `--version` are fast.
 """
 
-import importlib
 import re
 import sys
 from collections.abc import Mapping
 from difflib import get_close_matches
-from importlib.metadata import requires, version
+from importlib.metadata import requires
+from pkgutil import resolve_name
 from typing import NamedTuple
 
+from pydantic import BaseModel
+
+from vcgym import __version__
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 from vcgym.scripts.console.arguments import check, meant
 from vcgym.scripts.console.completion import completion
-from vcgym.scripts.console.usage import keys_of, summary, usage
+from vcgym.scripts.console.usage import Key, keys_of, usage, yaml_of
+
+
+class Command(NamedTuple):
+    """A command of a program.
+
+    Attributes:
+        about: its purpose, in one line.
+        config: class of its config, MODULE:NAME.
+        function: what it runs with the config, MODULE:NAME; returns an integer as status, None for 0, or a float that a sweeper of hydra
+            compares.
+    """
+
+    about: str
+    config: str
+    function: str
+
+
+def commands_of(rooms: Mapping[tuple[str, str], Mapping[str, tuple[str, str, str]]]) -> dict[str, Command]:
+    """Return commands by name, from their configs, functions and purposes by the modules of configs and functions."""
+    return {
+        name: Command(about, f"{configs}:{config}", f"{functions}:{function}")
+        for (configs, functions), commands in rooms.items()
+        for name, (config, function, about) in commands.items()
+    }
 
 
 class Program(NamedTuple):
@@ -22,50 +49,68 @@ class Program(NamedTuple):
 
     Attributes:
         name: what a user types.
-        conf: package of the YAML files, one for each command.
-        modules: dotted name of the module of each command, by the name of its YAML; its function `main` is run.
+        conf: package of the YAML files of the commands, each of choices and of differences from its config; most commands need none.
+        commands: commands by name.
     """
 
     name: str
     conf: str
-    modules: Mapping[str, str]
+    commands: Mapping[str, Command]
 
     def title(self, command: str) -> str:
-        """Return the full name of a command."""
-        return f"{self.name} {command.replace('_', '-')}"
+        """Return what a user types for a command."""
+        return f"{self.name} {command}"
+
+    def kind(self, command: str) -> type[BaseModel]:
+        """Return the class of the config of a command."""
+        found: type[BaseModel] = resolve_name(self.commands[command].config)
+        return found
+
+    def yaml(self, command: str) -> str:
+        """Return the name of the YAML of a command: that of the first with its config."""
+        config = self.commands[command].config
+        return next(name for name, one in self.commands.items() if one.config == config).replace("-", "_")
+
+    def keys(self, command: str, deep: bool = True) -> list[Key]:
+        """Return the keys of a command, see `keys_of`."""
+        return list(keys_of(self.kind(command), yaml_of(self.yaml(command), self.conf), deep))
 
     def main(self) -> None:
         """Run the command named by the first argument, or say what there is."""
         if sys.argv[1:] in ([], ["--help"], ["-h"]):
             sys.stdout.write(self._listed())
         elif sys.argv[1:] == ["--version"]:
-            _print_version()
+            sys.stdout.write(f"vcgym {__version__}\n")
         elif sys.argv[1:] == ["--completion"]:
-            sys.stdout.write(completion(self.name, self.modules, self.conf))
+            sys.stdout.write(completion(self.name, {name: (self.keys(name), self.yaml(name)) for name in self.commands}, self.conf))
         else:
-            self.run(sys.argv.pop(1).replace("-", "_"))
+            self._run(sys.argv.pop(1))
 
-    def run(self, command: str) -> None:
+    def _run(self, command: str) -> None:
         """Run a command with the arguments that are left, or say how to use it."""
-        if command not in self.modules:
-            close = "".join(f"; did you mean {name.replace('_', '-')}?" for name in get_close_matches(command, self.modules, 1))
-            sys.exit(f"{self.name}: command is {command!r}; allowed: {', '.join(self.modules).replace('_', '-')}{close}")
+        if command not in self.commands:
+            close = "".join(f"; did you mean {name}?" for name in get_close_matches(command, self.commands, 1))
+            sys.exit(f"{self.name}: command is {command!r}; allowed: {', '.join(self.commands)}{close}")
+        about, title, yaml = self.commands[command].about, self.title(command), self.yaml(command)
         if {"--help", "-h"} & set(sys.argv[1:]):
-            sys.stdout.write(usage(command, self.modules[command], self.conf, self.title(command)))
-        elif "--version" in sys.argv[1:]:
-            _print_version()
-        else:
-            self._check(command)
-            sys.argv[0] = self.title(command)
-            try:
-                importlib.import_module(self.modules[command]).main()
-            except ModuleNotFoundError as error:
-                self.end_without(command, error)
-                raise
+            sys.stdout.write(usage(about, self.kind(command), yaml, self.conf, title))
+            return
+        try:
+            sys.argv[1:] = check(sys.argv[1:], self.keys(command), yaml, self.conf)
+        except ValueError as error:
+            sys.exit(self.refusal(command, str(error)))
+        sys.argv[0] = title
+        try:
+            from vcgym.scripts.console.command import run  # imported here: it loads hydra
+
+            run(self, command, resolve_name(self.commands[command].function))
+        except ModuleNotFoundError as error:
+            self.end_without(command, error)
+            raise
 
     def refusal(self, command: str, text: str) -> str:
         """Return the line with which a command refuses: what is wrong, what is allowed, and what was probably meant."""
-        hint = meant(text, [key.name for key in keys_of(command, self.modules[command], self.conf, deep=True)])
+        hint = meant(text, [key.name for key in self.keys(command)])
         return f"{self.title(command)}: {one_line(text, MAX_LINE - len(hint))}{hint}"
 
     def end_without(self, command: str, error: ModuleNotFoundError) -> None:
@@ -74,30 +119,9 @@ class Program(NamedTuple):
             how = f"make develop in a checkout of vcgym, or pip install '.[{extra}]' there"
             sys.exit(f"{self.title(command)}: needs the package {error.name}; type {how}")
 
-    def _check(self, command: str) -> None:
-        try:
-            sys.argv[1:] = check(sys.argv[1:], command, self.modules[command], self.conf)
-        except ValueError as error:
-            sys.exit(self.refusal(command, str(error)))
-
     def _listed(self) -> str:
-        lines = "\n".join(f"  {name.replace('_', '-'):16} {summary(module)}" for name, module in self.modules.items())
+        lines = "\n".join(f"  {name:16} {command.about}" for name, command in self.commands.items())
         return f"{self.name} COMMAND key=value ... {self.name} COMMAND --help says what it does and lists its keys.\n\n{lines}\n"
-
-
-VCGYM = Program(
-    "vcgym",
-    "vcgym.conf",
-    {name: f"vcgym.scripts.{name}" for name in ("leaderboard", "train", "evaluate", "sweep", "tune", "data")}
-    | {"zoo": "vcgym.scripts.zoo.command"}
-    | {name: f"vcgym.scripts.{name}" for name in ("predictor_data", "train_predictor")}
-    | {name: f"vcgym.scripts.live.{name}" for name in ("call", "relay", "emulate", "measure")},
-)
-
-
-def main() -> None:
-    """Run the program `vcgym`."""
-    VCGYM.main()
 
 
 def _extra_of(package: str) -> str | None:
@@ -106,8 +130,60 @@ def _extra_of(package: str) -> str | None:
     return next((match[1] for match in named if match), None)
 
 
-def _print_version() -> None:
-    sys.stdout.write(f"vcgym {version('vcgym')}\n")
+VCGYM = Program(
+    "vcgym",
+    "vcgym.conf",
+    commands_of(
+        {
+            ("vcgym.leaderboard.evaluation.config", "vcgym.scripts.leaderboard"): {
+                "leaderboard": ("LeaderboardConfig", "play_suite", "play a suite, print the ranks, write the page"),
+                "verify": ("LeaderboardConfig", "verify_board", "recompute the scores of a board's agents from their actions"),
+                "page": ("PageConfig", "write_page", "write one page for all boards in a folder"),
+                "export": ("ExportConfig", "write_table", "write a board as LaTeX or CSV"),
+                "systems": ("SystemsConfig", "list_systems", "list the systems that play a suite, with rules, parameters and sources"),
+                "series": ("BoardConfig", "draw_series", "draw systems over time, in test cases of RMCAT or in conferences"),
+                "swaps": ("SwapsConfig", "compare_controls", "say which control explains the difference of two systems"),
+                "fairness": ("FairnessConfig", "play_sharing", "let calls share a bottleneck, and print their shares"),
+            },
+            ("vcgym.agents.config.training", "vcgym.scripts.training"): {
+                "train": ("TrainConfig", "train", "train agents, one for each seed"),
+                "evaluate": ("EvaluateConfig", "evaluate", "play a trained agent and print its return"),
+                "sweep": ("SweepConfig", "sweep", "search PPO's learning rate and entropy coefficient"),
+            },
+            ("vcgym.leaderboard.tuning.tune_config", "vcgym.scripts.tune"): {
+                "tune": ("TuneConfig", "tune", "search the parameters of rules on the training split"),
+            },
+            ("vcgym.scripts.importing.config", "vcgym.scripts.importing.command"): {
+                "data": ("CatalogueConfig", "list_data", "list data and compare them with their cards, or download a set"),
+                "import": ("ImportConfig", "import_data", "import measured delays or capacities"),
+                "fit": ("FitConfig", "fit_data", "fit a scenario to traces"),
+            },
+            ("vcgym.live.config", "vcgym.scripts.live"): {
+                "call": ("CallConfig", "call", "play a live call over real sockets of this machine, and print its result"),
+                "join": ("JoinConfig", "join", "be one party of a live call"),
+                "relay": ("RelayConfig", "relay", "forward datagrams of live calls along their source route"),
+                "emulate": ("EmulateConfig", "emulate", "play a world in real time between the parties of a live call"),
+                "measure": ("MeasureConfig", "measure", "probe pairs of hosts, or paths of a session, and write traces"),
+            },
+            ("vcgym.scripts.zoo.config", "vcgym.scripts.zoo.command"): {
+                "zoo": ("ZooConfig", "zoo", "train algorithms on environments, write table and picture; or search arguments"),
+            },
+            ("vcgym.leaderboard.forecasts.config", "vcgym.scripts.predictor"): {
+                "predictor-data": ("PredictorDataConfig", "make_rows", "play sessions and write training rows for predictors"),
+                "train-predictor": (
+                    "TrainPredictorConfig",
+                    "train_network",
+                    "train and publish the delay predictor of VCRoute",
+                ),
+            },
+        }
+    ),
+)
+
+
+def main() -> None:
+    """Run the program `vcgym`."""
+    VCGYM.main()
 
 
 if __name__ == "__main__":

@@ -1,73 +1,84 @@
-"""Help of a command: its purpose, and each key with type, range, default and meaning.
+"""Help of a command: its purpose, and each key with type, range, default and meaning, from the fields of its config."""
 
-It is read from the sources of the command and of its config, without importing them.
-"""
-
-import ast
-import functools
+import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import yaml
+from pydantic import BaseModel, TypeAdapter
+from pydantic.fields import FieldInfo
 
 _HOME = Path(__file__).parents[3]
-FIRST_PARTY = ("vcgym.", "lab.")
-_WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "value"}
-_WORDS |= {"AbsolutePath": "path", "Path": "path"}
+_WORDS = {int: "integer", float: "number", str: "text", bool: "true or false", Any: "value", Path: "path", NoneType: "null"}
 _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 _FEW = 13  # maximum number of keys of a nested config that are listed with the outer one
+_SHORT = 120  # characters of a default; longer ones are not shown
+NEEDED = "(needed)"
 
 
 class Key(NamedTuple):
     """A key of a command.
 
     Attributes:
-        name: what a user types; ends in `.KEY` if a whole config stands below it.
+        name: what a user types; ends in `.KEY` if a mapping or a whole config stands below it.
+        kind: its type, with `.KEY` that of each value below; None: anything.
         allowed: its type and range as text.
         default: its default as text.
         meaning: what it means.
-        tree: module that declares it.
-        annotation: its declared type, with `.KEY` that of each value below; None: anything.
     """
 
     name: str
+    kind: Any
     allowed: str
     default: str
     meaning: str
-    tree: ast.Module
-    annotation: ast.expr | None
 
 
-def summary(module: str) -> str:
-    """Return the purpose of a command in one sentence."""
-    return _doc(tree_of(module)).partition(":")[2].split("\n")[0].split(". ")[0].strip().rstrip(".,;:")
-
-
-def usage(name: str, module: str, conf: str, title: str) -> str:
+def usage(about: str, kind: type[BaseModel], name: str, conf: str, title: str) -> str:
     """Return the help of a command.
 
     Args:
+        about: its purpose.
+        kind: class of its config.
         name: name of its YAML.
-        module: dotted name of the module of the command.
         conf: package of the YAML.
         title: what a user types.
     """
-    keys = [_entry(key.name, key.allowed, key.default, key.meaning) for key in keys_of(name, module, conf)]
+    keys = [_entry(key.name, key.allowed, key.default, key.meaning) for key in keys_of(kind, yaml_of(name, conf))]
     groups = [_entry(group, ", ".join(names), choice, "") for group, names, choice in groups_of(name, conf)]
     choices = ["Choices:\n" + "\n".join(groups)] if groups else []
-    parts = [_doc(tree_of(module)), f"  {title} key=value ...", "Keys:\n" + "\n".join(keys), *choices]
+    more = inspect.getdoc(kind).partition("Attributes:")[0].strip()
+    parts = [f"{title}: {about}.", more, f"  {title} key=value ...", "Keys:\n" + "\n".join(keys), *choices]
     return "\n\n".join(parts) + f"\n\n{title} -m key=1,2 runs once for each value. --cfg job prints the config as it is composed.\n"
 
 
-def keys_of(name: str, module: str, conf: str, deep: bool = False) -> list[Key]:
-    """Return the keys of a command as `usage` lists them; `deep`: also those of large nested configs and of each choice of a config."""
-    tree = tree_of(module)
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    (kind,) = (node.args[1] for node in calls if getattr(node.func, "id", "") == "command")
-    return list(_keys(*next(configs_of(tree, kind)), yaml_of(name, conf), "", deep))
+def keys_of(kind: type[BaseModel], written: Mapping[str, Any], deep: bool = False, within: str = "") -> Iterator[Key]:
+    """Yield the keys of a config as `usage` lists them.
+
+    Args:
+        kind: class of the config.
+        written: its YAML, whose values are defaults in place of those of the class.
+        deep: also those of large nested configs and of each choice of a config.
+        within: what precedes the names.
+    """
+    meanings = _meanings(kind)
+    for field, info in kind.model_fields.items():
+        name, of_field, meaning = f"{within}{field}", info.rebuild_annotation(), meanings.get(field, "")
+        inner, values = configs_of(of_field), _values_of(of_field)
+        if inner and (deep or len(inner[0].model_fields) <= _FEW):
+            below = written.get(field)
+            for one in inner if deep else inner[:1]:
+                yield from keys_of(one, below if isinstance(below, dict) else {}, deep, f"{name}.")
+        elif inner or (values and deep):
+            of = inner[0].__name__ if inner else kind.__name__
+            yield Key(f"{name}.KEY", values, f"keys of {of}", "...", meaning)
+        if deep or not inner:
+            shown = _shown(written[field] if field in written else _default(info))
+            yield Key(name, of_field, allowed(of_field), shown, meaning or (_first_line(kind) if within else ""))
 
 
 def groups_of(name: str, conf: str, places: Sequence[Path] = ()) -> list[tuple[str, list[str], str]]:
@@ -86,9 +97,66 @@ def choices_of(group: str, places: Sequence[Path]) -> list[str]:
     return sorted({file.relative_to(folder).with_suffix("").as_posix() for folder in folders for file in folder.rglob("*.yaml")})
 
 
-def has_schema(name: str, conf: str) -> bool:
-    """Return True if the YAML of a command begins with the schema of a typed config."""
-    return any("_schema" in str(default) for default in yaml_of(name, conf).get("defaults", []))
+def configs_of(kind: Any) -> list[type[BaseModel]]:
+    """Return the classes of configs that a type allows, but for those in lists and mappings."""
+    if get_origin(kind) in (Union, UnionType):
+        return [found for one in get_args(kind) for found in configs_of(one)]
+    if get_origin(kind) is Annotated:
+        return configs_of(get_args(kind)[0])
+    return [kind] if isinstance(kind, type) and issubclass(kind, BaseModel) else []
+
+
+def _values_of(kind: Any) -> Any:
+    """Return the type of the values of a mapping; None: it is no mapping."""
+    if get_origin(kind) is Annotated:
+        return _values_of(get_args(kind)[0])
+    return get_args(kind)[1] if get_origin(kind) is dict else None
+
+
+def allowed(kind: Any) -> str:
+    """Return a type and its range as text."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        limits = [limit for one in inside[1:] for limit in (one.metadata if isinstance(one, FieldInfo) else [one])]
+        bounds = [f"{word} {getattr(limit, name):,}" for limit in limits for name, word in _BOUNDS.items() if hasattr(limit, name)]
+        return f"{allowed(inside[0])} {', '.join(bounds)}".strip()
+    if origin in (Union, UnionType):
+        return " or ".join(dict.fromkeys(allowed(one) for one in inside))
+    if origin is Literal:
+        return ", ".join(map(str, inside))
+    if inside:
+        return f"mapping to {allowed(inside[1])}" if origin is dict else f"list of {allowed(inside[0])}"
+    return _WORDS.get(kind) or kind.__name__
+
+
+def _default(info: FieldInfo) -> Any:
+    """Return a default; None if it follows from other keys."""
+    if info.is_required():
+        return NEEDED
+    if (factory := info.default_factory) is None or info.default_factory_takes_validated_data:
+        return None if factory else info.default
+    return "..." if isinstance(factory, type) and issubclass(factory, BaseModel) else factory()
+
+
+def _shown(default: Any) -> str:
+    written = TypeAdapter(Any).dump_python(default, mode="json")
+    text = "null" if written is None else str(written)
+    return text if len(text) <= _SHORT else "..."
+
+
+def _meanings(kind: type[BaseModel]) -> dict[str, str]:
+    """Return what the docstrings of a config and of its bases say of each field."""
+    found: dict[str, str] = {}
+    for one in reversed(kind.__mro__):
+        if issubclass(one, BaseModel):
+            doc = inspect.cleandoc(one.__doc__ or "") + "\n"
+            said = re.findall(r"^    (\w+): (.+?)(?=^    \w+: |\Z|^\w)", doc, re.MULTILINE | re.DOTALL)
+            found |= {field: " ".join(meaning.split()) for field, meaning in said}
+    return found
+
+
+def _first_line(kind: type[BaseModel]) -> str:
+    return inspect.cleandoc(kind.__doc__ or "").split("\n")[0]
 
 
 def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
@@ -96,108 +164,13 @@ def _entry(name: str, allowed: str, default: str, meaning: str) -> str:
     return "\n".join([head, *textwrap.wrap(meaning, 110, initial_indent="      ", subsequent_indent="      ")])
 
 
-def _keys(tree: ast.Module, node: ast.ClassDef, yaml_keys: dict[str, Any], prefix: str, deep: bool) -> Iterator[Key]:
-    """Yield the keys of a config."""
-    for base in node.bases:
-        for above in configs_of(tree, base):
-            yield from _keys(*above, yaml_keys, prefix, deep)
-    meanings = dict(re.findall(r"^    (\w+): (.+?)(?=^    \w+: |\Z|^\w)", _doc(node) + "\n", re.MULTILINE | re.DOTALL))
-    for field in fields_of(node):
-        name = f"{prefix}{field.target.id}"
-        meaning = " ".join(meanings.get(field.target.id, "").split())
-        inner = [] if "list[" in ast.unparse(field.annotation) else list(configs_of(tree, field.annotation))
-        is_open = "dict" in ast.unparse(field.annotation)
-        if inner and not is_open and (deep or len(fields_of(inner[0][1])) <= _FEW):
-            below = yaml_keys.get(field.target.id)
-            for one in inner if deep else inner[:1]:
-                yield from _keys(*one, below if isinstance(below, dict) else {}, f"{name}.", deep)
-        elif inner or (is_open and deep):
-            kind = inner[0][1] if inner else node
-            value = field.annotation.slice.elts[1] if is_open and not inner else None
-            yield Key(f"{name}.KEY", f"keys of {kind.name}", "...", meaning or _doc(kind).split("\n")[0], tree, value)
-        if deep or not inner:
-            default = yaml_keys[field.target.id] if field.target.id in yaml_keys else _default(tree, field.value)
-            meaning = meaning or (_doc(node).split("\n")[0] if prefix else "")
-            shown = "null" if default is None else str(default)
-            yield Key(name, _allowed(tree, field.annotation), shown, meaning, tree, field.annotation)
-
-
-def fields_of(node: ast.ClassDef) -> list[Any]:
-    """Return the fields that a class declares."""
-    declared = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
-    return [one for one in declared if "ClassVar" not in ast.unparse(one.annotation)]
-
-
-def _allowed(tree: ast.Module, node: ast.expr) -> str:
-    """Return a type as text."""
-    if isinstance(node, ast.BinOp):
-        return f"{_allowed(tree, node.left)} or {_allowed(tree, node.right)}"
-    if isinstance(node, ast.Constant):
-        return "null" if node.value is None else str(node.value)
-    if isinstance(node, ast.Name) and node.id not in _WORDS and (alias := found_in(tree, node.id)) and isinstance(alias[1], ast.expr):
-        return _allowed(alias[0], alias[1])
-    if not isinstance(node, ast.Subscript):
-        return _WORDS.get(ast.unparse(node), ast.unparse(node))
-    name_of, inside = ast.unparse(node.value), node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if name_of == "Annotated":
-        bounds = [f"{_BOUNDS[one.arg]} {ast.unparse(one.value)}" for one in getattr(inside[1], "keywords", []) if one.arg in _BOUNDS]
-        return " ".join([_allowed(tree, inside[0]), ", ".join(bounds)]).strip()
-    if name_of == "Literal":
-        return ", ".join(_allowed(tree, one) for one in inside)
-    return f"mapping to {_allowed(tree, inside[1])}" if name_of == "dict" else f"list of {_allowed(tree, inside[0])}"
-
-
-def _default(tree: ast.Module, value: ast.expr | None) -> Any:
-    """Return a default, also by the name of a value; "..." if only its execution tells."""
-    if isinstance(value, ast.Call):
-        found = [one.value for one in value.keywords if one.arg == "default"] or value.args
-        return _default(tree, found[0]) if found else "..."
-    if isinstance(value, ast.Name) and (named := found_in(tree, value.id)) and isinstance(named[1], ast.expr):
-        return _default(named[0], named[1])
-    if isinstance(value, ast.List):
-        return [_default(tree, one) for one in value.elts]
-    return "(needed)" if value is None else ast.literal_eval(value) if isinstance(value, ast.Constant | ast.Dict) else "..."
-
-
-def found_in(tree: ast.Module, name: str) -> tuple[ast.Module, ast.ClassDef | ast.expr] | None:
-    """Return the class or the value with a name in a module, also one that it imports from here, and the module that defines it."""
-    for one in tree.body:
-        if isinstance(one, ast.ClassDef) and one.name == name:
-            return tree, one
-        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == name:
-            return tree, one.value
-        if isinstance(one, ast.ImportFrom) and (one.module or "").startswith(FIRST_PARTY) and name in (n.name for n in one.names):
-            return found_in(tree_of(str(one.module)), name)
-    return None
-
-
-def configs_of(tree: ast.Module, node: ast.expr) -> Iterator[tuple[ast.Module, ast.ClassDef]]:
-    """Yield the classes that an annotation names, also through the name of a union, and the modules that define them."""
-    named = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    for one in sorted(named, key=lambda one: one.col_offset):
-        if found := found_in(tree, one.id):
-            if isinstance(found[1], ast.ClassDef):
-                yield found[0], found[1]
-            elif isinstance(found[1], ast.BinOp):
-                yield from configs_of(found[0], found[1])
-
-
-@functools.cache
-def tree_of(module: str) -> ast.Module:
-    """Return the source of a module."""
-    return ast.parse(place_of(module).with_suffix(".py").read_text(encoding="utf-8"))
-
-
 def yaml_of(name: str, conf: str) -> dict[str, Any]:
-    """Return the YAML of a command; nothing if the defaults of its config say all."""
+    """Return the YAML of a command; nothing if the defaults of its config say all, also where a table has its name."""
     file = place_of(conf) / f"{name}.yaml"
-    return dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+    written = dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+    return written if "defaults" in written else {}
 
 
 def place_of(name: str) -> Path:
-    """Return the path of a module or package, which is not imported."""
+    """Return the path of a package, which is not imported."""
     return _HOME.joinpath(*name.split("."))
-
-
-def _doc(node: ast.Module | ast.ClassDef) -> str:
-    return ast.get_docstring(node) or ""

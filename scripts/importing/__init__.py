@@ -1,1 +1,1 @@
-"""Imports of measured data: the commands of `vcgym data`, and the formats it reads."""
+"""Imports of measured data: the commands `vcgym data`, `vcgym import` and `vcgym fit`, and the formats they read."""

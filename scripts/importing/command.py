@@ -1,106 +1,71 @@
-"""Commands of `vcgym data`: list, verify, import, download, fit. Typed counterpart of conf/data.yaml."""
+"""`vcgym data`, `vcgym import` and `vcgym fit`."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Self
 
-from pydantic import Field, model_validator
 from rich.console import Console
 from rich.table import Column, Table
 
-from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
-from vcgym.agents.config.names import ExistingPath
 from vcgym.network.traces.cards import CARD_ENDING, DataError
 from vcgym.network.traces.catalogue import Entry, entries, shipped, verify
 from vcgym.network.traces.download import download, sources
 from vcgym.network.traces.trace_file import ENDING as TRACE_ENDING
-from vcgym.scripts.importing.formats import Format
+from vcgym.scripts.importing.config import CatalogueConfig, FitConfig, ImportConfig
+from vcgym.scripts.importing.formats import Importer
 
-_NEEDED = {
-    "list": (),
-    "verify": (),
-    "import": ("format", "file", "output"),
-    "download": ("set",),
-    "fit": ("file",),
-}
 _NOT_STATED = "not stated"
 
 
-class DataCommand(Config):
-    """Command on measured data.
-
-    Attributes:
-        do: list: list shipped data, data under the root, and sets to download; verify: check shipped data and data under the root against
-            their cards; import: import one file; download: download one set into the root; fit: fit a scenario to traces.
-        data: folder of measured data; optional for list and verify.
-        format: format of the file to import: an option of conf/format.
-        file: file to import, or a folder of such files of one format; the content of a file's card, if any, is copied. With do=fit the
-            traces, as scenario replay takes them: a folder of traces, one per path, or a folder of such folders, one per pair.
-        output: new file to write, `*.csv.gz` for a series, or the folder for those of a folder; with do=fit a scenario file,
-            `*.json`, or None: only print what is measured and drawn.
-        set: name of the set to download; `do=list` prints it.
-    """
-
-    do: Literal["list", "verify", "import", "download", "fit"] = "list"
-    data: DataConfig = Field(default_factory=DataConfig)
-    format: Format | None = None
-    file: ExistingPath | None = None
-    output: AbsolutePath | None = None
-    set: str | None = None
-
-    @model_validator(mode="after")
-    def _has_what_it_needs(self) -> Self:
-        missing = [name for name in _NEEDED[self.do] if getattr(self, name) is None]
-        if self.do == "download" and self.data.root is None:
-            missing.append("data.root (or VCGYM_DATA)")
-        if missing:
-            raise ValueError(f"do={self.do} needs {' and '.join(missing)}")
-        if self.do == "fit" and self.output is not None:
-            from vcgym.network.scenarios.paths.fitted import ENDING  # imported here: it loads the worlds
-
-            if self.output.suffix != ENDING:
-                raise ValueError(f"output is {self.output.name!r}; allowed with do=fit: a name ending in {ENDING}")
-        if self.do == "download" and self.set not in sources():
-            raise ValueError(f"set is {self.set!r}; allowed: {', '.join(sources())}")
-        return self
-
-
-def run(command: DataCommand, console: Console) -> int:
-    """Run the command, print the result, and return the status: 1 if a file of a folder was refused, else 0.
+def list_data(config: CatalogueConfig) -> None:
+    """Print what data there are, then compare them with their cards; or download a set.
 
     Raises:
-        DataError: data are invalid; see the importers, `verify` and `download`.
+        DataError: a file differs from its card or is missing; the message names the first one. Or the download failed.
     """
-    root = command.data.root
-    folders = [shipped()] if root is None else [shipped(), root]
-    if command.do == "list":
-        for folder in folders:
-            console.print(_cards(f"Shipped with vcgym: {folder}" if folder == shipped() else f"Data root: {folder}", entries(folder)))
-        console.print(_sets())
-    elif command.do == "verify":
-        for folder in folders:
-            as_said, without = verify(entries(folder))
-            console.print(f"{folder}: {as_said} files as their cards say, {without} without a card", soft_wrap=True)
-    elif command.do == "import" and command.format and command.file and command.output:
-        if command.file.is_dir():
-            return _import_folder(command.format, command.file, command.output, console)
-        _import(command.format, command.file, command.output, console)
-    elif command.do == "fit" and command.file:
-        from vcgym.scripts.importing.fit import fit  # imported here: only a fit plays calls
+    root, console = config.data.root, _console()
+    if config.set is not None and root is not None:
+        _download(config.set, root, console)
+        return
+    found = {folder: list(entries(folder)) for folder in ([shipped()] if root is None else [shipped(), root])}
+    for folder, files in found.items():
+        console.print(_cards(f"Shipped with vcgym: {folder}" if folder == shipped() else f"Data root: {folder}", files))
+    console.print(_sets())
+    for folder, files in found.items():
+        as_said, without = verify(files)
+        console.print(f"{folder}: {as_said} files as their cards say, {without} without a card", soft_wrap=True)
 
-        fit(command.file, command.output, console)
-    elif command.set and root is not None:
-        _download(command.set, root, console)
+
+def import_data(config: ImportConfig) -> int:
+    """Import a file or a folder; return status 1 if a file of a folder was refused.
+
+    Raises:
+        DataError: data are invalid; see the importers.
+    """
+    assert isinstance(config.format, Importer)
+    if config.file.is_dir():
+        return _import_folder(config.format, config.file, config.output, _console())
+    _import(config.format, config.file, config.output, _console())
     return 0
 
 
-def _import(form: Format, file: Path, output: Path, console: Console) -> None:
+def fit_data(config: FitConfig) -> None:
+    """Fit a scenario to traces."""
+    from vcgym.scripts.importing.fit import fit  # imported here: only a fit plays calls
+
+    fit(config.file, config.output, _console())
+
+
+def _console() -> Console:
+    return Console() if Console().is_terminal else Console(width=160)
+
+
+def _import(form: Importer, file: Path, output: Path, console: Console) -> None:
     for one in form.imported(file, output):
         console.print(f"{one.output}: {one.found}; sha256 {one.card.sha256}", soft_wrap=True)
 
 
-def _import_folder(form: Format, folder: Path, output: Path, console: Console) -> int:
+def _import_folder(form: Importer, folder: Path, output: Path, console: Console) -> int:
     """Import each file of a folder, at any depth, to its place below `output`; go on past those that are there and those refused.
 
     Raises:
@@ -121,7 +86,7 @@ def _import_folder(form: Format, folder: Path, output: Path, console: Console) -
     return int(refused > 0)
 
 
-def _outputs(form: Format, folder: Path, output: Path) -> dict[Path, Path]:
+def _outputs(form: Importer, folder: Path, output: Path) -> dict[Path, Path]:
     found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     files = [path for path in found if not path.name.endswith(CARD_ENDING)]
     if not files:
@@ -148,7 +113,7 @@ def _download(name: str, root: Path, console: Console) -> None:
         console.print("Nobody has stated a hash for this set: its card holds the hash of what came.", soft_wrap=True)
 
 
-def _cards(title: str, found: Iterable[Entry]) -> Table:
+def _cards(title: str, found: Sequence[Entry]) -> Table:
     table = Table("file", "kind", "licence", "bytes", "sha256", "content", title=title, title_justify="left")
     for entry in found:
         kind, licence = (entry.card.kind, entry.card.licence) if entry.card else ("", _NOT_STATED)
@@ -158,7 +123,9 @@ def _cards(title: str, found: Iterable[Entry]) -> Table:
 
 def _sets() -> Table:
     address = Column("address", overflow="fold")
-    table = Table("set", "what", "licence", address, "import", title="To be fetched with do=download set=NAME", title_justify="left")
+    table = Table(
+        "set", "what", "licence", address, "import", title="To be downloaded with set=NAME data.root=FOLDER", title_justify="left"
+    )
     for source in sources().values():
         table.add_row(source.name, source.description, source.licence, source.url, source.format and f"format={source.format}")
     return table

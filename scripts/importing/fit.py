@@ -1,4 +1,4 @@
-"""`vcgym data do=fit`: fit a scenario to traces, print measured next to drawn, and refuse a fit that does not agree."""
+"""`vcgym fit`: fit a scenario to traces, print measured next to drawn, and refuse a fit that does not agree."""
 
 from functools import partial
 from pathlib import Path

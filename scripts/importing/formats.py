@@ -1,4 +1,4 @@
-"""The formats that `vcgym data do=import` reads: typed counterparts of conf/format, one class per importer."""
+"""The formats that `vcgym import` reads: typed counterparts of conf/format, one class per importer."""
 
 import re
 from abc import ABC, abstractmethod
@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from vcgym.agents.config.base import Config
 from vcgym.network.bottleneck.capacity import alphartc
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.capacity.described import describe_capacity
@@ -24,6 +23,7 @@ from vcgym.network.traces.importers.units import Unit
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import Trace
 from vcgym.network.traces.trace_file import ENDING, refuse_existing, write_trace
+from vcgym.scripts.importing.config import Format
 
 Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
 """Text that may look like a number, which a command line reads as one: column 1, mark -1."""
@@ -44,8 +44,8 @@ class Imported(NamedTuple):
     found: str
 
 
-class Format(Config, ABC):
-    """Format of a file; every field is an argument of the importer.
+class Importer(Format, ABC):
+    """Importer of a format; every field is an argument of it.
 
     Attributes:
         is_of_many: True if a file may hold several series: its output is a folder.
@@ -63,18 +63,18 @@ class Format(Config, ABC):
         """Import `file`, write it to the new file `output`, and return its card and a short summary."""
 
 
-class Ping(Format):
+class Ping(Importer):
     """Text log of `ping`; `interval_ms` is needed if it has no time stamps."""
 
     interval_ms: float | None = None
     any_spacing: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         return _series(ping.import_ping_text(file, **dict(self)), output)
 
 
-class Fping(Format):
+class Fping(Importer):
     """Text log of `fping -D`, a series of each host; `interval_ms` is needed if it has no time stamps."""
 
     is_of_many: ClassVar[bool] = True
@@ -82,16 +82,16 @@ class Fping(Format):
     any_spacing: bool = False
 
     def imported(self, file: Path, output: Path) -> list[Imported]:
-        """See `Format`."""
+        """See `Importer`."""
         return _several(fping.import_fping(file, **dict(self)), "hosts", output)
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         one = self.imported(file, output)[0]
         return one.card, one.found
 
 
-class Irtt(Format):
+class Irtt(Importer):
     """JSON of `irtt client -o`; `delay`: rtt, or one way: send, receive; `offset` and `drift` of the two clocks: remove or keep."""
 
     delay: irtt.Delay = "rtt"
@@ -99,11 +99,11 @@ class Irtt(Format):
     drift: KeptDrift = "remove"
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         return _series(irtt.import_irtt(file, **dict(self)), output)
 
 
-class Csv(Format):
+class Csv(Importer):
     """CSV of time and delay; without a header columns are numbered; `lost`: marks of a lost packet; `floor_ms`, `drift`: as in `Rtp`."""
 
     time_column: Text
@@ -120,11 +120,11 @@ class Csv(Format):
     any_delay: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         return _series(table.import_csv(file, **dict(self)), output)
 
 
-class Rtp(Format):
+class Rtp(Importer):
     """Table of the arrivals of RTP streams, a series of each SSRC; `floor_ms` is the minimum one-way delay, which no log determines."""
 
     sample_rate_hz: int
@@ -140,7 +140,7 @@ class Rtp(Format):
     drift: KeptDrift = "remove"
 
     def imported(self, file: Path, output: Path) -> list[Imported]:
-        """See `Format`."""
+        """See `Importer`."""
         streams = streams_of(file, self.ssrc_column, self.header) if self.ssrc is None else [self.ssrc]
         if (len(streams) < 2 and output.name.endswith(ENDING)) or not streams:
             return super().imported(file, output)
@@ -150,7 +150,7 @@ class Rtp(Format):
         return _several({ssrc: self._trace(file, ssrc) for ssrc in streams}, "streams", output)
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         return _series(self._trace(file, self.ssrc), output)
 
     def _trace(self, file: Path, ssrc: str | None) -> Trace:
@@ -158,7 +158,7 @@ class Rtp(Format):
         return rtp.import_rtp(file, ssrc=ssrc, **arguments).to_trace(self.floor_ms, self.drift)
 
 
-class GetStats(Format):
+class GetStats(Importer):
     """Dump of chrome://webrtc-internals or reports of `getStats` over time; `stat` is the id of one candidate pair or stream of several."""
 
     measure: Literal["stun", "rtcp", "capacity"] = "stun"
@@ -166,7 +166,7 @@ class GetStats(Format):
     any_spacing: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         if self.measure == "capacity":
             rates = repeating(file.name.split(".")[0], *webrtc_stats.import_available_bitrate(file, self.stat), file)
             card, found = _capacity(rates, file, output)
@@ -174,15 +174,15 @@ class GetStats(Format):
         return _series(webrtc_stats.import_round_trips(file, self.measure, self.stat, self.any_spacing), output)
 
 
-class Mahimahi(Format):
+class Mahimahi(Importer):
     """Capacity in mahimahi's format: a line per opportunity to send 1500 bytes, in whole milliseconds."""
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         return _capacity(read_mahimahi(file), file, output)
 
 
-class Throughput(Format):
+class Throughput(Importer):
     """Table of time and throughput, used as capacity, of at least 50 kbit/s; `any_rate`, `any_spacing`: of any median, of any spacing."""
 
     time_column: Text
@@ -194,38 +194,38 @@ class Throughput(Format):
     any_spacing: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         return _capacity(import_throughput(file, **dict(self)), file, output)
 
 
-class AlphaRtc(Format):
+class AlphaRtc(Importer):
     """JSON of AlphaRTC and OpenNetLab's gym: capacity, delay and loss that change together."""
 
     direction: alphartc.Direction = "uplink"
     any_rate: bool = False
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         return _capacity(alphartc.import_alphartc(file, **dict(self)), file, output)
 
 
-class WonderProxyRaw(Format):
+class WonderProxyRaw(Importer):
     """WonderProxy's raw pings, aggregated to one row per ordered pair."""
 
     statistic: wonderproxy.Statistic = "medians"
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         bursts = wonderproxy.import_raw(file)
         pairs = wonderproxy.burst_medians(bursts) if self.statistic == "medians" else wonderproxy.pooled(bursts)
         return _pairs(pairs, output)
 
 
-class WonderProxyGrouped(Format):
+class WonderProxyGrouped(Importer):
     """WonderProxy's pings grouped by pair."""
 
     def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Format`."""
+        """See `Importer`."""
         return _pairs(wonderproxy.import_grouped(file), output)
 
 

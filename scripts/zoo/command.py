@@ -1,4 +1,4 @@
-"""vcgym zoo: train algorithms on environments, write table and picture; or search arguments."""
+"""`vcgym zoo`."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,6 @@ from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking.progress import progress
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.network.traces.plain_file import require_space
-from vcgym.scripts.console.command import command
 from vcgym.scripts.zoo.cell import CurvePoint, train_cell
 from vcgym.scripts.zoo.config import FOUND, PAGE, ZooConfig, ZooTraining
 from vcgym.scripts.zoo.page import write_page
@@ -17,8 +16,7 @@ from vcgym.scripts.zoo.search import trials_of, write_found
 log = logging.getLogger(__name__)
 
 
-@command("zoo", ZooConfig)
-def main(config: ZooConfig) -> None:
+def zoo(config: ZooConfig) -> None:
     """Train what the table lacks, and write table, picture and page anew after each training; with `trials`, search arguments."""
     if config.trials:
         search(config)
@@ -81,7 +79,3 @@ def _track(tracking: Tracking, study: Run, config: ZooConfig, cell: ZooTraining,
     with tracking.run(str(cell), parent=study, tags=tags, marker=config.folder / str(cell) / "mlflow_run") as run:
         for point in points:
             run.metrics({"validation/score": point.score, "time/cpu_s": point.cpu_s}, point.decisions)
-
-
-if __name__ == "__main__":
-    main()

@@ -115,7 +115,7 @@ def _memory_of_sessions(sessions: int) -> Case:
 def _flooded(seconds: float, folder: Path) -> Iterator[Case]:
     """Flood a relay command with valid datagrams, in bursts and one by one; compare with a direct way over loopback."""
     secret = folder / "secret"
-    command = [sys.executable, "-c", "from vcgym.scripts.live.relay import main; main()", f"secret={secret}", "packets_per_s=1e6"]
+    command = [sys.executable, "-m", "vcgym.scripts.console.program", "relay", f"secret={secret}", "packets_per_s=1e6"]
     with subprocess.Popen([*command, f"seconds={2 * seconds + 30}"], stdout=subprocess.PIPE, text=True) as relay:
         try:
             assert relay.stdout is not None

@@ -1,6 +1,5 @@
 """Every YAML composes and builds; unknown keys, wrong types and values out of range are rejected before any work starts."""
 
-import importlib
 import json
 import os
 import subprocess
@@ -16,7 +15,7 @@ from pydantic import ValidationError
 
 from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig, TrainedEnv
+from vcgym.agents.config.training import SweepConfig, TrainConfig, TrainedEnv
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.training.study import what_differs
 from vcgym.baselines.playout.fixed_lag import FixedLag
@@ -26,33 +25,17 @@ from vcgym.envs.call.features.forecast import Forecast
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.forecasts.config import PredictorDataConfig, TrainPredictorConfig
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
-from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
 from vcgym.predictors.published import shipped_network
 from vcgym.scripts.console import command
 from vcgym.scripts.console.program import VCGYM
-from vcgym.scripts.console.usage import groups_of
-from vcgym.scripts.importing.command import DataCommand
-from vcgym.scripts.zoo.config import ZooConfig
+from vcgym.scripts.console.usage import yaml_of
 
 CONF = Path(command.__file__).parents[2] / "conf"
-KINDS = {
-    "train": TrainConfig,
-    "evaluate": EvaluateConfig,
-    "sweep": SweepConfig,
-    "leaderboard": LeaderboardConfig,
-    "data": DataCommand,
-    "tune": TuneConfig,
-    "zoo": ZooConfig,
-    "predictor_data": PredictorDataConfig,
-    "train_predictor": TrainPredictorConfig,
-    "call": CallConfig,
-    "relay": RelayConfig,
-    "emulate": EmulateConfig,
-    "measure": MeasureConfig,
-}
 TABLES = {"suites", "systems", "tune_ranges", "zoo_arguments"}
 REQUIRED = {"evaluate": ["agent=somewhere"], "relay": ["secret=somewhere"]}
 REQUIRED |= {"emulate": ["secret=somewhere", "session=somewhere", "relays=['127.0.0.1:7000']"]}
+REQUIRED |= {"export": ["output=a.csv"], "swaps": ["systems=[CALL-PLAIN,CALL-PAPERS]"], "fit": ["file=somewhere"]}
+REQUIRED |= {"import": ["format=ping", "file=somewhere", "output=a"], "join": ["party=sender", "session=somewhere"]}
 REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewhere"]}
 
 
@@ -71,15 +54,12 @@ ALGORITHMS = sorted(path.stem for path in (CONF / "algorithm").glob("*.yaml"))
 @pytest.fixture(autouse=True)
 def composer(monkeypatch):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
-    command.register()
-    for module in VCGYM.modules.values():
-        importlib.import_module(module)
     with initialize_config_module("vcgym.conf", version_base="1.3"):
         yield
 
 
 def built(name, *overrides):
-    return command.build(compose(name, [*REQUIRED.get(name, []), *overrides]), KINDS[name])
+    return command.build(compose(command.register(VCGYM, name), [*REQUIRED.get(name, []), *overrides]), VCGYM.kind(name))
 
 
 @pytest.mark.parametrize(
@@ -116,20 +96,28 @@ def test_each_job_of_a_multirun_has_a_folder_of_its_own(monkeypatch, typed, adde
     assert all("${hydra:job.num}" in word for word in found if "sweep.dir=" not in word)
 
 
-def test_every_script_config_is_known():
-    assert {path.stem for path in CONF.glob("*.yaml")} - TABLES < KINDS.keys() == VCGYM.modules.keys()
+def test_every_yaml_is_of_a_command():
+    assert {path.stem for path in CONF.glob("*.yaml")} - TABLES <= {VCGYM.yaml(name) for name in VCGYM.commands}
 
 
-@pytest.mark.parametrize("name", [one for one in KINDS if (CONF / f"{one}.yaml").is_file() and not groups_of(one, VCGYM.conf)])
-def test_a_command_without_choices_has_a_yaml_only_if_it_differs_from_its_config(name):
-    schema = OmegaConf.to_container(command.in_place_of_yaml(KINDS[name]))
-    composed = OmegaConf.to_container(compose(name))
-    assert composed != {key: value for key, value in schema.items() if key not in ("defaults", "hydra")}
+@pytest.mark.parametrize("name", VCGYM.commands)
+def test_a_yaml_restates_no_default(name):
+    defaults = OmegaConf.to_container(command.schema(VCGYM.kind(name)))
+    written = yaml_of(VCGYM.yaml(name), VCGYM.conf)
+    assert not list(_restated(written, defaults))
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_every_script_config_builds(name):
-    assert type(built(name)) is KINDS[name]
+def _restated(written, defaults):
+    for key, value in written.items():
+        if isinstance(value, dict) and isinstance(defaults.get(key), dict):
+            yield from _restated(value, defaults[key])
+        elif key in defaults and value == defaults[key]:
+            yield key
+
+
+@pytest.mark.parametrize("name", VCGYM.commands)
+def test_every_command_builds(name):
+    assert type(built(name)) is VCGYM.kind(name)
 
 
 @pytest.mark.parametrize("env", ENVS)
@@ -204,8 +192,9 @@ def test_every_algorithm_builds(algorithm):
 
 def test_yaml_means_what_python_means():
     folder = Path("here")
-    assert built("predictor_data") == PredictorDataConfig()
-    assert built("train_predictor") == TrainPredictorConfig()
+    assert built("predictor-data") == PredictorDataConfig()
+    assert built("train-predictor") == TrainPredictorConfig()
+    assert built("tune") == TuneConfig()
     assert built("train", "folder=here") == TrainConfig(folder=folder)
     assert built("sweep", "train.folder=here") == SweepConfig(train=TrainConfig(folder=folder))
 
@@ -287,7 +276,7 @@ def test_the_data_folder_is_made_absolute(monkeypatch, tmp_path):
 
 @pytest.mark.long  # a process that imports all that trains
 def test_a_refused_config_leaves_no_work_behind(tmp_path):
-    command = [sys.executable, "-m", "vcgym.scripts.train", "num_envs=0", "folder=run"]
+    command = [sys.executable, "-m", "vcgym.scripts.console.program", "train", "num_envs=0", "folder=run"]
     refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert refused.returncode == 1
     assert refused.stderr == "vcgym train: num_envs is 0; allowed: greater than or equal to 1\n"

@@ -5,18 +5,15 @@ from functools import partial
 
 import numpy as np
 
-from lab.commands import LAB
 from lab.learners.rate_search import RateConfig, search_weights
 from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.leaderboard.cache import cached_document
-from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
 
 
-@command("train_rate", RateConfig, LAB)
 def main(config: RateConfig) -> None:
     """Search once per seed, save each as a learned system and print its gain on validation worlds."""
     config.data.export()
@@ -28,7 +25,3 @@ def main(config: RateConfig) -> None:
         home.mkdir(parents=True, exist_ok=True)
         save_learned(home, LEARNED, rules, study, f"A learned rate, seed {seed}", "python -m lab train-rate on training splits")
         log.info(f"{home}: validation {study['validation']}")
-
-
-if __name__ == "__main__":
-    main()

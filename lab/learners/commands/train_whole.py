@@ -2,22 +2,15 @@
 
 import logging
 
-from lab.commands import LAB
 from lab.learners.whole_search import WholeConfig, train_whole
 from vcgym.agents.tracking.progress import progress
-from vcgym.scripts.console.command import command
 
 log = logging.getLogger(__name__)
 
 
-@command("train_whole", WholeConfig, LAB)
 def main(config: WholeConfig) -> None:
     """Search once per seed, save each as a learned system and print its gain over first in, first out on validation worlds."""
     for seed in config.seeds:
         with progress(f"send orders of whole calls, seed {seed}", config.trials) as on_progress:
             found = train_whole(config, seed, lambda trials, gain: on_progress(trials, f"best gain {gain:.3f}"))
         log.info(f"{config.folder / f'seed-{seed}'}: validation {found}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""python -m lab reproduce: compare every published number of a paper with ours, with a verdict. See lab/conf/reproduce.yaml."""
+"""python -m lab reproduce: compare every published number of a paper with ours, with a verdict."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from lab.commands import LAB
 from lab.papers.conferences import reproduce as conferences
 from lab.papers.conferences.measures import SEEDS
 from lab.papers.reproduce.config import ReproduceConfig
@@ -17,10 +16,8 @@ from lab.papers.vcroute.statements import SYSTEMS
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
 from vcgym.network.traces.cards import DATA_VARIABLE
-from vcgym.scripts.console.command import command
 
 
-@command("reproduce", ReproduceConfig, LAB)
 def main(config: ReproduceConfig) -> None:
     """Play the calls, judge the statements, and write the page."""
     config.data.export()

@@ -1,4 +1,4 @@
-"""python -m lab truth: test the claims of the paper in every kind of world; `folder=lab/notes` writes the page. See lab/conf/truth.yaml."""
+"""python -m lab truth: test the claims of the paper in every kind of world; `folder=lab/notes` writes the page."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,6 @@ import pyarrow as pa
 from pydantic import Field, field_validator
 from rich.console import Console
 
-from lab.commands import LAB
 from lab.papers.truth.page import page
 from lab.papers.truth.ranking import PICTURE, picture
 from lab.papers.vcroute.outcomes import Setting, play, settings
@@ -19,7 +18,6 @@ from vcgym.agents.tracking.progress import OnProgress, progress
 from vcgym.baselines.systems import System, load_systems
 from vcgym.network.traces.cards import DATA_VARIABLE
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.scripts.console.command import command
 
 
 class TruthConfig(Config):
@@ -50,7 +48,6 @@ class TruthConfig(Config):
         return scenarios
 
 
-@command("truth", TruthConfig, LAB)
 def main(config: TruthConfig) -> None:
     """Play the calls and write the page."""
     config.data.export()

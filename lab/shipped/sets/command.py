@@ -1,4 +1,4 @@
-"""python -m lab make-set: rebuild a data set from its source. See lab/conf/make_set.yaml."""
+"""python -m lab make-set: rebuild a data set from its source."""
 
 from pathlib import Path
 from typing import Self
@@ -6,12 +6,10 @@ from typing import Self
 from pydantic import model_validator
 from rich.console import Console
 
-from lab.commands import LAB
 from lab.shipped.sets.making import make, set_names
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.config.names import ExistingPath
 from vcgym.network.bottleneck.capacity.sets import GENERATED
-from vcgym.scripts.console.command import command
 
 
 class MakeSetConfig(Config):
@@ -36,7 +34,6 @@ class MakeSetConfig(Config):
         return self
 
 
-@command("make_set", MakeSetConfig, LAB)
 def main(config: MakeSetConfig) -> int:
     """Rebuild the set; return status 1 if a file differs from the known one."""
     console, status = Console(), 0
@@ -45,7 +42,3 @@ def main(config: MakeSetConfig) -> int:
         console.print(f"{made.path}: sha256 {made.sha256}, {said}", soft_wrap=True, highlight=False)
         status |= not made.equal
     return status
-
-
-if __name__ == "__main__":
-    main()

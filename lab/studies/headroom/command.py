@@ -1,4 +1,4 @@
-"""python -m lab headroom: compute oracles on the worlds of a board and the headroom of its systems. See lab/conf/headroom.yaml."""
+"""python -m lab headroom: compute oracles on the worlds of a board and the headroom of its systems."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -6,14 +6,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from rich.console import Console
 
-from lab.commands import LAB
 from lab.studies.headroom.run import worlds, write_headroom
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import PUBLISHED
-from vcgym.scripts.console.command import command
 
 
 class HeadroomConfig(Config):
@@ -46,7 +44,6 @@ class HeadroomConfig(Config):
         return {"traces": [str(file) for file in files], "offsets": self.offsets, "direct": self.direct}
 
 
-@command("headroom", HeadroomConfig, LAB)
 def main(config: HeadroomConfig) -> None:
     """Compute the oracles and write the headroom."""
     config.data.export()

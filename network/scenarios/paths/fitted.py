@@ -1,4 +1,4 @@
-"""A scenario file as a scenario: `Scenario("FILE.json", "correlated")`; `vcgym data do=fit` writes such files from traces.
+"""A scenario file as a scenario: `Scenario("FILE.json", "correlated")`; `vcgym fit` writes such files from traces.
 
 Fitted: everything. The paths are independent, without bad hours and shifts, and the setting tau_ms has no effect. Splits are by seed:
 every split has all pairs.

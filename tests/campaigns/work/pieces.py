@@ -1,11 +1,12 @@
 """Small pieces of every kind of long work, each a process: `python -m campaigns.work.pieces NAME FOLDER`. A restarted one resumes."""
 
-import importlib
 import signal
 import sys
 from pathlib import Path
 
 from campaigns.work.spoilers import spoil
+from lab.commands import LAB
+from vcgym.scripts.console.program import VCGYM
 
 SYSTEMS = ("DRT-WM", "VIA-WM", "DRT-FIX")
 TRAIN = (
@@ -14,10 +15,10 @@ TRAIN = (
 )  # fmt: skip
 
 
-def _command(name, folder, *overrides, home="vcgym.scripts"):
-    """Run a console command of the package `home` with its log below `folder`."""
-    sys.argv = [f"vcgym {name}", *overrides, f"hydra.run.dir={folder / 'log'}"]
-    importlib.import_module(f"{home}.{name}").main()
+def _command(name, folder, *overrides, program=VCGYM):
+    """Run a command of a program with its log below `folder`."""
+    sys.argv = [program.name, name, *overrides, f"hydra.run.dir={folder / 'log'}"]
+    program.main()
 
 
 def _quiet(done, note):
@@ -50,9 +51,7 @@ def pair(folder):
     worlds = ("worlds=[wonderproxy correlated,table1 paper]", "packets=300", "calls=8", "validation_calls=5", "references=[DRT-WM]")
     lag = ("calls_per_step=8", "lag_steps=40", "hidden=8")
     router = ("trials=24", "rough_trials=12", "population=4", "chunks=2")
-    _command(
-        "train_pair", folder, *worlds, *lag, *router, "threads=1", f"folder={folder / 'pair'}", "resume=true", home="lab.learners.commands"
-    )
+    _command("train-pair", folder, *worlds, *lag, *router, "threads=1", f"folder={folder / 'pair'}", "resume=true", program=LAB)
 
 
 def leaderboard(folder, *overrides):

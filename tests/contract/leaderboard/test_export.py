@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.report.board import board_of
 from vcgym.leaderboard.report.export import export
 from vcgym.leaderboard.results.call_columns import CALL
@@ -48,6 +47,6 @@ def test_latex_has_a_row_per_system_and_escapes_names(board, tmp_path):
     assert "$-$" in text and "R & above direct path / WMJitter & above direct path / WMJitter, tuned" in text
 
 
-def test_another_ending_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"output is .*table.doc; allowed: do=export output=FILE.tex or FILE.csv"):
-        LeaderboardConfig(do="export", output=tmp_path / "table.doc")
+def test_another_ending_is_refused(board, tmp_path):
+    with pytest.raises(ValueError, match=r"output is .*table.doc; allowed: a file that ends in .tex or .csv"):
+        export([board], tmp_path / "table.doc")

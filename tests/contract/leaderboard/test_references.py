@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from vcgym.leaderboard.evaluation.bars import bar_of, bar_on, load_bars, of_any_kind, references
-from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.evaluation.config import SwapsConfig
 from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_of, boards, published_of
@@ -88,11 +88,11 @@ def test_a_board_without_a_rank_says_so_in_words():
 
 
 def test_a_page_over_no_runs_is_refused_in_one_line(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no folder in .* has a results.parquet; do=page needs a run") as caught:
+    with pytest.raises(FileNotFoundError, match=r"no folder in .* has a results.parquet; a page needs a run") as caught:
         publish_together([], tmp_path / "report.html")
     assert "\n" not in str(caught.value)
 
 
 def test_swaps_of_a_system_with_itself_are_refused():
-    with pytest.raises(ValueError, match="allowed with do=swaps: two different names"):
-        LeaderboardConfig(do="swaps", suite="whole-v0", systems=["CALL-PLAIN", "CALL-PLAIN"], train=None)
+    with pytest.raises(ValueError, match=r"systems is .*allowed: two different names"):
+        SwapsConfig(suite="whole-v0", systems=["CALL-PLAIN", "CALL-PLAIN"])

@@ -5,8 +5,6 @@ from importlib.resources import files
 from itertools import chain
 
 import pytest
-from hydra import compose, initialize_config_module
-from hydra.utils import instantiate
 from pydantic import ValidationError
 
 from vcgym.agents.sweeps.search import Domain
@@ -18,10 +16,11 @@ from vcgym.leaderboard.evaluation.bars import beats_elsewhere
 from vcgym.leaderboard.tuning.pair_files import tuned_name
 from vcgym.leaderboard.tuning.tunable import as_data, rules_within, space_of, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import drawn
-from vcgym.leaderboard.tuning.tune_config import load_spaces
+from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.leaderboard.tuning.tune_pairs import pair_name, receiver_name, router_name
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError, canonical_sha256
+from vcgym.scripts.tune import call_task, load_spaces, pair_judge, pair_task, sender_tasks
 
 SPACES = load_spaces()
 SYSTEMS = {name: load_system(name) for name in system_names()}
@@ -47,8 +46,7 @@ def monkeypatch_module():
 def config(monkeypatch_module):
     """The configuration with the data of every kind, as it was tuned."""
     monkeypatch_module.setattr("vcgym.leaderboard.tuning.tune_calls.has_data", lambda scenario: True)
-    with initialize_config_module("vcgym.conf", version_base="1.3"):
-        yield instantiate(compose("tune"), _convert_="all")
+    return TuneConfig()
 
 
 def within(narrow, wide):
@@ -57,8 +55,8 @@ def within(narrow, wide):
 
 def tasks(config):
     """Names of systems, the task they are tuned on, and the number of trials."""
-    of_senders = [(config.sending.senders, task, config.sending.trials) for task in config.sending.tasks(config.trace_files)]
-    return [(config.systems, config.task(), config.trials), *of_senders]
+    of_senders = [(config.sending.senders, task, config.sending.trials) for task in sender_tasks(config)]
+    return [(config.systems, call_task(config), config.trials), *of_senders]
 
 
 def ends(domain):
@@ -124,7 +122,7 @@ def test_a_form_beats_its_published_values_only_with_an_interval_above_0(name):
 def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode):
     """Of each mode: every rule alone, then the best pairs; those left have files of their own."""
     one = next(one for one in config.pairs.modes if one.mode == mode)
-    here, rounds = config.pair_task(one), one.rounds
+    here, rounds = pair_task(config, one), one.rounds
     table = json.loads(files("vcgym.data").joinpath(f"pairs-{config.pairs.scenario}-{mode}.json").read_text(encoding="utf-8"))
     pairs, budget = pairs_of(config), table["study"]["budget"]
     assert table["card"]["sha256"] == canonical_sha256({key: value for key, value in table.items() if key != "card"})
@@ -139,7 +137,7 @@ def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode)
         assert study["system"] == name and study["tuned"] == table["pairs"][name]["values"]
         assert study["budget"]["trials"] == sum(one.trials for one in rounds) == tuning_trials(tuned_name(name, mode)) >= 256
         assert {key: Domain(**domain) for key, domain in study["space"].items()} == space_of(pairs[name], SPACES)
-        judge = config.pair_judge(one).kinds.names
+        judge = pair_judge(config, one).kinds.names
         assert study["left_out"]["r"].keys() == set(judge) and here.kinds.names[0] not in judge
     assert {tuned_name(name, mode) for name in left} <= set(PAIRS)
 
@@ -147,7 +145,7 @@ def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode)
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_tuning_worlds_leave_out_no_pair_and_no_stratum(config, mode):
     one = next(one for one in config.pairs.modes if one.mode == mode)
-    task = config.pair_task(one)
+    task = pair_task(config, one)
     scenario = Scenario(config.pairs.scenario, mode, task.packets)
     for split, worlds in (("train", min(each.worlds for each in one.rounds)), ("validation", task.validation_worlds)):
         draws = drawn(scenario, split, worlds)

@@ -204,10 +204,12 @@ def test_a_user_plays_trains_and_ranks_without_what_only_others_need(tmp_path: P
     absent = {"scipy", "scikit-learn", "onnxruntime", "mlflow", "ray", "aiortc", "pettingzoo", "moviepy", "pytest"}
     assert not absent & {one.name for one in named}
     question = f"""
-import importlib, sys
+import sys
+from pkgutil import resolve_name
+from vcgym.scripts.console.program import VCGYM
 sys.modules |= dict.fromkeys({sorted(absent - {"mlflow", "scikit-learn"})} + ["flask", "sklearn"])
 for command in ("leaderboard", "train", "evaluate", "data"):
-    importlib.import_module(f"vcgym.scripts.{{command}}")
+    resolve_name(VCGYM.commands[command].function)
 """
     answer = run(sys.executable, "-c", question, cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr

@@ -1,6 +1,5 @@
 """Every command quoted in README, CONTRIBUTING and docs exists and accepts the quoted arguments."""
 
-import importlib
 import importlib.util
 import re
 import shlex
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir, initialize_config_module
 
+from lab.commands import LAB
 from vcgym.scripts.console.command import register
 from vcgym.scripts.console.program import VCGYM
 
@@ -19,7 +19,7 @@ START = r"(?:^ *(?:\$ )?|`)(?:\.venv/bin/)?"
 COMMANDS = sorted({(name, rest.strip()) for name, rest in re.findall(START + r"vcgym ([a-z][a-z-]*)((?: [^`\n]*)?)", TEXT, re.MULTILINE)})
 TARGETS = sorted(set(re.findall(r"(?:^ *|`)make ([a-z-]+)(?=$|`|  | [A-Z])", TEXT, re.MULTILINE)))
 MODULES = sorted(set(re.findall(r"python -m ((?:vcgym|lab)\.[\w.]+)", TEXT)))
-LAB = sorted({(name, rest.strip()) for name, rest in re.findall(r"python -m lab ([a-z-]+)((?: [^`\n]*)?)", TEXT)})
+OF_LAB = sorted({(name, rest.strip()) for name, rest in re.findall(r"python -m lab ([a-z-]+)((?: [^`\n]*)?)", TEXT)})
 
 
 def overrides(rest):
@@ -33,22 +33,19 @@ def overrides(rest):
 
 
 def test_there_is_something_to_check():
-    assert len(COMMANDS) > 40 and len(TARGETS) > 5 and MODULES and LAB
+    assert len(COMMANDS) > 40 and len(TARGETS) > 5 and MODULES and OF_LAB
 
 
 @pytest.mark.parametrize(("name", "rest"), COMMANDS, ids=lambda text: text[:60])
 def test_command_takes_its_arguments(name, rest):
-    command = name.replace("-", "_")
-    register()
-    importlib.import_module(VCGYM.modules[command])
     with initialize_config_module("vcgym.conf", version_base="1.3"):
-        compose(command, overrides(rest))  # raises for an unknown key or choice
+        compose(register(VCGYM, name), overrides(rest))  # raises for an unknown key or choice
 
 
-@pytest.mark.parametrize(("name", "rest"), LAB, ids=lambda text: text[:60])
+@pytest.mark.parametrize(("name", "rest"), OF_LAB, ids=lambda text: text[:60])
 def test_command_of_the_laboratory_takes_its_arguments(name, rest):
     with initialize_config_dir(str(HOME / "lab" / "conf"), version_base="1.3"):
-        compose(name.replace("-", "_"), overrides(rest))
+        compose(register(LAB, name), overrides(rest))
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -81,16 +81,23 @@ def test_the_name_of_an_oracle_is_refused(agent):
         take(agent, {})
 
 
-@pytest.mark.parametrize("arguments", [["do=add"], ["do=verify"]])
-def test_the_command_refuses_in_one_line_and_with_status_1(agent, tmp_path, arguments):
+@pytest.mark.parametrize("command", ["leaderboard", "verify"])
+def test_the_command_refuses_in_one_line_and_with_status_1(agent, tmp_path, command):
     (agent / "setup.py").write_text("raise SystemExit")
-    board = tmp_path / "board"
-    command = [sys.executable, "-m", "vcgym.scripts.leaderboard", *arguments, "train=null", f"folder={agent}", f"board={board}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    words = [
+        sys.executable,
+        "-m",
+        "vcgym.scripts.console.program",
+        command,
+        "train=null",
+        f"submission={agent}",
+        f"folder={tmp_path / 'board'}",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert line.startswith("vcgym leaderboard: ")
+    assert line.startswith(f"vcgym {command}: ")
     assert "setup.py: does not belong here; allowed: card.json and" in line or "no leaderboard file" in line
 
 

@@ -27,7 +27,7 @@ from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 from vcgym.scripts.console.program import VCGYM, main
 
-COMMANDS = [VCGYM.title(name) for name in VCGYM.modules]
+COMMANDS = [VCGYM.title(name) for name in VCGYM.commands]
 CALL = EnvConfig(id="vcgym/Call-v1", options={"packets": 60, "action": "discrete", "interval": 10})
 
 
@@ -135,19 +135,19 @@ READS = [
     ("vcgym leaderboard", f"{STUDY}/config.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
     ("vcgym leaderboard", f"{AGENT}/card.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
     ("vcgym leaderboard", f"{AGENT}/agent.safetensors", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
-    ("vcgym leaderboard", f"{AGENT}/card.json", ["do=add", "train=null", f"folder={AGENT}", "board=new"]),
-    ("vcgym leaderboard", f"{BOARD}/actions.parquet", ["do=verify", f"folder={BOARD}"]),
-    ("vcgym leaderboard", f"{BOARD}/results.parquet", ["do=verify", f"folder={BOARD}"]),
-    ("vcgym leaderboard", f"{BOARD}/results.parquet", ["do=page", f"folder={BOARD}"]),
+    ("vcgym leaderboard", f"{AGENT}/card.json", ["train=null", f"submission={AGENT}", "folder=new"]),
+    ("vcgym verify", f"{BOARD}/actions.parquet", [f"folder={BOARD}"]),
+    ("vcgym verify", f"{BOARD}/results.parquet", [f"folder={BOARD}"]),
+    ("vcgym page", f"{BOARD}/results.parquet", ["results=."]),
     ("vcgym train-predictor", f"{BOARD}/results.parquet", [f"rows={BOARD}/results.parquet"]),
-    ("vcgym data", f"{STUDY}/config.json", ["do=import", "format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
-    ("vcgym data", f"{STUDY}/config.json", ["do=import", "format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
+    ("vcgym import", f"{STUDY}/config.json", ["format=ping", f"file={STUDY}/config.json", "output=a.csv.gz"]),
+    ("vcgym import", f"{STUDY}/config.json", ["format=mahimahi", f"file={STUDY}/config.json", "output=a.csv.gz"]),
     ("vcgym leaderboard", f"{STUDY}/config.json", ["suite=replay", "train=null", f"traces={STUDY}/config.json", "folder=new"]),
     ("vcgym leaderboard", f"{BOARD}/board.json", ["suite=order-v0", "train=null", "systems=[FIXED]", f"folder={BOARD}"]),
     ("vcgym leaderboard", f"pair/seed-0/{LEARNED}{CARD}", ["agents.mine=pair", "train=null", "folder=new"]),
     ("vcgym leaderboard", f"pair/seed-0/{LEARNED}{WEIGHTS}", ["agents.mine=pair", "train=null", "folder=new"]),
     ("vcgym train", "fitted.json", ["env.options.scenario=fitted.json", "env.options.packets=60", "folder=new"]),
-    ("vcgym call", "session.json", ["do=receive", "session=session.json"]),
+    ("vcgym join", "session.json", ["party=receiver", "session=session.json"]),
 ]
 NOT_JSON = [
     ("vcgym relay", "relay.key", ["secret=relay.key"]),
@@ -157,7 +157,6 @@ NOT_JSON = [
 ]
 LACKING_IS_FINE = {
     ("vcgym train", "absent"),
-    ("vcgym leaderboard", "absent", "do=page"),
     ("vcgym relay", "absent"),
     ("vcgym leaderboard", "absent", "suite=order-v0"),
     ("vcgym leaderboard", "absent", "agents.mine=pair"),
@@ -216,7 +215,7 @@ def test_a_link_in_a_folder_that_somebody_sent_is_not_written_through(tmp_path, 
 def test_a_file_in_place_of_a_folder_ends_long_work_before_it_begins(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "new").touch()
-    line = end_of(monkeypatch, "vcgym leaderboard", "folder=new", "board=old", "train=null", "systems=[DRT-WM]")
+    line = end_of(monkeypatch, "vcgym leaderboard", "folder=new", "train=null", "systems=[DRT-WM]")
     assert line == f"vcgym leaderboard: {tmp_path}/new: file is 'existing'; allowed: a folder, or none"
 
 
@@ -232,7 +231,7 @@ def test_a_ray_that_does_not_start_ends_a_command_with_one_line(tmp_path, monkey
 
 def test_the_line_and_nothing_else_is_on_stderr(tmp_path):
     (tmp_path / "card.json").write_text("{")
-    command = [sys.executable, "-m", "vcgym.scripts.evaluate", f"agent={tmp_path}"]
+    command = [sys.executable, "-m", "vcgym.scripts.console.program", "evaluate", f"agent={tmp_path}"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()

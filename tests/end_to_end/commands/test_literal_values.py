@@ -23,14 +23,13 @@ NAMES = [
 
 def got(*words):
     """Return what hydra makes of the arguments that a command passes on."""
-    command = words[0].replace("-", "_")
-    passed = arguments.check(words[1:], command, VCGYM.modules[command], VCGYM.conf)
+    passed = arguments.check(words[1:], VCGYM.keys(words[0]), VCGYM.yaml(words[0]), VCGYM.conf)
     read = OverridesParser.create()
     found = []
     for override in read.parse_overrides([word for word in passed if not word.startswith("-")]):
         values = override.sweep_string_iterator() if override.is_sweep_override() else [override.get_value_string()]
         found += [read.parse_override(f"{override.key_or_group}={value}").value() for value in values]  # as hydra's sweepers do
-    config = OmegaConf.create({"values": found, "board": "outputs/board"})
+    config = OmegaConf.create({"values": found, "suite": "outputs/board"})
     return OmegaConf.to_container(config, resolve=True)["values"]
 
 
@@ -45,9 +44,10 @@ def test_a_path_of_any_name_is_taken_as_it_stands(here, name):
     (here / name).mkdir()
     (here / name / "card.json").touch()
     (here / name / "a.csv").touch()
-    for command, key in (("data", "file"), ("leaderboard", "traces"), ("tune", "traces"), ("call", "world.traces"), ("evaluate", "agent")):
+    keys = (("fit", "file"), ("leaderboard", "traces"), ("tune", "traces"), ("call", "world.traces"), ("evaluate", "agent"))
+    for command, key in keys:
         assert got(command, f"{key}=./{name}") == [f"./{name}"]
-        assert got(command, f"{key}={name}") == [None if name == "null" and key != "agent" else name]
+        assert got(command, f"{key}={name}") == [None if name == "null" and key not in ("agent", "file") else name]
     assert got("leaderboard", f"agents.MINE={name}", f"agents.ALSO=[{name},{name}]") == [name, [name, name]]
     assert got("leaderboard", f"traces=[{name},{name}]") == [[name, name]]
     assert got("train", f"env.options.playout=./{name}") == [f"./{name}"]
@@ -61,7 +61,7 @@ def test_a_path_of_any_name_is_taken_as_it_stands(here, name):
 def test_a_text_and_a_new_path_of_any_name_are_taken_as_they_stand(here, name):
     expected = name if name not in ("'a'", '"a"') else "a"  # quotes around the whole: as hydra reads them
     assert got("train", f"study={name}", f"folder=./{name}", f"data.root=./{name}") == [expected, f"./{name}", f"./{name}"]
-    assert got("leaderboard", f"board=./{name}", f"output=./{name}") == [f"./{name}"] * 2
+    assert got("leaderboard", f"folder=./{name}", f"submission=./{name}") == [f"./{name}"] * 2
     if "," not in name and name == name.strip():
         assert got("train", "-m", f"folder=./{name},other") == [f"./{name}", "other"]
 
@@ -70,8 +70,8 @@ def test_a_text_and_a_new_path_of_any_name_are_taken_as_they_stand(here, name):
     ("typed", "value"),
     [
         ("leaderboard traces=null", [None]),
-        ("leaderboard folder=${board}", ["outputs/board"]),
-        ("leaderboard folder=${board}/${oc.env:NOTHING,x}", ["outputs/board/x"]),
+        ("leaderboard folder=${suite}", ["outputs/board"]),
+        ("leaderboard folder=${suite}/${oc.env:NOTHING,x}", ["outputs/board/x"]),
         ("train folder=~/mine", [os.path.expanduser("~/mine")]),
         ("train -m study=one,two", ["one", "two"]),
         ("train -m study=choice(one,two)", ["one", "two"]),

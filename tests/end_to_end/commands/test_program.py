@@ -1,19 +1,18 @@
 """The program `vcgym`: help, version, suggestions, and the files left by a failed or repeated command."""
 
+import inspect
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
+from pkgutil import resolve_name
 
 import pytest
 
-from vcgym.scripts.console import command
-from vcgym.scripts.console.program import VCGYM, Program, main
-from vcgym.scripts.console.usage import keys_of, summary, usage
+from vcgym.scripts.console.program import VCGYM, main
+from vcgym.scripts.console.usage import usage
 
-CONF = Path(command.__file__).parents[2] / "conf"
 LIGHT = """
 import sys
 from vcgym.scripts.console.program import main
@@ -30,18 +29,19 @@ def run(*words, cwd):
 
 
 def help_of(name):
-    return usage(name, VCGYM.modules[name], VCGYM.conf, VCGYM.title(name))
+    return usage(VCGYM.commands[name].about, VCGYM.kind(name), VCGYM.yaml(name), VCGYM.conf, VCGYM.title(name))
 
 
-def test_every_command_has_a_module_a_config_and_a_sentence():
-    assert all(keys_of(name, module, VCGYM.conf) for name, module in VCGYM.modules.items())
-    assert all(len(summary(module)) > 10 for module in VCGYM.modules.values())
+def test_every_command_has_a_function_a_config_and_a_sentence():
+    for name, command in VCGYM.commands.items():
+        assert VCGYM.keys(name) and 10 < len(command.about) < 90
+        assert len(inspect.signature(resolve_name(command.function)).parameters) == 1
 
 
-@pytest.mark.parametrize("name", VCGYM.modules)
+@pytest.mark.parametrize("name", VCGYM.commands)
 def test_help_lists_the_keys_of_the_command(name):
-    found, text = keys_of(name, VCGYM.modules[name], VCGYM.conf), help_of(name)
-    assert found and len(found) == len(set(found)) and "hydra" not in text
+    found, text = VCGYM.keys(name, deep=False), help_of(name)
+    assert found and len(found) == len({key.name for key in found}) and "hydra" not in text
     keys = text.partition("Choices:")[0]
     assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
 
@@ -49,7 +49,7 @@ def test_help_lists_the_keys_of_the_command(name):
 def test_help_says_type_range_default_and_meaning():
     text = help_of("leaderboard")
     assert "  threads=2  [integer at least 1, at most 256]\n      threads that share the calls" in text
-    assert "  do=run  [run, add, verify, page, fairness, courses, swaps, export]" in text and "  ray.address=null  [text or null]" in text
+    assert "  offsets=own  [own, common]" in text and "  ray.address=null  [text or null]" in text
     assert "  env=call  [call, call_cloud," in help_of("train")
     assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in help_of("train")
 
@@ -64,7 +64,7 @@ def test_help_imports_nothing_heavy(words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("trian",), "vcgym: command is 'trian'; allowed: leaderboard, train"),
+        (("trian",), "vcgym: command is 'trian'; allowed: leaderboard, verify, page"),
         (("train", "stepz=3"), "vcgym train: stepz is no key of this command; --help lists those that are; did you mean steps?"),
         (("leaderboard", "suite=papr-v0"), "did you mean paper-v0?"),
         (("leaderboard", "train=null", "systems=[DRT-VM]"), "did you mean DRT-WM?"),
@@ -77,9 +77,9 @@ def test_a_refusal_says_what_was_probably_meant_and_leaves_nothing(tmp_path, wor
 
 
 def test_a_multirun_writes_under_outputs(tmp_path):
-    assert run("data", "-m", "do=list", cwd=tmp_path).returncode == 0
+    assert run("systems", "-m", "suite=order-v0", cwd=tmp_path).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
-    assert (tmp_path / "outputs" / "multirun" / "data").is_dir()
+    assert (tmp_path / "outputs" / "multirun" / "systems").is_dir()
 
 
 def test_one_program_is_installed():
@@ -109,12 +109,12 @@ def test_completion_is_a_static_script(tmp_path, line, offered):
 
 @pytest.mark.parametrize(("name", "package", "extra"), [("sweep", "ray", "sweep"), ("call", "aiortc", "live")])
 def test_a_package_that_is_not_installed_is_named_with_its_extra(monkeypatch, name, package, extra):
-    def without():
+    def without(*words):
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
-    monkeypatch.setitem(sys.modules, VCGYM.modules[name], SimpleNamespace(main=without))
+    monkeypatch.setattr("vcgym.scripts.console.program.check", lambda *words: [])
+    monkeypatch.setattr("vcgym.scripts.console.command.run", without)
     monkeypatch.setattr(sys, "argv", ["vcgym", name])
-    monkeypatch.setattr(Program, "_check", lambda program, command: None)
     with pytest.raises(
         SystemExit, match=rf"needs the package {package}; type make develop in a checkout of vcgym, or pip install '\.\[{extra}\]' there"
     ):

@@ -19,8 +19,8 @@ def test_a_signal_closes_the_runs_of_a_training(tmp_path, number):
     environment = {**os.environ, "MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/mlflow.db"}
     overrides = [*SMALL, "env.options.packets=60", "steps=100_000_000", "checkpoint_every=1", f"folder={tmp_path}/run"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "vcgym.scripts.train", *overrides], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 (nohup leaves SIGHUP ignored)
+        [sys.executable, "-m", "vcgym.scripts.console.program", "train", *overrides], cwd=tmp_path, env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509 (nohup leaves SIGHUP ignored)
     )  # fmt: skip
     until = time.monotonic() + 300
     while not list(tmp_path.glob("run/seed-0/checkpoints/step-*")) and process.poll() is None and time.monotonic() < until:
@@ -41,21 +41,20 @@ def test_a_signal_that_meets_a_destructor_ends_the_command_too(tmp_path):
     (tmp_path / "busy.py").write_text(
         """
 import time
-from vcgym.scripts.console.command import command
-from vcgym.scripts.importing.command import DataCommand
+from vcgym.scripts.console.command import run
+from vcgym.scripts.console.program import VCGYM
 
 class Slow:
     def __del__(self):
         print("destructor", flush=True)
         time.sleep(3)
 
-@command("data", DataCommand)
-def main(config):
+def forever(config):
     while True:
         Slow()
         time.sleep(0.01)
 
-main()
+run(VCGYM, "data", forever)
 """
     )
     process = subprocess.Popen(

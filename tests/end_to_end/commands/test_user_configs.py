@@ -7,12 +7,11 @@ from typing import ClassVar
 import pytest
 from hydra.experimental.callback import Callback
 
-from vcgym.agents.config.env import env_defaults
-from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.config.env_arguments import env_defaults
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.scripts.console import arguments, command
 from vcgym.scripts.console.program import VCGYM
-from vcgym.scripts.console.usage import keys_of, usage
+from vcgym.scripts.console.usage import usage
 
 IDS = [f"vcgym/{name}-v1" for name in ("Relay", "Playout", "Call", "Rate", "SendOrder")]
 LAUNCHER = """
@@ -45,7 +44,7 @@ def run(*words, cwd):
 
 
 def checked(*words):
-    return arguments.check(words[1:], words[0], VCGYM.modules[words[0]], VCGYM.conf)
+    return arguments.check(words[1:], VCGYM.keys(words[0]), VCGYM.yaml(words[0]), VCGYM.conf)
 
 
 @pytest.fixture
@@ -115,7 +114,7 @@ class Seen(Callback):
 
 def test_a_sweeper_gets_what_a_training_returns(monkeypatch, configs):
     monkeypatch.setattr(sys, "argv", ["vcgym train", "seeds=[3,4]", f"+hydra.callbacks.seen._target_={__name__}.Seen"])
-    command.command("train", TrainConfig)(lambda config: -0.5 * len(config.seeds))()
+    command.run(VCGYM, "train", lambda config: -0.5 * len(config.seeds))
     assert Seen.returned == [-1.0]
 
 
@@ -151,8 +150,8 @@ def test_a_refused_command_leaves_the_users_folders(tmp_path):
         assert (tmp_path / "link").is_symlink() and list((tmp_path / "empty").iterdir()) == []
 
 
-@pytest.mark.parametrize("name", VCGYM.modules)
+@pytest.mark.parametrize("name", VCGYM.commands)
 def test_help_lists_no_key_below_a_list(name):
-    lists = [key.name for key in keys_of(name, VCGYM.modules[name], VCGYM.conf, deep=True) if key.allowed.startswith("list of")]
-    text = usage(name, VCGYM.modules[name], VCGYM.conf, VCGYM.title(name))
+    lists = [key.name for key in VCGYM.keys(name) if key.allowed.startswith("list of")]
+    text = usage("", VCGYM.kind(name), VCGYM.yaml(name), VCGYM.conf, VCGYM.title(name))
     assert not [one for one in lists if f"  {one}." in text]

@@ -13,12 +13,13 @@ from vcgym.leaderboard.evaluation.bars import of_any_kind
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.network.traces.catalogue import shipped
 
-BOARD = ["vcgym.scripts.leaderboard", "suite=replay", "traces=measured", "packets=300", "train=null", "systems=[DRT-WM,RR-WM]"]
+BOARD = ["leaderboard", "suite=replay", "traces=measured", "packets=300", "train=null", "systems=[DRT-WM,RR-WM]"]
 
 
-def call(cwd, module, *overrides):
+def call(cwd, *words):
+    called = [sys.executable, "-m", "vcgym.scripts.console.program", *words]
     known = {name: value for name, value in os.environ.items() if name != "VCGYM_DATA"}
-    return subprocess.run([sys.executable, "-m", module, *overrides], cwd=cwd, env=known, capture_output=True, text=True, check=False)
+    return subprocess.run(called, cwd=cwd, env=known, capture_output=True, text=True, check=False)
 
 
 def log_of_ping(file, level_ms, seed):
@@ -35,7 +36,7 @@ def log_of_ping(file, level_ms, seed):
 def test_from_a_log_of_ping_to_a_row_of_the_leaderboard(tmp_path):
     for name, level_ms in (("direct", 60.0), ("relay", 40.0)):
         log_of_ping(tmp_path / f"{name}.txt", level_ms, len(name))
-        done = call(tmp_path, "vcgym.scripts.data", "do=import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
+        done = call(tmp_path, "import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
         assert done.returncode == 0, done.stderr
     done = call(tmp_path, *BOARD)
     assert done.returncode == 0, done.stderr
@@ -59,7 +60,7 @@ def test_sparse_paths_of_one_time_without_headers_are_read_and_marked(tmp_path):
         (tmp_path / "logs" / f"{name}.csv").write_text("\n".join([*cells, ""]))
     told = ["time_column=1", "time_unit=ms", "delay_column=2", "delay_unit=ms", "round_trip=true", "header=false", "lost=-1"]
     columns = [f"format.{one}" for one in told]
-    done = call(tmp_path, "vcgym.scripts.data", "do=import", "format=csv", "file=logs", "output=measured", *columns)
+    done = call(tmp_path, "import", "format=csv", "file=logs", "output=measured", *columns)
     assert done.returncode == 0, done.stderr
     for words in ("measured/cable.csv.gz: 600 probes", "one per 200 ms (95 %: 200 ms), largest gap 65.2 s, cut into 2 parts"):
         assert words in done.stdout
@@ -85,7 +86,7 @@ def test_from_a_log_of_throughput_to_a_row_of_the_leaderboard(tmp_path):
     (tmp_path / "drive.csv").write_text(f"second,kbps\n{rows}")
     columns = ["format.time_column=second", "format.time_unit=s", "format.rate_column=kbps", "format.rate_unit=kbps"]
     names = ["file=drive.csv", "output=capacity/drive.csv.gz"]
-    done = call(tmp_path, "vcgym.scripts.data", "do=import", "format=throughput", *columns, *names)
+    done = call(tmp_path, "import", "format=throughput", *columns, *names)
     assert done.returncode == 0, done.stderr
     assert "300 rates over 300 s, Mbit/s p5 0.9, p50 1.3, p95 1.7, smallest 0.9, largest 1.7, 0 % of the time" in done.stdout
     board = [BOARD[0], "suite=rate-replay", "traces=capacity", "train=null", "systems=[GCC-WEBRTC,FIXED]"]
@@ -99,7 +100,7 @@ def test_from_a_log_of_throughput_to_a_row_of_the_leaderboard(tmp_path):
 def test_a_dying_link_is_imported_on_request_and_says_what_was_raised(tmp_path):
     (tmp_path / "dying.csv").write_text("second,kbps\n" + "".join(f"{n},{200 if n % 3 else 20}\n" for n in range(300)))
     columns = ["format.time_column=second", "format.time_unit=s", "format.rate_column=kbps", "format.rate_unit=kbps"]
-    command = ["vcgym.scripts.data", "do=import", "format=throughput", *columns, "file=dying.csv", "output=capacity/dying.csv.gz"]
+    command = ["import", "format=throughput", *columns, "file=dying.csv", "output=capacity/dying.csv.gz"]
     refused = call(tmp_path, *command)
     assert refused.returncode == 1
     assert "is the unit right? format.any_rate=true takes any" in refused.stderr
@@ -111,9 +112,9 @@ def test_a_dying_link_is_imported_on_request_and_says_what_was_raised(tmp_path):
 def test_a_fit_of_own_traces_is_ranked_by_a_command(tmp_path):
     for name, level_ms in (("direct", 60.0), ("relay", 40.0)):
         log_of_ping(tmp_path / f"{name}.txt", level_ms, len(name))
-        done = call(tmp_path, "vcgym.scripts.data", "do=import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
+        done = call(tmp_path, "import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
         assert done.returncode == 0, done.stderr
-    done = call(tmp_path, "vcgym.scripts.data", "do=fit", "file=measured", "output=measured.json")
+    done = call(tmp_path, "fit", "file=measured", "output=measured.json")
     assert done.returncode == 0 and "suite=fitted traces=" in done.stdout, done.stderr
     board = [BOARD[0], "suite=fitted", "packets=300", "train=null", "systems=[DRT-WM,RR-WM]"]
     done = call(tmp_path, *board, "traces=measured.json")
@@ -133,7 +134,7 @@ def test_traces_that_cannot_be_played_end_with_one_line(tmp_path):
     done = call(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "traces is 'measured'; allowed: a file or folder that exists" in done.stderr
-    call(tmp_path, "vcgym.scripts.data", "do=import", "format=ping", f"file={shipped()}/sample_ping.txt", "output=measured/home.csv.gz")
+    call(tmp_path, "import", "format=ping", f"file={shipped()}/sample_ping.txt", "output=measured/home.csv.gz")
     done = call(tmp_path, *BOARD)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "trace measured/home: slots of 10 ms is 366; allowed: at least 1324" in done.stderr

@@ -151,10 +151,10 @@ def test_the_command_plays_agents(tmp_path):
         "from vcgym.leaderboard.evaluation.suites import SUITES\n"
         "suite = SUITES['order-v0']\n"
         "SUITES['order-v0'] = suite._replace(parts=tuple(part._replace(seeds=2) for part in suite.parts[:2]))\n"
-        "from vcgym.scripts.leaderboard import main\n"
+        "from vcgym.scripts.console.program import main\n"
         "main()\n"
     )
-    command = [sys.executable, str(script), "suite=order-v0", "systems=[SBPN2]", "agents.PPO=study", "board=board"]
+    command = [sys.executable, str(script), "leaderboard", "suite=order-v0", "systems=[SBPN2]", "agents.PPO=study", "folder=board"]
     done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     said = (tmp_path / "board" / "leaderboard.md").read_text()

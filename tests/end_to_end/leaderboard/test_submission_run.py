@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 from submitted import write_recurrent
 
 from vcgym.baselines.systems import load_systems
@@ -21,7 +20,7 @@ from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, wr
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import UNKNOWN, verify
-from vcgym.scripts.leaderboard import _verify
+from vcgym.scripts.leaderboard import verify_board
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
 ONNX = Path(__file__).parents[2] / "contract" / "submissions" / "submission_onnx"
@@ -176,7 +175,7 @@ def test_agents_that_log_nothing_are_played_again_or_named_as_not_verified(silen
 
 def test_the_command_counts_the_rows_of_rules_that_have_no_actions(silent, known, capsys):
     folder, _ = silent
-    assert _verify(LeaderboardConfig(do="verify", folder=folder, train=None), Console(width=120)) == 0
+    assert verify_board(LeaderboardConfig(folder=folder, train=None)) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "rules" in line]
     assert line.startswith(f"not verified: {len(read_rows(folder)) // 4} results of 1 rules, which log no actions; ")
     assert "; the command of the run with folder=NEW plays the same worlds with the same seeds again, " in line

@@ -42,7 +42,7 @@ PAIRS = ["systems=[]", NO_SENDERS, "pairs.routers=[DRT-WM,GRD-WM]", "pairs.recei
 
 
 def tune(cwd, *overrides, small=SMALL):
-    command = [sys.executable, "-m", "vcgym.scripts.tune", *small, *overrides]
+    command = [sys.executable, "-m", "vcgym.scripts.console.program", "tune", *small, *overrides]
     done = subprocess.run(command, cwd=cwd, env=os.environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,6 +1,5 @@
 """The commands of a live call: relays, emulator and the three parties meet over loopback, by secret and session file only."""
 
-import importlib
 import io
 import math
 import os
@@ -21,12 +20,13 @@ from vcgym.live import commands
 from vcgym.live.call import sender
 from vcgym.live.call.audio import RATE_HZ, encoded, read_wav, tones
 from vcgym.live.call.stats import Stats
-from vcgym.live.config import CallConfig, EmulateConfig, MeasureConfig, RelayConfig
+from vcgym.live.config import CallConfig, EmulateConfig, JoinConfig, MeasureConfig, RelayConfig
 from vcgym.live.measuring import measure
 from vcgym.live.protocol.nodes import open_socket, steady_clock, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of, read_session
 from vcgym.live.protocol.wire import DatagramKind, Header, new_key, route, write
 from vcgym.network.kernels.slots import SLOT_US
+from vcgym.scripts.console.program import main
 
 SECONDS = 1.5
 
@@ -60,9 +60,9 @@ def test_parties_meet_by_a_session_file(tmp_path, monkeypatch):
             emulated = EmulateConfig(world=world, seconds=SECONDS, secret=secret, relays=found[:3], session=session)
             emulator = pool.submit(commands.emulate, emulated, started)
             assert known.acquire(timeout=60.0)
-            receiver = pool.submit(commands.receive, CallConfig(do="receive", session=session), steady_clock())
-            controller = pool.submit(commands.control, CallConfig(do="control", session=session), steady_clock())
-            sent = pool.submit(commands.send, CallConfig(do="send", session=session), steady_clock())
+            receiver = pool.submit(commands.receive, JoinConfig(party="receiver", session=session), steady_clock())
+            controller = pool.submit(commands.control, JoinConfig(party="controller", session=session), steady_clock())
+            sent = pool.submit(commands.send, JoinConfig(party="sender", session=session), steady_clock())
             received = receiver.result()
             assert len(sent.result().paths) == 150 and controller.result().is_done
         finally:
@@ -97,17 +97,17 @@ def free(ports):
 
 
 @pytest.mark.parametrize(
-    ("do", "line"),
+    ("party", "line"),
     [
-        ("control", "vcgym call: no announcement of the sender reached the router's location within 0.2 s"),
-        ("receive", "vcgym call: no call reached the receiver within 0.2 s"),
-        ("send", "vcgym call: no command reached the sender after 2 announcements"),
+        ("controller", "vcgym join: no announcement of the sender reached the router's location within 0.2 s"),
+        ("receiver", "vcgym join: no call reached the receiver within 0.2 s"),
+        ("sender", "vcgym join: no command reached the sender after 2 announcements"),
     ],
 )
-def test_a_party_ends_with_one_line_when_the_others_do_not_come(tmp_path, monkeypatch, do, line):
+def test_a_party_ends_with_one_line_when_the_others_do_not_come(tmp_path, monkeypatch, party, line):
     monkeypatch.setattr(commands, "WAIT_US", 200_000)
     monkeypatch.setattr(sender, "MAX_ANNOUNCEMENTS", 2)
-    assert end_of(tmp_path, monkeypatch, "call", f"do={do}", f"session={session_in(tmp_path)}") == line
+    assert end_of(tmp_path, monkeypatch, "join", f"party={party}", f"session={session_in(tmp_path)}") == line
     assert not (tmp_path / "outputs").exists()
 
 
@@ -130,7 +130,7 @@ def test_a_receiver_whose_sender_vanishes_ends_with_its_call_and_keeps_the_recor
     stop, other = threading.Event(), threading.Thread(target=send_two)
     other.start()
     try:
-        assert end_of(tmp_path, monkeypatch, "call", "do=receive", f"session={path}", "folder=call") is None
+        assert end_of(tmp_path, monkeypatch, "join", "party=receiver", f"session={path}", "folder=call") is None
     finally:
         stop.set()
         other.join()
@@ -142,9 +142,9 @@ def test_a_receiver_whose_sender_vanishes_ends_with_its_call_and_keeps_the_recor
 def end_of(folder, monkeypatch, name, *overrides):
     """Run a command of live calls in `folder`; return what it ends with."""
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys, "argv", [f"vcgym {name}", *overrides])
+    monkeypatch.setattr(sys, "argv", ["vcgym", name, *overrides])
     try:
-        importlib.import_module(f"vcgym.scripts.live.{name}").main()
+        main()
     except SystemExit as ended:
         return ended.code
     return None

@@ -47,10 +47,11 @@ def test_a_command_line_takes_a_rule_by_the_name_of_its_entry_point(installed, p
         "from hydra import compose, initialize_config_module\n"
         "from vcgym.agents.config.training import TrainConfig\n"
         "from vcgym.scripts.console.command import build, register\n"
-        "register()\n"
+        "from vcgym.scripts.console.program import VCGYM\n"
+        "name = register(VCGYM, 'train')\n"
         "with initialize_config_module('vcgym.conf', version_base='1.3'):\n"
         "    paths = [f'env.options.path={{_target_: {name}}}' for name in ('newest-best', 'stranger.NewestBest')]\n"
-        "    found = [build(compose('train', ['env=playout', path]), TrainConfig).env.options['path'] for path in paths]\n"
+        "    found = [build(compose(name, ['env=playout', path]), TrainConfig).env.options['path'] for path in paths]\n"
         "print(json.dumps([type(one).__name__ for one in found]))\n"
     )
     assert run("typed.py", installed, python_path) == ["NewestBest", "NewestBest"]

@@ -15,15 +15,15 @@ HERE = Path(__file__).parent
 SMALL = ["algorithm.n_steps=16", "algorithm.batch_size=32", "algorithm.n_epochs=1", "num_envs=4", "evaluation_episodes=3", "device=cpu"]
 
 
-def attempt(cwd, module, *overrides):
+def attempt(cwd, command, *overrides):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])}
     environment.pop("MLFLOW_TRACKING_URI", None)
-    command = [sys.executable, "-m", f"vcgym.scripts.{module}", *overrides]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    words = [sys.executable, "-m", "vcgym.scripts.console.program", command, *overrides]
+    return subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
 
-def call(cwd, module, *overrides):
-    done = attempt(cwd, module, *overrides)
+def call(cwd, command, *overrides):
+    done = attempt(cwd, command, *overrides)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

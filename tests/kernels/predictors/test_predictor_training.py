@@ -14,7 +14,8 @@ from forecast_rows import QUICK, assert_same_seed_same_forecasts_and_no_target_i
 from scipy import stats
 
 from vcgym.leaderboard.forecasts.train import scores
-from vcgym.predictors.dnn import Dnn, compiled, layers
+from vcgym.predictors.dnn import Dnn
+from vcgym.predictors.fitting_dnn import compiled, layers
 from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.training import CHECKPOINT, InputScale, Site, seeded
 

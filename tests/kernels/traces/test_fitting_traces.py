@@ -1,4 +1,4 @@
-"""`vcgym data do=fit`: traces with a known structure are fitted, drawn and compared; the reference are the numbers put in."""
+"""`vcgym fit`: traces with a known structure are fitted, drawn and compared; the reference are the numbers put in."""
 
 import io
 from pathlib import Path
@@ -16,7 +16,8 @@ from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.trace import Trace
 from vcgym.network.traces.trace_file import write_trace
 from vcgym.network.worlds.world import blocks
-from vcgym.scripts.importing.command import DataCommand, run
+from vcgym.scripts.importing.config import FitConfig
+from vcgym.scripts.importing.fit import fit
 
 SLOTS = 60_000  # ten minutes
 CARD = Card(name="k", description="", source="", licence="", sha256="0" * 64, kind="synthesised", units="ms")
@@ -49,7 +50,7 @@ def fitted(traces: dict[str, Trace], folder: Path) -> tuple[Path, str]:
     for name, trace in traces.items():
         write_trace(trace, folder / "traces" / f"{name}.csv.gz")
     printed = io.StringIO()
-    run(DataCommand(do="fit", file=folder / "traces", output=folder / "fitted.json"), Console(file=printed, width=160))
+    fit(folder / "traces", folder / "fitted.json", Console(file=printed, width=160))
     return folder / "fitted.json", printed.getvalue()
 
 
@@ -163,9 +164,9 @@ def test_a_fit_that_does_not_agree_is_refused_but_can_be_looked_at(tmp_path: Pat
     write_trace(traced(np.linspace(20.0, 500.0, SLOTS)), tmp_path / "odd" / "a.csv.gz")
     console, output = Console(file=(printed := io.StringIO()), width=160), tmp_path / "fitted.json"
     with pytest.raises(DataError, match=r"^fit of odd/a: .* measured is .*; allowed: .* to .*, since .* is drawn; without output="):
-        run(DataCommand(do="fit", file=tmp_path / "odd", output=output), console)
+        fit(tmp_path / "odd", output, console)
     assert not output.exists()
-    run(DataCommand(do="fit", file=tmp_path / "odd"), console)
+    fit(tmp_path / "odd", None, console)
     assert "no" in printed.getvalue()
 
 
@@ -173,7 +174,7 @@ def test_a_fit_that_does_not_agree_is_refused_but_can_be_looked_at(tmp_path: Pat
 def test_the_word_of_a_row_follows_from_its_numbers(tmp_path: Path, delay_ms: np.ndarray) -> None:
     """A measured value agrees if, and only if, it lies from the lowest to the highest that is printed."""
     write_trace(traced(delay_ms), tmp_path / "of" / "a.csv.gz")
-    run(DataCommand(do="fit", file=tmp_path / "of"), Console(file=(printed := io.StringIO()), width=160))
+    fit(tmp_path / "of", None, Console(file=(printed := io.StringIO()), width=160))
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in printed.getvalue().splitlines() if line.startswith("│")]
     for _, name, _, measured, lowest, highest, word in rows:
         assert word == ("yes" if float(lowest) <= float(measured) <= float(highest) else "no"), name
@@ -187,5 +188,5 @@ def test_fit_refuses_too_few_answers_and_other_names_of_files(tmp_path: Path) ->
         fit_path(observed("one/a", traced(np.full(1450, 20.0))))
     law = fit_path(observed("one/a", traced(np.full(1500, 20.0))))
     assert set(np.ravel(law.level_ms)) == {20.0} and set(np.ravel(law.excess_ms)) == {0.0} and set(law.loss) == {0.0}
-    with pytest.raises(ValueError, match=r"output is 'fitted.csv'; allowed with do=fit: a name ending in .json"):
-        DataCommand(do="fit", file=tmp_path, output=tmp_path / "fitted.csv")
+    with pytest.raises(ValueError, match=r"output is 'fitted.csv'; allowed: a name ending in .json"):
+        FitConfig(file=tmp_path, output=tmp_path / "fitted.csv")

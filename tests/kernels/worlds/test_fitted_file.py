@@ -66,7 +66,7 @@ def test_a_path_twice_is_refused(tmp_path):
 
 @pytest.mark.parametrize("older", [{"base_ms": 20.0, "log_mean": 0.0, "tau_ms": 100.0}, {"level_ms": [30.0] * 33, "scale_ms": [1.0] * 33}])
 def test_a_file_of_an_older_fit_says_what_to_do(tmp_path, older):
-    with pytest.raises(DataError, match=r"sent\.json: content is .*of an older fit; fit anew: vcgym data do=fit") as refused:
+    with pytest.raises(DataError, match=r"sent\.json: content is .*of an older fit; fit anew: vcgym fit") as refused:
         Scenario(written(tmp_path, ["direct"], {"here-there": [older]}), "correlated", 100)
     assert "\n" not in str(refused.value)
 

@@ -13,6 +13,7 @@ from mlflow import MlflowClient
 from ray.cluster_utils import Cluster
 from safetensors.torch import save
 
+from lab.commands import LAB
 from lab.learners import pair as learned_pair
 from lab.learners.experts import hedged
 from lab.learners.pair import PAIRS, specialist
@@ -32,7 +33,7 @@ from vcgym.leaderboard.evaluation.published import participant
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError
-from vcgym.scripts.console.command import build
+from vcgym.scripts.console.command import build, register
 
 pytestmark = pytest.mark.long  # trains
 
@@ -214,7 +215,7 @@ HOMES = {"learned": zoo()} | {path.parts[-3]: path.parent for path in PAIRS.glob
 @pytest.mark.parametrize(("name", "home"), HOMES.items())
 def test_the_experiment_of_a_pair_is_that_of_its_card(name, home):
     with initialize_config_module("lab.conf", version_base="1.3"):
-        config = build(compose("train_pair", [f"experiment={name}"]), PairConfig).decisive()
+        config = build(compose(register(LAB, "train-pair"), [f"experiment={name}"]), PairConfig).decisive()
     trained = read_learned(home, LEARNED).file.study["config"]
     decided = trained.keys() - {"study", "seeds"}
     assert {key: config[key] for key in decided} == {key: trained[key] for key in decided}

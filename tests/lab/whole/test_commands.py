@@ -8,34 +8,13 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_module
 
-from lab.bench.command import BenchConfig
 from lab.commands import LAB
-from lab.learners.allocator_config import AllocatorConfig
-from lab.learners.order_search import OrderConfig
 from lab.learners.pair_config import PairConfig
-from lab.learners.rate_search import RateConfig
-from lab.learners.whole_search import WholeConfig
-from lab.papers.reproduce.config import ReproduceConfig
-from lab.papers.truth.command import TruthConfig
-from lab.shipped.sets.command import MakeSetConfig
-from lab.studies.headroom.command import HeadroomConfig
 from vcgym.scripts.console import command
-from vcgym.scripts.console.usage import keys_of, summary, usage
+from vcgym.scripts.console.usage import usage
 
 HOME = Path(__file__).parents[3]
 CONF = HOME / "lab" / "conf"
-KINDS = {
-    "bench": BenchConfig,
-    "reproduce": ReproduceConfig,
-    "truth": TruthConfig,
-    "headroom": HeadroomConfig,
-    "train_pair": PairConfig,
-    "train_rate": RateConfig,
-    "train_order": OrderConfig,
-    "train_whole": WholeConfig,
-    "train_allocator": AllocatorConfig,
-    "make_set": MakeSetConfig,
-}
 LIGHT = """
 import sys
 from lab.commands import LAB
@@ -51,9 +30,8 @@ def without_measured_series(monkeypatch):
 
 
 def built(name, *overrides):
-    command.register()
     with initialize_config_module("lab.conf", version_base="1.3"):
-        return command.build(compose(name, list(overrides)), KINDS[name])
+        return command.build(compose(command.register(LAB, name), list(overrides)), LAB.kind(name))
 
 
 def run(*words, cwd):
@@ -68,22 +46,21 @@ def end_of(monkeypatch, *words):
     return ended.value.code
 
 
-def test_every_command_has_a_module_a_config_and_a_sentence():
-    assert set(LAB.modules) == {path.stem for path in CONF.glob("*.yaml")} == KINDS.keys()
-    assert all(len(summary(module)) > 10 for module in LAB.modules.values())
+def test_every_yaml_is_of_a_command_that_has_a_sentence():
+    assert {path.stem for path in CONF.glob("*.yaml")} <= {LAB.yaml(name) for name in LAB.commands}
+    assert all(10 < len(one.about) < 90 for one in LAB.commands.values())
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", LAB.commands)
 def test_every_config_builds_and_means_what_python_means(name):
-    assert type(built(name)) is KINDS[name]
-    assert built(name) == KINDS[name]()
+    assert built(name) == LAB.kind(name)()
 
 
-@pytest.mark.parametrize("name", LAB.modules)
+@pytest.mark.parametrize("name", LAB.commands)
 def test_help_lists_the_keys_of_the_command(name):
-    module = LAB.modules[name]
-    found, text = keys_of(name, module, LAB.conf), usage(name, module, LAB.conf, LAB.title(name))
-    assert found and len(found) == len(set(found)) and f"  python -m lab {name.replace('_', '-')} key=value ..." in text
+    found = LAB.keys(name, deep=False)
+    text = usage(LAB.commands[name].about, LAB.kind(name), LAB.yaml(name), LAB.conf, LAB.title(name))
+    assert found and len(found) == len({key.name for key in found}) and f"  python -m lab {name} key=value ..." in text
     keys = text.partition("Choices:")[0]
     assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
 
@@ -96,7 +73,7 @@ def test_help_imports_nothing_heavy():
 
 def test_the_program_lists_its_commands():
     answer = run("lab", cwd=HOME)
-    assert answer.returncode == 0 and all(f"  {name.replace('_', '-')} " in answer.stdout for name in LAB.modules)
+    assert answer.returncode == 0 and all(f"  {name} " in answer.stdout for name in LAB.commands)
 
 
 def test_a_refusal_names_the_command(tmp_path):
@@ -105,7 +82,7 @@ def test_a_refusal_names_the_command(tmp_path):
     assert answer.stderr == "python -m lab bench: round is no key of this command; --help lists those that are; did you mean rounds?\n"
 
 
-@pytest.mark.parametrize("name", LAB.modules)
+@pytest.mark.parametrize("name", LAB.commands)
 @pytest.mark.parametrize("override", ["+unheard_of=1", "learnrate=1", "threads=many", "[["])
 def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, name, override):
     monkeypatch.chdir(tmp_path)
@@ -118,8 +95,8 @@ def test_a_bad_argument_ends_every_command_with_one_line(tmp_path, monkeypatch, 
     ("name", "file", "override"),
     [
         ("headroom", "results.parquet", "results=."),
-        ("make_set", "wonderproxy/ten_places.csv", "set=wonderproxy_ten_places source=. output=new"),
-        ("make_set", "shaper/bent_pipe_victoria_1_latency.csv", "set=leo_ping_10ms source=. output=new"),
+        ("make-set", "wonderproxy/ten_places.csv", "set=wonderproxy_ten_places source=. output=new"),
+        ("make-set", "shaper/bent_pipe_victoria_1_latency.csv", "set=leo_ping_10ms source=. output=new"),
     ],
 )
 def test_a_bad_file_ends_a_command_with_one_line_that_names_it(tmp_path, monkeypatch, name, file, override, content):
@@ -138,5 +115,5 @@ def test_a_begun_pair_with_a_bad_run_ends_with_one_line_that_names_it(tmp_path, 
     (tmp_path / "pair" / "config.json").write_text(PairConfig(worlds=["table1 paper"]).model_dump_json())
     for content in (b"", b"0" * 31, b"\xff" * 32):  # empty, cut, not UTF-8
         (tmp_path / "pair" / "mlflow_run").write_bytes(content)
-        line = end_of(monkeypatch, "train_pair", "folder=pair", "resume=true", "worlds=[table1 paper]")
+        line = end_of(monkeypatch, "train-pair", "folder=pair", "resume=true", "worlds=[table1 paper]")
         assert line.startswith("python -m lab train-pair: ") and "\n" not in line and "mlflow_run" in line

@@ -1,12 +1,15 @@
 """Imports of a folder by the command: on past bad files and past those that are there, said at the end and by the status."""
 
+import io
+from contextlib import redirect_stdout
+
 import numpy as np
 import pytest
-from rich.console import Console
 
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.trace_file import read_trace
-from vcgym.scripts.importing.command import DataCommand, run
+from vcgym.scripts.importing.command import import_data
+from vcgym.scripts.importing.config import ImportConfig
 from vcgym.scripts.importing.formats import Csv, Fping, Ping, summary
 
 
@@ -15,9 +18,9 @@ def reply(n, ms=20.0):
 
 
 def import_folder(folder, output, form=None):
-    console = Console(record=True, width=200)
-    status = run(DataCommand(do="import", format=form or Ping(interval_ms=10.0), file=folder, output=output), console)
-    return status, console.export_text().splitlines()
+    with redirect_stdout(io.StringIO()) as printed:
+        status = import_data(ImportConfig(format=form or Ping(interval_ms=10.0), file=folder, output=output))
+    return status, printed.getvalue().splitlines()
 
 
 def test_a_bad_file_does_not_stop_the_others(tmp_path):

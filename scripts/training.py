@@ -1,0 +1,36 @@
+"""The commands that train and evaluate agents."""
+
+import logging
+
+from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
+from vcgym.agents.evaluation.evaluate import env_of, evaluate_agent
+from vcgym.agents.tracking.progress import progress
+
+log = logging.getLogger(__name__)
+
+
+def train(config: TrainConfig) -> float:
+    """Train the agents and print their folders; return the mean validation return of the seeds."""
+    from vcgym.agents.training.study import run_study  # imported here, as below: an evaluation trains nothing
+
+    results = run_study(config)
+    for trained in results:
+        log.info(f"{trained.agent}: validation return {trained.validation.return_mean:.3f} after {trained.steps:,} transitions")
+    return sum(trained.validation.return_mean for trained in results) / len(results)
+
+
+def evaluate(config: EvaluateConfig) -> None:
+    """Evaluate the agent and print the result."""
+    with progress(f"decisions of each of {config.episodes} calls", None) as on_progress:
+        result = evaluate_agent(config, on_progress)
+    returned = f"return {result.return_mean:.3f}, sd {result.return_sd:.3f}, over {result.episodes} {config.split} episodes"
+    log.info(f"{config.agent}: {returned} of {env_of(config).id}")
+
+
+def sweep(config: SweepConfig) -> None:
+    """Run the sweep; print the best agent's folder and values."""
+    from vcgym.agents.sweeps.sweep import run_sweep
+
+    best = run_sweep(config)
+    values = f"learning_rate={best.learning_rate:.3g} ent_coef={best.ent_coef:.3g}"
+    log.info(f"{best.agent}: {values}: validation return {best.return_mean:.3f}")
