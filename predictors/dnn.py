@@ -1,13 +1,8 @@
 """Settings of the training of the VCRoute paper's predictor, which need no torch."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-if TYPE_CHECKING:
-    from vcgym.predictors.fitting_dnn import TrainedDnn
-    from vcgym.predictors.rows import Rows
-    from vcgym.predictors.training import Site
 
 
 class Dnn(BaseModel):
@@ -30,9 +25,3 @@ class Dnn(BaseModel):
     patience: Annotated[int, Field(ge=1)] = 6
     threads: Annotated[int, Field(ge=1)] = 1
     loss: Literal["mae", "mse", "huber"] = "mae"
-
-    def fit(self, rows: "Rows", check: "Rows", seed: int, site: "Site") -> "TrainedDnn":
-        """Train on `rows`, and stop by the loss on `check`."""
-        from vcgym.predictors.fitting_dnn import fit_dnn  # imported here: it loads torch
-
-        return fit_dnn(self, rows, check, seed, site)

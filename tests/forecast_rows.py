@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from vcgym.predictors.fitting_dnn import fit_dnn
 from vcgym.predictors.rows import COLUMNS, Rows, partition
 from vcgym.predictors.training import Site
 
@@ -26,7 +27,7 @@ def made_rows(calls=30, each=100, noise_ms=0.0, seed=0):
 
 def fitted(method, rows, holdout="random", seed=0, site=None):
     parts = partition(rows, holdout, seed)
-    return method.fit(parts.fit, parts.check, seed, site or Site()), parts
+    return fit_dnn(method, parts.fit, parts.check, seed, site or Site()), parts
 
 
 def assert_same_seed_same_forecasts_and_no_target_is_read(method):

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lab.shipped.judge_tuned import tune_config
 from vcgym.baselines.controls.control import PATHS
 from vcgym.baselines.system_files import system_names, tuned_names
 from vcgym.baselines.systems import load_study, load_systems, tuning_trials
@@ -26,8 +25,10 @@ from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.board import board_name
 from vcgym.leaderboard.statistics.paired import pair_worlds, sample
 from vcgym.leaderboard.tuning.regret import chosen, chosen_without, total_regret
+from vcgym.leaderboard.tuning.tune_config import TuneConfig
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
+from vcgym.scripts.tune import call_task
 
 FOLDER = Path("outputs/bars")
 ANY_KIND = "any-kind"
@@ -103,7 +104,7 @@ def _of_systems(validation: Mapping[str, Mapping[str, Mapping[str, float]]]) -> 
 
 def of_any_kind() -> dict[str, Any]:
     """Return the rule for unknown paths, the regret of each rule, and what is chosen without each group of kinds."""
-    task = tune_config().task()
+    task = call_task(TuneConfig())
     rules = {name: system for name, system in load_systems(_tuned_and_published()).items() if system.plays == PATHS}
     scores = np.array([task.scores(system, "validation") for system in rules.values()])
     regret, names = total_regret(scores), list(rules)

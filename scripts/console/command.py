@@ -45,7 +45,7 @@ AnyConfig = TypeVar("AnyConfig", bound=BaseModel)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TRACEBACK = "VCGYM_TRACEBACK"
 _RETRY_S = 0.01
-_ALGORITHMS = {
+_ALGORITHMS: dict[str, type[BaseModel]] = {
     "ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig, "inside_ppo": InsidePPOConfig, "library": LibraryConfig,
 }  # fmt: skip
 _FOLDERS = frozenset(("folder", "train.folder", "hydra.run.dir", "hydra.sweep.dir"))

@@ -101,8 +101,7 @@ class Program(NamedTuple):
             sys.exit(self.refusal(command, str(error)))
         sys.argv[0] = title
         try:
-            from vcgym.scripts.console.command import run  # imported here: it loads hydra
-
+            run = resolve_name("vcgym.scripts.console.command:run")  # by name: it loads hydra, and takes a program
             run(self, command, resolve_name(self.commands[command].function))
         except ModuleNotFoundError as error:
             self.end_without(command, error)

@@ -51,7 +51,7 @@ def usage(about: str, kind: type[BaseModel], name: str, conf: str, title: str) -
     keys = [_entry(key.name, key.allowed, key.default, key.meaning) for key in keys_of(kind, yaml_of(name, conf))]
     groups = [_entry(group, ", ".join(names), choice, "") for group, names, choice in groups_of(name, conf)]
     choices = ["Choices:\n" + "\n".join(groups)] if groups else []
-    more = inspect.getdoc(kind).partition("Attributes:")[0].strip()
+    more = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:")[0].strip()
     parts = [f"{title}: {about}.", more, f"  {title} key=value ...", "Keys:\n" + "\n".join(keys), *choices]
     return "\n\n".join(parts) + f"\n\n{title} -m key=1,2 runs once for each value. --cfg job prints the config as it is composed.\n"
 
@@ -133,9 +133,10 @@ def _default(info: FieldInfo) -> Any:
     """Return a default; None if it follows from other keys."""
     if info.is_required():
         return NEEDED
-    if (factory := info.default_factory) is None or info.default_factory_takes_validated_data:
-        return None if factory else info.default
-    return "..." if isinstance(factory, type) and issubclass(factory, BaseModel) else factory()
+    if info.default_factory_takes_validated_data:
+        return None
+    is_config = isinstance(info.default_factory, type) and issubclass(info.default_factory, BaseModel)
+    return "..." if is_config else info.get_default(call_default_factory=True)
 
 
 def _shown(default: Any) -> str:

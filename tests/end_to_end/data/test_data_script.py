@@ -83,7 +83,7 @@ def test_every_format_is_imported(tmp_path):
 
 PING = ["import", "format=ping", f"file={shipped()}/sample_ping.txt"]
 REFUSED = {
-    "nothing to import": (["import"], "file, output, format are not given; type file=... output=... format=..."),
+    "nothing to import": (["import"], "format, file, output are not given; type format=... file=... output=..."),
     "unknown format": ([*PING[:1], "format=pcap"], "format is 'pcap'; allowed: alphartc, csv, fping, getstats,"),
     "a field left out": (
         ["import", "format=csv", "format.round_trip=true", "format.delay_unit=ms", *PING[2:], "output=a.csv.gz"],
