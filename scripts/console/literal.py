@@ -48,7 +48,8 @@ def forms_of(kind: Any) -> set[str]:
     if origin in (list, Sequence):
         return {LIST, *(forms_of(inside[0]) & {PATH, OTHER})}
     if origin is dict:
-        return {MAPPING, *forms_of(inside[1])}
+        values = forms_of(inside[1])
+        return {MAPPING, *values} | ({OTHER} if MAPPING in values else set())  # of mappings in mappings hydra reads the braces
     if origin is Literal:
         return {TEXT if isinstance(one, str) else NULL if one is None else OTHER for one in inside}
     if kind in (None, NoneType):
