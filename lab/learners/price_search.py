@@ -36,6 +36,48 @@ class Scored(Protocol):
         """Return, for each rule, the score of each world of a chunk, in points of R."""
 
 
+def evolve(
+    start: Prices,
+    scale: Prices,
+    rule_of: Callable[[Prices], Any],
+    score: Callable[[int, list[Any]], Sequence[float]],
+    trials: int,
+    population: int,
+    step: float,
+    seed: int,
+    on_generation: Callable[[int, float, Prices], None] = lambda trials, best, mean: None,
+) -> Prices:
+    """Return the mean of the last generation of a search.
+
+    Args:
+        start: initial numbers.
+        scale: natural step of each number; 0 keeps it constant.
+        rule_of: returns the rule of given numbers.
+        score: returns the score of each rule of a generation, counted from 0; larger is better.
+        trials: total number of candidates.
+        population: candidates per generation.
+        step: initial standard deviation, in units of `scale`.
+        seed: seed of the search.
+        on_generation: called with the number of trials, the best score of the generation, and the mean of the search.
+    """
+    draws = np.random.default_rng(seed)
+    options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": population}
+    moved = np.flatnonzero(scale)
+    search = cma.CMAEvolutionStrategy(np.zeros(moved.size), step, options)
+
+    def numbers(steps: Prices) -> Prices:
+        found = start.copy()
+        found[moved] += scale[moved] * steps
+        return found
+
+    for generation in range(-(-trials // population)):
+        asked = search.ask()
+        scores = score(generation, [rule_of(numbers(one)) for one in asked])
+        search.tell(asked, [-one for one in scores])
+        on_generation((generation + 1) * population, max(scores), numbers(search.mean))
+    return numbers(search.mean)
+
+
 def search_prices(
     start: Prices,
     scale: Prices,
@@ -48,48 +90,27 @@ def search_prices(
     on_generation: Callable[[int, float, Prices], None] = lambda trials, gain, mean: None,
     rule_of: Callable[[Prices], Any] = LearnedRouter,
 ) -> Prices:
-    """Return the mean of the last generation.
+    """Return the mean of the last generation of a search (`evolve`) by the gain over `start`.
 
-    Args:
-        start: initial prices.
-        scale: natural step of each price; 0 keeps a price constant.
-        candidates: evaluator of rules; each generation uses its next chunk.
-        trials: total number of candidates.
-        population: candidates per generation.
-        step: initial standard deviation, in units of `scale`.
-        seed: seed of the search.
-        told: file of the gains of all generations so far; created if missing.
-        on_generation: called with the number of trials, the best mean gain of the generation, and the mean of the search.
-        rule_of: returns the rule of given prices.
+    Each generation plays the next chunk of `candidates`. The gains of all generations so far are kept in the file `told`.
 
     Raises:
         DataError: the file has other content.
     """
-    draws = np.random.default_rng(seed)
-    options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": population}
-    moved = np.flatnonzero(scale)
-    search = cma.CMAEvolutionStrategy(np.zeros(moved.size), step, options)
     known = _told(told, population)
-
-    def prices(steps: Prices) -> Prices:
-        found = start.copy()
-        found[moved] += scale[moved] * steps
-        return found
 
     @functools.cache
     def first(chunk: int) -> Prices:
         return candidates.scores([rule_of(start)], chunk)[0]
 
-    for generation in range(-(-trials // population)):
-        asked, chunk = search.ask(), generation % len(candidates)
+    def gains(generation: int, rules: list[Any]) -> list[float]:
         if generation == len(known):
-            scores = candidates.scores([rule_of(prices(one)) for one in asked], chunk)
-            known.append([float(np.arcsinh(r - first(chunk)).mean()) for r in scores])
-            replace_file(told, "".join(f"{json.dumps(gains)}\n" for gains in known).encode())
-        gains = known[generation]
-        search.tell(asked, [-gain for gain in gains])
-        on_generation((generation + 1) * population, max(gains), prices(search.mean))
-    return prices(search.mean)
+            chunk = generation % len(candidates)
+            known.append([float(np.arcsinh(r - first(chunk)).mean()) for r in candidates.scores(rules, chunk)])
+            replace_file(told, "".join(f"{json.dumps(one)}\n" for one in known).encode())
+        return known[generation]
+
+    return evolve(start, scale, rule_of, gains, trials, population, step, seed, on_generation)
 
 
 def _told(file: Path, population: int) -> list[list[float]]:

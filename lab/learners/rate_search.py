@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-import cma
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from lab.learners.price_search import evolve
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.agents.tracking.progress import progress
@@ -157,21 +157,22 @@ def score(link: SharedLink, batch: SendingBatch, row: int, price: float) -> floa
 
 def search_weights(config: RateConfig, seed: int) -> tuple[list[float], dict[str, Any]]:
     """Return the mean weights of the last generation, and the study."""
-    draws, worlds, packets = np.random.default_rng(seed), RateWorlds(config), 0
-    options = {"randn": lambda *shape: draws.standard_normal(shape), "seed": np.nan, "verbose": -9, "popsize": config.population}
-    search = cma.CMAEvolutionStrategy(np.zeros(START.size), config.search_step, options)
+    worlds, packets, played = RateWorlds(config), 0, 0
     generations = -(-config.trials // config.population)
     with progress(f"rates of seed {seed}: generations", generations) as on_progress:
-        for generation in range(generations):
-            links, asked = worlds.draw("train", seed * generations + generation), search.ask()
-            played = [worlds.scores(START + SCALE * steps, links) for steps in asked]
-            values = np.stack([scores.values for scores in played])
-            packets += sum(scores.packets for scores in played)
-            search.tell(asked, list(-np.arcsinh(_STEEPNESS * (values - np.median(values, axis=0))).mean(axis=1)))
+
+        def score_all(generation: int, candidates: list[NDArray[np.float64]]) -> list[float]:
+            nonlocal packets, played
+            links = worlds.draw("train", seed * generations + generation)
+            scores = [worlds.scores(weights, links) for weights in candidates]
+            values = np.stack([one.values for one in scores])
+            packets, played = packets + sum(one.packets for one in scores), played + len(links)
             on_progress(generation + 1, f"mean score {values.mean():.3f}")
-    weights = START + SCALE * search.mean
+            return list(np.arcsinh(_STEEPNESS * (values - np.median(values, axis=0))).mean(axis=1))
+
+        weights = evolve(START, SCALE, np.asarray, score_all, config.trials, config.population, config.search_step, seed)
     validation = [link for n in range(config.validation_worlds) for link in worlds.draw("validation", n)]
-    budget = {"packets": packets, "trials": generations * config.population, "worlds": generations * len(links)}
+    budget = {"packets": packets, "trials": generations * config.population, "worlds": played}
     before, after = (worlds.scores(one, validation).values for one in (START, weights))
     study = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": compared("score", before, after)}
     return weights.tolist(), study
