@@ -98,7 +98,7 @@ class InsidePPOConfig(Config):
     deviation, because on short paths R varies by hundredths where it varies by points on long ones. The environment's features and
     actions play no part: the lag is set at each arrival, the path is kept or changed every 200 ms, every five reports a rate gets the
     queueing delay that it aims at, and an order the time that each video packet must have left. A lag that learns alone, beside a path
-    that a rule sets, learns better than in turns with a path (`vcgym.agents.inside.policies.LagPolicy`).
+    that a rule sets, learns better than in turns with a path (`vcgym.agents.inside.learner`).
 
     Attributes:
         learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.

@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import QUANTILE
-from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, headroom_ms, output, set_target, take_in
+from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, headroom_ms, set_target, take_in
+from vcgym.agents.controllers.policy import two_layers
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
@@ -164,7 +165,7 @@ def _aim_experts(params, state, s):
         expert = state.expert[s, e]
         if e < networks:
             lag = LearnedLag(params.first[e], params.second[e], params.last[e])
-            expert.target_ms = seen.delay_ms + headroom_ms(output(lag, state.lag.x[s], state.lag.layers[s]))
+            expert.target_ms = seen.delay_ms + headroom_ms(two_layers(lag, state.lag.x[s], state.lag.layers[s]))
         else:
             expert.target_ms = max(seen.delay_ms, seen.quantile_ms[e - networks]) + QUANTILE_HEADROOM_MS
         target_ms += expert.weight * expert.target_ms

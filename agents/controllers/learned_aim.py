@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.learned_lag import output, require_network
 from vcgym.agents.controllers.learned_rate import PACING
-from vcgym.baselines.rule import Control, allocate, decide, init, pacing, rule, see_sender, update
+from vcgym.agents.controllers.policy import act, answer, due, observe, policy, require_network
+from vcgym.baselines.rule import Control, allocate, init, pacing, rule, see_sender
 from vcgym.envs.call.features.scales import rate_position
 from vcgym.envs.call.features.sender.state import FEEDBACK_STATS, clear_stats, on_feedback, on_report
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, aimed_bps
@@ -31,6 +31,7 @@ _NO_DELAY_US = 1e12  # no packet of the report arrived
 _RISES = math.log(MAX_AIM_MS / MIN_AIM_MS)
 
 
+@policy
 @rule(Control.RATE, learned=True)
 class LearnedAim(NamedTuple):
     """Parameters; the last row of each layer is its bias."""
@@ -89,8 +90,8 @@ def _init(params, state, s, start, key):
     flow.least_us = flow.before_us = 0.0
 
 
-@update.register(LearnedAim)
-def _update(params, state, s, record):
+@observe.register(LearnedAim)
+def _observe(params, state, s, record):
     flow = state.flow[s]
     if record.known_us > flow.known_us:
         on_report(flow.stats, record.known_us)
@@ -98,6 +99,7 @@ def _update(params, state, s, record):
     on_feedback(flow.stats, record)
     if record.arrived_us >= 0:
         flow.round_trip_us = min(flow.round_trip_us, np.float64(record.known_us - record.sent_us))
+    return False
 
 
 @see_sender.register(LearnedAim)
@@ -105,26 +107,13 @@ def _see_sender(params, state, s, status):
     state.flow[s].waiting_bytes = status.waiting_bytes
 
 
-@decide.register(LearnedAim)
-def _decide(params, state, s, now_us):
-    if is_due(state, s):
-        set_aim(state, s, output(params, state.x[s], state.layers[s]))
-    return follow(state, s)
-
-
 @pacing.register(LearnedAim)
 def _pacing(params, state, s, default):
     return PACING
 
 
-@kernel
-def is_due(state, s):
-    """Take a report in; return True if an aim is due, whose features are then in `state.x`.
-
-    Args:
-        state: LearnedAimState; row `s` is updated.
-        s: int64, row; a report has come since the last call of this function.
-    """
+@due.register(LearnedAim)
+def _due(params, state, s, now_us):
     flow = state.flow[s]
     queue_us = flow.stats.newest_us - flow.stats.floor_us if flow.stats.newest_us >= 0 else 0.0
     flow.rough_us += (abs(flow.stats.queueing_us - flow.stats.before_us) - flow.rough_us) / 8.0
@@ -138,29 +127,22 @@ def is_due(state, s):
     return True
 
 
-@kernel
-def set_aim(state, s, out):
-    """Set the aim for an output of the network.
-
-    Args:
-        state: LearnedAimState; row `s` is updated.
-        s: int64, row.
-        out: float32, output of the network.
-    """
-    state.flow[s].aim_ms = MIN_AIM_MS * math.exp(_RISES / (1.0 + math.exp(-out)))
+@act.register(LearnedAim)
+def _act(params, state, s, out, now_us):
+    state.flow[s].aim_ms = _aim_ms(out)
 
 
-@kernel
-def follow(state, s):
-    """Let the target follow the newest report; return it in bit/s, int64.
-
-    Args:
-        state: LearnedAimState; row `s` is updated.
-        s: int64, row.
-    """
+@answer.register(LearnedAim)
+def _answer(params, state, s):
     flow = state.flow[s]
     flow.target_bps = min(max(aimed_bps(flow.stats, flow.target_bps, flow.aim_ms), flow.min_bps), flow.max_bps)
     return np.int64(flow.target_bps)
+
+
+@kernel
+def _aim_ms(out):
+    """Return the aim for an output of the network."""
+    return MIN_AIM_MS * math.exp(_RISES / (1.0 + math.exp(-out)))
 
 
 @kernel

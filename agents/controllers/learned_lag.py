@@ -11,16 +11,17 @@ play. Our own design; `lab.learners.lag_learner` trains the weights.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.arrival_features import ARRIVALS, UNIT_MS, WIDTH, forget_arrivals, take_arrival
+from vcgym.agents.controllers.policy import act, answer, observe, policy, require_network
 from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
 from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, allocate, init, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import records, restart
 from vcgym.network.kernels.slots import microseconds
@@ -28,6 +29,7 @@ from vcgym.network.kernels.slots import microseconds
 START_LAG_MS = 80.0  # NetEQ's start delay
 
 
+@policy
 @rule(Control.PLAYOUT, learned=True)
 class LearnedLag(NamedTuple):
     """Parameters: float32 weights; the last row of each layer is its bias."""
@@ -47,23 +49,9 @@ class LearnedLagState(NamedTuple):
     x: NDArray[np.float32]  # (sessions, WIDTH)
     layers: NDArray[np.float32]  # (sessions, 2, hidden)
     target_ms: NDArray[np.float64]
+    smallest_ms: NDArray[np.float64]  # delay of the last 2 s
     playout_ms: NDArray[np.float64]  # P
     lag_us: NDArray[np.int64]
-
-
-def require_network(params: Any, width: int) -> int:
-    """Return the number of hidden units of a rule's network (`first`, `second`, `last`) for `width` features.
-
-    Raises:
-        ValueError: the layers do not fit together, or a number of the rule is not finite.
-    """
-    hidden = int(params.first.shape[-1]) if params.first.ndim else 0
-    if params.first.shape != (width + 1, hidden) or params.second.shape != (hidden + 1, hidden) or params.last.shape != (hidden + 1,):
-        shapes = params.first.shape, params.second.shape, params.last.shape
-        raise ValueError(f"weights have shapes {shapes}: allowed are ({width + 1}, h), (h + 1, h) and (h + 1,)")
-    if not all(np.isfinite(layer).all() for layer in params):
-        raise ValueError("weights have a value that is not finite; allowed are finite ones")
-    return hidden
 
 
 @allocate.register(LearnedLag)
@@ -76,6 +64,7 @@ def _allocate(params, sessions, paths):
         np.zeros((sessions, paths, 2)),
         np.zeros((sessions, WIDTH), np.float32),
         np.zeros((sessions, 2, hidden), np.float32),
+        np.zeros(sessions),
         np.zeros(sessions),
         np.zeros(sessions),
         np.zeros(sessions, np.int64),
@@ -95,15 +84,21 @@ def _init(params, state, s, start, key):
     state.lag_us[s] = microseconds(START_LAG_MS)
 
 
-@update.register(LearnedLag)
-def _update(params, state, s, record):
-    if record.kind == MEDIA:
-        smallest_ms = take_in(state, s, record)
-        aim(state, s, output(params, state.x[s], state.layers[s]), smallest_ms)
+@observe.register(LearnedLag)
+def _observe(params, state, s, record):
+    if record.kind != MEDIA:
+        return False
+    state.smallest_ms[s] = take_in(state, s, record)
+    return True
 
 
-@decide.register(LearnedLag)
-def _decide(params, state, s, now_us):
+@act.register(LearnedLag)
+def _act(params, state, s, out, now_us):
+    set_target(state, s, state.seen[s].delay_ms + headroom_ms(out), state.smallest_ms[s])
+
+
+@answer.register(LearnedLag)
+def _answer(params, state, s):
     return state.lag_us[s]
 
 
@@ -127,19 +122,6 @@ def take_in(state, s, record):
 
 
 @kernel
-def aim(state, s, out, smallest_ms):
-    """Set target and lag.
-
-    Args:
-        state: LearnedLagState; row `s` is updated.
-        s: int64, row.
-        out: float32, output of the network, before the softplus.
-        smallest_ms: smallest delay of the last 2 s.
-    """
-    set_target(state, s, state.seen[s].delay_ms + headroom_ms(out), smallest_ms)
-
-
-@kernel
 def headroom_ms(out):
     """Return the target above the newest delay for an output of the network."""
     return UNIT_MS * (max(out, 0.0) + math.log1p(math.exp(-abs(out))))
@@ -157,26 +139,3 @@ def set_target(state, s, target_ms, smallest_ms):
     """
     state.target_ms[s] = target_ms
     state.lag_us[s] = max(0, microseconds(max(state.playout_ms[s], target_ms) - smallest_ms))
-
-
-@kernel
-def output(params, x, layers):
-    """Return the output of the network for features `x` (WIDTH,), before the softplus; `layers` (2, hidden) is overwritten."""
-    _layer(params.first, x, layers[0])
-    _layer(params.second, layers[0], layers[1])
-    out = params.last[layers.shape[1]]
-    for j in range(layers.shape[1]):
-        out += params.last[j] * layers[1, j]
-    return out
-
-
-@kernel
-def _layer(weights, x, out):
-    """Write relu(x weights + bias) into `out`."""
-    for j in range(out.size):
-        out[j] = weights[x.size, j]
-    for i in range(x.size):
-        for j in range(out.size):
-            out[j] += weights[i, j] * x[i]
-    for j in range(out.size):
-        out[j] = max(out[j], np.float32(0.0))

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.agents.controllers.policy import consider, output, place
 from vcgym.baselines.order.sbpn import Overflow, Sbpn, best_of
 from vcgym.baselines.order.scheduler import choose, choose_victim, drop
-from vcgym.baselines.rule import Control, allocate, for_kernels, rule
+from vcgym.baselines.rule import Control, allocate, for_kernels, init, rule
 from vcgym.network.bottleneck.send_queue import VIDEO, item_at
 from vcgym.network.kernels.jit import kernel
 
@@ -36,11 +37,22 @@ class LearnedMargin(NamedTuple):
     weights: NDArray[np.float32]  # (WIDTH,)
 
 
+class LearnedMarginState(NamedTuple):
+    """State while it learns; the first axis is the session."""
+
+    x: NDArray[np.float32]  # (sessions, WIDTH)
+
+
 @allocate.register(LearnedMargin)
 def _allocate(params, sessions, paths):
     if params.weights.shape != (WIDTH,) or not np.isfinite(params.weights).all():
         raise ValueError(f"weights = {params.weights}: allowed are {WIDTH} finite numbers")
-    return ()
+    return LearnedMarginState(np.zeros((sessions, WIDTH), np.float32))
+
+
+@init.register(LearnedMargin)
+def _init(params, state, s, start, key):
+    state.x[s] = 0.0
 
 
 @choose.register(LearnedMargin)
@@ -48,7 +60,7 @@ def _choose(params, queue, now_us, rtt_us):
     best = best_of(SBPN2, queue, now_us)
     if item_at(queue, best).kind != VIDEO:
         return choose(SBPN2, queue, now_us, rtt_us)
-    return by_margin(queue, best, now_us, rtt_us, weighed(params, observed(queue, best, now_us, rtt_us)))
+    return place(params, queue, best, now_us, rtt_us, _weighed(params, _features(queue, best, now_us, rtt_us)))
 
 
 @choose_victim.register(LearnedMargin)
@@ -56,40 +68,44 @@ def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
     return choose_victim(SBPN2, queue, kind, expires_us, now_us, rtt_us)
 
 
-@kernel
-def observed(queue, best, now_us, rtt_us):
-    """Return the features of a decision about a video packet, WIDTH times float32.
+@consider.register(LearnedMargin)
+def _consider(params, state, s, queue, now_us, rtt_us):
+    best = best_of(SBPN2, queue, now_us)
+    if item_at(queue, best).kind != VIDEO:
+        return -1
+    for i, value in enumerate(_features(queue, best, now_us, rtt_us)):
+        state.x[s, i] = value
+    return best
 
-    Args:
-        queue: record of SEND_QUEUE, not empty; read only.
-        best: int64, index of the packet.
-        now_us: int64, current time.
-        rtt_us: int64, smoothed round trip, 0 before the first report.
-    """
+
+@output.register(LearnedMargin)
+def _output(params, state, s):
+    return _weighed(params, state.x[s])
+
+
+@place.register(LearnedMargin)
+def _place(params, queue, index, now_us, rtt_us, out):
+    return drop(index) if item_at(queue, index).expires_us - now_us < _margin(out) * SBPN2.way * rtt_us else index
+
+
+@kernel
+def _margin(out):
+    """Return the half round trips that a video packet must have left, for a weighted sum."""
+    return MAX_MARGIN / (1.0 + math.exp(-out))
+
+
+@kernel
+def _features(queue, best, now_us, rtt_us):
+    """Return the features of a decision about the video packet of index `best`, WIDTH times float32."""
     left = (item_at(queue, best).expires_us - now_us) / _UNIT_US
     alone, many = 1.0 if queue.waiting == 1 else 0.0, queue.waiting / _MANY
     return np.float32(1.0), np.float32(rtt_us / _UNIT_US), np.float32(left), np.float32(alone), np.float32(many)
 
 
 @kernel
-def weighed(params, x):
+def _weighed(params, x):
     """Return the weighted sum of features, float32."""
     out = np.float32(0.0)
     for i in range(WIDTH):
         out += params.weights[i] * x[i]
     return out
-
-
-@kernel
-def by_margin(queue, best, now_us, rtt_us, out):
-    """Return the decision about a video packet: its index, or `drop` of it.
-
-    Args:
-        queue: record of SEND_QUEUE, not empty; read only.
-        best: int64, index of the packet.
-        now_us: int64, current time.
-        rtt_us: int64, smoothed round trip, 0 before the first report.
-        out: float32, weighted sum of its features.
-    """
-    margin = MAX_MARGIN / (1.0 + math.exp(-out))
-    return drop(best) if item_at(queue, best).expires_us - now_us < margin * SBPN2.way * rtt_us else best

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.learned_lag import output, require_network
 from vcgym.agents.controllers.learned_router import NUMBERS, LearnedRouter, LearnedRouterState, appraise
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.agents.controllers.policy import act, answer, due, observe, policy, require_network
+from vcgym.baselines.rule import Control, allocate, init, rule, update
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
@@ -26,6 +26,7 @@ UNIT_MS = 20.0  # of delays
 MAX_AGE_MS = 2000.0  # ages count up to this
 
 
+@policy
 @rule(Control.PATH, learned=True)
 class LearnedSwitch(NamedTuple):
     """Parameters; the last row of each layer is its bias."""
@@ -42,6 +43,7 @@ class LearnedSwitchState(NamedTuple):
     router: LearnedRouterState
     x: NDArray[np.float32]  # (sessions, WIDTH)
     layers: NDArray[np.float32]  # (sessions, 2, hidden)
+    other: NDArray[np.int64]  # cheapest path that is not in use
     changed_us: NDArray[np.int64]  # last change of path
 
 
@@ -55,6 +57,7 @@ def _allocate(params, sessions, paths):
         np.zeros((sessions, WIDTH), np.float32),
         np.zeros((sessions, 2, hidden), np.float32),
         np.zeros(sessions, np.int64),
+        np.zeros(sessions, np.int64),
     )
 
 
@@ -64,58 +67,42 @@ def _init(params, state, s, start, key):
     state.changed_us[s] = 0
 
 
-@update.register(LearnedSwitch)
-def _update(params, state, s, record):
+@observe.register(LearnedSwitch)
+def _observe(params, state, s, record):
     update(LearnedRouter(params.prices), state.router, s, record)
+    return False
 
 
-@decide.register(LearnedSwitch)
-def _decide(params, state, s, now_us):
-    other = best_other(params, state, s, now_us)
-    if other >= 0 and output(params, state.x[s], state.layers[s]) > 0.0:
-        change(state, s, other, now_us)
-    return state.router.call[s].path
-
-
-@kernel
-def change(state, s, path, now_us):
-    """Change to a path.
-
-    Args:
-        state: LearnedSwitchState; row `s` is updated.
-        s: int64, row.
-        path: int64, path.
-        now_us: int64, time of the decision.
-    """
-    call = state.router.call[s]
-    call.path = path
-    call.news_us = now_us
-    state.changed_us[s] = now_us
-
-
-@kernel
-def best_other(params, state, s, now_us):
-    """Return the cheapest path that is not in use, with the features in `state.x`; -1 in a slot without a decision.
-
-    Args:
-        params: LearnedSwitch.
-        state: LearnedSwitchState; row `s` is updated, and the first path chosen.
-        s: int64, row.
-        now_us: int64, time of the decision.
-    """
+@due.register(LearnedSwitch)
+def _due(params, state, s, now_us):
     call, arms = state.router.call[s], state.router.arm[s]
     if call.path >= 0 and (now_us // SLOT_US % EVERY_SLOTS != 0 or arms.size == 1):
-        return np.int64(-1)
+        return False
     cheapest, _, shared_ms, rough = appraise(params.prices, call, arms, now_us)
     if call.path < 0:
         call.path = cheapest
-        return np.int64(-1)
+        return False
     other = np.int64(0 if call.path > 0 else 1)
     for path in range(arms.size):
         if path != call.path and arms[path].cost_ms < arms[other].cost_ms:
             other = np.int64(path)
     _features(call, arms[call.path], arms[other], shared_ms, rough, now_us - state.changed_us[s], now_us, state.x[s])
-    return other
+    state.other[s] = other
+    return True
+
+
+@act.register(LearnedSwitch)
+def _act(params, state, s, out, now_us):
+    if out > 0.0:
+        call = state.router.call[s]
+        call.path = state.other[s]
+        call.news_us = now_us
+        state.changed_us[s] = now_us
+
+
+@answer.register(LearnedSwitch)
+def _answer(params, state, s):
+    return state.router.call[s].path
 
 
 @kernel

@@ -31,7 +31,7 @@ def returns(gain, slot, count, discount, out):
 
 
 @kernel
-def less_replicas(of, slot, count, replicas, discount, at, out):
+def leave_one_out(of, slot, count, replicas, discount, at, out):
     """Write each return less the mean of the other replicas of its world from the same slot on.
 
     Args:

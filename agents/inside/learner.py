@@ -1,79 +1,107 @@
-"""A learner inside the loop: rollouts at the speed of packets, since the compiled loop itself draws and records the decisions.
+"""A learner inside the loop: networks that learn from rollouts at the speed of packets.
 
-A rollout plays replicas of a few worlds of the training split, of each kind as many, with a stochastic rule; then an update improves its
-policy by what it recorded. The controls that an environment leaves to its agent learn together, each at its own location, and explore in
-turns: in a rollout one draws and the others do as they are ranked, so that replicas differ by the draws of that one alone. Rules keep all
-other controls. All draws follow from the seed and the number of the rollout, so weights and optimisers are the whole state of a training.
+The controls that an environment leaves to its agent learn together, each at its own location, and explore in turns: in a rollout one draws
+and the others do as they are ranked, so that replicas of a world differ by the draws of that one alone. Rules keep all other controls. All
+draws follow from the seed and the number of the rollout, so weights and optimisers are the whole state of a training.
 """
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from vcgym.agents.config.algorithms import InsidePPOConfig
-from vcgym.agents.inside.policies import POLICIES, LagPolicy, LoopPolicy
-from vcgym.agents.inside.recorder import Recorder, bind, close
-from vcgym.agents.inside.tasks import Task
-from vcgym.agents.inside.update import advantages, evened, improve
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.controllers import arrival_features, learned_aim, learned_margin, learned_switch
+from vcgym.agents.controllers.learned_aim import HOLD, LearnedAim
+from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_margin import LearnedMargin
+from vcgym.agents.controllers.learned_router import START
+from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
+from vcgym.agents.inside.noise import Bernoulli, Noise, Normal
+from vcgym.agents.inside.rollout import replay, rollout
+from vcgym.agents.inside.tasks import Training, task_of
+from vcgym.agents.inside.update import advantages, improve, normalise
+from vcgym.agents.networks.two_layers import TwoLayers, WeightedSum
 from vcgym.baselines.controls.control import Control
-from vcgym.baselines.rule import for_kernels
 from vcgym.baselines.systems import System
+
+Network = TwoLayers | WeightedSum
+
+
+class Learned(NamedTuple):
+    """How a control learns.
+
+    Attributes:
+        network: makes its network from a number of hidden units.
+        rule: makes its rule from the arrays of the network.
+        every: least number of slots between two decisions.
+    """
+
+    network: Callable[[int], Network]
+    rule: Callable[..., Any]
+    every: int = 1
+
+
+LEARNED = {
+    # A bias of -3 changes path in one of 20 decisions, every 4 s.
+    Control.PATH: Learned(partial(TwoLayers, learned_switch.WIDTH, start=-3.0), partial(LearnedSwitch, START), EVERY_SLOTS),
+    Control.PLAYOUT: Learned(partial(TwoLayers, arrival_features.WIDTH, start=0.5), LearnedLag),  # about 20 ms above the newest delay
+    Control.RATE: Learned(partial(TwoLayers, learned_aim.WIDTH, start=0.25), LearnedAim, HOLD),  # aims at about 30 ms
+    # 1 half round trip, as in SBPN2; weights without layers, since a scheduler has no memory for these.
+    Control.ORDER: Learned(lambda hidden: WeightedSum(learned_margin.WIDTH, start=-1.1, speed=3.0), LearnedMargin),
+}
 
 
 class Learning:
     """The networks of one training and their optimisers.
 
     Attributes:
+        task: what is learned.
         rollouts: number of rollouts so far.
         decisions: number of recorded decisions so far, of all controls.
         packets: number of packets played so far.
-        policies: policy of each learned control.
+        networks: network of each learned control.
         optimisers: optimiser of each.
 
     Args:
-        task: what is learned.
+        env: the environment.
         settings: of the algorithm.
-        sessions: calls of a rollout, of each kind, a multiple of `settings.replicas`.
+        calls: calls of a rollout, of each kind, a multiple of `settings.replicas`.
         steps: planned decisions; the step size falls to 0 there.
         seed: seed of the training.
         threads: threads that play; no effect on the result.
 
     Raises:
-        ValueError: a control has nothing to decide in these worlds.
+        ValueError: a control has nothing to decide in these worlds; see also `vcgym.agents.inside.tasks.task_of`.
     """
 
-    def __init__(self, task: Task, settings: InsidePPOConfig, sessions: int, steps: int, seed: int, threads: int = 1) -> None:
-        self.task, self.settings, self.steps, self.seed = task, settings, steps, seed
+    def __init__(self, env: EnvConfig, settings: InsidePPOConfig, calls: int, steps: int, seed: int, threads: int = 1) -> None:
+        self.task = task_of(env, settings.kinds, Training(calls, settings.worlds, settings.max_added_ms, seed, threads))
+        self.settings, self.steps, self.seed = settings, steps, seed
         self.rollouts, self.decisions, self.packets = 0, 0, 0
         torch.manual_seed(seed)
-        self.policies: dict[str, LoopPolicy] = {control: POLICIES[Control(control)](settings) for control in task.learned}
+        self.networks = {control: LEARNED[Control(control)].network(settings.hidden) for control in self.task.learned}
         self.optimisers = {
-            control: torch.optim.Adam(policy.parameters(), settings.learning_rate) for control, policy in self.policies.items()
+            control: torch.optim.Adam(network.parameters(), settings.learning_rate) for control, network in self.networks.items()
         }
-        each, lengths = -(-settings.worlds // task.kinds), np.random.default_rng(seed)
-        self.worlds = task.worlds("train", each, seed * each)
-        if settings.max_added_ms:
-            for worlds in self.worlds:
-                task.lengthen(worlds, settings.max_added_ms, lengths)
-        self.batches = {
-            control: [task.batch(self._rules(control), worlds, sessions, threads) for worlds in self.worlds] for control in task.learned
-        }
-        before = {control: self._before(control) for control in task.learned}
-        self.packets = 0
-        alone = next(iter(self.policies.values()))
-        if len(self.policies) == 1 and isinstance(alone, LagPolicy):
-            alone.after = True
-            alone.measure(before[alone.control])
+        features = {control: self._features(control) for control in self.task.learned}
+        # A lag that learns alone gains by features with units; beside a path that learns too it does not (lab/notes/agents.md).
+        if list(self.networks) == [Control.PLAYOUT]:
+            lag: Any = self.networks[Control.PLAYOUT]
+            lag.measure(features[Control.PLAYOUT])
 
-    def _before(self, control: str) -> torch.Tensor:
-        """Return the features (decisions, width) of a rollout before the first, from which networks take units.
+    def _features(self, control: str) -> torch.Tensor:
+        """Return the features (decisions, width) of a rollout before the first.
 
         Raises:
             ValueError: there is none: the control would learn nothing, without an end.
         """
-        recorders = [self._play(control, kind, np.random.default_rng(self.seed)) for kind in range(len(self.worlds))]
-        x = torch.from_numpy(np.concatenate([r.x[s, :n] for r in recorders for s, n in enumerate(r.decided)]))
+        rules, replicas = self._rules(control), self.settings.replicas
+        played = [replay(self.task, rules, worlds, replicas, np.random.default_rng(self.seed)) for worlds in self.task.training_worlds]
+        x = torch.from_numpy(np.concatenate([one.x[s, :n] for one in played for s, n in enumerate(one.decided)]))
         if not len(x):
             raise ValueError(
                 f"algorithm is InsidePPO and {control} has nothing to decide in calls of {self.task.slots / 100:g} s; "
@@ -81,54 +109,54 @@ class Learning:
             )
         return x
 
-    def start_moments(self) -> None:
-        """Take a step of size zero, so that the optimisers have moments that can be restored."""
-        for control, optimiser in self.optimisers.items():
-            for parameter in self.policies[control].parameters():
-                parameter.grad = torch.zeros_like(parameter)
-            for group in optimiser.param_groups:
-                group["lr"] = 0.0
-            optimiser.step()
+    def state_dict(self) -> dict[str, Any]:
+        """Return the whole state of the training, as torch does of a network."""
+        learned = {control: (self.networks[control].state_dict(), self.optimisers[control].state_dict()) for control in self.networks}
+        return {"rollouts": self.rollouts, "decisions": self.decisions, "packets": self.packets, "learned": learned}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take a state of `state_dict` over."""
+        self.rollouts, self.decisions, self.packets = state["rollouts"], state["decisions"], state["packets"]
+        for control, (network, optimiser) in state["learned"].items():
+            self.networks[control].load_state_dict(network)
+            self.optimisers[control].load_state_dict(optimiser)
+
+    def _noise(self, control: str) -> Noise:
+        """Return how a control explores: a lag that learns alone also gains by the densities after the noise before."""
+        if control == Control.PATH:
+            return Bernoulli()
+        after = control == Control.PLAYOUT and len(self.networks) == 1
+        return Normal(self.settings.noise_sd, self.settings.noise_memory, after, self.settings.mirrored)
+
+    def ranked(self) -> dict[str, Any]:
+        """Return the rule of each learned control as it is ranked, without noise."""
+        return {control: LEARNED[Control(control)].rule(*network.arrays()) for control, network in self.networks.items()}
 
     def _rules(self, exploring: str) -> dict[str, Any]:
-        learned = {control: policy.rule() for control, policy in self.policies.items()}
-        sampled = self.policies[exploring].sampled(self.task.slots, self.rollouts, self.task.reward)
-        return self.task.rules | learned | {exploring: sampled}
+        rules, every = self.ranked(), LEARNED[Control(exploring)].every
+        return rules | {exploring: self.task.sampled(rules[exploring], self._noise(exploring), self.rollouts, every)}
 
     @property
     def system(self) -> System:
-        """The rules as they are ranked: those that learn without noise."""
-        return System(*self.task.rules.values(), *(policy.rule() for policy in self.policies.values()), pacing=self.task.pacing)
+        """All rules as they are ranked."""
+        return System(*self.task.rules.values(), *self.ranked().values(), pacing=self.task.pacing)
 
-    def turn(self) -> dict[str, float]:
-        """Play a rollout in which one control explores, and improve its policy; return metrics."""
+    def train_step(self) -> dict[str, float]:
+        """Play a rollout in which one control explores, and improve its network; return metrics."""
         draws = np.random.default_rng([self.seed, self.rollouts])
-        control = self.task.learned[self.rollouts % len(self.task.learned)]
-        recorders = [self._play(control, kind, draws) for kind in range(len(self.worlds))]
-        policy, optimiser = self.policies[control], self.optimisers[control]
+        control, settings = self.task.learned[self.rollouts % len(self.task.learned)], self.settings
+        played = rollout(self.task, self._rules(control), settings.replicas, draws)
+        optimiser, noise = self.optimisers[control], self._noise(control)
         for group in optimiser.param_groups:
-            group["lr"] = self.settings.learning_rate * max(0.0, 1.0 - self.decisions / self.steps)
-        judged = [advantages(recorder, policy, self.settings.replicas, self.task.slots) for recorder in recorders]
-        if len(judged) > 1:
-            judged = [evened(*both) for both in zip(recorders, judged, strict=True)]
-        clipped = improve(policy, optimiser, recorders, judged, self.settings, draws)
-        self.decisions += sum(int(recorder.decided.sum()) for recorder in recorders)
+            group["lr"] = settings.learning_rate * max(0.0, 1.0 - self.decisions / self.steps)
+        discount = settings.gamma if control == Control.PLAYOUT else settings.path_gamma
+        found = [advantages(one, discount, settings.replicas) for one in played]
+        if len(played) > 1:
+            found = [normalise(*both) for both in zip(played, found, strict=True)]
+        calls = [one.call(s, advantage) for one, advantage in zip(played, found, strict=True) for s in range(one.decided.size)]
+        clipped = improve(self.networks[control], noise, optimiser, calls, settings, draws)
+        self.decisions += sum(int(one.decided.sum()) for one in played)
+        self.packets += sum(one.packets for one in played)
         self.rollouts += 1
-        returned = [float(recorder.gain.sum(dtype=np.float64)) / len(recorder.decided) for recorder in recorders]
+        returned = [float(one.gain.sum(dtype=np.float64)) / len(one.decided) for one in played]
         return {f"train/clipped_{control}": clipped, f"train/return_{control}": float(np.mean(returned))}
-
-    def _play(self, exploring: str, kind: int, draws: np.random.Generator) -> Recorder:
-        """Play replicas of some worlds of a kind to their ends, and return the records of the control that explores."""
-        batch, worlds, replicas = self.batches[exploring][kind], self.worlds[kind], self.settings.replicas
-        drawn = draws.choice(len(worlds), batch.sessions // replicas, replace=batch.sessions // replicas > len(worlds))
-        for control, rule in self._rules(exploring).items():
-            setattr(batch, control, for_kernels(rule))
-        name = f"{exploring}_state"
-        state = getattr(batch, name)
-        setattr(batch, name, state._replace(recorder=bind(state.recorder, self.task.counted(batch))))
-        self.task.start(batch, worlds, np.repeat(drawn, replicas))
-        batch.play(np.arange(batch.sessions))
-        self.packets += self.task.packets(batch)
-        recorder: Recorder = getattr(batch, name).recorder
-        close(recorder)
-        return recorder

@@ -1,65 +1,127 @@
-"""Noise on the output of a network, correlated from decision to decision, and its density.
+"""How a policy explores: what it draws from the output of its network, and the logarithm of its probability or density.
 
-    noise = memory x noise before + sqrt(1 - memory^2) x sd x normal draw
+    Bernoulli    the action is 1 with probability sigmoid(output), else 0
+    Normal       action = output + noise,    noise = memory x noise before + sqrt(1 - memory^2) x sd x normal draw
 
-A controlled system averages independent noise out, so exploration must last. Two densities of a decision's noise:
+A controlled system averages independent noise out, so exploration must last: normal noise is correlated from decision to decision. It has
+two densities:
 
-    density         normal with sd, of each noise alone. An action then gets the credit of all that its noise leads to, so a network cannot
-                    tell decisions apart that follow each other closely; its gradient varies less.
-    density_after   normal with sqrt(1 - memory^2) sd, of the noise less memory times the noise before, the innovation. The density of a
-                    whole call is the product of these, so its gradient has no such bias, and varies more.
+    of each noise alone           normal with sd. An action then gets the credit of all that its noise leads to, so a network cannot tell
+                                  decisions apart that follow each other closely; its gradient varies less.
+    after the noise before        normal with sqrt(1 - memory^2) sd, of the noise less memory times the noise before, the innovation. The
+                                  density of a whole call is the product of these, so its gradient has no such bias, and varies more.
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from vcgym.network.kernels import rng
+from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 
-_HALF_LOG_TAU = np.float32(0.5 * math.log(2.0 * math.pi))
+_HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
+_HALF_LOG_TAU_32 = np.float32(_HALF_LOG_TAU)
 
 
-def require_noise(sd: float, memory: float) -> None:
+class Bernoulli(NamedTuple):
+    """A choice of two."""
+
+    def log_prob(self, out: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+        """Return the log probabilities (decisions,) of actions 1 and 0 for outputs of calls of these lengths."""
+        return torch.nn.functional.logsigmoid((2.0 * action - 1.0) * out)
+
+
+class Normal(NamedTuple):
+    """Normal noise."""
+
+    sd: float  # > 0
+    memory: float = 0.0  # correlation from decision to decision, 0 <= memory < 1
+    after: bool = False  # densities are those after the noise before, else of each noise alone
+    mirrored: bool = False  # every second session has the noise of the one before, with the other sign
+
+    def log_prob(self, out: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+        """Return the log densities (decisions,) of actions for outputs of calls of these lengths."""
+        noise = action - out
+        if not self.after:
+            return _log_density(noise, self.sd)
+        first = torch.zeros(len(noise), dtype=torch.bool)
+        first[np.cumsum([0, *(n for n in lengths if n > 0)])[:-1]] = True
+        after = noise - self.memory * torch.nn.functional.pad(noise[:-1], (1, 0))
+        sd = torch.where(first, self.sd, self.sd * math.sqrt(1.0 - self.memory**2))
+        return _log_density(torch.where(first, noise, after), sd)
+
+
+Noise = Bernoulli | Normal
+
+
+def _log_density(off: torch.Tensor, sd: float | torch.Tensor) -> torch.Tensor:
+    off = off / sd
+    return -0.5 * off * off - torch.log(torch.as_tensor(sd)) - _HALF_LOG_TAU
+
+
+@generic()
+def require_noise(noise: Any) -> None:
     """Raise ValueError unless the noise has a density and does not stand still."""
-    if not (sd > 0.0 and 0.0 <= memory < 1.0):
-        raise ValueError(f"sd = {sd}, memory = {memory}: allowed are above 0, and 0 <= memory < 1")
 
 
-@kernel
-def following(params, before, recorder, s):
-    """Return the noise of the next decision, float64.
+@require_noise.register(Normal)
+def _require_noise(noise):
+    if not (noise.sd > 0.0 and 0.0 <= noise.memory < 1.0):
+        raise ValueError(f"sd = {noise.sd}, memory = {noise.memory}: allowed are above 0, and 0 <= memory < 1")
+
+
+@generic()
+def twin(noise: Any, s: int) -> int:
+    """Return the number of the draws of row `s`, by default its own; rows of one number have the same draws."""
+    return s
+
+
+@twin.register(Normal)
+def _twin(noise, s):
+    return s // 2 if noise.mirrored else s
+
+
+@generic(abstract=True, inlined=True)
+def explore(noise: Any, before: Any, recorder: Any, s: int, out: Any) -> Any:
+    """Return the action of the next decision and the logarithm of its probability or density, both float32.
 
     Args:
-        params: parameters with `sd`, `memory` and `mirrored`: every second session has the noise of the one before, with the other sign.
-        before: float64, noise of the decision before.
+        noise: parameters of the noise.
+        before: float64 (sessions,), noise of the decision before; row `s` is updated.
         recorder: Recorder; read only.
         s: int64, row.
+        out: float32, output of the network.
     """
-    count = recorder.decided[s]
-    drawn = params.sd * rng.normal(recorder.key[s], count)
-    drawn = -drawn if params.mirrored and s % 2 else drawn
-    return drawn if count == 0 else params.memory * before + math.sqrt(1.0 - params.memory * params.memory) * drawn
+
+
+@explore.register(Bernoulli)
+def _explore_two(noise, before, recorder, s, out):
+    one = rng.uniform(recorder.key[s], recorder.decided[s]) < 1.0 / (1.0 + math.exp(-out))
+    return np.float32(one), np.float32(-math.log1p(math.exp(-out if one else out)))
+
+
+@explore.register(Normal)
+def _explore_normal(noise, before, recorder, s, out):
+    drawn = noise.sd * rng.normal(recorder.key[s], recorder.decided[s])
+    value = -drawn if noise.mirrored and s % 2 else drawn
+    shrink = math.sqrt(1.0 - noise.memory * noise.memory)
+    if recorder.decided[s] > 0:
+        value = noise.memory * before[s] + shrink * value
+    action = np.float32(out + value)
+    if noise.after and recorder.decided[s] > 0:
+        log_prob = density(value - noise.memory * before[s], noise.sd * shrink)
+    else:
+        log_prob = density(value if noise.after else action - out, noise.sd)
+    before[s] = value
+    return action, log_prob
 
 
 @kernel
 def density(noise, sd):
-    """Return the logarithm of the density of a noise alone, float32."""
+    """Return the logarithm of the normal density of a noise, float32."""
     off = np.float32(noise) / np.float32(sd)
-    return -np.float32(0.5) * off * off - np.float32(math.log(sd)) - _HALF_LOG_TAU
-
-
-@kernel
-def density_after(params, noise, before, recorder, s):
-    """Return the logarithm of the density of the next decision's noise after the one before, float32.
-
-    Args:
-        params: parameters with `sd` and `memory`.
-        noise: float64, of the next decision.
-        before: float64, of the decision before.
-        recorder: Recorder; read only.
-        s: int64, row.
-    """
-    if recorder.decided[s] == 0:
-        return density(noise, params.sd)
-    return density(noise - params.memory * before, params.sd * math.sqrt(1.0 - params.memory * params.memory))
+    return -np.float32(0.5) * off * off - np.float32(math.log(sd)) - _HALF_LOG_TAU_32

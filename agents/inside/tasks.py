@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.evaluation.environments import make_envs
-from vcgym.agents.inside.policies import POLICIES
+from vcgym.agents.inside.noise import Noise
+from vcgym.agents.inside.sampled import Sampled, bound
+from vcgym.baselines.controls.control import Control
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.envs.call.batch import Batch, CallBatch
 from vcgym.envs.call.counters import ratings_of
@@ -22,7 +25,29 @@ from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
 
+_LEARNED = Control.PATH, Control.PLAYOUT, Control.RATE, Control.ORDER
 _LOCATION = ("location", "feedback_loss", "probe_rate")
+
+
+class Training(NamedTuple):
+    """The calls of a training.
+
+    Attributes:
+        calls: calls of a rollout, of each kind.
+        worlds: training worlds, of all kinds together, sampled once, 0.4 MB each with 17 paths.
+        max_added_ms: half of them have a delay between 0 and this added to every path; 0 over a bottleneck.
+        seed: the first seeds of its worlds follow from it.
+        threads: threads that play; no effect on results.
+    """
+
+    calls: int = 8
+    worlds: int = 1000
+    max_added_ms: float = 0.0
+    seed: int = 0
+    threads: int = 1
+
+
+_USUAL = Training()
 
 
 class Task(ABC):
@@ -33,6 +58,7 @@ class Task(ABC):
         rules: rules of the other controls.
         reward: parameters of the reward.
         slots: length of the longest call in slots of 10 ms.
+        training: calls of the training.
         kinds: number of kinds of worlds.
         pacing: pacing factor of the calls; None: they have no uplink.
     """
@@ -41,6 +67,7 @@ class Task(ABC):
     rules: dict[str, Any]
     reward: Any
     slots: int
+    training: Training
     kinds: int = 1
     pacing: float | None = None
 
@@ -53,12 +80,8 @@ class Task(ABC):
         """Add a delay between 0 and `max_added_ms` to half of the worlds of a kind."""
 
     @abstractmethod
-    def batch(self, rules: dict[str, Any], worlds: Any, sessions: int, threads: int) -> Batch:
-        """Return a batch with a rule for each control, for worlds of a kind."""
-
-    @abstractmethod
-    def start(self, batch: Any, worlds: Any, which: NDArray[np.int64]) -> None:
-        """Start a call in each row, each in the world of that number."""
+    def started(self, rules: dict[str, Any], worlds: Any, which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:
+        """Return a batch with a rule for each control, a call started in each world of these numbers, and states of the rules."""
 
     @abstractmethod
     def counted(self, batch: Any) -> NDArray[np.void]:
@@ -68,9 +91,23 @@ class Task(ABC):
     def packets(self, batch: Any) -> int:
         """Return the packets of finished calls."""
 
-    def rating(self, batch: Any) -> float | None:
-        """Return the mean R of finished calls; None: it is not what they are ranked by."""
+    def rated(self, batch: Any) -> NDArray[np.float64] | None:
+        """Return R of finished calls; None: it is not what they are ranked by."""
         return None
+
+    @cached_property
+    def training_worlds(self) -> list[Any]:
+        """Training worlds of each kind."""
+        each, lengths = -(-self.training.worlds // self.kinds), np.random.default_rng(self.training.seed)
+        kinds = self.worlds("train", each, self.training.seed * each)
+        if self.training.max_added_ms:
+            for worlds in kinds:
+                self.lengthen(worlds, self.training.max_added_ms, lengths)
+        return kinds
+
+    def sampled(self, policy: Any, noise: Noise, draw: int = 0, every: int = 1) -> Sampled:
+        """Return a policy that explores and has a decision in at most one of `every` slots; `draw` numbers its exploration."""
+        return Sampled(policy, noise, -(-self.slots // every), draw, self.reward)
 
 
 class PathsTask(Task):
@@ -78,15 +115,16 @@ class PathsTask(Task):
 
     Args:
         scenarios: sources of the worlds, one per kind, with calls of one length.
-        learned, rules, reward: see `Task`.
+        learned, rules, reward, training: see `Task`.
         location: arguments of `CallBatch` about the location of the path's controller, feedback, the budget of protection and frames.
     """
 
     def __init__(
-        self, scenarios: Sequence[Scenario], learned: list[str], rules: dict[str, Any], reward: Any, location: dict[str, Any]
+        self, scenarios: Sequence[Scenario], learned: list[str], rules: dict[str, Any], reward: Any, training: Training,
+        location: dict[str, Any],
     ) -> None:  # fmt: skip
-        self.scenarios, self.learned, self.rules, self.reward, self.location = scenarios, learned, rules, reward, location
-        self.slots, self.kinds = scenarios[0].packets, len(scenarios)
+        self.scenarios, self.learned, self.rules, self.reward, self.training = scenarios, learned, rules, reward, training
+        self.slots, self.kinds, self.location = scenarios[0].packets, len(scenarios), location
 
     def worlds(self, split: str, count: int, first_seed: int = 0) -> list[TrainingCalls]:
         return [TrainingCalls.evenly(scenario, split, count, first_seed) for scenario in self.scenarios]
@@ -94,15 +132,13 @@ class PathsTask(Task):
     def lengthen(self, worlds: TrainingCalls, max_added_ms: float, draws: np.random.Generator) -> None:
         worlds.lengthen(max_added_ms, draws)
 
-    def batch(self, rules: dict[str, Any], worlds: TrainingCalls, sessions: int, threads: int) -> CallBatch:
-        some = worlds.some(np.zeros(sessions, np.int64))
-        return CallBatch(worlds.scenario, sessions, **rules, **self.location, threads=threads, world=some.world)
-
-    def start(self, batch: CallBatch, worlds: TrainingCalls, which: NDArray[np.int64]) -> None:
-        calls = worlds.some(which)
-        batch.world = calls.world
+    def started(self, rules: dict[str, Any], worlds: TrainingCalls, which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:
+        calls, threads = worlds.some(which), self.training.threads
+        batch = CallBatch(worlds.scenario, len(which), **rules, **self.location, threads=threads, world=calls.world)
+        batch.path_state, batch.playout_state = states = bound(batch.path_state, batch.calls), bound(batch.playout_state, batch.calls)
         for row, draw in enumerate(calls.draws):
             batch.start(row, draw)
+        return batch, states
 
     def counted(self, batch: CallBatch) -> NDArray[np.void]:
         return batch.calls
@@ -110,8 +146,8 @@ class PathsTask(Task):
     def packets(self, batch: CallBatch) -> int:
         return batch.sessions * self.slots
 
-    def rating(self, batch: CallBatch) -> float:
-        return float(ratings_of(batch.totals()).mean())
+    def rated(self, batch: CallBatch) -> NDArray[np.float64]:
+        return ratings_of(batch.totals())
 
 
 class BottleneckTask(Task):
@@ -120,13 +156,14 @@ class BottleneckTask(Task):
     Args:
         scenario: source of the worlds.
         asked: settings of the worlds.
-        learned, rules, reward: see `Task`.
+        learned, rules, reward, training: see `Task`.
     """
 
     def __init__(
-        self, scenario: BottleneckRecipe, asked: BottleneckSettings, learned: list[str], rules: dict[str, Any], reward: Any
+        self, scenario: BottleneckRecipe, asked: BottleneckSettings, learned: list[str], rules: dict[str, Any], reward: Any,
+        training: Training,
     ) -> None:  # fmt: skip
-        self.scenario, self.asked, self.learned, self.rules, self.reward = scenario, asked, learned, rules, reward
+        self.scenario, self.asked, self.learned, self.rules, self.reward, self.training = scenario, asked, learned, rules, reward, training
         self.seconds = scenario.seconds if asked.seconds is None else asked.seconds
         self.slots, self.pacing = round(self.seconds * 1e6) // SLOT_US, asked.pacing
 
@@ -136,16 +173,16 @@ class BottleneckTask(Task):
     def lengthen(self, worlds: list[SharedLink], max_added_ms: float, draws: np.random.Generator) -> None:
         raise ValueError(f"algorithm.max_added_ms is {max_added_ms:g}; allowed in environments over a bottleneck: 0")
 
-    def batch(self, rules: dict[str, Any], worlds: list[SharedLink], sessions: int, threads: int) -> SendingBatch:
+    def started(self, rules: dict[str, Any], worlds: list[SharedLink], which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:
         world = self.scenario
-        return SendingBatch(
-            sessions, rules["rate"], rules["order"], world.traces, world.flows, world.series, pacing=self.asked.pacing,
-            seconds=self.seconds, threads=threads, calls=world.calls, rates=rates_of(world),
+        batch = SendingBatch(
+            len(which), rules["rate"], rules["order"], world.traces, world.flows, world.series, pacing=self.asked.pacing, seconds=self.seconds,
+            threads=self.training.threads, calls=world.calls, rates=rates_of(world),
         )  # fmt: skip
-
-    def start(self, batch: SendingBatch, worlds: list[SharedLink], which: NDArray[np.int64]) -> None:
+        batch.rate_state, batch.order_state = states = bound(batch.rate_state, batch.senders), bound(batch.order_state, batch.senders)
         for row, number in enumerate(which):
             batch.start(row, worlds[number])
+        return batch, states
 
     def counted(self, batch: SendingBatch) -> NDArray[np.void]:
         return batch.senders
@@ -154,8 +191,13 @@ class BottleneckTask(Task):
         return int(batch.senders["packets"].sum())
 
 
-def task_of(config: EnvConfig, kinds: Sequence[str] = ()) -> Task:
-    """Return the task of an environment, in worlds of other kinds if some are named.
+def task_of(config: EnvConfig, kinds: Sequence[str] = (), training: Training = _USUAL) -> Task:
+    """Return the task of an environment.
+
+    Args:
+        config: the environment.
+        kinds: kinds of worlds, as "scenario mode"; none: those of the environment.
+        training: calls of the training.
 
     Raises:
         ValueError: its agent sets what no policy learns inside the loop; or no such kind of worlds.
@@ -167,7 +209,7 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = ()) -> Task:
     over_bottleneck = isinstance(getattr(env, "batch", None), SendingBatch)
     setters = env.setters if over_bottleneck or (hasattr(env, "setters") and not env.uplink.part) else {}
     learned = [control for control, setter in setters.items() if isinstance(setter, FromAgent)]
-    fit = [control for control in learned if control in POLICIES]
+    fit = [control for control in learned if control in _LEARNED]
     if not learned or fit != learned:
         raise ValueError(
             f"algorithm is InsidePPO and the agent of {config.id} sets {' and '.join(learned) or 'other controls'}; allowed: environments "
@@ -178,8 +220,8 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = ()) -> Task:
     if over_bottleneck:
         if kinds:
             raise ValueError(f"algorithm.kinds is {list(kinds)}; allowed in environments over a bottleneck: none")
-        return BottleneckTask(env.scenario, env.asked, named, rules, env.reward)
+        return BottleneckTask(env.scenario, env.asked, named, rules, env.reward, training)
     asked = (kind.split() for kind in kinds)
     scenarios = [Scenario(WorldSettings.among(config.options | {"scenario": name, "mode": mode})) for name, mode in asked]
     at = {name: config.options[name] for name in _LOCATION} | {"budget": env.budget, "frame_ms": env.frame_ms}
-    return PathsTask(scenarios or [env.batch.scenario], named, rules, env.reward, at)
+    return PathsTask(scenarios or [env.batch.scenario], named, rules, env.reward, training, at)

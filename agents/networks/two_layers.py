@@ -1,4 +1,4 @@
-"""A network of two hidden layers with one output, as rules inside the loop compute it."""
+"""Networks with one output, as rules inside the loop compute them."""
 
 import numpy as np
 import torch
@@ -57,6 +57,31 @@ class TwoLayers(torch.nn.Module):
             for layer, weights in zip((self.first, self.second, self.last), (first, second, last[:, None]), strict=True):
                 layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(weights[:-1].T)))
                 layer.bias.copy_(torch.from_numpy(np.ascontiguousarray(weights[-1])))
+
+
+class WeightedSum(torch.nn.Module):
+    """A sum of features, each with its weight: a network without layers.
+
+    Args:
+        width: features.
+        start: initial weight of the first feature; the others begin at a tenth of torch's.
+        speed: a step of an optimiser moves these few weights as many times as far as those of a network.
+    """
+
+    def __init__(self, width: int, start: float, speed: float) -> None:
+        super().__init__()
+        self.first, self.speed = torch.nn.Linear(width, 1, bias=False), speed
+        with torch.no_grad():
+            self.first.weight.mul_(0.1 / speed)[0, 0] = start / speed
+
+    def output(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the weighted sum (...) of features (..., width)."""
+        out: torch.Tensor = self.speed * self.first(x)
+        return out[..., 0]
+
+    def arrays(self) -> tuple[NDArray[np.float32]]:
+        """Return the weights (width,) of a rule."""
+        return (self.speed * self.first.weight.detach().numpy()[0],)
 
 
 def with_bias(layer: torch.nn.Linear) -> NDArray[np.float32]:

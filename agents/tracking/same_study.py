@@ -1,5 +1,6 @@
-"""Check that a folder holds the study of a config, before it is resumed."""
+"""Checks that a folder holds the study of a config, or a checkpoint the training, before it is resumed."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,27 @@ class StudyConfig(Protocol):
     def decisive(self) -> dict[str, Any]: ...
 
 
+def require_same(path: Path, what: str, found: object, wanted: Mapping[str, Any], advice: str = "") -> None:
+    """Raise ValueError unless what `path` says of its study or training is equal to what it must be.
+
+    Args:
+        path: file or folder, for the error.
+        what: "study" or "training".
+        found: values by name that it holds; any other value is refused.
+        wanted: values that it must hold.
+        advice: end of the error.
+
+    Raises:
+        ValueError: the message names the first field that differs, its value and the expected one.
+    """
+    if not isinstance(found, Mapping):
+        raise ValueError(f"{path}: what it says of its {what} is {shown(found)}; allowed: an object")
+    for name in sorted({*found, *wanted}):
+        values = [shown(values.get(name, "absent")) for values in (found, wanted)]
+        if name not in found or name not in wanted or found[name] != wanted[name]:
+            raise ValueError(f"{path} is of another {what}: {shown(name)[1:-1]} is {values[0]}, expected {values[1]}{advice}")
+
+
 def require_same_study(config: StudyConfig) -> None:
     """Raise ValueError if the folder holds a study of another config, which this config cannot resume.
 
@@ -32,12 +54,7 @@ def require_same_study(config: StudyConfig) -> None:
         return
     begun = {name: value for name, value in flatten(read_json(path)).items() if not _has_no_effect(name, config)}
     wanted = flatten(config.decisive())
-    for name in sorted(begun.keys() | wanted.keys()):
-        if begun.get(name, "absent") != wanted.get(name, "absent"):
-            raise ValueError(
-                f"{path} is of another study: {shown(name)[1:-1]} is {shown(begun.get(name, 'absent'))}, "
-                f"expected {shown(wanted.get(name, 'absent'))}; set it so, or choose another folder"
-            )
+    require_same(path, "study", begun, wanted, "; set it so, or choose another folder")
 
 
 def _has_no_effect(name: str, config: StudyConfig) -> bool:

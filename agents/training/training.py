@@ -17,7 +17,6 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
 from vcgym.agents.inside.learner import Learning
-from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.networks.policy import AgentPolicy
 from vcgym.agents.published.export import publish
 from vcgym.agents.published.new_folder import new_folder
@@ -30,7 +29,7 @@ from vcgym.agents.training.table import name_of
 from vcgym.agents.training.trained import Log, Trained, identity_of, newest_checkpoint
 
 _VALIDATION_SEED = 0
-_CHECKPOINT_FORMAT = 7
+_CHECKPOINT_FORMAT = 8
 ZIP = "agent.zip"
 """File of an agent of the library, in the folder of the agent."""
 
@@ -49,7 +48,7 @@ def require_trainable(config: TrainConfig) -> None:
         newest_checkpoint(config, seed)
     if isinstance(config.algorithm, InsidePPOConfig):
         alone = config.algorithm.model_copy(update={"worlds": 1})
-        Learning(task_of(config.env, config.algorithm.kinds), alone, config.algorithm.replicas, 1, 0)
+        Learning(config.env, alone, config.algorithm.replicas, 1, 0)
         return
     for split in ("train", "validation"):
         envs = make_envs(config.env, 1, split)

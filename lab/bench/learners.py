@@ -16,7 +16,6 @@ from lab.bench.measure import Effort, Measurement, median_ratio, rate
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.inside.learner import Learning
-from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.sb3 import make_vec_env
 
 SESSIONS, STEPS = 32, 10**9  # calls of a rollout; decisions at which the step size would be 0
@@ -32,12 +31,12 @@ def inside(task: str, effort: Effort) -> Iterator[Measurement]:
     """Yield the decisions per second of the learner inside the loop, of all it learns, with one and two threads that play."""
     for threads in (1, 2):
         learning = _learning(effort, task, threads)
-        for _ in learning.policies:  # controls learn in turns
-            learning.turn()
+        for _ in learning.networks:  # controls learn in turns
+            learning.train_step()
 
         def learn(learning: Learning = learning) -> None:
-            for _ in learning.policies:
-                learning.turn()
+            for _ in learning.networks:
+                learning.train_step()
 
         yield rate(f"learner_inside{task}", "decisions/s", _decisions(learning), learn, effort, threads)
 
@@ -48,8 +47,8 @@ def over_lean(effort: Effort) -> Iterator[Measurement]:
     env, options = TASKS[""]
     steps = 4 * effort.part(32)
     model, learning = LeanPPO(env, 64, steps, **options), _learning(effort)
-    learning.turn()
-    yield median_ratio("learner_inside_over_lean", (64 * steps, model.learn), (_decisions(learning), learning.turn), effort)
+    learning.train_step()
+    yield median_ratio("learner_inside_over_lean", (64 * steps, model.learn), (_decisions(learning), learning.train_step), effort)
     model.envs.close()
 
 
@@ -62,12 +61,12 @@ def over_library(name: str, effort: Effort) -> Iterator[Measurement]:
     steps = 64 * effort.part(32)
     model = PPO("MlpPolicy", envs, n_steps=steps, seed=0, **arguments)
     amount, learning = steps * envs.num_envs, _learning(effort)
-    learning.turn()
+    learning.train_step()
 
     def learn() -> None:
         model.learn(amount, reset_num_timesteps=False)
 
-    yield median_ratio(f"learner_inside_over_{name}", (amount, learn), (_decisions(learning), learning.turn), effort)
+    yield median_ratio(f"learner_inside_over_{name}", (amount, learn), (_decisions(learning), learning.train_step), effort)
     envs.close()
 
 
@@ -76,9 +75,9 @@ def _learning(effort: Effort, task: str = "", threads: int = 1) -> Learning:
     settings = InsidePPOConfig(worlds=effort.part(InsidePPOConfig().worlds))
     sessions = settings.replicas * effort.part(SESSIONS // settings.replicas)
     env, options = TASKS[task]
-    return Learning(task_of(EnvConfig(id=env, options=options)), settings, sessions, STEPS, seed=0, threads=threads)
+    return Learning(EnvConfig(id=env, options=options), settings, sessions, STEPS, seed=0, threads=threads)
 
 
 def _decisions(learning: Learning) -> float:
     """Return the decisions of a turn of each control, on average so far."""
-    return learning.decisions / learning.rollouts * len(learning.policies)
+    return learning.decisions / learning.rollouts * len(learning.networks)

@@ -20,7 +20,6 @@ from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.inside.learner import Learning
-from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.table import fitting
@@ -160,12 +159,12 @@ def _learn_inside(config: ZooConfig, cell: ZooTraining, curve: _Curve) -> None:
     curve.points.clear()
     training = train_config(config, cell)
     assert isinstance(training.algorithm, InsidePPOConfig)
-    learning = Learning(task_of(training.env), training.algorithm, training.num_envs, training.steps, cell.seed)
+    learning = Learning(training.env, training.algorithm, training.num_envs, training.steps, cell.seed)
 
     def scores() -> list[float]:
         return score_systems(cell.env, [learning.system], config.worlds)[0]
 
     while learning.decisions < training.steps:
-        learning.turn()
+        learning.train_step()
         if curve.is_due(learning.decisions):
             curve.add(learning.decisions, scores)

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from absolute import ABSOLUTE
 
@@ -93,11 +92,11 @@ def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
     train(config, seed=5)
     home = tmp_path / "seed-5"
     last = home / "checkpoints" / "step-000000000256"
-    uninterrupted = [(home / "agent" / "agent.safetensors").read_bytes(), (last / "state.safetensors").read_bytes()]
+    uninterrupted = [(home / "agent" / "agent.safetensors").read_bytes(), (last / "state.pt").read_bytes()]
     shutil.rmtree(home / "agent")
     shutil.rmtree(last)
     train(config, seed=5)
-    assert [(home / "agent" / "agent.safetensors").read_bytes(), (last / "state.safetensors").read_bytes()] == uninterrupted
+    assert [(home / "agent" / "agent.safetensors").read_bytes(), (last / "state.pt").read_bytes()] == uninterrupted
 
 
 @pytest.mark.parametrize("link", ["seed-5", "seed-5/checkpoints"])
@@ -116,7 +115,7 @@ def test_old_checkpoints_are_removed_from_the_folder_of_the_study_alone(tmp_path
     (own / "step-000000000001").symlink_to(others)
     (own / "step-notes").mkdir()
     for steps in (2, 3, 4):
-        checkpoint.write(own, steps, {}, {"steps": steps}, {})
+        checkpoint.write(own, steps, {"steps": steps}, {})
     assert sorted(path.name for path in others.iterdir()) == [f"step-{n:012d}" for n in (1, 2, 3)]
     kept = [f"step-{n:012d}" for n in (1, 3, 4)]
     assert sorted(path.name for path in own.iterdir()) == [*kept, "step-notes"] and checkpoint.newest(own) == own / kept[-1]
@@ -148,7 +147,7 @@ def model(monkeypatch, tmp_path):
         ("env.id", "vcgym/Call-v1", r"env\.id is 'cart:test/Cart-v0', expected 'vcgym/Call-v1'"),
         ("env.options.max_episode_steps", 61, r"env\.options\.max_episode_steps is 60, expected 61"),
         ("action_space", {"kind": "Discrete", "n": 3}, r"action_space is .*'n': 2.* expected .*'n': 3"),
-        ("format", 8, r"format is 7, expected 8"),
+        ("format", 9, r"format is 8, expected 9"),
         ("algorithm.n_epochs", 3, r"algorithm\.n_epochs is 2, expected 3"),
         ("unheard_of", 1, r"unheard_of is 'absent', expected 1"),
     ],
@@ -156,80 +155,81 @@ def model(monkeypatch, tmp_path):
 def test_checkpoint_of_another_training_is_refused(checkpoint, model, field, value, message):
     from vcgym.agents.training.checkpoint import load
 
-    identity = json.loads((checkpoint / "state.json").read_text())["identity"]
     with pytest.raises(ValueError, match=message):
-        load(checkpoint, model, identity | {field: value})
+        load(checkpoint, model, identity_of(checkpoint) | {field: value})
 
 
-def test_truncated_checkpoint_is_refused(checkpoint, model, tmp_path):
-    from vcgym.agents.training.checkpoint import load
-
-    copied = shutil.copytree(checkpoint, tmp_path / "copied")
-    (copied / "state.safetensors").write_bytes((checkpoint / "state.safetensors").read_bytes()[:-8])
-    with pytest.raises(ValueError, match=r"state\.safetensors: SHA-256 is .*; allowed: '.*', as manifest\.json says"):
-        load(copied, model, json.loads((checkpoint / "state.json").read_text())["identity"])
+def identity_of(checkpoint):
+    return json.loads((checkpoint / "training.json").read_text())["identity"]
 
 
-def spoil(folder, change):
-    """Change the arrays or the scalars of a checkpoint, and write a manifest that agrees."""
-    from safetensors.numpy import load_file, save
+def spoiled(checkpoint, folder, change):
+    """A checkpoint of the same training with another state, and the SHA-256 of that."""
+    from vcgym.agents.training.checkpoint import read, write
 
-    from vcgym.agents.training.manifest import write_files
-
-    arrays, scalars = load_file(folder / "state.safetensors"), json.loads((folder / "state.json").read_text())
-    change(arrays, scalars)
-    write_files(folder, {"state.safetensors": save(arrays), "state.json": json.dumps(scalars).encode()})
+    identity = identity_of(checkpoint)
+    return write(folder, 640, change(read(checkpoint, identity)), identity)
 
 
-def changed(name, change):
-    return lambda arrays, scalars: arrays.update({name: np.asarray(change(arrays[name]))})
+class Runs:
+    """What a pickle of it would run."""
 
-
-def copied_moments(to, source):
-    return lambda arrays, scalars: arrays.update({to: arrays[source]})
+    def __reduce__(self):
+        return os.mkdir, ("harmed",)
 
 
 MISFITS = {
-    r"random/numpy is uint32\(623,\); allowed: uint32\(624,\)": changed("random/numpy", lambda words: words[:-1]),
-    "random_numpy.pos is 1000000; allowed: .* 0 to 624": lambda arrays, scalars: scalars["random_numpy"].update(pos=10**6),
-    "rollout/last_observation is float32": changed("rollout/last_observation", lambda seen: seen[:2]),
-    "rollout/last_observation holds nan": changed("rollout/last_observation", lambda seen: seen * float("nan")),
-    "normaliser/returns is float64": changed("normaliser/returns", lambda seen: seen[:0]),
-    "optimiser/0/exp_avg has the shape": copied_moments("optimiser/0/exp_avg", "optimiser/1/exp_avg"),
-    "optimiser/99/step is of parameter '99'": copied_moments("optimiser/99/step", "optimiser/1/step"),
-    "optimiser/0 has the moments": lambda arrays, scalars: arrays.pop("optimiser/0/exp_avg_sq"),
-    "optimiser/0/step has the shape": changed("optimiser/0/step", lambda step: -step),
-    "optimiser has the settings": lambda arrays, scalars: scalars["optimiser"][0].update(betas=1),
-    "lr of optimiser is -1": lambda arrays, scalars: scalars["optimiser"][0].update(lr=-1),
-    "r of episodes is inf": lambda arrays, scalars: scalars.update(episodes=[{"r": float("inf"), "l": 1}]),
-    "last observation or a variance": changed("normaliser/return_variance", lambda variance: variance - 1e9),
-    "KeyError .*monitor/returns": lambda arrays, scalars: arrays.pop("monitor/returns"),
-    "steps is -1; allowed: a whole number": lambda arrays, scalars: scalars.update(steps=-1),
-    "does not fit": lambda arrays, scalars: scalars.update(random_python=[]),
-    r"identity is \[\]; allowed: an object": lambda arrays, scalars: scalars.update(identity=[]),
+    r"does not fit: KeyError 'monitor'": lambda state: {name: part for name, part in state.items() if name != "monitor"},
+    r"does not fit: RuntimeError .*size mismatch": lambda state: spoil(state["parameters"]["policy"], lambda tensor: tensor[:1]),
+    r"does not fit: ValueError .*parameter group": lambda state: state["parameters"]["policy.optimizer"].update(param_groups=[]),
+    r"does not fit: ValueError .*state of an env": lambda state: spoil(state["env"], lambda array: array[:0]),
+    r"does not fit: \w+ .*random": lambda state: state["random"].update(python=("random",)),
+    r"does not fit: UnpicklingError .*mkdir": lambda state: state.update(sent=Runs()),
 }
 
 
+def spoil(named, change):
+    for name in named:
+        named[name] = change(named[name])
+
+
 @pytest.mark.parametrize("message", MISFITS)
-def test_a_checkpoint_whose_manifest_agrees_but_does_not_fit_is_refused(checkpoint, model, tmp_path, message):
+def test_a_checkpoint_that_says_it_is_of_this_training_but_does_not_fit_is_refused(checkpoint, model, tmp_path, monkeypatch, message):
     from vcgym.agents.training.checkpoint import load
 
-    identity = json.loads((checkpoint / "state.json").read_text())["identity"]
-    copied = shutil.copytree(checkpoint, tmp_path / "copied")
-    spoil(copied, MISFITS[message])
-    with pytest.raises(ValueError, match=message):
-        load(copied, model, identity)
+    monkeypatch.chdir(tmp_path)
+    sent = spoiled(checkpoint, tmp_path / "sent", lambda state: MISFITS[message](state) or state)
+    with pytest.raises(ValueError, match=message) as refused:
+        load(sent, model, identity_of(checkpoint))
+    assert "\n" not in str(refused.value) and not (tmp_path / "harmed").exists()
 
 
-@pytest.mark.parametrize("name", ["state.json", "manifest.json"])
-@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b'{"identity":' * 400 + b"1" + b"}" * 400, b"\xff", b"{}"])
-def test_hostile_json_is_refused_by_name(checkpoint, model, tmp_path, name, content):
+@pytest.mark.parametrize("change", [lambda content: content[:-8], lambda content: content[:99] + b"x" + content[100:], lambda content: b""])
+def test_a_damaged_or_truncated_checkpoint_is_refused(checkpoint, model, tmp_path, change):
     from vcgym.agents.training.checkpoint import load
 
     copied = shutil.copytree(checkpoint, tmp_path / "copied")
-    (copied / name).write_bytes(content)
-    with pytest.raises(ValueError, match=rf"{name.removesuffix('.json')}\.json|state\.safetensors: SHA-256"):
+    (copied / "state.pt").write_bytes(change((checkpoint / "state.pt").read_bytes()))
+    with pytest.raises(ValueError, match=r"state\.pt: SHA-256 is .*; allowed: '.*', as training\.json says"):
+        load(copied, model, identity_of(checkpoint))
+
+
+@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b'{"identity":' * 400 + b"1" + b"}" * 400, b"\xff", b"{}", b'{"identity": []}'])
+def test_hostile_json_is_refused_by_name(checkpoint, model, tmp_path, content):
+    from vcgym.agents.training.checkpoint import load
+
+    copied = shutil.copytree(checkpoint, tmp_path / "copied")
+    (copied / "training.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"copied(/training\.json)?: ") as refused:
         load(copied, model, {})
+    assert "\n" not in str(refused.value)
+
+
+def test_a_checkpoint_of_an_older_form_is_refused(checkpoint, model, tmp_path):
+    from vcgym.agents.training.checkpoint import load
+
+    with pytest.raises(ValueError, match=r"training\.json: file is 'No such file or directory'"):
+        load(tmp_path, model, {})
 
 
 def test_a_write_that_fails_leaves_the_earlier_checkpoint_alone(tmp_path, model, monkeypatch):
@@ -238,7 +238,7 @@ def test_a_write_that_fails_leaves_the_earlier_checkpoint_alone(tmp_path, model,
     model.learn(64)
     first = checkpoints.save(tmp_path, model, {})
     model.num_timesteps += 1
-    monkeypatch.setattr(checkpoints.json, "dumps", lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(checkpoints.torch, "save", lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         checkpoints.save(tmp_path, model, {})
     assert checkpoints.newest(tmp_path) == first

@@ -52,10 +52,10 @@ class OnePath(Recipe):
 @pytest.mark.long  # trainings
 def test_an_order_learns_with_any_threads_and_keeps_the_rate():
     env, settings = EnvConfig(id="vcgym/SendOrder-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
-    first, second = (Learning(task_of(env), settings, 4, 1_000_000, 0, threads) for threads in (1, 2))
+    first, second = (Learning(env, settings, 4, 1_000_000, 0, threads) for threads in (1, 2))
     start = weights(first)
     for learning in (first, second):
-        learning.turn()
+        learning.train_step()
     assert start != weights(first) == weights(second) and first.packets > 0
     assert isinstance(first.system.order, LearnedMargin) and first.system.rate == Tfrc()
 
@@ -63,12 +63,12 @@ def test_an_order_learns_with_any_threads_and_keeps_the_rate():
 @pytest.mark.long  # a training
 def test_a_rate_learns_with_any_threads_and_takes_no_added_delay():
     env, settings = EnvConfig(id="vcgym/Rate-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
-    first, second = (Learning(task_of(env), settings, 4, 100_000, 0, threads) for threads in (1, 2))
+    first, second = (Learning(env, settings, 4, 100_000, 0, threads) for threads in (1, 2))
     for learning in (first, second):
-        learning.turn()
+        learning.train_step()
     assert weights(first) == weights(second) and isinstance(first.system.rate, LearnedAim) and first.packets > 0
     with pytest.raises(ValueError, match="max_added_ms is 30; allowed in environments over a bottleneck: 0"):
-        Learning(task_of(env), settings.model_copy(update={"max_added_ms": 30.0}), 4, 100_000, 0)
+        Learning(env, settings.model_copy(update={"max_added_ms": 30.0}), 4, 100_000, 0)
 
 
 def test_controls_explore_in_turns():
@@ -80,16 +80,16 @@ def test_controls_explore_in_turns():
 def test_a_rollout_has_calls_of_each_kind():
     kinds = ["wonderproxy correlated", "table1 paper"]
     learning = learned(turns=0, kinds=kinds)
-    assert [f"{worlds.scenario.name} {worlds.scenario.mode}" for worlds in learning.worlds] == kinds
-    assert [len(worlds) for worlds in learning.worlds] == [2, 2]  # three worlds in all, rounded up
+    assert [f"{worlds.scenario.name} {worlds.scenario.mode}" for worlds in learning.task.training_worlds] == kinds
+    assert [len(worlds) for worlds in learning.task.training_worlds] == [2, 2]  # three worlds in all, rounded up
     alone = learned(turns=1)
-    learning.turn()
+    learning.train_step()
     assert 1.5 * alone.decisions < learning.decisions < 2.5 * alone.decisions
     assert weights(learned(turns=1, kinds=kinds[:1])) == weights(alone) != weights(learning)
 
 
 def test_training_worlds_may_be_longer():
-    usual, longer = (learned(turns=0, worlds=40, max_added_ms=added).worlds[0].world.loaded for added in (0.0, 30.0))
+    usual, longer = (learned(turns=0, worlds=40, max_added_ms=added).task.training_worlds[0].world.loaded for added in (0.0, 30.0))
     added_us = (longer - usual)[:, :, 0][usual[:, :, 0] >= 0]
     assert added_us.min() == 0 and 20_000 < added_us.max() <= 30_000
     assert np.mean(added_us > 0) == pytest.approx(0.5, abs=0.25)
@@ -119,16 +119,16 @@ def test_an_action_without_a_choice_is_refused(tmp_path, algorithm):
 
 def learned(env_id="vcgym/Call-v1", turns=2, threads=1, **changed):
     settings = SMALL.model_copy(update=changed)
-    task = task_of(EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"}), settings.kinds)
-    learning = Learning(task, settings, 2 * REPLICAS, 1_000_000, 0, threads)
+    env = EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"})
+    learning = Learning(env, settings, 2 * REPLICAS, 1_000_000, 0, threads)
     for _ in range(turns):
-        learning.turn()
+        learning.train_step()
     return learning
 
 
 def weights(learning):
     return {
-        (control, name): tensor.numpy().tobytes() for control, one in learning.policies.items() for name, tensor in one.state_dict().items()
+        (control, name): tensor.numpy().tobytes() for control, one in learning.networks.items() for name, tensor in one.state_dict().items()
     }
 
 
@@ -140,8 +140,8 @@ def test_a_training_is_the_same_with_the_same_seed_and_any_threads():
 
 
 def test_an_environment_says_what_learns():
-    assert list(learned("vcgym/Playout-v1", turns=1).policies) == [Control.PLAYOUT]
-    assert list(learned("vcgym/Relay-v1", turns=1).policies) == [Control.PATH]
+    assert list(learned("vcgym/Playout-v1", turns=1).networks) == [Control.PLAYOUT]
+    assert list(learned("vcgym/Relay-v1", turns=1).networks) == [Control.PATH]
     assert list(task_of(EnvConfig(id="vcgym/Rate-v1")).learned) == [Control.RATE]
     assert list(task_of(EnvConfig(id="vcgym/SendOrder-v1")).learned) == [Control.ORDER]
     with pytest.raises(ValueError, match="sets other controls; allowed: environments over paths without an uplink"):
@@ -152,7 +152,7 @@ def test_a_task_passes_protection_and_its_budget_on():
     copies = FixedCopies()
     options = {"path": Direct(), "protection": copies, "protection_budget": 0.5, "scenario": "table1", "packets": PACKETS}
     task = task_of(EnvConfig(id="vcgym/Call-v1", options=options))
-    batch = task.batch({**task.rules, "playout": WMJitter()}, task.worlds("train", 2)[0], 2, 1)
+    batch, _ = task.started({**task.rules, "playout": WMJitter()}, task.worlds("train", 2)[0], np.arange(2))
     assert task.learned == ["playout"] and (batch.protecting.rule, batch.budget) == (copies, 0.5)
     with pytest.raises(ValueError, match="sets path and playout and protection; allowed"):
         task_of(EnvConfig(id="vcgym/Call-v1", options={"protection": None}))
