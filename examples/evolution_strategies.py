@@ -48,7 +48,7 @@ def main(rollouts: int = 50, calls: int = 8, worlds: int = 100, packets: int = 6
             (played,) = rollout(task, {"playout": lag(candidate)}, replicas=1, draws=np.random.default_rng(n))
             difference[i] += (1 - 2 * sign) * played.returned.mean()
         weights = weights + STEP / DIRECTIONS * (difference / (difference.std() + 1e-8)) @ directions
-    print(f"mean return of a validation call: {before:.4f} before, {mean_return():.4f} after {rollouts} steps")
+    print(f"mean return of a validation call: {before:.6f} before, {mean_return():.6f} after {rollouts} steps")
 
 
 if __name__ == "__main__":

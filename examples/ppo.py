@@ -54,7 +54,7 @@ def main(rollouts: int = 50, calls: int = 8, worlds: int = 100, packets: int = 6
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
-    print(f"mean return of a validation call: {before:.4f} before, {mean_return():.4f} after {rollouts} rollouts")
+    print(f"mean return of a validation call: {before:.6f} before, {mean_return():.6f} after {rollouts} rollouts")
 
 
 if __name__ == "__main__":

@@ -100,12 +100,9 @@ def read(checkpoint: Path, identity: dict[str, Any]) -> dict[str, Any]:
     try:
         state: dict[str, Any] = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many kinds
-        raise _unfit(checkpoint, error) from error
+        allowed = "tensors and plain values, which torch reads as weights alone"
+        raise ValueError(f"{checkpoint / STATE} cannot be read: {type(error).__name__}; allowed: {allowed}") from error
     return state
-
-
-def _unfit(checkpoint: Path, error: Exception) -> ValueError:
-    return ValueError(f"checkpoint {checkpoint} does not fit: {type(error).__name__} {shown(str(error), 160)}")
 
 
 def save(folder: Path, model: Model, identity: dict[str, Any]) -> Path:
@@ -123,7 +120,7 @@ def load(checkpoint: Path, model: Model, identity: dict[str, Any]) -> None:
     try:
         _restore(model, state)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError) as error:
-        raise _unfit(checkpoint, error) from error
+        raise ValueError(f"checkpoint {checkpoint} does not fit: {type(error).__name__} {shown(str(error), 160)}") from error
 
 
 @runtime_checkable

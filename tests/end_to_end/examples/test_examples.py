@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 HOME = Path(__file__).parents[3]
-SMALL = {"rollouts": 2, "calls": 4, "worlds": 4, "packets": 400}
-SAID = re.compile(r"mean return of a validation call: (\S+) before, (\S+) after 2 \w+\n")
+SMALL = {"rollouts": 20, "calls": 4, "worlds": 4, "packets": 1000}
+SAID = re.compile(r"mean return of a validation call: (\S+) before, (\S+) after 20 \w+\n")
 
 
 @pytest.mark.long  # compiles a loop
