@@ -35,24 +35,27 @@ class Learned(NamedTuple):
     """How a control learns.
 
     Attributes:
+        control: the control.
         network: makes its network from a number of hidden units.
         rule: makes its rule from the arrays of the network.
         every: least number of slots between two decisions.
     """
 
+    control: Control
     network: Callable[[int], Network]
     rule: Callable[..., Any]
     every: int = 1
 
 
-LEARNED = {
+_ROWS = (
     # A bias of -3 changes path in one of 20 decisions, every 4 s.
-    Control.PATH: Learned(partial(TwoLayers, learned_switch.WIDTH, start=-3.0), partial(LearnedSwitch, START), EVERY_SLOTS),
-    Control.PLAYOUT: Learned(partial(TwoLayers, arrival_features.WIDTH, start=0.5), LearnedLag),  # about 20 ms above the newest delay
-    Control.RATE: Learned(partial(TwoLayers, learned_aim.WIDTH, start=0.25), LearnedAim, HOLD),  # aims at about 30 ms
+    Learned(Control.PATH, partial(TwoLayers, learned_switch.WIDTH, start=-3.0), partial(LearnedSwitch, START), EVERY_SLOTS),
+    Learned(Control.PLAYOUT, partial(TwoLayers, arrival_features.WIDTH, start=0.5), LearnedLag),  # about 20 ms above the newest delay
+    Learned(Control.RATE, partial(TwoLayers, learned_aim.WIDTH, start=0.25), LearnedAim, HOLD),  # aims at about 30 ms
     # 1 half round trip, as in SBPN2; weights without layers, since a scheduler has no memory for these.
-    Control.ORDER: Learned(lambda hidden: WeightedSum(learned_margin.WIDTH, start=-1.1, speed=3.0), LearnedMargin),
-}
+    Learned(Control.ORDER, lambda hidden: WeightedSum(learned_margin.WIDTH, start=-1.1, speed=3.0), LearnedMargin),
+)
+LEARNED = {row.control: row for row in _ROWS}
 
 
 class Learning:

@@ -25,7 +25,6 @@ from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
 
-_LEARNED = Control.PATH, Control.PLAYOUT, Control.RATE, Control.ORDER
 _LOCATION = ("location", "feedback_loss", "probe_rate")
 
 
@@ -209,8 +208,7 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = (), training: Training = _
     over_bottleneck = isinstance(getattr(env, "batch", None), SendingBatch)
     setters = env.setters if over_bottleneck or (hasattr(env, "setters") and not env.uplink.part) else {}
     learned = [control for control, setter in setters.items() if isinstance(setter, FromAgent)]
-    fit = [control for control in learned if control in _LEARNED]
-    if not learned or fit != learned:
+    if not learned or not (over_bottleneck or set(learned) <= {Control.PATH, Control.PLAYOUT}):
         raise ValueError(
             f"algorithm is InsidePPO and the agent of {config.id} sets {' and '.join(learned) or 'other controls'}; allowed: environments "
             "over paths without an uplink, whose agent sets path or playout (the lag), and those over a bottleneck"
