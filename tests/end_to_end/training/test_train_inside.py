@@ -41,7 +41,7 @@ def files_of(home):
 
 def interrupt(wanted, monkeypatch, turns):
     """Start a training that dies before another turn."""
-    done, turn = [], inside.Learning.turn
+    done, turn = [], inside.Learning.train_step
 
     def turn_or_die(learning):
         if len(done) == turns:
@@ -49,10 +49,10 @@ def interrupt(wanted, monkeypatch, turns):
         done.append(1)
         return turn(learning)
 
-    monkeypatch.setattr(inside.Learning, "turn", turn_or_die)
+    monkeypatch.setattr(inside.Learning, "train_step", turn_or_die)
     with pytest.raises(KeyboardInterrupt):
         run_study(wanted)
-    monkeypatch.setattr(inside.Learning, "turn", turn)
+    monkeypatch.setattr(inside.Learning, "train_step", turn)
 
 
 def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monkeypatch):
@@ -117,7 +117,7 @@ def test_a_board_trains_it_once_and_refuses_another_config(tmp_path, monkeypatch
     suite, wanted = SUITES["default"], config(tmp_path, resume=True)
     trained = all_participants(suite, {}, wanted, {})
     assert list(trained) == ["PPO"] and trained["PPO"].is_learned and trained["PPO"].fits(suite.controls)
-    monkeypatch.setattr(inside.Learning, "turn", lambda learning: pytest.fail("it trains again"))
+    monkeypatch.setattr(inside.Learning, "train_step", lambda learning: pytest.fail("it trains again"))
     assert str(all_participants(suite, {}, wanted, {})) == str(trained)
     with pytest.raises(ValueError, match="was trained with config"):
         all_participants(suite, {}, config(tmp_path, resume=True, steps=40_000), {})
