@@ -175,8 +175,8 @@ class BottleneckTask(Task):
     def started(self, rules: dict[str, Any], worlds: list[SharedLink], which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:
         world = self.scenario
         batch = SendingBatch(
-            len(which), rules["rate"], rules["order"], world.traces, world.flows, world.series, pacing=self.asked.pacing, seconds=self.seconds,
-            threads=self.training.threads, calls=world.calls, rates=rates_of(world),
+            len(which), rules["rate"], rules["order"], world.traces, world.flows, world.series, pacing=self.asked.pacing,
+            seconds=self.seconds, threads=self.training.threads, calls=world.calls, rates=rates_of(world),
         )  # fmt: skip
         batch.rate_state, batch.order_state = states = bound(batch.rate_state, batch.senders), bound(batch.order_state, batch.senders)
         for row, number in enumerate(which):
