@@ -136,7 +136,7 @@ def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def _console() -> Console:
-    return Console() if Console().is_terminal else Console(width=120)
+    return Console(emoji=False, width=None if Console().is_terminal else 120)
 
 
 def verify_board(config: LeaderboardConfig) -> int:

@@ -80,7 +80,7 @@ def measure(config: MeasureConfig) -> None:
 
 
 def _console() -> Console:
-    return Console() if Console().is_terminal else Console(width=120)
+    return Console(emoji=False, width=None if Console().is_terminal else 120)
 
 
 def _play(config: CallConfig, console: Console) -> tuple[LiveCall, WorldDraw]:

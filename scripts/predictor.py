@@ -11,7 +11,7 @@ from vcgym.leaderboard.forecasts.data import build, playable
 def make_rows(config: PredictorDataConfig) -> None:
     """Play the sessions and write the rows."""
     config.data.export()
-    parts, console = playable(config), Console()
+    parts, console = playable(config), Console(emoji=False)
     if len(parts) < len(config.parts):
         console.print("Replay worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
     with progress("predictor data", len(parts)) as on_progress:
@@ -25,6 +25,6 @@ def train_network(config: TrainPredictorConfig) -> None:
 
     with progress("epochs", config.network.epochs) as on_progress:
         found = train_predictor(config, on_progress)
-    console = Console()
+    console = Console(emoji=False)
     console.print(", ".join(f"{name} {value:.4g}" for name, value in found.items()), highlight=False, soft_wrap=True)
     console.print(f"Published: {config.folder / PUBLISHED}", soft_wrap=True)

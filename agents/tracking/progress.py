@@ -19,7 +19,7 @@ LINE_EVERY_S = 10.0
 @contextmanager
 def progress(title: str, total: int | None) -> Iterator[OnProgress]:
     """Yield `report_progress(done, note)`; call it with the number of finished steps, up to `total` if it is known, and a note."""
-    console = Console()
+    console = Console(emoji=False)
     if not console.is_terminal:
         lines = _Lines(console, title, "" if total is None else f"/{total:,}")
         try:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from pydantic import ValidationError
@@ -161,11 +162,22 @@ def _try(agent: LocalAgent, kind: Kind, part: Part, scenario: Any) -> None:
         actions, _ = agent.own.predict(observation)
         envs.step(actions)
     except Exception as error:  # user code may raise anything
-        why = f"{type(error).__name__} {shown(one_line(str(error), 160), 160)[1:-1]}"
+        why = f"{type(error).__name__} {shown(one_line(str(error), 160), 160)[1:-1]}{_raised_at(error)}"
         said = _asked(agent, kind, part, scenario, envs) if wanted is None else ""
         raise ValueError(f"agent cannot play {part.scenario}, mode {part.mode}: {why}{said}") from error
     finally:
         envs.close()
+
+
+def _raised_at(error: Exception) -> str:
+    """Return file and line of the user's code that an error came from; "" if it came from none."""
+    frames = [
+        (frame.f_code.co_filename, line)
+        for frame, line in walk_tb(error.__traceback__)
+        if not frame.f_globals.get("__name__", "").startswith("vcgym.") and "site-packages" not in frame.f_code.co_filename
+    ]
+    lines = [line for file, line in frames if file == frames[0][0]]
+    return f" ({Path(frames[0][0]).name}, line {lines[-1]})" if lines else ""
 
 
 def _asked(agent: LocalAgent, kind: Kind, part: Part, scenario: Any, envs: Any) -> str:

@@ -57,7 +57,7 @@ def fit_data(config: FitConfig) -> None:
 
 
 def _console() -> Console:
-    return Console() if Console().is_terminal else Console(width=160)
+    return Console(emoji=False, width=None if Console().is_terminal else 160)
 
 
 def _import(form: Importer, file: Path, output: Path, console: Console) -> None:

@@ -1,9 +1,6 @@
 """Bars: every playable board of calls has one, chosen by the shipped means and without test worlds."""
 
-from importlib.resources import files
-
 import pytest
-import yaml
 
 from lab.shipped.bars import body_of, validation_suite
 from vcgym.baselines.system_files import system_names
@@ -14,6 +11,7 @@ from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_name
+from vcgym.leaderboard.tuning.tune_config import TuneConfig
 
 BARS = load_bars()
 TUNED_FOR = {key: [name for name in systems_of(suite) if tuning_trials(name)] for key, suite in SUITES.items()}
@@ -91,8 +89,7 @@ def test_the_rule_for_unknown_paths_has_the_least_regret():
     assert found.system == min(found.regret, key=found.regret.__getitem__)
     assert list(found.regret.values()) == sorted(found.regret.values())
     assert found.regret.keys() <= set(system_names()) and set(found.left_out.values()) <= found.regret.keys()
-    written = yaml.safe_load(files("vcgym.conf").joinpath("tune.yaml").read_text(encoding="utf-8"))
-    assert found.left_out.keys() == written["kinds"].keys()
+    assert found.left_out.keys() == TuneConfig().kinds.keys()
 
 
 def test_an_unknown_suite_has_no_bar():

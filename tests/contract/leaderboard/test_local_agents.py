@@ -77,9 +77,15 @@ def fails(observation):
     raise RuntimeError("out of ideas")
 
 
+LINE = fails.__code__.co_firstlineno + 1
+
 REFUSED = [
     (3, {}, "agent is a int; allowed: an object with predict, or a function of observations"),
-    (fails, {}, "agent cannot play table1, mode paper: RuntimeError out of ideas; it was asked for actions of MultiDiscrete"),
+    (
+        fails,
+        {},
+        rf"agent cannot play table1, mode paper: RuntimeError out of ideas \(test_local_agents.py, line {LINE}\); it was asked for",
+    ),
     (lambda observation: np.array([[9, 0]]), {"action": "relative"}, r"agent cannot play table1, mode paper: ValueError action array"),
     (fails, {"packets": 9}, "agent_options has packets, which suite tiny chooses"),
     (fails, {"acton": 9}, "vcgym/Call-v1 has no argument {'acton': 9}"),
