@@ -107,7 +107,11 @@ def test_docstrings_comments_and_other_rules_compile_nothing(house):
     before, _ = house.ask()
     for path in (house.folder / "vcgym").rglob("*.py"):
         path.write_text(f'"""Another docstring\n\nof other length."""\n\n# a comment\n{path.read_text()}')
-    house.edit("vcgym/baselines/path/random_path.py", f"    {CHOICE}", f'    """Return\n\n    a path."""\n    # at random\n    {CHOICE}')
+    house.edit(
+        "vcgym/baselines/path/random_path.py",
+        f"        {CHOICE}",
+        f'        """Return\n\n        a path."""\n        # at random\n        {CHOICE}',
+    )
     assert house.ask() == (before, 0)
     for rule in ("path/greedy.py", "playout/fixed_lag.py", "path/via.py"):
         path = house.folder / "vcgym" / "baselines" / rule

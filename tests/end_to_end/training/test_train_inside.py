@@ -116,7 +116,7 @@ def test_a_training_over_several_kinds_says_what_each_has(tmp_path):
 def test_a_board_trains_it_once_and_refuses_another_config(tmp_path, monkeypatch):
     suite, wanted = SUITES["default"], config(tmp_path, resume=True)
     trained = all_participants(suite, {}, wanted, {})
-    assert list(trained) == ["PPO"] and trained["PPO"].is_learned and trained["PPO"].fits(suite.controls)
+    assert list(trained) == ["PPO"] and trained["PPO"].is_learned and trained["PPO"].fits(suite.kind.controls)
     monkeypatch.setattr(inside.Learning, "train_step", lambda learning: pytest.fail("it trains again"))
     assert str(all_participants(suite, {}, wanted, {})) == str(trained)
     with pytest.raises(ValueError, match="was trained with config"):

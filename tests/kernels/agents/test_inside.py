@@ -86,7 +86,7 @@ def played(example, draw=3, sessions=2):
 
 def outside(env_id, rule, **options):
     """The environment of one call of the same world with records, and the state of the rule as it is ranked."""
-    form = {"action": "exact", "packets": PACKETS, "reward": "impairment"}
+    form = {"observation": "records", "action": "exact", "packets": PACKETS, "reward": "impairment"}
     envs = gymnasium.make_vec(env_id, 1, autoreset_mode=AutoresetMode.DISABLED, **form, **options)
     seen, _ = envs.reset(seed=SEED)
     state = allocate(rule, 1, envs.unwrapped.batch.scenario.paths)

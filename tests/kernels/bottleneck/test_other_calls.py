@@ -79,7 +79,13 @@ class PlainCall:
         self.ends_us = round((stops_s - begins_us / 1e6) * 1e6)
         self.target, self.minimum, self.maximum = (1000.0 * rate for rate in of.rates_kbps)
         self.state = allocate(rule, 1, 1)
-        init(rule, self.state, 0, RateLimits(self.target, self.minimum, self.maximum), rng.stream_key(np.uint64(seed), 2, rng.POLICY))
+        init(
+            rule,
+            self.state,
+            0,
+            RateLimits(self.target, self.minimum, self.maximum),
+            np.uint64(rng.stream_key(np.uint64(seed), 2, rng.POLICY)),
+        )
         self.queue, self.limit = [], link.send_queue
         self.default_report_every_us = self.report_us = round(link.report_every_ms * 1000)
         self.sent, self.told, self.chance_us, self.mean = [], 0, 0, float(min(of.video.packet_bytes, MEAN_BYTES))
