@@ -46,7 +46,7 @@ def test_the_last_report_comes_when_the_work_fails_too(capsys, clock):
 
 def test_a_terminal_gets_a_bar_with_the_note(monkeypatch):
     shown = io.StringIO()
-    monkeypatch.setattr(progress, "Console", lambda: Console(file=shown, force_terminal=True, width=120))
+    monkeypatch.setattr(progress, "Console", lambda **options: Console(**options, file=shown, force_terminal=True, width=120))
     with progress.progress("parts done", 4) as report:
         report(2, "[DRT-WM] on world")
     assert "parts done" in shown.getvalue() and "50%" in shown.getvalue() and "[DRT-WM] on world" in shown.getvalue()
