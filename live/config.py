@@ -82,17 +82,17 @@ class EmulateConfig(Config):
 
 
 class PolicyConfig(Config):
-    """What controls and protects a live call, what is said, and where it is kept.
+    """Control and protection of a live call, its sound, and the folder of its results.
 
     Attributes:
         policy: system of path and playout that controls the call (`vcgym systems`), or folder of a trained seed.
         protection: system whose rule protects the call, such as RED1, COPY1 or COPY-HELD; None: no protection.
         budget: share of the bytes without protection that it may add.
-        wav: what the sender says, 16 bits, one channel, 48 kHz; None: a test signal.
-        folder: folder of the WAV that was heard (heard.wav) and of the packets (packets.npz).
+        wav: sound of the sender, 16 bits, one channel, 48 kHz; None: a test signal.
+        folder: folder of the WAV that was played (heard.wav) and of the packets (packets.npz).
     """
 
-    policy: PolicyName = "VCR-WM"
+    policy: PolicyName = "learned"
     protection: str | None = None
     budget: Annotated[float, Field(ge=0.0, le=100.0)] = 1.0
     wav: WavFile | None = None

@@ -28,11 +28,11 @@ from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS, Entrant
 from vcgym.leaderboard.evaluation.suites import SUITES, prepare
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.courses import draw_courses_of, suite_of_courses
 from vcgym.leaderboard.report.export import export
 from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
+from vcgym.leaderboard.report.series import draw_series_of, suite_of_series
 from vcgym.leaderboard.report.system_list import system_rows
 from vcgym.leaderboard.results.files import read_results, read_with_oracles
 from vcgym.leaderboard.submissions.accept import accept, accepted
@@ -93,9 +93,9 @@ def write_table(config: ExportConfig) -> None:
 def draw_series(config: BoardConfig) -> None:
     """Draw the systems over time."""
     config.data.export()
-    suite = suite_of_courses(config.played_suite())
+    suite = suite_of_series(config.played_suite())
     for name, system in systems_of(suite, config.systems).items():
-        for picture in draw_courses_of(suite, name, system, config.folder):
+        for picture in draw_series_of(suite, name, system, config.folder):
             _console().print(f"Picture: {picture}", soft_wrap=True)
 
 

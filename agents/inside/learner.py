@@ -32,13 +32,13 @@ Network = TwoLayers | WeightedSum
 
 
 class Learned(NamedTuple):
-    """How a control learns.
+    """Network and rule of a control that learns.
 
     Attributes:
         control: the control.
         network: makes its network from a number of hidden units.
         rule: makes its rule from the arrays of the network.
-        every: least number of slots between two decisions.
+        every: minimum number of slots between two decisions.
     """
 
     control: Control
@@ -91,7 +91,7 @@ class Learning:
             control: torch.optim.Adam(network.parameters(), settings.learning_rate) for control, network in self.networks.items()
         }
         features = {control: self._features(control) for control in self.task.learned}
-        # A lag that learns alone gains by features with units; beside a path that learns too it does not (lab/notes/agents.md).
+        # A lag that learns alone gains by features with units; next to a path that learns too it does not (lab/notes/agents.md).
         if list(self.networks) == [Control.PLAYOUT]:
             lag: Any = self.networks[Control.PLAYOUT]
             lag.measure(features[Control.PLAYOUT])

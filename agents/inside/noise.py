@@ -1,4 +1,4 @@
-"""How a policy explores: what it draws from the output of its network, and the logarithm of its probability or density.
+"""Exploration of a policy: draws from the output of its network, and the logarithm of their probability or density.
 
     Bernoulli    the action is 1 with probability sigmoid(output), else 0
     Normal       action = output + noise,    noise = memory x noise before + sqrt(1 - memory^2) x sd x normal draw

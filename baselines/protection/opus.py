@@ -1,4 +1,4 @@
-"""What Opus itself can add to a packet, as declared models: in-band FEC (LBRR), and DRED, the deep redundancy of Opus 1.5.
+"""Protection by Opus itself, as declared models: in-band FEC (LBRR), and DRED, the deep redundancy of Opus 1.5.
 
 LBRR is a coarse frame of the last packet in each packet, for no bytes. It is on (opus_encoder.c, silk) if the loss that the codec is told
 is at least 1 % and its equivalent rate is above the threshold of its bandwidth; above 5 % loss the bandwidth is lowered until it is.

@@ -17,7 +17,7 @@ _AHEAD_US = 100_000  # horizon; an encoder reacts no faster (RFC 8867, reaction 
 
 @record
 class Seen:
-    """What the rule last saw."""
+    """Capacity that was seen last, and when."""
 
     capacity_bps: float = 0.0
     at_us: int = -_AHEAD_US

@@ -192,7 +192,7 @@ class FairnessConfig(OwnConfig):
 
 
 class PageConfig(Config):
-    """One page for all boards in a folder.
+    """Page of all boards in a folder.
 
     Attributes:
         results: folder of the folders of the boards; report.html is written there.

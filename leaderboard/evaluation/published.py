@@ -37,7 +37,7 @@ _MAX_FILE_BYTES = 1 << 28
 
 
 class Participant(ABC):
-    """What a board ranks: rules, which decide inside the loop, or an agent, which decides outside it."""
+    """Participant of a board: rules, which decide inside the loop, or an agent, which decides outside it."""
 
     @property
     @abstractmethod
@@ -155,7 +155,7 @@ class LocalAgent(Participant):
 
 Agent = PublishedAgent | LocalAgent
 Entrant = System | Agent
-"""What a user or a suite names."""
+"""Participant as a user or a suite names it."""
 
 
 def participant(name: str, player: Entrant) -> Participant:

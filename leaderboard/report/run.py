@@ -20,9 +20,9 @@ from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.report.board import Board, board_name
-from vcgym.leaderboard.report.courses import draw_with_board
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import REPORT, publish
+from vcgym.leaderboard.report.series import draw_with_board
 from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.report.words.left_out import left_out_lines, write_left_out
 from vcgym.leaderboard.report.words.measured import measured_lines, write_measured

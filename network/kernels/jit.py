@@ -56,7 +56,7 @@ def _compile(function: F, options: dict[str, Any]) -> F:
     compiled: Any = numba.njit(nogil=True, **options)(function)
     if is_jitted(compiled):
         reread(function.__module__, Path(inspect.getfile(function)))
-        compiled._cache = DiskCache(function, "lean" if LEAN else "numba")
+        DiskCache(function, "lean" if LEAN else "numba").serve(compiled)
         compiled._compile_for_args = in_one_line(compiled._compile_for_args)
         if LEAN:
             add_inlined_form(compiled, options)

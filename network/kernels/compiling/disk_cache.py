@@ -2,9 +2,12 @@
 
 numba keys a cached function by its own file only, so editing a callee, or an implementation selected by type, leaves a stale caller in the
 cache. Here the name of a file holds a hash of all code that can be compiled into it: the import closures of the function's module and of
-the modules of all classes among its argument types (`vcgym.network.kernels.compiling.sources`). One file has one signature, so that
-processes which compile at the same time replace each other's files by equal ones. Broken files are compiled anew, and code that cannot be
-written is not cached.
+the modules of all classes among its argument types (`vcgym.network.kernels.compiling.sources`). One file has one signature. Broken files
+are compiled anew, and code that cannot be written is not cached.
+
+Processes that start together take turns: one compiles a kernel, and those that waited load it. A turn is a lock on a file next to the
+compiled code. Kernels do not call themselves, so a process that waits for a kernel holds only callers of it, and no two wait for each
+other. A turn is an economy, not a need: where files cannot be locked, and after `MAX_WAIT_S`, a process compiles the kernel itself.
 
 Each file holds the SHA-256 of its content. The hash detects accidents, not attacks: anyone who may write to the folder can run code in the
 processes that read it.
@@ -15,16 +18,23 @@ import logging
 import os
 import pickle
 import sys
-from contextlib import suppress
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from types import CodeType
 from typing import Any, ClassVar, NamedTuple
 
+from filelock import FileLock
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.sigutils import normalize_signature
 
 from vcgym.network.kernels.compiling.sources import cache_home, code_hash, modules_of
 
 log = logging.getLogger(__name__)
+
+MAX_WAIT_S = 120.0
+"""Maximum wait for one kernel, about ten times what the largest takes to compile on a busy machine."""
 
 _SAID = "VCGYM_COMPILING"  # set by the announcing process for its child processes
 
@@ -95,6 +105,29 @@ class _CheckedFile(IndexDataCacheFile):
         return checked
 
 
+class Turns(threading.local):
+    """The turns that a thread has taken for one function and has not yet given back."""
+
+    def __init__(self) -> None:
+        self._taken = ExitStack()
+
+    def giving_back(self, compile_one: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Return `compile_one`, numba's method of a dispatcher, such that its turn ends with it, also by an error."""
+
+        def compile_and_give_back(signature: Any) -> Any:
+            with ExitStack() as self._taken:
+                return compile_one(signature)
+
+        return compile_and_give_back
+
+    def take(self, path: Path) -> None:
+        """Wait for the turn of one kernel, a lock on the file `path`, which is removed afterwards; at once if nobody has it."""
+        with suppress(OSError, NotImplementedError):  # among them Timeout; of file systems without locks
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._taken.enter_context(FileLock(path, MAX_WAIT_S, poll_interval=0.02))
+            self._taken.callback(path.unlink, missing_ok=True)
+
+
 class DiskCache(FunctionCache):
     """numba's cache of one function, with a file per overload that is named by the hash of its sources.
 
@@ -107,23 +140,33 @@ class DiskCache(FunctionCache):
 
     def __init__(self, function: Any, form: str) -> None:
         super().__init__(function)
-        self._form = form
+        self._form, self._turns = form, Turns()
+
+    def serve(self, compiled: Any) -> None:
+        """Become the cache of a dispatcher of numba."""
+        compiled._cache, compiled.compile = self, self._turns.giving_back(compiled.compile)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function for a signature; None if it is not kept."""
-        found = None
+        """Return the compiled function for a signature; None if it is not cached, and then it is the turn of this process to compile it."""
+        found = self._load(sig, target_context)
+        if found is None:
+            announce_compiling()
+            if self._can_name(sig, target_context.codegen()):
+                self._turns.take(Path(self.cache_path, f"{self._name}.lock"))
+                found = self._load(sig, target_context)  # another process may have compiled it meanwhile
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         try:
             if self._can_name(sig, target_context.codegen()):
-                found = super().load_overload(sig, target_context)
+                return super().load_overload(sig, target_context)
         except OSError as error:
             _say_once(f"cannot be read: {error.strerror or error}")
         except Exception as error:  # a damaged file may raise anything
             _say_once(f"is broken: {error}")
             with suppress(OSError):
                 self.flush()
-        if found is None:
-            announce_compiling()
-        return found
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save a compiled function; log a warning if that fails."""
@@ -131,7 +174,7 @@ class DiskCache(FunctionCache):
             if self._can_name(sig, data.codegen):
                 super().save_overload(sig, data)
         except OSError as error:
-            _say_once(f"is not kept: {error.strerror or error}")
+            _say_once(f"is not saved: {error.strerror or error}")
 
     def _can_name(self, sig: Any, codegen: Any) -> bool:
         """Name the overload's file; return False if some of its code is in no file, so that it cannot be cached."""
@@ -139,8 +182,8 @@ class DiskCache(FunctionCache):
             code = code_hash(frozenset([self._py_func.__module__, *modules_of(normalize_signature(sig)[0])]))
         except LookupError:
             return False
-        name = f"{self._impl.filename_base}.{self._form}.{code}.{_short_hash(repr(self._index_key(sig, codegen)))}"
-        self._cache_file = _CheckedFile(self.cache_path, name, "")
+        self._name = f"{self._impl.filename_base}.{self._form}.{code}.{_short_hash(repr(self._index_key(sig, codegen)))}"
+        self._cache_file = _CheckedFile(self.cache_path, self._name, "")
         return True
 
 

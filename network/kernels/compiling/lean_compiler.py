@@ -128,5 +128,5 @@ def add_inlined_form(compiled: Any, options: dict[str, Any]) -> None:
         options: its options, with `LEAN`.
     """
     inlined: Any = numba.njit(nogil=True, no_cpython_wrapper=True, **options)(compiled.py_func)
-    inlined._cache = _InlinedCache(compiled.py_func, "inlined")
+    _InlinedCache(compiled.py_func, "inlined").serve(inlined)
     compiled.get_call_template, compiled.get_overload = inlined.get_call_template, inlined.get_overload

@@ -1,16 +1,19 @@
 """The disk cache of kernels: every relevant edit recompiles, including callers in other files, and no other edit does."""
 
+import fcntl
 import importlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from vcgym.network.kernels.compiling.disk_cache import Turns
 from vcgym.network.kernels.compiling.sources import SOURCES, cache_home, closure
 
 pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
@@ -97,10 +100,14 @@ def test_an_edit_shows_in_callers_of_other_files(house):
     assert set(house.ask()[0]) == {7}
 
 
-def test_processes_that_start_together_keep_one_cache(house):
+def test_processes_that_start_together_share_the_work(house):
+    ((alone, all_of_it),) = house.ask_at_once(1)
+    shutil.rmtree(house.cache)
     answers = house.ask_at_once(3)
-    assert [actions for actions, _ in answers] == [answers[0][0]] * 3
-    assert house.ask() == (answers[0][0], 0) and not house.said
+    assert [actions for actions, _ in answers] == [alone] * 3
+    assert sum(compiled for _, compiled in answers) < 1.5 * all_of_it, answers  # functions that no disk cache keeps are compiled by each
+    assert not list(house.cache.rglob("*.lock"))
+    assert house.ask() == (alone, 0) and not house.said
 
 
 def test_docstrings_comments_and_other_rules_compile_nothing(house):
@@ -124,6 +131,31 @@ def test_an_edited_rule_from_outside_shows(house):
     assert house.ask(OUTSIDE) == (before, 0)
     house.edit("my_rule.py", CHOICE, "return 7")
     assert set(house.ask(OUTSIDE)[0]) == {7}
+
+
+def test_a_turn_ends_with_an_error_and_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    path, turns = tmp_path / "kernels" / "one.lock", Turns()
+
+    def fail(signature):
+        turns.take(path)
+        assert path.exists()
+        raise TypeError(signature)
+
+    for _ in range(2):  # the second would wait if the first still held the turn
+        with pytest.raises(TypeError, match="int64"):
+            turns.giving_back(fail)("int64")
+    path.touch()
+    monkeypatch.setattr("vcgym.network.kernels.compiling.disk_cache.MAX_WAIT_S", 0.2)
+    with path.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        start = time.monotonic()
+        assert turns.giving_back(turns.take)(path) is None
+    assert 0.2 <= time.monotonic() - start < 30
+
+
+def test_a_turn_that_cannot_be_taken_is_done_without(tmp_path):
+    (tmp_path / "file").touch()
+    assert Turns().giving_back(Turns().take)(tmp_path / "file" / "one.lock") is None
 
 
 def halve(path):

@@ -16,7 +16,7 @@ from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.leaderboard.evaluation.kinds.conference import CONFERENCE
 from vcgym.leaderboard.evaluation.kinds.sender import CASES, started_batch
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite
-from vcgym.leaderboard.report.conference_courses import draw_network_course, draw_session_rates, save_small
+from vcgym.leaderboard.report.conference_series import draw_network, draw_session_rates, save_small
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
@@ -28,8 +28,8 @@ _BACKWARDS, _FORWARDS = "--", "-"
 _SHADES = 48  # of the picture
 
 
-def draw_courses(name: str, system: System, folder: Path, suite: Suite) -> Path:
-    """Play one world of each case and write courses-NAME.png: the delivered rate of up to five media flows above their queueing delay.
+def draw_flows(name: str, system: System, folder: Path, suite: Suite) -> Path:
+    """Play one world of each case and write series-NAME.png: the delivered rate of up to five media flows above their queueing delay.
 
     Args:
         name: name of the system, for title and file.
@@ -56,7 +56,7 @@ def draw_courses(name: str, system: System, folder: Path, suite: Suite) -> Path:
         above.set_ylabel("Mbit/s", fontsize=7)
         below.set_ylabel("ms", fontsize=7)
         _draw(above, below, link, batch.flows(0))
-    return save_small(figure, folder / f"courses-{name}.png", 75, _SHADES)
+    return save_small(figure, folder / f"series-{name}.png", 75, _SHADES)
 
 
 def _draw(above: Axes, below: Axes, link: SharedLink, flows: list[PlayedFlow]) -> None:
@@ -92,8 +92,8 @@ Draw = Callable[[str, System, Path, Suite], Path]
 """Draws a system in worlds of a suite: its name, the system, a folder, the suite -> path of the picture."""
 
 
-_WITH_BOARD: dict[str, tuple[Draw, ...]] = {CONFERENCE.name: (draw_network_course,)}
-_COURSES: dict[str, tuple[Draw, ...]] = {CASES.name: (draw_courses,), CONFERENCE.name: (draw_session_rates, draw_network_course)}
+_WITH_BOARD: dict[str, tuple[Draw, ...]] = {CONFERENCE.name: (draw_network,)}
+_SERIES: dict[str, tuple[Draw, ...]] = {CASES.name: (draw_flows,), CONFERENCE.name: (draw_session_rates, draw_network)}
 
 
 def draw_with_board(suite: Suite, systems: Mapping[str, System], folder: Path) -> None:
@@ -103,11 +103,11 @@ def draw_with_board(suite: Suite, systems: Mapping[str, System], folder: Path) -
             draw(name, system, folder, suite)
 
 
-def suite_of_courses(suite: Suite) -> Suite:
+def suite_of_series(suite: Suite) -> Suite:
     """Return the suite whose worlds are drawn over time: `suite` if it has such, else rmcat-v0."""
-    return suite if suite.kind.name in _COURSES else SUITES["rmcat-v0"]
+    return suite if suite.kind.name in _SERIES else SUITES["rmcat-v0"]
 
 
-def draw_courses_of(suite: Suite, name: str, system: System, folder: Path) -> list[Path]:
-    """Draw a system over time in worlds of a suite of `suite_of_courses`, and return the paths of the pictures."""
-    return [draw(name, system, folder, suite) for draw in _COURSES.get(suite.kind.name, ())]
+def draw_series_of(suite: Suite, name: str, system: System, folder: Path) -> list[Path]:
+    """Draw a system over time in worlds of a suite of `suite_of_series`, and return the paths of the pictures."""
+    return [draw(name, system, folder, suite) for draw in _SERIES.get(suite.kind.name, ())]

@@ -55,7 +55,7 @@ def draw_session_rates(name: str, system: System, folder: Path, suite: Suite) ->
     return save_small(figure, folder / f"rates-{name}.png", 80, 48)
 
 
-def draw_network_course(name: str, system: System, folder: Path, suite: Suite) -> Path:
+def draw_network(name: str, system: System, folder: Path, suite: Suite) -> Path:
     """Play the dumbbell's timeline, whatever the suite, and write trees-NAME.png: largest trees and link loads, means over 10 s."""
     world = dumbbell_timeline()
     played = play(world, system.trees)
