@@ -124,7 +124,7 @@ class Turns(threading.local):
         """Wait for the turn of one kernel, a lock on the file `path`, which is removed afterwards; at once if nobody has it."""
         with suppress(OSError, NotImplementedError):  # among them Timeout; of file systems without locks
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._taken.enter_context(FileLock(path, MAX_WAIT_S, poll_interval=0.02))
+            self._taken.enter_context(FileLock(path).acquire(MAX_WAIT_S, poll_interval=0.02))
             self._taken.callback(path.unlink, missing_ok=True)
 
 
