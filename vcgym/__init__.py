@@ -13,4 +13,4 @@
 The program `vcgym` runs it from a shell: `vcgym --help`.
 """
 
-__version__ = "0.2.0"
+__version__ = "1.0.0rc1"

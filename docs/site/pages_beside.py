@@ -9,6 +9,8 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from vcgym import __version__
+
 HOME = Path(__file__).parents[2]
 PAGES = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "data/README.md": "data_cards.md"}
 FILES = {"CITATION.cff": "CITATION.cff", "LICENSE": "LICENSE"}  # linked files of the repository that are not pages
@@ -18,6 +20,12 @@ PICTURES = (".png", ".svg")
 SHIM, WORKER = "https://unpkg.com/iframe-worker/shim", "worker_from_disk.js"
 """Script that the theme loads from elsewhere to search a site on disk, and ours in its place, which needs no network."""
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Name the version at the foot of each page."""
+    config.copyright = f"vcgym {__version__}"
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -16,8 +16,10 @@ from pathlib import Path
 
 import grimp
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
+import vcgym
 from vcgym.network.kernels.compiling.sources import SOURCES
 
 HOME = Path(__file__).parents[3]
@@ -92,6 +94,10 @@ def test_the_wheel_holds_what_the_folders_hold(tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     said = run(sys.executable, "-c", asked, cwd=tmp_path / "site", PYTHONPATH=str(tmp_path / "site"))
     assert said.stdout == f"{wheel.name.split('-')[1]} True {tmp_path / 'site' / 'vcgym' / '__init__.py'}\n", said.stderr
+
+
+def test_the_citation_has_the_version() -> None:
+    assert yaml.safe_load((HOME / "CITATION.cff").read_text())["version"] == vcgym.__version__
 
 
 def test_a_planted_forbidden_import_is_reported(tmp_path: Path) -> None:
