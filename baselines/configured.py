@@ -28,7 +28,10 @@ from vcgym.predictors.published import shipped_network
 
 PLUGINS = ("vcgym.rules", "vcgym.features", "vcgym.rewards")
 """Groups of entry points."""
-ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.")
+ROOMS = (
+    "vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.",
+    "vcgym.conference.rules.",
+)  # fmt: skip
 _SHIPPED = f"{shipped_network.__module__}.{shipped_network.__name__}"
 
 
@@ -95,12 +98,13 @@ def class_named(name: str) -> str:
 @functools.cache
 def _classes() -> dict[str, str]:
     """Return what a name without a module stands for; the sources tell, as only what is played is imported."""
-    home = Path(str(files("vcgym.baselines")))
     found = {shipped_network.__name__: _SHIPPED}
-    for file in home.rglob("*.py"):
-        module = ".".join(("vcgym.baselines", *file.relative_to(home).with_suffix("").parts))
-        names = re.findall(r"^class (\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE)
-        found |= {name: f"{module}.{name}" for name in names}
+    for package in ("vcgym.baselines", "vcgym.conference.rules"):
+        home = Path(str(files(package)))
+        for file in home.rglob("*.py"):
+            module = ".".join((package, *file.relative_to(home).with_suffix("").parts))
+            names = re.findall(r"^class (\w+)\(", file.read_text(encoding="utf-8"), re.MULTILINE)
+            found |= {name: f"{module}.{name}" for name in names}
     return found
 
 

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 import gymnasium
 import numpy as np
 
-import vcgym.envs.conference  # noqa: F401  (registers the id)
+import vcgym.conference.env  # noqa: F401  (registers the id)
 from lab.bench.measure import Effort, Measurement, Run, duration, rate
-from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
-from vcgym.baselines.conference.plans import follow
-from vcgym.baselines.conference.trees import Allocation, tree_through
-from vcgym.network.overlay.forwarding import advance
-from vcgym.network.overlay.links import PACKET
-from vcgym.network.overlay.network import start_network
-from vcgym.network.overlay.topologies import random_topology
-from vcgym.network.overlay.world import ConferenceWorld, network_of
+from vcgym.conference.network.forwarding import advance
+from vcgym.conference.network.links import PACKET
+from vcgym.conference.network.network import start_network
+from vcgym.conference.network.topologies import random_topology
+from vcgym.conference.network.trees import Allocation, tree_through
+from vcgym.conference.network.world import ConferenceWorld, network_of
+from vcgym.conference.rules.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.conference.rules.plans import follow
 
 PARTIES = 12
 SECONDS = 1000

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config
+from vcgym.conference.network.scenario import ConferenceScenario
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.scenarios.conference import ConferenceScenario
 
 KINDS = ("four-sites", "core-3", "core-6", "core-8", "edge-4", "edge-8", "edge-12")
 Count = Annotated[int, Field(ge=1)]
@@ -17,7 +17,7 @@ class AllocatorConfig(Config):
     """Training of an allocator by search on the true score (`lab.learners.conferences`).
 
     Attributes:
-        kinds: kinds of conferences (`vcgym.network.scenarios.conference`).
+        kinds: kinds of conferences (`vcgym.conference.network.scenario`).
         worlds: training worlds per kind.
         validation_worlds: validation worlds per kind; they are only reported and decide nothing.
         chunks: number of chunks of the training worlds; each generation plays the next chunk.

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from lab.learners.allocator_config import AllocatorConfig
 from lab.learners.price_search import search_prices
-from vcgym.agents.controllers.learned_allocator import LearnedAllocator
-from vcgym.baselines.conference.celerity import Celerity
-from vcgym.baselines.conference.play import play
 from vcgym.baselines.zoo import LEARNED, save_learned
-from vcgym.envs.conference.listening import CALL_SLOTS, MAX_WAIT_US, slot_delays
+from vcgym.conference.env.listening import CALL_SLOTS, MAX_WAIT_US, slot_delays
+from vcgym.conference.network.scenario import ConferenceScenario
+from vcgym.conference.network.world import ConferenceWorld
+from vcgym.conference.rules.celerity import Celerity
+from vcgym.conference.rules.learned_allocator import LearnedAllocator
+from vcgym.conference.rules.play import play
 from vcgym.network.kernels.slots import LOST, SLOT_US
-from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.playout.quality import rating
-from vcgym.network.scenarios.conference import ConferenceScenario
 
 UTILITY_POINTS = 40.0
 FROM_S, WINDOW_S = 30, 5

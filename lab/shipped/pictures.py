@@ -13,8 +13,8 @@ from lab.shipped.board import kept_boards
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.systems import load_system
+from vcgym.conference.env.central import ConferenceVectorEnv
 from vcgym.envs import IDS
-from vcgym.envs.conference.central import ConferenceVectorEnv
 from vcgym.envs.environments.render import DOTS_PER_INCH, INCHES
 from vcgym.leaderboard.evaluation.together import batches_together, play_together
 from vcgym.leaderboard.report.board import Board

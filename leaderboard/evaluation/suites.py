@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import yaml
 
-from vcgym.leaderboard.evaluation.kinds.conference import CONFERENCE
+from vcgym.conference.board.kind import CONFERENCE
 from vcgym.leaderboard.evaluation.kinds.kind import Kind
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.kinds.protected import LINKED, PROTECTED

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from vcgym.conference.board.series import PREFIX
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
-from vcgym.leaderboard.report.conference_series import PREFIX
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, price_figure, profile_figure, strokes
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards

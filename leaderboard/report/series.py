@@ -12,11 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from vcgym.baselines.systems import System
+from vcgym.conference.board.kind import CONFERENCE
+from vcgym.conference.board.series import draw_network, draw_session_rates, save_small
 from vcgym.envs.call.sender.batch import PlayedFlow
-from vcgym.leaderboard.evaluation.kinds.conference import CONFERENCE
 from vcgym.leaderboard.evaluation.kinds.sender import CASES, started_batch
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite
-from vcgym.leaderboard.report.conference_series import draw_network, draw_session_rates, save_small
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario

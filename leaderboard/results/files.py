@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.baselines.controls.control import LOGGED
+from vcgym.conference.board.columns import CONFERENCE
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, MEASURED_TIME, WORLD, Columns
-from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.protected_columns import LINKED, PROTECTED
 from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
 from vcgym.leaderboard.results.whole_columns import WHOLE

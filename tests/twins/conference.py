@@ -5,10 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from vcgym.conference.network.network import CODED_BYTES, PACKET_BYTES
+from vcgym.conference.network.repairs import WIDTH
+from vcgym.conference.network.topology import NO_LINK
 from vcgym.network.kernels import rng
-from vcgym.network.overlay.network import CODED_BYTES, PACKET_BYTES
-from vcgym.network.overlay.repairs import WIDTH
-from vcgym.network.overlay.topology import NO_LINK
 
 LINK, SOURCE, FLOW = range(3)
 

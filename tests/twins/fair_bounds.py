@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.conference.optimum.log_program import maximise_log
-from vcgym.baselines.conference.trees import DELAY_BOUND_MS
-from vcgym.network.overlay.topology import Overlay
+from vcgym.conference.network.topology import Overlay
+from vcgym.conference.network.trees import DELAY_BOUND_MS
+from vcgym.conference.optimum.log_program import maximise_log
 
 
 def fair_bounds(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> NDArray[np.float64]:

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.papers.conferences.statements import SESSIONS, SessionRate
-from vcgym.baselines.conference.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
-from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
-from vcgym.baselines.conference.planned import mutualcast, simulcast
-from vcgym.baselines.conference.play import PlayedConference, play
-from vcgym.network.overlay.network import PLANS, OverlayNetwork, start_network
-from vcgym.network.overlay.topologies import BOTTLENECK_KBPS, dumbbell
-from vcgym.network.overlay.world import ConferenceWorld, dumbbell_timeline, network_of
+from vcgym.conference.network.network import PLANS, OverlayNetwork, start_network
+from vcgym.conference.network.topologies import BOTTLENECK_KBPS, dumbbell
+from vcgym.conference.network.world import ConferenceWorld, dumbbell_timeline, network_of
+from vcgym.conference.optimum.oracle_lp import oracle_lp
+from vcgym.conference.rules.celerity import Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.conference.rules.planned import mutualcast, simulcast
+from vcgym.conference.rules.play import PlayedConference, play
 
 SEEDS = 10
 STEADY_S = ((50, 300), (350, 500), (550, 700), (800, 1000))

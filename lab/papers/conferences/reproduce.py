@@ -45,17 +45,17 @@ from lab.papers.conferences.statements import (
 from lab.papers.judge import REPRODUCED
 from lab.papers.verdicts import INPUT, NOTHING, VERDICTS, estimate_text, verdict_cell, verdict_row
 from vcgym.agents.tracking.progress import OnProgress
-from vcgym.baselines.conference.celerity import REPORT_S, UPDATE_S, Celerity
-from vcgym.baselines.conference.optimum.oracle_lp import packed_rate
-from vcgym.baselines.conference.play import PlayedConference
-from vcgym.baselines.conference.reports import RATES_BYTES, STATE_BYTES
-from vcgym.baselines.conference.session_rate import min_cut, session_rate
-from vcgym.baselines.conference.trees import DELAY_BOUND_MS
+from vcgym.conference.network.network import HEADER_BYTES
+from vcgym.conference.network.trees import DELAY_BOUND_MS
+from vcgym.conference.optimum.oracle_lp import packed_rate
+from vcgym.conference.rules.celerity import REPORT_S, UPDATE_S, Celerity
+from vcgym.conference.rules.play import PlayedConference
+from vcgym.conference.rules.reports import RATES_BYTES, STATE_BYTES
+from vcgym.conference.rules.session_rate import min_cut, session_rate
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.leaderboard.statistics.resampling import interval
-from vcgym.network.overlay.network import HEADER_BYTES
 from vcgym.network.traces.plain_file import replace_file
 
 _DRAWS = 2000

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from vcgym.conference.network.scenario import ConferenceScenario
 from vcgym.leaderboard.evaluation.kinds.kind import Kind
 from vcgym.leaderboard.evaluation.kinds.protected import ProtectedScenario
 from vcgym.leaderboard.evaluation.kinds.whole import WholeScenario
@@ -15,7 +16,6 @@ from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED
 from vcgym.network.scenarios.bottleneck.rate_worlds import SETS
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
-from vcgym.network.scenarios.conference import ConferenceScenario
 from vcgym.network.scenarios.paths.fitted import Fitted
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario

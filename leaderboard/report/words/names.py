@@ -5,11 +5,11 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from vcgym.baselines.system_files import system_names, words_of_systems
+from vcgym.conference.network.scenario import SIZES
 from vcgym.leaderboard.evaluation.bars import of_any_kind
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board, Line
 from vcgym.leaderboard.statistics.seeds import SEED
-from vcgym.network.scenarios.conference import SIZES
 
 MAX_ROWS = 12
 """Rows of a short table: the best system of each family."""
@@ -25,7 +25,7 @@ STRATA = {
     **{f"core-{parties}": f"{parties} parties, limited by the links between their cities" for parties in SIZES},
     **{f"edge-{parties}": f"{parties} parties, each limited by its own access" for parties in SIZES},
 }  # fmt: skip
-"""Strata in words: of calls over paths (`vcgym.network.worlds.strata`), and of conferences (`vcgym.network.scenarios.conference`)."""
+"""Strata in words: of calls over paths (`vcgym.network.worlds.strata`), and of conferences (`vcgym.conference.network.scenario`)."""
 
 
 def family(name: str) -> str:

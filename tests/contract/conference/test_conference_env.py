@@ -9,13 +9,13 @@ from gymnasium.vector import AutoresetMode
 from pettingzoo.test import parallel_api_test, parallel_seed_test
 from stable_baselines3 import PPO
 
-import vcgym.envs.conference  # noqa: F401  (registers the id)
+import vcgym.conference.env  # noqa: F401  (registers the id)
 from vcgym.agents.sb3 import make_vec_env
-from vcgym.baselines.conference.plans import largest_trees
-from vcgym.baselines.conference.trees import NO_PARENT
-from vcgym.envs.conference.central import ConferenceEnv, ConferenceVectorEnv
-from vcgym.envs.conference.parallel import ParallelConference
-from vcgym.network.scenarios.conference import draw_conference
+from vcgym.conference.env.central import ConferenceEnv, ConferenceVectorEnv
+from vcgym.conference.env.parallel import ParallelConference
+from vcgym.conference.network.scenario import draw_conference
+from vcgym.conference.network.trees import NO_PARENT
+from vcgym.conference.rules.plans import largest_trees
 
 # Return, packets heard, sum of their delays in us, bytes on links after 60 random decisions in world 7.
 GOLDEN = {

@@ -6,13 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from vcgym.conference.board.columns import CONFERENCE
 from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
 from vcgym.leaderboard.evaluation.kinds.kind import Rollout
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.leaderboard.results.call_columns import CALL
-from vcgym.leaderboard.results.conference_columns import CONFERENCE
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, read_results, results_of, write
 from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
 

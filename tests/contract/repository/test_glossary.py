@@ -6,7 +6,7 @@ from pathlib import Path
 HOME = Path(__file__).parents[3]
 ROWS = re.findall(r"^\| ([a-z_ ,]+) \| .+ \| `[^|]+` \|$", (HOME / "docs" / "concepts.md").read_text(encoding="utf-8"), re.MULTILINE)
 TERMS = [term.strip() for row in ROWS if row != "term" for term in row.split(",")]
-ROOMS = ("network", "predictors", "baselines", "envs", "agents", "live", "leaderboard")
+ROOMS = ("network", "predictors", "baselines", "envs", "agents", "live", "leaderboard", "conference")
 
 
 def test_each_term_is_used():

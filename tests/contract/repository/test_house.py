@@ -197,7 +197,7 @@ import vcgym.envs
 env = gymnasium.make("vcgym/Call-v1", scenario="table1", packets=20)
 env.reset(seed=1)
 env.step(env.action_space.sample())
-rooms = ("vcgym.baselines.rate", "vcgym.baselines.conference", "vcgym.envs.conference", "vcgym.network.overlay", "vcgym.live")
+rooms = ("vcgym.baselines.rate", "vcgym.conference", "vcgym.live")
 print(sorted(name for name in sys.modules if name.startswith(rooms)))
 """
     answer = run(sys.executable, "-c", question, cwd=tmp_path)

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from vcgym.baselines.systems import load_systems
-from vcgym.envs.conference.listening import CALL_SLOTS, ratings
-from vcgym.leaderboard.evaluation.kinds.conference import CONFERENCE
+from vcgym.conference.board.kind import CONFERENCE
+from vcgym.conference.env.listening import CALL_SLOTS, ratings
+from vcgym.conference.network.network import LOGGED
+from vcgym.conference.network.scenario import ConferenceScenario
 from vcgym.leaderboard.evaluation.participants import all_participants
 from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.leaderboard.evaluation.suites import CONFERENCES, Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import read_results
-from vcgym.network.overlay.network import LOGGED
 from vcgym.network.playout.quality import rating
-from vcgym.network.scenarios.conference import ConferenceScenario
 
 SUITE = Suite("tiny", "v0", 0, (Part(CONFERENCES, CONFERENCES, 2, split="validation", stratum="four-sites"),), CONFERENCE)
 PACKET_US = 20_000

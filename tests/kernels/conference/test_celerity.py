@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from vcgym.baselines.conference.celerity import TICK_US, Celerity, allocate_celerity, play_celerity, start_celerity
-from vcgym.baselines.conference.optimum.oracle_lp import packed_rate
-from vcgym.baselines.conference.packing import allocate_packing, pack
-from vcgym.baselines.conference.play import play
-from vcgym.baselines.conference.session_rate import session_rate
-from vcgym.network.overlay.cross_traffic import TcpTraffic
-from vcgym.network.overlay.network import MAX_TREES, start_network
-from vcgym.network.overlay.topologies import dumbbell, random_topology
-from vcgym.network.overlay.world import Absence, ConferenceWorld, Outage, dumbbell_timeline, network_of
-from vcgym.network.scenarios.conference import ConferenceScenario
+from vcgym.conference.network.cross_traffic import TcpTraffic
+from vcgym.conference.network.network import MAX_TREES, start_network
+from vcgym.conference.network.scenario import ConferenceScenario
+from vcgym.conference.network.topologies import dumbbell, random_topology
+from vcgym.conference.network.world import Absence, ConferenceWorld, Outage, dumbbell_timeline, network_of
+from vcgym.conference.optimum.oracle_lp import packed_rate
+from vcgym.conference.rules.celerity import TICK_US, Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.conference.rules.packing import allocate_packing, pack
+from vcgym.conference.rules.play import play
+from vcgym.conference.rules.session_rate import session_rate
 
 A, B, C, D = range(4)
 

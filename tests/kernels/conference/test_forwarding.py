@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 
 from twins.conference import TwinConference
-from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp
-from vcgym.baselines.conference.planned import mutualcast
-from vcgym.baselines.conference.plans import follow
-from vcgym.baselines.conference.trees import Allocation, source_of, tree_through
+from vcgym.conference.network.clock import NEVER_US, allocate_clock, earliest, set_next, stop_clock
+from vcgym.conference.network.cross_traffic import CrossTraffic, TcpTraffic
+from vcgym.conference.network.forwarding import advance, send_message
+from vcgym.conference.network.links import PACKET
+from vcgym.conference.network.network import MESSAGES, PACKET_BYTES, allocate_network, start_network
+from vcgym.conference.network.topologies import WHERE, dumbbell, random_topology
+from vcgym.conference.network.topology import PhysicalLink, Topology, overlay
+from vcgym.conference.network.trees import Allocation, source_of, tree_through
+from vcgym.conference.optimum.oracle_lp import oracle_lp
+from vcgym.conference.rules.planned import mutualcast
+from vcgym.conference.rules.plans import follow
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, describe_flow
 from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.tcp_window import CONTROLS
 from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
-from vcgym.network.overlay.clock import NEVER_US, allocate_clock, earliest, set_next, stop_clock
-from vcgym.network.overlay.cross_traffic import CrossTraffic, TcpTraffic
-from vcgym.network.overlay.forwarding import advance, send_message
-from vcgym.network.overlay.links import PACKET
-from vcgym.network.overlay.network import MESSAGES, PACKET_BYTES, allocate_network, start_network
-from vcgym.network.overlay.topologies import WHERE, dumbbell, random_topology
-from vcgym.network.overlay.topology import PhysicalLink, Topology, overlay
 
 SEED = np.uint64(7)
 

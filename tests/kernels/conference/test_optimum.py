@@ -10,13 +10,13 @@ import pytest
 from scipy import sparse
 
 from twins.fair_bounds import fair_bounds
-from vcgym.baselines.conference.optimum.cheapest_tree import cheapest_tree
-from vcgym.baselines.conference.optimum.oracle_lp import oracle_lp, packed_rate
-from vcgym.baselines.conference.planned import forwarding_unit, mutualcast, simulcast
-from vcgym.baselines.conference.session_rate import session_rate
-from vcgym.baselines.conference.trees import NO_PARENT, hops_of, is_admissible, source_of
-from vcgym.network.overlay.topologies import WHERE, dumbbell, random_topology
-from vcgym.network.overlay.topology import overlay
+from vcgym.conference.network.topologies import WHERE, dumbbell, random_topology
+from vcgym.conference.network.topology import overlay
+from vcgym.conference.network.trees import NO_PARENT, hops_of, is_admissible, source_of
+from vcgym.conference.optimum.cheapest_tree import cheapest_tree
+from vcgym.conference.optimum.oracle_lp import oracle_lp, packed_rate
+from vcgym.conference.rules.planned import forwarding_unit, mutualcast, simulcast
+from vcgym.conference.rules.session_rate import session_rate
 
 PLAIN = overlay(dumbbell())
 CROSS = overlay(dumbbell(400.0, 480.0))

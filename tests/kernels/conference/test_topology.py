@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from vcgym.network.overlay.topologies import WHERE, dumbbell, random_topology
-from vcgym.network.overlay.topology import NO_LINK, PhysicalLink, Topology, both_ways, overlay, require_topology
+from vcgym.conference.network.topologies import WHERE, dumbbell, random_topology
+from vcgym.conference.network.topology import NO_LINK, PhysicalLink, Topology, both_ways, overlay, require_topology
 
 A, B, C, D = range(4)
 

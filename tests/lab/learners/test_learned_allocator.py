@@ -5,16 +5,16 @@ import pytest
 
 from lab.learners.allocator_config import AllocatorConfig
 from lab.learners.conferences import best_rating, train_allocator
-from vcgym.agents.controllers.learned_allocator import LearnedAllocator
-from vcgym.baselines.conference.celerity import Celerity
-from vcgym.baselines.conference.link_rates import Update, change_kbps, weigh_cut
-from vcgym.baselines.conference.play import play
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
-from vcgym.envs.conference.listening import CALL_SLOTS
+from vcgym.conference.env.listening import CALL_SLOTS
+from vcgym.conference.network.topologies import random_topology
+from vcgym.conference.network.world import ConferenceWorld
+from vcgym.conference.rules.celerity import Celerity
+from vcgym.conference.rules.learned_allocator import LearnedAllocator
+from vcgym.conference.rules.link_rates import Update, change_kbps, weigh_cut
+from vcgym.conference.rules.play import play
 from vcgym.network.kernels.slots import LOST
-from vcgym.network.overlay.topologies import random_topology
-from vcgym.network.overlay.world import ConferenceWorld
 from vcgym.network.playout.quality import rating
 
 COMMON = {name: value for name, value in Celerity()._asdict().items() if name in LearnedAllocator._fields}

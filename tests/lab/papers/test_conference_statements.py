@@ -11,11 +11,11 @@ from lab.papers.conferences.statements import FILE, Exact, NotComparable, Printe
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
 from lab.papers.register import DATA
 from lab.papers.verdicts import INPUT, OUTCOME, VERDICTS
-from vcgym.baselines.conference.celerity import Celerity
-from vcgym.baselines.conference.play import PlayedConference, play
+from vcgym.conference.network.network import LOGGED
+from vcgym.conference.network.world import dumbbell_timeline
+from vcgym.conference.rules.celerity import Celerity
+from vcgym.conference.rules.play import PlayedConference, play
 from vcgym.leaderboard.results.files import write
-from vcgym.network.overlay.network import LOGGED
-from vcgym.network.overlay.world import dumbbell_timeline
 from vcgym.network.traces.cards import DataError, canonical_sha256, parse_carded
 
 A, B, C, D = range(4)

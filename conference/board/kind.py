@@ -1,0 +1,102 @@
+"""Conferences: systems of trees, same worlds, same seeds: paired; the optima of the worlds are found once for all systems."""
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.baselines.controls import control
+from vcgym.baselines.controls.control import controls_of
+from vcgym.baselines.systems import System
+from vcgym.conference.board.columns import CONFERENCE as COLUMNS
+from vcgym.conference.board.metrics import delay_cdf, metrics
+from vcgym.conference.env.listening import ratings
+from vcgym.conference.network.scenario import ConferenceScenario
+from vcgym.conference.network.trees import DELAY_BOUND_MS
+from vcgym.conference.network.world import ConferenceWorld
+from vcgym.conference.optimum.oracle_lp import oracle_lp
+from vcgym.conference.rules.celerity import REPORT_S
+from vcgym.conference.rules.play import play
+from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, WorldKeys, delays_of
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.results.cdf import DelayCdf
+from vcgym.network.scenarios.splits import unlock_test_split
+
+MAX_ARRIVALS = 1 << 23  # of a conference that are kept
+
+
+class ConferenceCall(NamedTuple):
+    """Finished conference: number of its parties, its metrics, and the distribution of its delay."""
+
+    parties: int
+    metrics: dict[str, float]
+    delays: DelayCdf
+
+
+def optima_kbps(world: ConferenceWorld) -> list[NDArray[np.float64]]:
+    """Return the rates (P,) of the optimum of two hops from each change of a world on."""
+    return [oracle_lp(world.overlay_at(at_s)).allocation.session_kbps() for at_s in world.changes_s()]
+
+
+def play_conferences(system: System, worlds: Sequence[ConferenceWorld], optima: Sequence[list[NDArray[np.float64]]]) -> Rollout:
+    """Play a system on each world; the time per decision is that of the whole conference per party and report interval.
+
+    Args:
+        system: with a rule for trees.
+        worlds: the worlds.
+        optima: of each world (`optima_kbps`).
+
+    Returns:
+        The rollout, whose calls are a list of `ConferenceCall`.
+
+    Raises:
+        OverflowError: more media arrived than are kept.
+    """
+    calls, took_s, decisions = [], 0.0, 0.0
+    for world, best in zip(worlds, optima, strict=True):
+        began, parties = time.perf_counter(), len(world.topology.parties)
+        played = play(world, system.trees, MAX_ARRIVALS)
+        took_s += time.perf_counter() - began
+        decisions += parties * world.seconds / REPORT_S
+        heard = ratings(played.log, played.emitted, world.seconds)
+        calls.append(ConferenceCall(parties, metrics(played, world.changes_s(), best, heard, DELAY_BOUND_MS), delay_cdf(played)))
+    return Rollout(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
+
+
+class ConferenceKind(Kind):
+    """Conferences, one after the other."""
+
+    def open(self, part: Part, packets: int) -> ConferenceScenario:
+        return ConferenceScenario(part.scenario)
+
+    def card(self, scenario: ConferenceScenario) -> str:
+        return scenario.card
+
+    @unlock_test_split()
+    def draw(self, part: Part, scenario: ConferenceScenario, which: WorldKeys) -> list[ConferenceWorld]:
+        return [scenario.draw(part.split, seed, kind) for kind, seed in which]
+
+    def fingerprint(self, parts: Iterable[tuple[Part, ConferenceScenario]]) -> str:
+        """Return the hash of all worlds."""
+        text = "".join(repr(self.draw(part, scenario, self.worlds(part, scenario))) for part, scenario in parts)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def play_rules(
+        self, systems: Sequence[System], scenario: ConferenceScenario, draws: Sequence[ConferenceWorld], threads: int
+    ) -> Iterator[Rollout]:  # fmt: skip
+        optima = [optima_kbps(world) for world in draws]
+        for system in systems:
+            yield play_conferences(system, draws, optima)
+
+    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+        accounting = COLUMNS.curves[0][0]
+        return [
+            {"stratum": str(part.stratum), "parties": call.parties, **call.metrics, "delays": delays_of({accounting: call.delays})}
+            for call in rollout.calls
+        ]
+
+
+CONFERENCE = ConferenceKind("conference", controls_of(control.CONFERENCE), COLUMNS)

@@ -1,0 +1,71 @@
+"""Trees of a conference with their rates (allocations), and their load on the network.
+
+A tree of session m spans all parties from its source m: `tree[j]` is the party that feeds j, NO_PARENT for the source.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.conference.network.topology import Overlay
+
+NO_PARENT = -1
+DELAY_BOUND_MS = 200.0  # Celerity, section 2
+
+Tree = tuple[int, ...]
+
+
+class Allocation(NamedTuple):
+    """Rates on trees.
+
+    Attributes:
+        parties: number of parties P.
+        trees: parents of each tree.
+        rates_kbps: (trees,), rate of each tree.
+    """
+
+    parties: int
+    trees: tuple[Tree, ...]
+    rates_kbps: NDArray[np.float64]
+
+    def session_kbps(self) -> NDArray[np.float64]:
+        """Return the rate of each session, (P,)."""
+        rates = np.zeros(self.parties)
+        for tree, rate in zip(self.trees, self.rates_kbps, strict=True):
+            rates[source_of(tree)] += rate
+        return rates
+
+    def utility(self) -> float:
+        """Return the sum of the natural logarithms of the session rates, without sessions of rate 0."""
+        rates = self.session_kbps()
+        return float(np.log(rates[rates > 0.0]).sum())
+
+
+def source_of(tree: Tree) -> int:
+    """Return the source of a tree."""
+    return tree.index(NO_PARENT)
+
+
+def hops_of(tree: Tree) -> list[tuple[int, int]]:
+    """Return the overlay links of a tree, (tail, head) each."""
+    return [(parent, head) for head, parent in enumerate(tree) if parent != NO_PARENT]
+
+
+def direct_tree(source: int, parties: int) -> Tree:
+    """Return the tree in which the source feeds every receiver."""
+    return tuple(NO_PARENT if party == source else source for party in range(parties))
+
+
+def tree_through(source: int, relay: int, parties: int) -> Tree:
+    """Return the tree in which the source feeds `relay`, and `relay` every other receiver."""
+    return tuple(NO_PARENT if party == source else source if party == relay else relay for party in range(parties))
+
+
+def is_admissible(tree: Tree, network: Overlay, bound_ms: float) -> bool:
+    """Return True if every overlay link of the tree exists and every receiver is within the delay bound."""
+
+    def delay_ms(party: int) -> float:
+        return 0.0 if tree[party] == NO_PARENT else delay_ms(tree[party]) + float(network.delay_ms[tree[party], party])
+
+    return all(np.isfinite(delay_ms(party)) and delay_ms(party) <= bound_ms for party in range(len(tree)))
