@@ -5,9 +5,9 @@
     topk: {choice: best_five}       a nested rule by its parameters, with `_target_` unless its class is fixed
     predictor: shipped_network      a class alone, if its parameters keep their defaults
 
-Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the shipped predictors, and the classes
-that installed packages register as entry points of `PLUGINS`, by the entry point's name or by the class. A class of `vcgym.baselines` needs
-no module, as no two have one name; saved configs name it.
+Allowed are the classes of `vcgym.baselines`, `vcgym.predictors` and `vcgym.agents.controllers`, the shipped predictors, the rules of added
+stages, and the classes that installed packages register as entry points of `PLUGINS`, by the entry point's name or by the class. A class of
+`vcgym.baselines` or of a stage needs no module, as no two have one name; saved configs name it.
 """
 
 import enum
@@ -22,16 +22,14 @@ from typing import Annotated, Any, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import added_stages
 from vcgym.network.kernels.plugins import plugins_of
 from vcgym.network.traces.refusal import shown
 from vcgym.predictors.published import shipped_network
 
 PLUGINS = ("vcgym.rules", "vcgym.features", "vcgym.rewards")
 """Groups of entry points."""
-ROOMS = (
-    "vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.",
-    "vcgym.conference.rules.",
-)  # fmt: skip
+ROOMS = ("vcgym.baselines.", "vcgym.predictors.", "vcgym.agents.controllers.", "vcgym.envs.call.features.", "vcgym.envs.call.rewards.")
 _SHIPPED = f"{shipped_network.__module__}.{shipped_network.__name__}"
 
 
@@ -86,20 +84,25 @@ def class_of_plugin(name: str) -> str | None:
 
 
 def is_rule(name: str) -> bool:
-    """Return True if a name without a module is enough: that of a class of `vcgym.baselines` or of the shipped network."""
+    """Return True if a name without a module is enough: that of a class of `vcgym.baselines` or of a stage, or of the shipped network."""
     return name in _classes()
 
 
 def class_named(name: str) -> str:
-    """Return a class of `vcgym.baselines` with its module, in the form of `_target_`; other names as they are."""
+    """Return a class that needs no module with its module, in the form of `_target_`; other names as they are."""
     return _classes().get(name, name)
+
+
+def _added_rules() -> list[str]:
+    """Return the packages of the rules of added stages."""
+    return [f"{stage.package}.rules" for stage in added_stages()]
 
 
 @functools.cache
 def _classes() -> dict[str, str]:
     """Return what a name without a module stands for; the sources tell, as only what is played is imported."""
     found = {shipped_network.__name__: _SHIPPED}
-    for package in ("vcgym.baselines", "vcgym.conference.rules"):
+    for package in ("vcgym.baselines", *_added_rules()):
         home = Path(str(files(package)))
         for file in home.rglob("*.py"):
             module = ".".join((package, *file.relative_to(home).with_suffix("").parts))
@@ -115,7 +118,7 @@ def _class(name: str, where: str) -> type:
             break
     else:
         module, _, attribute = name.rpartition(".")
-        if not module.startswith(ROOMS):
+        if not module.startswith((*ROOMS, *(f"{package}." for package in _added_rules()))):
             raise ValueError(f"{where}: _target_ is {shown(name)}; allowed: a class of {', '.join(ROOMS)} or of a plug-in")
         try:
             found = getattr(importlib.import_module(module), attribute)

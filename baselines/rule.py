@@ -27,6 +27,7 @@ import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.controls.control import Control as Control
 from vcgym.baselines.declared import Rows as Rows
 from vcgym.baselines.declared import Table as Table
@@ -50,7 +51,7 @@ _RULES: list[type] = []  # every class with the decorator `rule`
 class Facts(NamedTuple):
     """Properties of a rule class, as stated in its decorator `rule`; `control` is None for the placeholder of an agent."""
 
-    control: Control | None
+    control: str | None
     learns: bool
     oracle: bool
     buffer: int
@@ -59,7 +60,7 @@ class Facts(NamedTuple):
 
 
 def rule(
-    control: Control | str | None,
+    control: str | None,
     *,
     learns: bool = True,
     oracle: bool = False,
@@ -83,11 +84,12 @@ def rule(
         raise ValueError(f"buffer = {buffer!r} of a rule of {control}: allowed is WATERMARK, for playout also COUNT or PUBLISHED")
     if copies and control is not Control.PLAYOUT:
         raise ValueError(f"copies = {copies} of a rule of {control}: allowed is False")
-    of = None if control is None else Control(control)
+    if control is not None and control not in CONTROLS:
+        raise ValueError(f"control = {control!r} of a rule: allowed is one of {', '.join(CONTROLS)}")
 
     def make(cls: Rule) -> Rule:
         _RULES.append(cls)
-        cls.facts = Facts(of, learns, oracle, buffer, learned, copies)  # type: ignore[attr-defined]
+        cls.facts = Facts(control, learns, oracle, buffer, learned, copies)  # type: ignore[attr-defined]
         if is_declared(cls):
             register_methods(cls, parts)
         return cls
@@ -107,7 +109,7 @@ def facts_of(cls: type) -> Facts:
     return found
 
 
-def require_rule(name: str, params: Any, control: Control) -> None:
+def require_rule(name: str, params: Any, control: str) -> None:
     """Check that `params` is a rule for the control.
 
     Args:
@@ -120,16 +122,16 @@ def require_rule(name: str, params: Any, control: Control) -> None:
         ValueError: `params` is not such a rule, or a parameter is out of range; the message names argument, value and known rules.
     """
     facts = getattr(type(params), "facts", None)
-    if not isinstance(facts, Facts) or facts.control is not control:
+    if not isinstance(facts, Facts) or facts.control != control:
         known = ", ".join(cls.__name__ for cls in rules_of(control))
         raise ValueError(f"{name} = {params!r}: allowed are rules that control {control}, as {known}")
     if type(params) in allocate.versions:
         allocate(params, 1, 1)
 
 
-def rules_of(control: Control) -> list[type]:
+def rules_of(control: str) -> list[type]:
     """Return the imported rule classes for a control, by name."""
-    return sorted((cls for cls in _RULES if facts_of(cls).control is control), key=lambda cls: cls.__name__)
+    return sorted((cls for cls in _RULES if facts_of(cls).control == control), key=lambda cls: cls.__name__)
 
 
 def is_oracle(params: Any) -> bool:

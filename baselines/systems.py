@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from vcgym.baselines.configured import is_rule, rule_from
-from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, PATHS, Control, controls_of
+from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, PROTECTED
 from vcgym.baselines.rule import facts_of, is_learned, is_oracle, require_rule
-from vcgym.baselines.system_files import published, read_tuned, system_names, tuned_names, zoo
+from vcgym.baselines.system_files import learned_folders, published, read_tuned, system_names, tuned_names
 from vcgym.baselines.zoo import CARD, LEARNED, read_learned
 from vcgym.network.traces.refusal import MAX_LINE, one_line, shown
 
@@ -79,14 +79,14 @@ class System:
         """The rules of the system by control."""
         return {str(_control_of(rule)): rule for rule in self.chosen}
 
-    def fits(self, controls: Iterable[Control]) -> bool:
+    def fits(self, controls: Iterable[str]) -> bool:
         """Return True if it sets these controls alone, and each that a call must have."""
         required = {control for control in controls if CONTROLS[control].required}
         return required <= self.rules.keys() <= set(controls)
 
     def of(self, part: str) -> dict[str, Any]:
         """Return the rules of the controls of one part of a simulation."""
-        return {control: rule for control, rule in self.rules.items() if CONTROLS[Control(control)].part == part}
+        return {control: rule for control, rule in self.rules.items() if CONTROLS[control].part == part}
 
     def replace(self, **changes: Any) -> "System":
         """Return a copy with other rules, by control, or other attributes; None: without the control."""
@@ -105,13 +105,14 @@ class System:
 
     @property
     def plays(self) -> str:
-        """Kind of its calls: over "paths", over a "bottleneck" without paths, "whole" calls over both, or a "conference"."""
-        if self.of(CONFERENCE):
-            return CONFERENCE
-        return BOTTLENECK if not self.of(PATHS) else "whole" if self.of(BOTTLENECK) else PATHS
+        """Kind of its calls: over "paths", over a "bottleneck" without paths, "whole" calls over both, or those of an added stage."""
+        parts = {CONTROLS[control].part for control in self.rules}
+        if added := parts - {PATHS, BOTTLENECK, PROTECTED}:
+            return added.pop()
+        return BOTTLENECK if PATHS not in parts else "whole" if BOTTLENECK in parts else PATHS
 
 
-def _control_of(rule: Any) -> Control | None:
+def _control_of(rule: Any) -> str | None:
     return facts_of(type(rule)).control
 
 
@@ -128,7 +129,7 @@ def load_system(name: str) -> System:
         return system.replace(trained_packets=sum(load_system(one).trained_packets for one in _taken_from(name)))
     if name in tuned_names():
         return build_system(f"data/tuned/{name}.json", read_tuned(name).system)
-    return learned_system(zoo(), name)
+    return learned_system(learned_folders()[name], name)
 
 
 def learned_system(folder: Path, name: str) -> System:
@@ -148,7 +149,7 @@ def load_systems(names: list[str]) -> dict[str, System]:
 
 def load_study(name: str) -> dict[str, Any]:
     """Return the study of a tuned or learned system."""
-    return dict(read_tuned(name).study if name in tuned_names() else read_learned(zoo(), name).file.study)
+    return dict(read_tuned(name).study if name in tuned_names() else read_learned(learned_folders()[name], name).file.study)
 
 
 def tuning_trials(name: str) -> int:
@@ -174,7 +175,7 @@ def description(name: str) -> str:
     """Return one sentence that describes a system; for a tuned one it names the original system."""
     if name in published():
         return str(published()[name].get("about", ""))
-    return read_tuned(name).card.description if name in tuned_names() else read_learned(zoo(), name).file.card.description
+    return read_tuned(name).card.description if name in tuned_names() else read_learned(learned_folders()[name], name).file.card.description
 
 
 def sources(system: System) -> list[str]:
@@ -184,12 +185,12 @@ def sources(system: System) -> list[str]:
 
 
 def _check(system: System) -> None:
-    for part in dict.fromkeys(row.part for row in CONTROLS.values()):
-        needed = [control for control in controls_of(part) if CONTROLS[control].required]
-        if system.of(part) and not system.rules.keys() >= set(needed):
+    for part in dict.fromkeys(CONTROLS[control].part for control in system.rules):
+        needed = [control for control, row in CONTROLS.items() if row.part == part and row.required]
+        if not system.rules.keys() >= set(needed):
             raise ValueError(f"{' and '.join(needed)} must be given together")
     for name, params in system.rules.items():
-        require_rule(name, params, Control(name))
+        require_rule(name, params, name)
 
 
 def rule_of(written: Any, name: str, typed: bool = False) -> Any:

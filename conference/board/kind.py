@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.controls import control
-from vcgym.baselines.controls.control import controls_of
 from vcgym.baselines.systems import System
 from vcgym.conference.board.columns import CONFERENCE as COLUMNS
 from vcgym.conference.board.metrics import delay_cdf, metrics
@@ -20,6 +18,7 @@ from vcgym.conference.network.world import ConferenceWorld
 from vcgym.conference.optimum.oracle_lp import oracle_lp
 from vcgym.conference.rules.celerity import REPORT_S
 from vcgym.conference.rules.play import play
+from vcgym.conference.stage import STAGE
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, WorldKeys, delays_of
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.results.cdf import DelayCdf
@@ -99,4 +98,4 @@ class ConferenceKind(Kind):
         ]
 
 
-CONFERENCE = ConferenceKind("conference", controls_of(control.CONFERENCE), COLUMNS)
+CONFERENCE = ConferenceKind("conference", tuple(STAGE.controls), COLUMNS)

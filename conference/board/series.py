@@ -4,13 +4,11 @@ Rates of the sessions and the optimum, delay and loss are as in Celerity's Figur
 part of the timeline, and loads throughout.
 """
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from PIL import Image
 
 from vcgym.baselines.systems import System
 from vcgym.conference.board.kind import optima_kbps
@@ -18,9 +16,8 @@ from vcgym.conference.env.picture import draw_conference
 from vcgym.conference.network.world import dumbbell_timeline
 from vcgym.conference.rules.play import play
 from vcgym.leaderboard.evaluation.suites import Suite
-from vcgym.network.traces.plain_file import replace_file
+from vcgym.leaderboard.report.series import Picture, save_small
 
-PREFIX = "trees-"
 _SESSIONS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f")
 _OPTIMUM = "#8c8c8c"
 _MEANS_S = 5
@@ -78,20 +75,17 @@ def draw_network(name: str, system: System, folder: Path, suite: Suite) -> Path:
     below.set(xlim=(0, seconds), ylim=(0, 115), xlabel="s", ylabel="load of a link, %")
     below.grid(color="#e8eaed", linewidth=0.5)
     below.legend(loc="upper right", fontsize=7, ncols=len(_LINKS))
-    return save_small(figure, folder / f"{PREFIX}{name}.png", 80, 64)
+    return save_small(figure, folder / f"trees-{name}.png", 80, 64)
 
 
-def save_small(figure: Figure, path: Path, dpi: int, shades: int) -> Path:
-    """Write a figure as a PNG file and return its path.
-
-    Args:
-        figure: the figure.
-        path: the file; its folder is made if it does not exist.
-        dpi: pixels per inch.
-        shades: number of colours, 1 to 256.
-    """
-    drawn, small = BytesIO(), BytesIO()
-    figure.savefig(drawn, dpi=dpi, metadata={"Software": None})
-    Image.open(drawn).quantize(shades).save(small, format="PNG", optimize=True)
-    replace_file(path, small.getvalue())
-    return path
+PICTURES = (
+    Picture(draw_session_rates),
+    Picture(
+        draw_network,
+        "trees-",
+        "Trees and link loads of {system}, over time",
+        "on Celerity's dumbbell: cross traffic from second 300 to 500, A cut off from its router from second 700 on",
+        "Trees and link loads of {system} at four instants, and link loads over time",
+    ),
+)
+"""Pictures of a system of trees."""

@@ -24,9 +24,16 @@ from vcgym.network.scenarios.splits import world_seed
 from vcgym.network.worlds.links import DATA_CENTRES, load_sample
 
 SCENARIOS = ("dumbbell", "random")
-SIZES = (3, 4, 6, 8, 12)
+_SIZES = (3, 4, 6, 8, 12)
 SECONDS = 180.0
 BOUND_MS = 200.0  # Celerity, section 2
+KINDS = {
+    "dumbbell": "Celerity's experiment: two parties at each of two routers, 480 kbit/s between these",
+    "four-sites": "one party each in Los Angeles, Toronto, London and Hong Kong, limited by its own access",
+    **{f"core-{parties}": f"{parties} parties, limited by the links between their cities" for parties in _SIZES},
+    **{f"edge-{parties}": f"{parties} parties, each limited by its own access" for parties in _SIZES},
+}
+"""Kind of world -> its words."""
 
 FOUR_SITES = ("LosAngeles", "Toronto", "London", "HongKong")
 _CORE_KBPS = 20_000.0
@@ -47,7 +54,7 @@ class ConferenceScenario:
         name: "conference".
     """
 
-    kinds = ("dumbbell", "four-sites", *(f"{where}-{parties}" for where in WHERE for parties in SIZES))
+    kinds = tuple(KINDS)
 
     def __init__(self, name: str = "conference") -> None:
         one_of("scenario", name, ("conference",))

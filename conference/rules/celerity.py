@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import Control, rule
+from vcgym.baselines.rule import rule
 from vcgym.conference.network.forwarding import advance
 from vcgym.conference.network.links import PACKET
 from vcgym.conference.network.network import PLANS, set_plan
@@ -31,6 +31,7 @@ from vcgym.conference.rules.link_rates import Update, change_kbps, own_ranges, r
 from vcgym.conference.rules.packing import Packing, allocate_packing, fill_repairs, pack
 from vcgym.conference.rules.reports import learn, measure, report, tell
 from vcgym.conference.rules.session_rate import session_rate
+from vcgym.conference.stage import TREES
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
@@ -40,7 +41,7 @@ _UPDATE_TICKS, _REPORT_TICKS = 2, 3
 UPDATE_S, REPORT_S = _UPDATE_TICKS * TICK_US / 1e6, _REPORT_TICKS * TICK_US / 1e6
 
 
-@rule(Control.TREES)
+@rule(TREES)
 class Celerity(NamedTuple):
     """Parameters.
 

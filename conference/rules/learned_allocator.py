@@ -17,11 +17,12 @@ The defaults were found by hand on training worlds; a search starts from them.
 import math
 from typing import NamedTuple
 
-from vcgym.baselines.rule import Control, rule
+from vcgym.baselines.rule import rule
 from vcgym.conference.network.trees import DELAY_BOUND_MS
 from vcgym.conference.rules.celerity import Celerity
 from vcgym.conference.rules.link_rates import change_kbps, own_ranges, weigh_cut
 from vcgym.conference.rules.session_rate import min_cut
+from vcgym.conference.stage import TREES
 from vcgym.network.kernels.jit import kernel
 
 _PUBLISHED = Celerity()
@@ -30,7 +31,7 @@ _STEEPNESS = 4.0  # of the division of a relay's path between its two sides
 _LIMIT = 30.0  # of exponents
 
 
-@rule(Control.TREES, learned=True)
+@rule(TREES, learned=True)
 class LearnedAllocator(NamedTuple):
     """Parameters; see `Celerity` for those that both have.
 

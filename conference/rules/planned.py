@@ -10,10 +10,11 @@ import enum
 import math
 from typing import NamedTuple
 
-from vcgym.baselines.rule import Control, rule
+from vcgym.baselines.rule import rule
 from vcgym.conference.network.topology import Overlay
 from vcgym.conference.network.trees import DELAY_BOUND_MS, Allocation, Tree, direct_tree, is_admissible, tree_through
 from vcgym.conference.optimum.oracle_lp import fair_rates, oracle_lp
+from vcgym.conference.stage import TREES
 from vcgym.network.kernels.ranges import require_within
 
 
@@ -25,7 +26,7 @@ class Trees(enum.IntEnum):
     FORWARDING_UNIT = 2
 
 
-@rule(Control.TREES, learns=False)
+@rule(TREES, learns=False)
 class Planned(NamedTuple):
     """Parameters.
 
@@ -38,7 +39,7 @@ class Planned(NamedTuple):
     share: float = 0.95
 
 
-@rule(Control.TREES, learns=False, oracle=True)
+@rule(TREES, learns=False, oracle=True)
 class OraclePlanned(NamedTuple):
     """Parameters of the optimum.
 

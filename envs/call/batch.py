@@ -285,7 +285,7 @@ class CallBatch(Batch):
         """Return the random key of a control's rule, independent of the world's keys."""
         draw = self.draws[row]
         assert draw is not None
-        return np.uint64(rng.stream_key(np.uint64(draw.seed), list(CONTROLS).index(control), rng.POLICY))
+        return np.uint64(rng.stream_key(np.uint64(draw.seed), CONTROLS[control].stream, rng.POLICY))
 
     @property
     def stages(self) -> Stages:

@@ -56,5 +56,5 @@ def definition_hash(suite: Suite) -> str:
 
 
 def worlds_hash(suite: Suite) -> str:
-    """Return the hash of the worlds: all bottlenecks, one hash per scenario, or all conferences; of calls over paths a sample."""
+    """Return the hash of the worlds: all of a kind, over bottlenecks one hash per scenario; of calls over paths a sample."""
     return suite.kind.fingerprint(opened(suite, suite.parts))

@@ -1,16 +1,17 @@
-"""Suites: worlds on which systems are ranked, as declared in conf/suites.yaml, or made of the user's own traces (`replay_suite`)."""
+"""Suites: worlds on which systems are ranked, as conf/suites.yaml and added stages declare them, or of your own traces (`replay_suite`)."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import yaml
 
-from vcgym.conference.board.kind import CONFERENCE
+from vcgym.baselines.controls.control import added_stages
 from vcgym.leaderboard.evaluation.kinds.kind import Kind
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.kinds.protected import LINKED, PROTECTED
@@ -25,8 +26,6 @@ from vcgym.network.traces.cards import DATA_VARIABLE, data_root
 
 BOTTLENECK = "bottleneck"
 """Column `mode` of calls over a bottleneck, whose worlds have no mode."""
-CONFERENCES = "conference"
-"""The same of conferences, and the name of their scenario."""
 MEASURED = "rate-measured"
 
 _FOLDERS = {"leo": LEO, MEASURED: BANDWIDTH}
@@ -60,14 +59,18 @@ class Suite(NamedTuple):
 PACKETS = 6000
 REPLAY_SEEDS = 24  # worlds of each pair of traces of the user's own ...
 RUNS = 30  # ... and over capacity traces
-KINDS = {kind.name: kind for kind in (PATHS, PROTECTED, LINKED, SENDER, ORDERED, CASES, CONFERENCE, WHOLE)}
+_ADDED: list[Kind] = [resolve_name(stage.kind) for stage in added_stages()]
+KINDS = {kind.name: kind for kind in (PATHS, PROTECTED, LINKED, SENDER, ORDERED, CASES, WHOLE, *_ADDED)}
 
 
 @cache
 def declared() -> dict[str, Any]:
-    """Return the content of conf/suites.yaml."""
-    text = files("vcgym.conf").joinpath("suites.yaml").read_text(encoding="utf-8")
-    return dict(yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    """Return the content of conf/suites.yaml, with that of the like files of added stages."""
+    found: dict[str, Any] = {"suites": {}, "data": {}}
+    for file in (files("vcgym.conf").joinpath("suites.yaml"), *(stage.file("suites.yaml") for stage in added_stages())):
+        for section, entries in yaml.load(file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items():
+            found[section].update(entries)
+    return found
 
 
 def _suite(

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from vcgym.conference.board.series import PREFIX
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, price_figure, profile_figure, strokes
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.picture import ROLES, picture
+from vcgym.leaderboard.report.series import Picture, pictures_of_pages
 from vcgym.leaderboard.report.table import markdown, without_markup
 from vcgym.leaderboard.report.template import render
 from vcgym.leaderboard.report.words import beaten_by_tuned_rule as tuned_rule
@@ -39,7 +39,8 @@ class Stored(NamedTuple):
 
     Results, including any oracles; delay distributions, of a method over its trainings; timelines of sessions, of a method those of its
     first training; cards (hash, scenarios, cards) of the data; sentences
-    on the user's own traces and on agents that were left out; and pictures of conferences (system, PNG in base64).
+    on the user's own traces and on agents that were left out; and pictures over time (its words, system, PNG
+    in base64).
     """
 
     results: pa.Table
@@ -47,7 +48,7 @@ class Stored(NamedTuple):
     timelines: list[dict[str, Any]]
     cards: list[tuple[str, str, list[Card]]]
     remarks: list[str]
-    pictures: list[tuple[str, str]]
+    pictures: list[tuple[Picture, str, str]]
 
     @classmethod
     def read(cls, folder: Path) -> "Stored":
@@ -63,12 +64,12 @@ class Stored(NamedTuple):
         first = {runs[0]: name for name, runs in of_methods.items()}
         rows = read(TIMELINE, folder / "timeline.parquet").to_pylist()
         timelines = [row | {"system": first.get(row["system"], row["system"])} for row in rows]
-        paths = sorted(folder.glob(f"{PREFIX}*.png"))
-        pictures = [(path.stem.removeprefix(PREFIX), _picture(path)) for path in paths]
+        drawn = ((one, path) for one in pictures_of_pages() for path in sorted(folder.glob(f"{one.prefix}*.png")))
+        pictures = [(one, path.stem.removeprefix(one.prefix), _png(path)) for one, path in drawn]
         return cls(results, cdfs, timelines, read_cards(folder), [*measured_lines(folder), *left_out_lines(folder)], pictures)
 
 
-def _picture(path: Path) -> str:
+def _png(path: Path) -> str:
     """Return a PNG file in base64. A page repeats it, so no link is followed: it could lead to anything of the user's.
 
     Raises:

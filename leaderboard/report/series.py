@@ -4,22 +4,25 @@ Test cases of RFC 8867 and RFC 8869 are drawn in the style of the RMCAT working 
 """
 
 from collections.abc import Callable, Mapping
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
+from vcgym.baselines.controls.control import added_stages
 from vcgym.baselines.systems import System
-from vcgym.conference.board.kind import CONFERENCE
-from vcgym.conference.board.series import draw_network, draw_session_rates, save_small
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.leaderboard.evaluation.kinds.sender import CASES, started_batch
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.traces.plain_file import replace_file
 
 _COLOURS = ("#3b6fb6", "#d1782b", "#3f9464", "#b04a8f", "#8a7a2f")
 _CAPACITY = "#8c8c8c"
@@ -88,26 +91,69 @@ def _draw_capacity(axes: Axes, trace: CapacityTrace, seconds: float, style: str)
     axes.step(times_s, mbps, style, where="post", color=_CAPACITY, linewidth=1.2)
 
 
+def save_small(figure: Figure, path: Path, dpi: int, shades: int) -> Path:
+    """Write a figure as a PNG file and return its path.
+
+    Args:
+        figure: the figure.
+        path: the file; its folder is made if it does not exist.
+        dpi: pixels per inch.
+        shades: number of colours, 1 to 256.
+    """
+    drawn, small = BytesIO(), BytesIO()
+    figure.savefig(drawn, dpi=dpi, metadata={"Software": None})
+    Image.open(drawn).quantize(shades).save(small, format="PNG", optimize=True)
+    replace_file(path, small.getvalue())
+    return path
+
+
 Draw = Callable[[str, System, Path, Suite], Path]
 """Draws a system in worlds of a suite: its name, the system, a folder, the suite -> path of the picture."""
 
 
-_WITH_BOARD: dict[str, tuple[Draw, ...]] = {CONFERENCE.name: (draw_network,)}
-_SERIES: dict[str, tuple[Draw, ...]] = {CASES.name: (draw_flows,), CONFERENCE.name: (draw_session_rates, draw_network)}
+class Picture(NamedTuple):
+    """Picture of a system over time.
+
+    Attributes:
+        draw: function that draws it.
+        prefix: beginning of the name of its file, before that of the system.
+        title: its title on the page of a board, with {system} for the name; "": it is on no page.
+        note: smaller words after the title.
+        about: description for those who do not see it, with {system} for the name.
+    """
+
+    draw: Draw
+    prefix: str = ""
+    title: str = ""
+    note: str = ""
+    about: str = ""
+
+
+def pictures_of(suite: Suite) -> tuple[Picture, ...]:
+    """Return the pictures that the kind of a suite's calls has."""
+    if suite.kind == CASES:
+        return (Picture(draw_flows),)
+    return tuple(one for stage in added_stages() if resolve_name(stage.kind) == suite.kind for one in resolve_name(stage.pictures))
+
+
+def pictures_of_pages() -> list[Picture]:
+    """Return the pictures that pages of boards show."""
+    return [one for stage in added_stages() for one in resolve_name(stage.pictures) if one.title]
 
 
 def draw_with_board(suite: Suite, systems: Mapping[str, System], folder: Path) -> None:
     """Draw the pictures that belong on a suite's page, of the first system that is no oracle."""
-    for draw in _WITH_BOARD.get(suite.kind.name, ()):
-        for name, system in [(name, system) for name, system in systems.items() if not system.is_oracle][:1]:
-            draw(name, system, folder, suite)
+    for picture in pictures_of(suite):
+        if picture.title:
+            for name, system in [(name, system) for name, system in systems.items() if not system.is_oracle][:1]:
+                picture.draw(name, system, folder, suite)
 
 
 def suite_of_series(suite: Suite) -> Suite:
     """Return the suite whose worlds are drawn over time: `suite` if it has such, else rmcat-v0."""
-    return suite if suite.kind.name in _SERIES else SUITES["rmcat-v0"]
+    return suite if pictures_of(suite) else SUITES["rmcat-v0"]
 
 
 def draw_series_of(suite: Suite, name: str, system: System, folder: Path) -> list[Path]:
     """Draw a system over time in worlds of a suite of `suite_of_series`, and return the paths of the pictures."""
-    return [draw(name, system, folder, suite) for draw in _SERIES.get(suite.kind.name, ())]
+    return [picture.draw(name, system, folder, suite) for picture in pictures_of(suite)]

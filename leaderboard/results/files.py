@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from io import BytesIO
 from numbers import Integral, Real
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vcgym.baselines.controls.control import LOGGED
-from vcgym.conference.board.columns import CONFERENCE
+from vcgym.baselines.controls.control import LOGGED, added_stages
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, MEASURED_TIME, WORLD, Columns
 from vcgym.leaderboard.results.protected_columns import LINKED, PROTECTED
@@ -157,7 +157,7 @@ def read(layout: FileLayout, path: Path) -> pa.Table:
 
 
 def read_results(path: Path) -> pa.Table:
-    """Return the result rows of a run of calls over paths, of calls over a bottleneck, or of conferences.
+    """Return the result rows of a run, of calls of any kind.
 
     Raises:
         FileNotFoundError, ValueError: see `read`.
@@ -172,7 +172,8 @@ def read_results(path: Path) -> pa.Table:
 def columns_with(names: Iterable[str]) -> Columns:
     """Return the columns of the suites whose mark is among the `names` of a file's columns; without a mark, those of calls over paths."""
     known = set(names)
-    return next((columns for columns in (WHOLE, LINKED, PROTECTED, RMCAT, RATE, CONFERENCE) if columns.mark in known), CALL)
+    added = (resolve_name(stage.kind).columns for stage in added_stages())
+    return next((columns for columns in (WHOLE, LINKED, PROTECTED, RMCAT, RATE, *added) if columns.mark in known), CALL)
 
 
 def read_with_oracles(folder: Path) -> pa.Table:

@@ -13,7 +13,7 @@ from vcgym.agents.config.training import STUDY
 from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.evaluation.saved_model import beside
 from vcgym.agents.published.shipped import shipped_names
-from vcgym.baselines.controls.control import CONTROLS
+from vcgym.baselines.controls.control import Control
 from vcgym.baselines.systems import System
 from vcgym.envs import name_of
 from vcgym.envs.environments.made_with import MADE_WITH
@@ -29,7 +29,7 @@ from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 
 _UNITS = {"Playout": " arrivals", "Rate": " reports", "SendOrder": " opportunities"}
-_SAID = ("action", "interval", "features", *CONTROLS, "reward")
+_SAID = ("action", "interval", "features", *Control, "reward")
 
 
 class _Training(NamedTuple):

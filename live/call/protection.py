@@ -69,7 +69,7 @@ class LiveProtection:
         self._rule, self._budget, self._ssrc = for_kernels(rule), budget, session.number
         self._hops = [route_of(hops) for hops in session.media]
         self._state = allocate(rule, 1, len(self._hops))
-        key = rng.stream_key(np.uint64(session.seed), list(CONTROLS).index(Control.PROTECTION), rng.POLICY)
+        key = rng.stream_key(np.uint64(session.seed), CONTROLS[Control.PROTECTION].stream, rng.POLICY)
         start_row(self._rule, self._state, 0, session.known, key)
         self.learn(Record(MEDIA, 0, 0, 0, 1, 1, 0, 0))  # compiles, as the next one does, and is forgotten
         _protect(self._rule, self._state, 0, 0)

@@ -140,7 +140,7 @@ VCGYM = Program(
                 "page": ("PageConfig", "write_page", "write one page for all boards in a folder"),
                 "export": ("ExportConfig", "write_table", "write a board as LaTeX or CSV"),
                 "systems": ("SystemsConfig", "list_systems", "list the systems that play a suite, with rules, parameters and sources"),
-                "series": ("BoardConfig", "draw_series", "draw systems over time, in test cases of RMCAT or in conferences"),
+                "series": ("BoardConfig", "draw_series", "draw systems over time, in test cases of RMCAT or in worlds of the suite"),
                 "swaps": ("SwapsConfig", "compare_controls", "say which control explains the difference of two systems"),
                 "fairness": ("FairnessConfig", "play_sharing", "let calls share a bottleneck, and print their shares"),
             },

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vcgym.conference.board.series import save_small
+from vcgym.leaderboard.report.series import save_small
 from vcgym.leaderboard.statistics.aggregates import performance_profile
 from vcgym.leaderboard.statistics.laws import student_quantile
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE

@@ -8,6 +8,7 @@ import pytest
 
 from vcgym.baselines import configured
 from vcgym.baselines.configured import mapping_of, rule_from
+from vcgym.baselines.controls.control import added_stages
 from vcgym.baselines.order.sbpn import Discard, Sbpn
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute.online import VCRouteOnline
@@ -55,8 +56,9 @@ def test_a_class_of_the_project_needs_no_module():
 
 
 def test_no_two_classes_of_the_project_have_one_name():
-    home = Path(configured.__file__).parent
-    names = [name for file in home.rglob("*.py") for name in re.findall(r"^class (\w+)\(", file.read_text(), re.MULTILINE)]
+    homes = [Path(configured.__file__).parent, *(Path(str(stage.file("rules"))) for stage in added_stages())]
+    sources = [file.read_text() for home in homes for file in home.rglob("*.py")]
+    names = [name for source in sources for name in re.findall(r"^class (\w+)\(", source, re.MULTILINE)]
     assert len(names) > 100 and len(set(names)) == len(names)
 
 

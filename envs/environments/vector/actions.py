@@ -37,7 +37,7 @@ Decisions = dict[Control, NDArray[Any]]
 
 def options_of(controls: Iterable[Control], paths: int) -> Options:
     """Return the number of options of each control of an agent, in the order of the table."""
-    chosen = [(control, CONTROLS[control].decision) for control in sorted(controls, key=list(CONTROLS).index)]
+    chosen = [(control, CONTROLS[control].decision) for control in sorted(controls, key=list(Control).index)]
     return {control: (len(of.names) or paths) if isinstance(of, OneOf) else 1 for control, of in chosen}
 
 

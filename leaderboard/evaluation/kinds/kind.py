@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy, play
-from vcgym.baselines.controls.control import Control
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import Agent
@@ -55,7 +54,7 @@ class Kind(ABC):
     """
 
     name: str
-    controls: tuple[Control, ...] = field(compare=False)
+    controls: tuple[str, ...] = field(compare=False)
     columns: Columns = field(compare=False)
     env_ids: tuple[str, ...] = field(default=(), compare=False)
     tuned_apart: bool = field(default=False, compare=False)

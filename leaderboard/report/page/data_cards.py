@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from vcgym.conference.network.scenario import ConferenceScenario
 from vcgym.leaderboard.evaluation.kinds.kind import Kind
 from vcgym.leaderboard.evaluation.kinds.protected import ProtectedScenario
 from vcgym.leaderboard.evaluation.kinds.whole import WholeScenario
@@ -49,13 +48,8 @@ def write_cards(kind: Kind, scenarios: Iterable[Any], folder: Path) -> None:
 
 @singledispatch
 def _cards(scenario: Any, known: dict[str, Card]) -> list[Card]:
-    """Return the cards of the measured series or of the shipped file; none for a scenario declared in code."""
-    return []
-
-
-@_cards.register
-def _(scenario: ConferenceScenario, known: dict[str, Card]) -> list[Card]:
-    return [known[scenario.card]]
+    """Return the cards of the measured series or of the shipped file, by the scenario's `card`; none for one declared in code."""
+    return [known[scenario.card]] if getattr(scenario, "card", None) in known else []
 
 
 @_cards.register

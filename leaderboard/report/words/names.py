@@ -3,9 +3,10 @@
 import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
+from pkgutil import resolve_name
 
+from vcgym.baselines.controls.control import added_stages
 from vcgym.baselines.system_files import system_names, words_of_systems
-from vcgym.conference.network.scenario import SIZES
 from vcgym.leaderboard.evaluation.bars import of_any_kind
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import START, Board, Line
@@ -20,12 +21,10 @@ STRATA = {
     "user-node": "the receiver's access is in a bad hour, which no route avoids", "transition": "bad hours begin or end during the call",
     "natural": "bad hours come as often as measured", "one-second-bursts": "bursts that end before they are known of",
     "independent": "each packet's delay is drawn by itself", "measured": "measured series",
-    "dumbbell": "Celerity's experiment: two parties at each of two routers, 480 kbit/s between these",
-    "four-sites": "one party each in Los Angeles, Toronto, London and Hong Kong, limited by its own access",
-    **{f"core-{parties}": f"{parties} parties, limited by the links between their cities" for parties in SIZES},
-    **{f"edge-{parties}": f"{parties} parties, each limited by its own access" for parties in SIZES},
 }  # fmt: skip
-"""Strata in words: of calls over paths (`vcgym.network.worlds.strata`), and of conferences (`vcgym.conference.network.scenario`)."""
+"""Strata in words: of calls over paths (`vcgym.network.worlds.strata`), and those of added stages."""
+for _stage in added_stages():
+    STRATA |= resolve_name(_stage.strata)
 
 
 def family(name: str) -> str:

@@ -33,10 +33,10 @@ def seal(path):
 
 
 def _learned(folder):
-    from vcgym.baselines.system_files import zoo
+    from vcgym.baselines.system_files import learned_folders
 
     for ending in (".json", ".safetensors"):
-        shutil.copy(zoo() / f"learned{ending}", folder / f"learned{ending}")
+        shutil.copy(learned_folders()["learned"] / f"learned{ending}", folder / f"learned{ending}")
 
 
 def _predictor(folder):

@@ -14,13 +14,12 @@ from safetensors.torch import save as torch_bytes
 from vcgym.agents.config.env import EnvConfig
 from vcgym.baselines import zoo
 from vcgym.baselines.configured import rule_from
-from vcgym.baselines.system_files import system_names, zoo_names
-from vcgym.baselines.system_files import zoo as shipped
+from vcgym.baselines.system_files import learned_folders, system_names
 from vcgym.baselines.systems import learned_system, load_study, load_system, tuning_trials
 from vcgym.baselines.tensors import tensors_of
 from vcgym.network.traces.cards import DataError, canonical_sha256
 
-SHIPPED = zoo_names()
+SHIPPED = learned_folders()
 NAME = "learned-whole"
 MAX_SHIPPED_BYTES = 300_000
 
@@ -31,7 +30,7 @@ def test_each_shipped_system_is_small_and_says_how_it_was_made(name):
     assert system.is_learned and name in system_names() and tuning_trials(name) == 0
     assert system.trained_packets == study["budget"]["packets"]
     assert {"config", "seed", "budget", "validation_r" if system.plays == "paths" else "validation"} <= study.keys()
-    files = [shipped().joinpath(f"{name}{ending}") for ending in (zoo.CARD, zoo.WEIGHTS)]
+    files = [SHIPPED[name] / f"{name}{ending}" for ending in (zoo.CARD, zoo.WEIGHTS)]
     assert sum(len(file.read_bytes()) for file in files) < MAX_SHIPPED_BYTES
 
 
@@ -43,7 +42,7 @@ def test_one_learned_system_of_each_kind_ships():
 @pytest.fixture
 def folder(tmp_path):
     for ending in (zoo.CARD, zoo.WEIGHTS):
-        shutil.copy(str(shipped().joinpath(f"{NAME}{ending}")), tmp_path / f"mine{ending}")
+        shutil.copy(SHIPPED[NAME] / f"{NAME}{ending}", tmp_path / f"mine{ending}")
     return tmp_path
 
 
@@ -152,7 +151,7 @@ def chained(folder: Path, name: str, names: str):
     home = folder / name
     home.mkdir(exist_ok=True)
     for ending in (zoo.CARD, zoo.WEIGHTS):
-        shutil.copy(str(shipped().joinpath(f"ALLOCATOR{ending}")), home / f"mine{ending}")
+        shutil.copy(SHIPPED["ALLOCATOR"] / f"ALLOCATOR{ending}", home / f"mine{ending}")
     change_card(home, lambda body: body.update(system={"path": names, "playout": names}))
     for ending in (zoo.CARD, zoo.WEIGHTS):
         (home / f"mine{ending}").rename(home / f"{zoo.LEARNED}{ending}")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import vcgym.envs as envs
-from vcgym.baselines.controls.control import BOTTLENECK, CONFERENCE, CONTROLS, PATHS, PROTECTED, Control, LogScale, OneOf, controls_of
+from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, PROTECTED, Control, LogScale, OneOf, controls_of
 from vcgym.baselines.from_agent import AGENT, REMOTE, FromAgent, in_place_of
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.buffer_target import NetEqTarget
@@ -32,8 +32,9 @@ rows = pytest.mark.parametrize("control", CONTROLS)
 
 
 def test_every_control_has_one_row_in_the_order_of_the_names():
-    assert list(CONTROLS) == list(Control)
-    assert sorted(control for part in (PATHS, BOTTLENECK, CONFERENCE, PROTECTED) for control in controls_of(part)) == sorted(Control)
+    assert list(CONTROLS) == [*Control, "trees"]
+    assert sorted(control for part in (PATHS, BOTTLENECK, PROTECTED) for control in controls_of(part)) == sorted(Control)
+    assert [row.stream for row in CONTROLS.values()] == [0, 1, 2, 3, 5, 4]
     assert {row.location for row in CONTROLS.values()} <= LOCATIONS.keys()
 
 

@@ -204,6 +204,29 @@ print(sorted(name for name in sys.modules if name.startswith(rooms)))
     assert answer.stdout.strip() == "[]", answer.stderr
 
 
+def test_the_gym_works_without_a_stage_that_is_not_installed(tmp_path: Path) -> None:
+    question = """
+import sys
+import vcgym.network.kernels.plugins as plugins
+sys.modules["vcgym.conference"] = None
+plugins.entry_points = lambda: plugins.EntryPoints()
+from vcgym.baselines.controls.control import CONTROLS, Control
+from vcgym.baselines.system_files import system_names
+from vcgym.baselines.systems import load_systems
+from vcgym.leaderboard.evaluation.config import BoardConfig
+from vcgym.leaderboard.evaluation.suites import KINDS, SUITES
+from vcgym.scripts.leaderboard import draw_series, play_suite
+assert list(CONTROLS) == list(Control) and len(load_systems(system_names())) > 50
+assert "default" in SUITES and not {"conference", "conference-v0"} & {*KINDS, *SUITES}
+try:
+    BoardConfig(suite="conference-v0")
+except ValueError:
+    print("refused")
+"""
+    answer = run(sys.executable, "-c", question, cwd=tmp_path)
+    assert answer.stdout.strip() == "refused", answer.stderr
+
+
 def test_a_user_plays_trains_and_ranks_without_what_only_others_need(tmp_path: Path) -> None:
     extras = CONFIG["project"]["optional-dependencies"]
     named = [Requirement(line) for extra in ("user", *Requirement(extras["user"][0]).extras) for line in extras[extra]]

@@ -19,7 +19,7 @@ from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.networks.observation import network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.published.export import publish
-from vcgym.baselines.system_files import zoo
+from vcgym.baselines.system_files import learned_folders
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS
 from vcgym.leaderboard.results import files as results
 from vcgym.live.protocol.session import Session
@@ -117,7 +117,7 @@ def made(tmp_path_factory):
     (home / "board" / "board.json").write_text("{}")
     (home / "pair" / "seed-0").mkdir(parents=True)
     for ending in (CARD, WEIGHTS):
-        shutil.copy(zoo() / f"{LEARNED}{ending}", home / "pair" / "seed-0" / f"{LEARNED}{ending}")
+        shutil.copy(learned_folders()[LEARNED] / f"{LEARNED}{ending}", home / "pair" / "seed-0" / f"{LEARNED}{ending}")
     law = {"base_ms": 20.0, "log_mean": 0.0, "log_sd": 0.5, "loss": 0.0, "loss_run": 1.0, "tau_ms": 100.0}
     body = {"paths": ["direct"], "pairs": {"here-there": [law]}}
     card = dict.fromkeys(("name", "description", "source", "licence", "units"), "test")

@@ -10,12 +10,12 @@ from vcgym.conference.network.network import LOGGED
 from vcgym.conference.network.scenario import ConferenceScenario
 from vcgym.leaderboard.evaluation.participants import all_participants
 from vcgym.leaderboard.evaluation.published import LocalAgent
-from vcgym.leaderboard.evaluation.suites import CONFERENCES, Part, Suite, prepare
+from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import read_results
 from vcgym.network.playout.quality import rating
 
-SUITE = Suite("tiny", "v0", 0, (Part(CONFERENCES, CONFERENCES, 2, split="validation", stratum="four-sites"),), CONFERENCE)
+SUITE = Suite("tiny", "v0", 0, (Part("conference", "conference", 2, split="validation", stratum="four-sites"),), CONFERENCE)
 PACKET_US = 20_000
 
 

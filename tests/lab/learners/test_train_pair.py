@@ -25,7 +25,7 @@ from vcgym.agents.sweeps.search import each
 from vcgym.agents.tracking import registry
 from vcgym.baselines.records import Record
 from vcgym.baselines.rule import allocate, decide, start, update
-from vcgym.baselines.system_files import zoo
+from vcgym.baselines.system_files import learned_folders
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED, read_learned
 from vcgym.leaderboard.evaluation.participants import study_agents
@@ -209,7 +209,7 @@ def test_only_the_last_lag_is_learned_on_calls_over_longer_distances(trained, tm
     assert (tmp_path / "seed-3" / "lag-1.safetensors").read_bytes() != (pair.folder / "lag-1.safetensors").read_bytes()
 
 
-HOMES = {"learned": zoo()} | {path.parts[-3]: path.parent for path in PAIRS.glob("*/*/learned.json")}
+HOMES = {"learned": learned_folders()["learned"]} | {path.parts[-3]: path.parent for path in PAIRS.glob("*/*/learned.json")}
 
 
 @pytest.mark.parametrize(("name", "home"), HOMES.items())

@@ -10,7 +10,7 @@ import pytest
 
 from vcgym.agents.published.export import CARD, WEIGHTS, load_agent
 from vcgym.agents.published.shipped import shipped_folder, shipped_names
-from vcgym.baselines.system_files import zoo_names
+from vcgym.baselines.system_files import learned_folders
 from vcgym.baselines.systems import load_system
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.catalogue import entries, shipped, verify
@@ -109,12 +109,12 @@ def test_the_known_sets_have_safe_addresses_and_a_format_that_exists():
 def test_all_that_is_shipped_is_as_its_card_says():
     found = list(entries(shipped()))
     of_the_predictor = {"predictor/predictor.json", "predictor/predictor.safetensors"}  # the first is the second's card
-    of_the_zoo = {f"zoo/{name}.safetensors" for name in zoo_names()}  # as NAME.json is of these
+    of_the_zoo = {f"zoo/{name}.safetensors" for name, home in learned_folders().items() if home.name == "zoo"}  # as NAME.json is of these
     of_agents = {f"agents/{name}/{file}" for name in shipped_names() for file in (CARD, WEIGHTS)}  # the first describes the second
     assert {entry.name for entry in found if entry.state == "no card"} == of_the_predictor | of_the_zoo | of_agents
     # The first two refuse weights that are not those of their card, agents those that are not of the card's network.
     assert shipped_network() is not None
-    assert all(load_system(name) for name in zoo_names())
+    assert all(load_system(name) for name in learned_folders())
     assert all(load_agent(shipped_folder(name)) for name in shipped_names())
     without = 2 + len(of_the_zoo) + len(of_agents)
     assert verify(found) == (len(found) - without, without)
