@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.systems import System
 from vcgym.conference.board.columns import CONFERENCE as COLUMNS
-from vcgym.conference.board.metrics import delay_cdf, metrics
+from vcgym.conference.board.columns import delay_cdf, metrics
 from vcgym.conference.env.listening import ratings
 from vcgym.conference.network.scenario import ConferenceScenario
-from vcgym.conference.network.trees import DELAY_BOUND_MS
 from vcgym.conference.network.world import ConferenceWorld
 from vcgym.conference.optimum.oracle_lp import oracle_lp
 from vcgym.conference.rules.celerity import REPORT_S
@@ -61,7 +60,7 @@ def play_conferences(system: System, worlds: Sequence[ConferenceWorld], optima: 
         took_s += time.perf_counter() - began
         decisions += parties * world.seconds / REPORT_S
         heard = ratings(played.log, played.emitted, world.seconds)
-        calls.append(ConferenceCall(parties, metrics(played, world.changes_s(), best, heard, DELAY_BOUND_MS), delay_cdf(played)))
+        calls.append(ConferenceCall(parties, metrics(played, world.changes_s(), best, heard), delay_cdf(played)))
     return Rollout(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
 
 

@@ -7,10 +7,23 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from vcgym.conference.env.decisions import EARNED, FEATURES, SESSION_FEATURES
+from vcgym.conference.env.decisions import (
+    DECISION_US,
+    EARNED,
+    FEATURES,
+    SESSION_FEATURES,
+    WINDOW,
+    allocate_course,
+    decide,
+    observe,
+    session_kbps,
+)
 from vcgym.conference.env.picture import RENDER, draw_conference
-from vcgym.conference.env.session import ConferenceSession
-from vcgym.conference.rules.plans import largest_trees
+from vcgym.conference.network.network import start_network
+from vcgym.conference.network.scenario import sample_conference
+from vcgym.conference.network.trees import largest_trees
+from vcgym.conference.network.world import network_of
+from vcgym.conference.rules.celerity import Celerity, allocate_celerity, start_celerity
 from vcgym.envs.call.batch import ThreadedBatch
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart
 from vcgym.envs.call.rewards.reward import earned, reward
@@ -19,6 +32,7 @@ from vcgym.envs.environments.scalar import ScalarEnv
 from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
 from vcgym.network.kernels.ranges import require_whole
 
+_PARAMS = Celerity()
 CONFERENCE = "conference"  # in place of the stages of a call: a reward reads `vcgym.conference.env.decisions.EARNED`, (sessions,)
 
 
@@ -39,6 +53,63 @@ class AggregateUtility(NamedTuple):
 def _earned(reward, state, accounts, s):
     counted = accounts[s]
     return counted.gain - reward.delay_price * counted.late - reward.loss_price * counted.lost
+
+
+class ConferenceSession:
+    """Conference of `parties` sources whose link rates are set from outside, with one decision per source every 300 ms.
+
+    A source changes the rate of its session on each overlay link. Trees are packed into the rates as in Celerity. A source observes reports
+    with the same delay and loss as Celerity's.
+
+    Args:
+        scenario: one of `vcgym.conference.network.scenario.SCENARIOS`.
+        parties: number of parties.
+        seconds: length of the conference.
+    """
+
+    def __init__(self, scenario: str, parties: int, seconds: float) -> None:
+        sample_conference(scenario, 0, parties, seconds)
+        self.scenario, self.parties, self.seconds = scenario, parties, seconds
+
+    def start(self, seed: int) -> None:
+        """Start on world `seed`, before its first decision, which sets nothing: sources start at Celerity's initial rates."""
+        self.seed = np.uint64(seed)
+        world = sample_conference(self.scenario, seed, self.parties, self.seconds)
+        self.topology = world.topology
+        self.net, self.events = network_of(world)
+        self.state = allocate_celerity(_PARAMS, self.parties)
+        self.course = allocate_course(self.parties, len(self.net.links))
+        start_network(self.net, self.seed)
+        start_celerity(_PARAMS, self.state, self.net)
+
+    def decide(self, changes: NDArray[np.float64], accounts: NDArray[np.void], s: int) -> None:
+        """Change link rates, play to the next decision and fill `accounts[s]`, see `vcgym.conference.env.decisions.decide`."""
+        decide(_PARAMS, self.state, self.net, self.events, self.course, self.seed, changes, accounts, s)
+
+    def observe(self, out: NDArray[np.float32]) -> None:
+        """Write the observations of all sources, see `vcgym.conference.env.decisions.observe`."""
+        observe(self.state, self.net, self.course, out)
+
+    @property
+    def now_s(self) -> float:
+        """Time in the conference in s."""
+        return float(self.course.decisions[0]) * DECISION_US / 1e6
+
+    @property
+    def done(self) -> bool:
+        """Return True when the conference is done."""
+        return self.now_s >= self.seconds
+
+    def session_kbps(self) -> NDArray[np.float64]:
+        """Return the rate of each session over the last 1.5 s, (P,), at its slowest receiver."""
+        return np.array([session_kbps(self.course, m) for m in range(self.parties)])
+
+    def link_loads(self) -> NDArray[np.float64]:
+        """Return what entered each physical link over the last 1.5 s, (L,), as a share of its capacity."""
+        row = int(self.course.decisions[0]) % (WINDOW + 1)
+        bits = 8e6 * (self.course.bytes[row] - self.course.bytes[(row + 1) % (WINDOW + 1)])
+        loads: NDArray[np.float64] = bits / (WINDOW * DECISION_US * self.net.links["rate_bps"])
+        return loads
 
 
 class ConferenceBatch(ThreadedBatch):

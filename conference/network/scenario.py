@@ -83,8 +83,8 @@ class ConferenceScenario:
         return _eventful(kind, drawn_seed, topology, SECONDS, _avoidable(topology))
 
 
-def draw_conference(scenario: str, seed: int, parties: int, seconds: float) -> ConferenceWorld:
-    """Return a world of the environment.
+def sample_conference(scenario: str, seed: int, parties: int, seconds: float) -> ConferenceWorld:
+    """Sample a world of the environment.
 
     Args:
         scenario: "dumbbell", with 300 to 800 kbps each way, or "random" (`random_topology`), with a bottleneck in the core or at the edge.

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from vcgym.conference.network.forwarding import advance
 from vcgym.conference.network.links import PACKET
 from vcgym.conference.network.network import CODED_BYTES, HEADER_BYTES, PACKET_BYTES, OverlayNetwork, start_network
+from vcgym.conference.network.trees import follow, largest_trees
 from vcgym.conference.network.world import ConferenceWorld, happen, network_of
 from vcgym.conference.rules.celerity import allocate_celerity, play_celerity, start_celerity
 from vcgym.conference.rules.link_rates import recovery_share
 from vcgym.conference.rules.planned import OraclePlanned, Planned, plan
-from vcgym.conference.rules.plans import follow, largest_trees
 from vcgym.conference.rules.reports import RATES_BYTES, STATE_BYTES
 
 _US = 1_000_000

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from vcgym.conference.network.topology import Overlay
 from vcgym.conference.network.trees import DELAY_BOUND_MS
-from vcgym.conference.optimum.log_program import maximise_log
+from vcgym.conference.optimum.oracle_lp import maximise_log
 
 
 def fair_bounds(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> NDArray[np.float64]:

@@ -13,9 +13,8 @@ import vcgym.conference.env  # noqa: F401  (registers the id)
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.conference.env.central import ConferenceEnv, ConferenceVectorEnv
 from vcgym.conference.env.parallel import ParallelConference
-from vcgym.conference.network.scenario import draw_conference
-from vcgym.conference.network.trees import NO_PARENT
-from vcgym.conference.rules.plans import largest_trees
+from vcgym.conference.network.scenario import sample_conference
+from vcgym.conference.network.trees import NO_PARENT, largest_trees
 
 # Return, packets heard, sum of their delays in us, bytes on links after 60 random decisions in world 7.
 GOLDEN = {
@@ -151,7 +150,7 @@ def test_nothing_of_another_side_is_known_before_its_report():
 )
 def test_a_scenario_that_is_not_there_is_refused(arguments, named):
     with pytest.raises(ValueError, match=named):
-        draw_conference(arguments[0], 0, arguments[1], 60.0)
+        sample_conference(arguments[0], 0, arguments[1], 60.0)
 
 
 @pytest.mark.parametrize("make", [ConferenceEnv, ParallelConference])

@@ -11,10 +11,9 @@ from vcgym.conference.network.links import PACKET
 from vcgym.conference.network.network import MESSAGES, PACKET_BYTES, allocate_network, start_network
 from vcgym.conference.network.topologies import WHERE, dumbbell, random_topology
 from vcgym.conference.network.topology import PhysicalLink, Topology, overlay
-from vcgym.conference.network.trees import Allocation, source_of, tree_through
+from vcgym.conference.network.trees import Allocation, follow, source_of, tree_through
 from vcgym.conference.optimum.oracle_lp import oracle_lp
 from vcgym.conference.rules.planned import mutualcast
-from vcgym.conference.rules.plans import follow
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, describe_flow
