@@ -10,8 +10,8 @@ TORCH := .venv/lib/python*/site-packages/torch
 # end of its process, and what a part imports and collects is then paid once. Processes that need the same kernel compile it once.
 PARTS := contract/envs lab/learners+lab/papers kernels/envs contract/leaderboard \
 	kernels/rules+kernels/playout+kernels/bottleneck+kernels/senders lab/bench+lab/shipped+lab/studies+lab/whole \
-	kernels/agents+kernels/predictors+kernels/conference contract/agents+contract/repository+contract/submissions \
-	configs+golden+contract/conference kernels/worlds+kernels/traces+kernels/live+kernels/leaderboard properties+end_to_end/commands
+	kernels/agents+kernels/predictors contract/agents+contract/repository+contract/submissions \
+	configs+golden+conference kernels/worlds+kernels/traces+kernels/live+kernels/leaderboard properties+end_to_end/commands
 
 # Byte code is kept also where the environment says no: else each of the processes of the tests translates all libraries anew.
 export PYTHONDONTWRITEBYTECODE :=

@@ -29,8 +29,8 @@ class SystemsConfig(Config):
 
     Attributes:
         suite: default, paper-v0, correlated-v0, measured-v0, replay-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
-            rmcat-v0, rmcat-v1; whole-v0; protected-v0, protected-link-v0; or one that an extension adds, as
-            conference-v0; or replay, rate-replay for your own traces, fitted for a scenario file fitted to them. See docs/rank.md.
+            rmcat-v0, rmcat-v1; whole-v0; protected-v0, protected-link-v0; or one of an extension; or
+            replay, rate-replay for your own traces, fitted for a scenario file fitted to them. See docs/rank.md.
         traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
             `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym fit` wrote.
         packets: with suite=replay or fitted, length of the calls in slots of 10 ms.

@@ -17,6 +17,7 @@ from vcgym.network.playout.quality import rating
 
 SUITE = Suite("tiny", "v0", 0, (Part("conference", "conference", 2, split="validation", stratum="four-sites"),), CONFERENCE)
 PACKET_US = 20_000
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
