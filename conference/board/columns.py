@@ -15,7 +15,7 @@ COUNTS_FROM_S = 30
 WINDOW_S = 5
 FLOOR_KBPS = 10.0  # added to rates before their logarithm, as Celerity bounds marginal utility
 RECOVERED = 0.9
-_UTILITY = "Mean over sessions and windows of 5 s of ln(kbps + 10), the rate being that of the receiver that heard least"
+_UTILITY = "Mean over sessions and windows of 5 s of ln(kbps + 10), the rate being that of the receiver that got least"
 
 CONFERENCE = Columns(
     identity={"parties": "int64"},
@@ -62,7 +62,7 @@ CONFERENCE = Columns(
     curves=(("arrival", "Until received"),),
     pairs="kind",
     min_step=0.05,
-    footnote=f"All columns: mean over worlds, from second 30 on. Utility: {_UTILITY}. All systems but Celerity and agents are told true "
+    footnote=f"All columns: mean over worlds, from second 30 on. Utility: {_UTILITY}. All systems but Celerity and agents know true "
     "capacities and plan 95 % of them; the oracle is the optimum of two hops so planned.",
     drawn=("CELERITY", "MUTUALCAST", "SIMULCAST", "SFU"),
     oracles=(ORACLE,),
@@ -76,7 +76,7 @@ def metrics(
     """Return the metrics of one conference; what was before `COUNTS_FROM_S` does not count.
 
     Args:
-        played: its course, with all arrivals.
+        played: its time series, with all arrivals.
         changes_s: instants at which the network changed, the first one 0.
         optima_kbps: (P,) rates of the optimum from each of them on.
         r: (P, P) of each listener, NaN on the diagonal.

@@ -23,7 +23,7 @@ from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.network.scenarios.splits import unlock_test_split
 
-MAX_ARRIVALS = 1 << 23  # of a conference that are kept
+MAX_ARRIVALS = 1 << 23  # of a conference that are logged
 
 
 class ConferenceCall(NamedTuple):
@@ -51,7 +51,7 @@ def play_conferences(system: System, worlds: Sequence[ConferenceWorld], optima: 
         The rollout, whose calls are a list of `ConferenceCall`.
 
     Raises:
-        OverflowError: more media arrived than are kept.
+        OverflowError: more media arrived than are logged.
     """
     calls, took_s, decisions = [], 0.0, 0.0
     for world, best in zip(worlds, optima, strict=True):
@@ -59,8 +59,8 @@ def play_conferences(system: System, worlds: Sequence[ConferenceWorld], optima: 
         played = play(world, system.trees, MAX_ARRIVALS)
         took_s += time.perf_counter() - began
         decisions += parties * world.seconds / REPORT_S
-        heard = ratings(played.log, played.emitted, world.seconds)
-        calls.append(ConferenceCall(parties, metrics(played, world.changes_s(), best, heard), delay_cdf(played)))
+        r = ratings(played.log, played.emitted, world.seconds)
+        calls.append(ConferenceCall(parties, metrics(played, world.changes_s(), best, r), delay_cdf(played)))
     return Rollout(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
 
 

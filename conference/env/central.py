@@ -13,7 +13,7 @@ from vcgym.conference.env.decisions import (
     FEATURES,
     SESSION_FEATURES,
     WINDOW,
-    allocate_course,
+    allocate_history,
     decide,
     observe,
     session_kbps,
@@ -78,22 +78,22 @@ class ConferenceSession:
         self.topology = world.topology
         self.net, self.events = network_of(world)
         self.state = allocate_celerity(_PARAMS, self.parties)
-        self.course = allocate_course(self.parties, len(self.net.links))
+        self.history = allocate_history(self.parties, len(self.net.links))
         start_network(self.net, self.seed)
         start_celerity(_PARAMS, self.state, self.net)
 
     def decide(self, changes: NDArray[np.float64], accounts: NDArray[np.void], s: int) -> None:
         """Change link rates, play to the next decision and fill `accounts[s]`, see `vcgym.conference.env.decisions.decide`."""
-        decide(_PARAMS, self.state, self.net, self.events, self.course, self.seed, changes, accounts, s)
+        decide(_PARAMS, self.state, self.net, self.events, self.history, self.seed, changes, accounts, s)
 
     def observe(self, out: NDArray[np.float32]) -> None:
         """Write the observations of all sources, see `vcgym.conference.env.decisions.observe`."""
-        observe(self.state, self.net, self.course, out)
+        observe(self.state, self.net, self.history, out)
 
     @property
     def now_s(self) -> float:
         """Time in the conference in s."""
-        return float(self.course.decisions[0]) * DECISION_US / 1e6
+        return float(self.history.decisions[0]) * DECISION_US / 1e6
 
     @property
     def done(self) -> bool:
@@ -102,12 +102,12 @@ class ConferenceSession:
 
     def session_kbps(self) -> NDArray[np.float64]:
         """Return the rate of each session over the last 1.5 s, (P,), at its slowest receiver."""
-        return np.array([session_kbps(self.course, m) for m in range(self.parties)])
+        return np.array([session_kbps(self.history, m) for m in range(self.parties)])
 
     def link_loads(self) -> NDArray[np.float64]:
         """Return what entered each physical link over the last 1.5 s, (L,), as a share of its capacity."""
-        row = int(self.course.decisions[0]) % (WINDOW + 1)
-        bits = 8e6 * (self.course.bytes[row] - self.course.bytes[(row + 1) % (WINDOW + 1)])
+        row = int(self.history.decisions[0]) % (WINDOW + 1)
+        bits = 8e6 * (self.history.bytes[row] - self.history.bytes[(row + 1) % (WINDOW + 1)])
         loads: NDArray[np.float64] = bits / (WINDOW * DECISION_US * self.net.links["rate_bps"])
         return loads
 

@@ -32,12 +32,12 @@ EARNED = np.dtype(
 )
 
 
-class Course(NamedTuple):
+class History(NamedTuple):
     """Counters at the last WINDOW + 1 decisions; those of decision d are in row d modulo WINDOW + 1.
 
     Attributes:
         decisions: (1,), decisions so far.
-        packets, late: (WINDOW + 1, P, P), packets heard and late ones, by session and receiver.
+        packets, late: (WINDOW + 1, P, P), packets received and late ones, by session and receiver.
         emitted: (WINDOW + 1, P), packets sent by each source.
         bytes: (WINDOW + 1, L), bytes entered into each physical link.
     """
@@ -49,18 +49,18 @@ class Course(NamedTuple):
     bytes: NDArray[np.int64]
 
 
-def allocate_course(parties: int, links: int) -> Course:
-    """Return the course of a conference that has not started."""
+def allocate_history(parties: int, links: int) -> History:
+    """Return the history of a conference that has not started."""
     rows = WINDOW + 1
     square = (rows, parties, parties)
-    return Course(
+    return History(
         np.zeros(1, np.int64), np.zeros(square, np.int64), np.zeros(square, np.int64), np.zeros((rows, parties), np.int64),
         np.zeros((rows, links), np.int64),
     )  # fmt: skip
 
 
 @kernel
-def decide(params, state, net, events, course, seed, changes, accounts, s):
+def decide(params, state, net, events, history, seed, changes, accounts, s):
     """Change link rates, play to the next decision, and fill `accounts[s]`.
 
     Args:
@@ -68,7 +68,7 @@ def decide(params, state, net, events, course, seed, changes, accounts, s):
         state: CelerityState.
         net: Network.
         events: events of the world, in order of time.
-        course: Course.
+        history: History.
         seed: seed of the world.
         changes: (P, P, P) in [-1, 1] by session, tail and head, times STEP_KBPS.
         accounts: (sessions,) of EARNED.
@@ -80,73 +80,73 @@ def decide(params, state, net, events, course, seed, changes, accounts, s):
             for head in range(parties):
                 rate = state.rates_kbps[m, tail, head] + STEP_KBPS * changes[m, tail, head]
                 state.rates_kbps[m, tail, head] = min(max(rate, 0.0), MAX_KBPS)
-    before = utility(params, course)
-    course.decisions[0] += 1
-    play_celerity(params, state, net, events, seed, False, course.decisions[0] * DECISION_US)
-    _count(net, course)
-    accounts[s].gain = utility(params, course) - before
-    _count_shares(course, accounts[s])
+    before = utility(params, history)
+    history.decisions[0] += 1
+    play_celerity(params, state, net, events, seed, False, history.decisions[0] * DECISION_US)
+    _count(net, history)
+    accounts[s].gain = utility(params, history) - before
+    _count_shares(history, accounts[s])
 
 
 @kernel
-def _count(net, course):
-    row = course.decisions[0] % (WINDOW + 1)
+def _count(net, history):
+    row = history.decisions[0] % (WINDOW + 1)
     for m in range(net.sessions.size):
-        course.emitted[row, m] = net.sessions[m].number
+        history.emitted[row, m] = net.sessions[m].number
         for j in range(net.sessions.size):
-            course.packets[row, m, j] = net.heard[m, j].packets
-            course.late[row, m, j] = net.heard[m, j].late
+            history.packets[row, m, j] = net.received[m, j].packets
+            history.late[row, m, j] = net.received[m, j].late
     for link in range(net.links.size):
-        course.bytes[row, link] = net.links[link].bytes
+        history.bytes[row, link] = net.links[link].bytes
 
 
 @kernel
-def session_kbps(course, m):
+def session_kbps(history, m):
     """Return the rate of session `m` over the last 1.5 s at its slowest receiver."""
-    row = course.decisions[0] % (WINDOW + 1)
+    row = history.decisions[0] % (WINDOW + 1)
     first = (row + 1) % (WINDOW + 1)
     fewest = np.int64(1 << 62)
-    for j in range(course.emitted.shape[1]):
+    for j in range(history.emitted.shape[1]):
         if j != m:
-            fewest = min(fewest, course.packets[row, m, j] - course.packets[first, m, j])
+            fewest = min(fewest, history.packets[row, m, j] - history.packets[first, m, j])
     return fewest * PACKET_BYTES * 8e3 / (WINDOW * DECISION_US)
 
 
 @kernel
-def utility(params, course):
+def utility(params, history):
     """Return the sum of ln(rate + delta), delta bounding marginal utility as in Celerity."""
     total = 0.0
-    for m in range(course.emitted.shape[1]):
-        total += math.log(session_kbps(course, m) + params.delta_kbps)
+    for m in range(history.emitted.shape[1]):
+        total += math.log(session_kbps(history, m) + params.delta_kbps)
     return total
 
 
 @kernel
-def _count_shares(course, earned):
-    row, parties = course.decisions[0] % (WINDOW + 1), course.emitted.shape[1]
+def _count_shares(history, earned):
+    row, parties = history.decisions[0] % (WINDOW + 1), history.emitted.shape[1]
     last = (row + WINDOW) % (WINDOW + 1)
     earned.late = earned.lost = 0.0
     for m in range(parties):
         packets = late = 0
         for j in range(parties):
-            packets += course.packets[row, m, j] - course.packets[last, m, j]
-            late += course.late[row, m, j] - course.late[last, m, j]
-        due = (course.emitted[row, m] - course.emitted[last, m]) * (parties - 1)
+            packets += history.packets[row, m, j] - history.packets[last, m, j]
+            late += history.late[row, m, j] - history.late[last, m, j]
+        due = (history.emitted[row, m] - history.emitted[last, m]) * (parties - 1)
         earned.late += late / max(packets, 1)
         earned.lost += min(max(1.0 - packets / max(due, 1), 0.0), 1.0)
 
 
 @kernel
-def observe(state, net, course, out):
+def observe(state, net, history, out):
     """Write the observations of all sources: features of each overlay link by tail and head, then those of the session.
 
     Args:
         state: CelerityState; read only.
         net: Network; read only.
-        course: Course; read only.
+        history: History; read only.
         out: float32 (P, 6 P^2 + 3), overwritten with 0 to 100.
     """
-    parties, now_us = net.sessions.size, course.decisions[0] * DECISION_US
+    parties, now_us = net.sessions.size, history.decisions[0] * DECISION_US
     links = parties * parties
     for m in range(parties):
         for tail in range(parties):

@@ -29,7 +29,7 @@ def draw_conference(
     """
     at = positions(topology)
     for (tail, head, *_), load in zip(topology.links, loads, strict=True):
-        (x, y), (to_x, to_y) = _beside(at[tail], at[head])
+        (x, y), (to_x, to_y) = _shifted(at[tail], at[head])
         color = next(color for share, color in _LOADS if load >= share)
         axes.plot([x, to_x], [y, to_y], color=color, linewidth=1.0 + 4.0 * min(load, 1.0), solid_capstyle="butt", zorder=1)
     for m, (tree, kbps) in enumerate(zip(trees, session_kbps, strict=True)):
@@ -62,7 +62,7 @@ def positions(topology: Topology) -> dict[str, tuple[float, float]]:
     return found
 
 
-def _beside(tail: tuple[float, float], head: tuple[float, float]) -> tuple[tuple[float, float], tuple[float, float]]:
+def _shifted(tail: tuple[float, float], head: tuple[float, float]) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the ends of a link, shifted to the right of its direction."""
     x, y = head[0] - tail[0], head[1] - tail[1]
     length = max(math.hypot(x, y), 1e-9)

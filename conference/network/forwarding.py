@@ -173,17 +173,17 @@ def _measure(one, packet, now_us):
 @kernel
 def _hear(net, packet, now_us):
     m, party = packet.session, packet.head
-    heard, delay_us = net.heard[m, party], now_us - packet.created_us
-    heard.packets += 1
-    heard.delay_us += delay_us
-    heard.longest_us = max(heard.longest_us, delay_us)
-    heard.late += delay_us > net.bound_us[0]
+    received, delay_us = net.received[m, party], now_us - packet.created_us
+    received.packets += 1
+    received.delay_us += delay_us
+    received.longest_us = max(received.longest_us, delay_us)
+    received.late += delay_us > net.bound_us[0]
     if net.logged[0] < net.log.size:
         entry = net.log[net.logged[0]]
         entry.session, entry.receiver, entry.number, entry.tree = m, party, packet.number, packet.tree
         entry.created_us, entry.arrived_us = packet.created_us, now_us
         net.logged[0] += 1
-    net.told[party, m] = max(net.told[party, m], packet.plan)
+    net.known_plans[party, m] = max(net.known_plans[party, m], packet.plan)
     if net.repairs.share.size > 0:
         keep(net.repairs, m, party, packet.number)
     # The trees of an older plan have been overwritten by those of a newer one.

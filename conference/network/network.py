@@ -59,7 +59,7 @@ class Measured:
 
 
 @record
-class Heard:
+class Received:
     """Media of a session that a receiver got."""
 
     packets: int = 0
@@ -71,7 +71,7 @@ class Heard:
 LOGGED = np.dtype([("session", "i8"), ("receiver", "i8"), ("number", "i8"), ("created_us", "i8"), ("arrived_us", "i8"), ("tree", "i8")])
 
 
-_NEW_SESSION, _NO_MEASUREMENTS, _NOTHING_HEARD = records(Session, 1), records(Measured, 1), records(Heard, 1)
+_NEW_SESSION, _NO_MEASUREMENTS, _NOTHING_RECEIVED = records(Session, 1), records(Measured, 1), records(Received, 1)
 
 
 class OverlayNetwork(NamedTuple):
@@ -87,8 +87,8 @@ class OverlayNetwork(NamedTuple):
         weights: (P, PLANS, MAX_TREES), shares of a plan's trees.
         credits: (P, MAX_TREES): the tree with the highest credit gets the next packet.
         measured: (P, P) of Measured, by tail and head.
-        heard: (P, P) of Heard, by session and receiver.
-        told: (P, P), newest plan known to a party, by party and session.
+        received: (P, P) of Received, by session and receiver.
+        known_plans: (P, P), newest plan known to a party, by party and session.
         present: (P,) bool.
         flows: (F,) of FLOW.
         pipe: segments of TCP flows in flight.
@@ -111,8 +111,8 @@ class OverlayNetwork(NamedTuple):
     weights: NDArray[np.float64]
     credits: NDArray[np.float64]
     measured: NDArray
-    heard: NDArray
-    told: NDArray[np.int64]
+    received: NDArray
+    known_plans: NDArray[np.int64]
     present: NDArray[np.bool_]
     flows: NDArray
     pipe: Pipe
@@ -164,8 +164,8 @@ def allocate_network(
         weights=np.zeros((parties, PLANS, MAX_TREES)),
         credits=np.zeros((parties, MAX_TREES)),
         measured=records(Measured, *pair),
-        heard=records(Heard, *pair),
-        told=np.zeros(pair, np.int64),
+        received=records(Received, *pair),
+        known_plans=np.zeros(pair, np.int64),
         present=np.ones(parties, np.bool_),
         flows=flows,
         pipe=allocate_pipe(1, connections),
@@ -190,10 +190,10 @@ def start_network(net, seed):
     restart(net.sessions, _NEW_SESSION)
     for m in range(net.sessions.size):
         restart(net.measured[m], _NO_MEASUREMENTS)
-        restart(net.heard[m], _NOTHING_HEARD)
+        restart(net.received[m], _NOTHING_RECEIVED)
     net.present[:] = True
     net.credits[:] = 0.0
-    net.told[:] = net.written[:] = 0
+    net.known_plans[:] = net.written[:] = 0
     net.inbox[:] = 0.0
     net.inbox_us[:] = -1
     net.logged[0] = 0
@@ -217,7 +217,7 @@ def set_plan(net, m, count, rate_kbps, now_us, seed):
     session = net.sessions[m]
     session.plan += 1
     session.trees = count
-    net.told[m, m] = session.plan
+    net.known_plans[m, m] = session.plan
     net.credits[m, :] = 0.0
     session.rate_kbps = rate_kbps if count > 0 else 0.0
     stream = net.links.size + m

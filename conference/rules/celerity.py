@@ -29,7 +29,7 @@ from vcgym.conference.network.trees import DELAY_BOUND_MS
 from vcgym.conference.network.world import happen
 from vcgym.conference.rules.link_rates import Update, change_kbps, own_ranges, recovery_share, weigh_cut
 from vcgym.conference.rules.packing import Packing, allocate_packing, fill_repairs, pack
-from vcgym.conference.rules.reports import learn, measure, report, tell
+from vcgym.conference.rules.reports import learn, measure, report_link, report_to_sources
 from vcgym.conference.rules.session_rate import session_rate
 from vcgym.conference.stage import TREES
 from vcgym.network.kernels.jit import kernel
@@ -98,7 +98,7 @@ class CelerityState(NamedTuple):
         queueing_s: (P, P), last queueing delay measured there.
         risen_s: (P, P), its change since the measurement before.
         delay_ms: (P, P), last mean one-way delay measured there; infinite while the link is dead.
-        heard_us, media_us: (P, P), last arrival over each link, of anything and of media.
+        arrived_us, media_us: (P, P), last arrival over each link, of anything and of media.
         joined_us: (P,), time at which a party last joined; -1 while it is absent.
         cut: (P, PLANS, P, P), weight of each link in the cut of each plan.
         marginal: (P, PLANS), marginal utility of each plan.
@@ -118,7 +118,7 @@ class CelerityState(NamedTuple):
     queueing_s: NDArray[np.float64]
     risen_s: NDArray[np.float64]
     delay_ms: NDArray[np.float64]
-    heard_us: NDArray[np.int64]
+    arrived_us: NDArray[np.int64]
     media_us: NDArray[np.int64]
     joined_us: NDArray[np.int64]
     cut: NDArray[np.float64]
@@ -160,7 +160,7 @@ def start_celerity(params, state, net):
     """Start on a started network."""
     state.rates_kbps[:] = 0.0
     state.loss[:] = state.queueing_s[:] = state.risen_s[:] = state.delay_ms[:] = 0.0
-    state.heard_us[:] = 0
+    state.arrived_us[:] = 0
     state.media_us[:] = -(1 << 40)
     state.cut[:] = 0.0
     state.marginal[:] = 0.0
@@ -181,7 +181,7 @@ def _come_and_go(params, state, net, now_us):
             for j in range(net.sessions.size):
                 if j != m:
                     state.rates_kbps[m, m, j] = params.start_kbps
-                    state.heard_us[m, j] = state.heard_us[j, m] = now_us
+                    state.arrived_us[m, j] = state.arrived_us[j, m] = now_us
                     state.delay_ms[m, j] = state.delay_ms[j, m] = 0.0
 
 
@@ -206,7 +206,7 @@ def play_celerity(params, state, net, events, seed, inside, until_us):
         if tick % _UPDATE_TICKS == 0 and tick > 0:
             _update_rates(params, state, net, now_us, inside)
         if tick % _REPORT_TICKS == 0:
-            report(state, net, now_us)
+            report_to_sources(state, net, now_us)
             for m in range(net.sessions.size):
                 _plan(params, state, net, m, now_us, seed, inside)
         state.clock[0] += 1
@@ -225,12 +225,12 @@ def _update_rates(params, state, net, now_us, inside):
             loss, queueing_s, risen_s = state.loss[tail, head], state.queueing_s[tail, head], state.risen_s[tail, head]
             dead = state.delay_ms[tail, head] == math.inf
             for m in range(parties if inside else 0):
-                slot, rate = net.told[head, m] % PLANS, state.rates_kbps[m, tail, head]
+                slot, rate = net.known_plans[head, m] % PLANS, state.rates_kbps[m, tail, head]
                 marginal = state.marginal[m, slot]
                 worth, quick = marginal * state.cut[m, slot, tail, head], now_us - state.joined_us[m] < params.quick_s * 1e6
                 update = Update(worth, marginal, loss, queueing_s, risen_s, usual_kbps, rate, quick, tail == m, parties)
                 state.rates_kbps[m, tail, head] = 0.0 if dead else max(0.0, rate + change_kbps(params, update))
-            tell(state, net, tail, head, now_us)
+            report_link(state, net, tail, head, now_us)
 
 
 @kernel

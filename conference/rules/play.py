@@ -20,7 +20,7 @@ _US = 1_000_000
 
 
 class PlayedConference(NamedTuple):
-    """Course of a conference of P parties, per second.
+    """Time series of a conference of P parties, per second.
 
     Attributes:
         kbps: (seconds, P, P), arrived media including headers, by session and receiver.
@@ -50,8 +50,8 @@ class PlayedConference(NamedTuple):
 
     def session_kbps(self, from_s: int, to_s: int) -> NDArray[np.float64]:
         """Return the rate of each session between two seconds, (P,), at its slowest receiver."""
-        heard = self.kbps[from_s:to_s].mean(axis=0)
-        return (heard + np.where(np.eye(len(heard), dtype=bool), np.inf, 0.0)).min(axis=1)
+        mean = self.kbps[from_s:to_s].mean(axis=0)
+        return (mean + np.where(np.eye(len(mean), dtype=bool), np.inf, 0.0)).min(axis=1)
 
     def window_kbps(self, from_s: int, window_s: int) -> NDArray[np.float64]:
         """Return the rates of the sessions in each whole window from `from_s` on, (windows, P)."""
@@ -83,7 +83,7 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> PlayedConference:
     entered_bytes, trees = np.zeros((seconds + 1, len(net.links))), np.zeros((seconds, parties, parties), np.int16)
     for second in range(seconds):
         advance_to((second + 1) * _US)
-        packets[second + 1], delay_us[second + 1] = net.heard["packets"], net.heard["delay_us"]
+        packets[second + 1], delay_us[second + 1] = net.received["packets"], net.received["delay_us"]
         sent_kbps[second], bound_kbps[second] = net.sessions["rate_kbps"], bounds
         entered_bytes[second + 1], trees[second] = net.links["bytes"], largest_trees(net)
         lost[:, second + 1] = net.links["dropped"].sum(), net.measured["sent"].sum()
@@ -93,7 +93,7 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> PlayedConference:
     with np.errstate(invalid="ignore"):
         delay_ms = np.diff(delay_us, axis=0) / gained / 1000.0
         gone, entered = np.diff(lost, axis=1)
-    late = float(net.heard["late"].sum() / net.heard["packets"].sum())
+    late = float(net.received["late"].sum() / net.received["packets"].sum())
     return PlayedConference(
         gained * PACKET_BYTES * 8e-3, delay_ms, sent_kbps, bound_kbps, late, gone / np.maximum(entered, 1.0), _overhead(net),
         net.log[: net.logged[0]], net.sessions["number"].copy(),

@@ -39,8 +39,8 @@ def measure(state, net, tail, head, now_us):
         if one.sampled[kind] > 0:
             state.queueing_s[tail, head] = one.excess_us[kind] / (one.sampled[kind] * 1e6)
         state.delay_ms[tail, head] = mean_us / 1000.0
-        state.heard_us[tail, head] = now_us
-    elif now_us - state.heard_us[tail, head] >= _DEAD_US:
+        state.arrived_us[tail, head] = now_us
+    elif now_us - state.arrived_us[tail, head] >= _DEAD_US:
         state.delay_ms[tail, head] = math.inf
     state.risen_s[tail, head] = state.queueing_s[tail, head] - before_s
     one.received = one.lost = one.delay_us = 0
@@ -48,7 +48,7 @@ def measure(state, net, tail, head, now_us):
 
 
 @kernel
-def tell(state, net, tail, head, now_us):
+def report_link(state, net, tail, head, now_us):
     """Send the tail of an overlay link the rates of all sessions on it, its measurements, and the newest known plans.
 
     Args:
@@ -62,7 +62,7 @@ def tell(state, net, tail, head, now_us):
     message = net.messages[RATES, head, tail, net.written[RATES, head, tail] % net.messages.shape[3]]
     for m in range(parties):
         message[m] = state.rates_kbps[m, tail, head]
-        message[parties + m] = net.told[head, m]
+        message[parties + m] = net.known_plans[head, m]
     message[2 * parties] = state.delay_ms[tail, head]
     message[2 * parties + 1] = state.loss[tail, head]
     message[2 * parties + 2] = state.queueing_s[tail, head]
@@ -70,15 +70,15 @@ def tell(state, net, tail, head, now_us):
 
 
 @kernel
-def report(state, net, now_us):
+def report_to_sources(state, net, now_us):
     """Process messages from receivers of outgoing links, and report them to all sources."""
     parties = net.sessions.size
     for head in range(parties):
         for m in range(parties):
-            newest = net.told[head, m]
+            newest = net.known_plans[head, m]
             for tail in range(parties):
                 newest = max(newest, np.int64(net.inbox[RATES, head, tail, parties + m]))
-            net.told[head, m] = newest
+            net.known_plans[head, m] = newest
     for tail in range(parties):
         for m in range(parties):
             if m != tail and net.present[tail] and net.present[m]:

@@ -27,12 +27,12 @@ def session_rate(source, receives, rates_kbps, delay_ms, bound_ms, cut):
         cut: (P, P), overwritten with 1 on its links and 0 elsewhere.
     """
     cut[:] = 0.0
-    least, critical = math.inf, -1
+    lowest, critical = math.inf, -1
     for j in range(receives.size):
         if receives[j] and j != source:
             found = min_cut(source, j, receives, rates_kbps, delay_ms, bound_ms)
-            if found < least:
-                least, critical = found, j
+            if found < lowest:
+                lowest, critical = found, j
     if critical < 0:
         return 0.0
     # A direct link beyond the bound carries nothing, so its rate cannot change the min-cut.
@@ -43,7 +43,7 @@ def session_rate(source, receives, rates_kbps, delay_ms, bound_ms, cut):
                 cut[source, i] = 1.0
             else:
                 cut[i, critical] = 1.0
-    return least
+    return lowest
 
 
 @kernel

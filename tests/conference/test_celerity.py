@@ -85,7 +85,7 @@ def test_playing_in_steps_changes_nothing():
         for step in range(steps):
             play_celerity(Celerity(), state, net, events, np.uint64(3), True, (step + 1) * 70 * TICK_US // steps)
         nets.append(net)
-    assert (nets[0].heard == nets[1].heard).all()
+    assert (nets[0].received == nets[1].received).all()
     assert (nets[0].links["bytes"] == nets[1].links["bytes"]).all()
 
 

@@ -16,7 +16,7 @@ from vcgym.conference.env.parallel import ParallelConference
 from vcgym.conference.network.scenario import sample_conference
 from vcgym.conference.network.trees import NO_PARENT, largest_trees
 
-# Return, packets heard, sum of their delays in us, bytes on links after 60 random decisions in world 7.
+# Return, packets received, sum of their delays in us, bytes on links after 60 random decisions in world 7.
 GOLDEN = {
     ("dumbbell", 4): (-183.63061544804987, 3050, 1143416470, 10686550),
     ("random", 6): (-313.5210825033695, 8773, 3871465204, 40153860),
@@ -64,8 +64,8 @@ def test_a_rollout_is_the_one_of_its_seed(scenario, parties):
 def test_a_golden_rollout(scenario, parties):
     """A change of dynamics shows here; if it is meant, the change log says why."""
     session, rewards, _ = rollout(scenario, parties, 7)
-    heard = session.net.heard
-    found = sum(rewards), heard["packets"].sum(), heard["delay_us"].sum(), session.net.links["bytes"].sum()
+    received = session.net.received
+    found = sum(rewards), received["packets"].sum(), received["delay_us"].sum(), session.net.links["bytes"].sum()
     assert found[0] == pytest.approx(GOLDEN[scenario, parties][0], rel=1e-9)
     assert found[1:] == GOLDEN[scenario, parties][1:]
 
@@ -100,13 +100,13 @@ def test_ppo_learns_on_the_batch():
 
 def measured(session):
     """Sum of ln(rate + 10), and shares of late and of lost packets since the last decision, from the counters."""
-    course = session.course
-    row = course.decisions[0] % len(course.emitted)
-    first, last = (row + 1) % len(course.emitted), row - 1
-    gained = (course.packets[row] - course.packets[first]).astype(float)
+    history = session.history
+    row = history.decisions[0] % len(history.emitted)
+    first, last = (row + 1) % len(history.emitted), row - 1
+    gained = (history.packets[row] - history.packets[first]).astype(float)
     np.fill_diagonal(gained, np.inf)
-    packets, late = ((counted[row] - counted[last]).sum(axis=1) for counted in (course.packets, course.late))
-    due = (course.emitted[row] - course.emitted[last]) * (len(packets) - 1)
+    packets, late = ((counted[row] - counted[last]).sum(axis=1) for counted in (history.packets, history.late))
+    due = (history.emitted[row] - history.emitted[last]) * (len(packets) - 1)
     lost = np.clip(1.0 - packets / np.maximum(due, 1), 0.0, 1.0)
     return np.log(gained.min(axis=1) * 1446 * 8e-3 / 1.5 + 10.0).sum(), (late / np.maximum(packets, 1)).sum() + lost.sum()
 

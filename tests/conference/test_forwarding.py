@@ -34,7 +34,7 @@ def scaled(allocation, by):
     return allocation._replace(rates_kbps=allocation.rates_kbps * by)
 
 
-def tell(twin, allocation, now_us):
+def set_plans(twin, allocation, now_us):
     """The plans that `follow` makes, for the twin."""
     for m in range(allocation.parties):
         own = [k for k, tree in enumerate(allocation.trees) if source_of(tree) == m and allocation.rates_kbps[k] > 0.0]
@@ -60,7 +60,7 @@ def test_packets_equal_those_of_the_twin(seed, load):
     for allocation in (first, second):
         now_us = 0 if allocation is first else 2_000_000
         follow(net, allocation, now_us, SEED)
-        tell(twin, allocation, now_us)
+        set_plans(twin, allocation, now_us)
         until(now_us + 1_000_000)
         net.links["down"][0] = twin.links[0].down = True
         until(now_us + 1_500_000)
@@ -107,7 +107,7 @@ def test_repairs_equal_those_of_the_twin(seed):
     twin = TwinConference(network, (), SEED, {(m, *pair): shares[m] for m in range(4) for pair in pairs})
     allocation = scaled(oracle_lp(network).allocation, 0.9)
     follow(net, allocation, 0, SEED)
-    tell(twin, allocation, 0)
+    set_plans(twin, allocation, 0)
     advance(net, scratch, 4_000_000)
     twin.run(4_000_000)
     assert [tuple(entry) for entry in net.log[: net.logged[0]].tolist()] == twin.log
@@ -142,7 +142,7 @@ def test_conservation_capacity_order_and_no_packet_twice(seed):
         of_tree = log[(log["session"] == m) & (log["receiver"] == j) & (log["tree"] == tree)]
         assert (np.diff(of_tree["number"]) > 0).all()
         assert (np.diff(of_tree["arrived_us"]) >= 0).all()
-    assert net.heard["packets"].sum() == len(log)
+    assert net.received["packets"].sum() == len(log)
 
 
 def test_every_packet_on_an_overlay_link_is_received_or_lost_or_under_way():
@@ -169,14 +169,14 @@ def test_a_link_that_is_down_parts_only_the_pairs_that_need_it_and_works_again()
     names = [link.name for link in topology.links]
     net.links["down"][names.index("A->E")] = True
     advance(net, scratch, 1_500_000)
-    before = net.heard["packets"][0].copy()
+    before = net.received["packets"][0].copy()
     advance(net, scratch, 3_000_000)
-    gained = net.heard["packets"][0] - before
+    gained = net.received["packets"][0] - before
     assert gained[1] > 0
     assert gained[2] == gained[3] == 0
     net.links["down"][names.index("A->E")] = False
     advance(net, scratch, 5_000_000)
-    assert (net.heard["packets"][0] - before)[2] > 0
+    assert (net.received["packets"][0] - before)[2] > 0
 
 
 def test_a_hundred_parties_hear_each_other():
@@ -189,7 +189,7 @@ def test_a_hundred_parties_hear_each_other():
         advance(net, scratch, now_us + 3_000_000)
     sent = net.sessions["number"]
     assert (sent > 5).all()
-    assert (net.heard["packets"] + np.diag(sent) == sent[:, None]).all()
+    assert (net.received["packets"] + np.diag(sent) == sent[:, None]).all()
     assert net.links["dropped"].sum() == 0
 
 
