@@ -98,16 +98,7 @@ def reset_counters(counters, windows, log, s):
 
 @kernel
 def count_sent(counters, log, s, packet, path, arrives_us):
-    """Count a packet that goes onto a path.
-
-    Args:
-        counters: record of COUNTERS of the session, updated.
-        log: (sessions, packets) of LOG, or (sessions, 0) for no log; row `s` is updated.
-        s: int64, session.
-        packet: int64, packet number, at least 0.
-        path: int64, path, at least 0.
-        arrives_us: int64, arrival, or LOST.
-    """
+    """Count a packet that goes onto a path; `arrives_us`: its arrival, or LOST. A `log` of (sessions, 0) is none."""
     if counters.last_path >= 0 and path != counters.last_path:
         counters.path_changes += 1
     counters.last_path = path
@@ -118,19 +109,10 @@ def count_sent(counters, log, s, packet, path, arrives_us):
 
 @kernel
 def count_tick(counters, windows, log, s, kind, unit, offset_us, at_us, packet_shift):
-    """Count a tick of the player.
+    """Count a tick of the player at `at_us`: `kind`, `unit` and `offset_us` are those of `vcgym.network.playout.player.tick`.
 
-    Args:
-        counters: record of COUNTERS of the session, updated.
-        windows: int64 (sessions, windows, 3), written at the end of each window: ticks that are not silent, concealed ticks, sum of offsets
-            in us.
-        log: (sessions, packets) of LOG, or (sessions, 0) for no log; row `s` is updated.
-        s: int64, session.
-        kind: int64, kind of the tick, as returned by `vcgym.network.playout.player.tick`.
-        unit: int64, unit of the tick, as returned by it.
-        offset_us: int64, playout offset, as returned by it.
-        at_us: int64, time of the tick.
-        packet_shift: int64, a packet has 2^packet_shift units.
+    At the end of each window its row of `windows`, int64 (sessions, windows, 3), gets ticks that are not silent, concealed ticks, and the
+    sum of offsets in us. A packet has 2^packet_shift units.
     """
     if kind == players.PLAYED:
         counters.ticks_played += 1

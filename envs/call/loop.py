@@ -28,10 +28,6 @@ from vcgym.network.kernels.jit import kernel
 def play(stages, which):
     """Play each call in `which` until it must stop; `stages.why` gives the reason.
 
-    Args:
-        stages: a Stages.
-        which: int64, the sessions to play, each once.
-
     Returns:
         RING_FULL if a ring of any call is full, else BLOCK if any call waits for the world, else DECIDE.
     """

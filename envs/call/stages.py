@@ -73,42 +73,19 @@ def look_ahead(calls: Any, which: Any, turn: int) -> None:
 
 @generic(inlined=True)
 def arrive(receiving: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
-    """Play the first part of a slot: arrivals and ticks of the player. Return the reason why the call stops, or RUNNING.
-
-    Args:
-        receiving: Receiving or NoPaths.
-        calls: Calls or NoPaths; row `s` is updated.
-        sender: NoSender, Sender or Uplink.
-        s: int64, session.
-        roles: Roles, properties of the other stages.
-    """
+    """Play the first part of a slot: arrivals and ticks of the player. Return the reason why the call stops, or RUNNING."""
     return RUNNING
 
 
 @generic(inlined=True)
 def depart(routing: Any, calls: Any, sender: Any, s: int, roles: Any) -> int:
-    """Play the second part of a slot: decisions and the capture of a packet. Return the reason why the call stops, or RUNNING.
-
-    Args:
-        routing: Routing or NoPaths.
-        calls: Calls or NoPaths; row `s` is updated.
-        sender: NoSender, Sender or Uplink.
-        s: int64, session.
-        roles: Roles, properties of the other stages.
-    """
+    """Play the second part of a slot: decisions and the capture of a packet. Return the reason why the call stops, or RUNNING."""
     return RUNNING
 
 
 @generic(abstract=True, inlined=True)
 def leave(sender: Any, calls: Any, routing: Any, s: int) -> Any:
-    """Play the sender of a call to the end of the slot or, without paths, until it stops. Return the reason why it stops, or RUNNING.
-
-    Args:
-        sender: NoSender, Sender or Uplink; row `s` is updated.
-        calls: Calls or NoPaths; row `s` is updated by packets that go onto a path.
-        routing: Routing or NoPaths.
-        s: int64, session.
-    """
+    """Play the sender of a call to the end of the slot or, without paths, until it stops. Return the reason why it stops, or RUNNING."""
 
 
 @generic(inlined=True)
@@ -118,27 +95,12 @@ def end_slot(calls: Any, s: int) -> None:
 
 @generic(abstract=True, inlined=True)
 def capture(sender: Any, calls: Any, s: int, path: int) -> Any:
-    """Send the packet of this slot if packets leave at once; return False if it would arrive beyond the calendar.
-
-    Args:
-        sender: NoSender or Uplink.
-        calls: Calls; row `s` is updated.
-        s: int64, session.
-        path: int64, path in force, 0 to paths - 1.
-    """
+    """Send the packet of this slot on the path in force, if packets leave at once; return False if it would arrive beyond the calendar."""
 
 
 @generic(inlined=True)
 def reveal(sender: Any, calls: Any, routing: Any, s: int, path: int) -> None:
-    """Give an oracle the delay of this slot's packet, if it leaves at once.
-
-    Args:
-        sender: NoSender or Uplink.
-        calls: Calls; read only.
-        routing: Routing; its rule's state may be updated.
-        s: int64, session.
-        path: int64, path in force, 0 to paths - 1.
-    """
+    """Give an oracle the delay that this slot's packet has on `path`, the one in force, if it leaves at once."""
 
 
 @generic(abstract=True, inlined=True)
@@ -148,37 +110,18 @@ def pass_on(sender: Any, s: int, now_us: int) -> Any:
 
 @generic(abstract=True, inlined=True)
 def is_draining(sender: Any, s: int, slot: int, slots: int) -> Any:
-    """Return True while a packet may still leave or arrive after the capture of the last packet.
-
-    Args:
-        sender: NoSender or Uplink.
-        s: int64, session.
-        slot: int64, current slot.
-        slots: int64, length of the call.
-    """
+    """Return True while a packet may still leave or arrive in `slot`, after the capture of the last of `slots` packets."""
 
 
 @generic(inlined=True)
 def next_repaired(sender: Any, call: Any, s: int, node: int, so_far: int) -> int:
-    """Return the number of a packet that has not arrived and that an arrival makes available, -1 if there is none.
+    """Return the number of a packet that has not arrived and that the arrival of `node` makes available, -1 if there is none.
 
-    Args:
-        sender: NoSender, Protecting or Uplink; row `s` is updated.
-        call: record of CALL; read only.
-        s: int64, session.
-        node: int64, node that has just arrived.
-        so_far: int64, packets that it has made available before, 0 at the first call.
+    `so_far` packets have been made available by this arrival before; the call is read.
     """
     return -1
 
 
 @generic(abstract=True, inlined=True)
 def sent_onto_path_us(sender: Any, call: Any, s: int, record: Any) -> Any:
-    """Return the time at which the packet of a record went onto its path.
-
-    Args:
-        sender: NoSender, Protecting or Uplink; read only.
-        call: record of CALL; the packet's node is its `waiting_node`.
-        s: int64, session.
-        record: Record of the packet.
-    """
+    """Return the time at which the packet of a record, whose node is the call's `waiting_node`, went onto its path."""

@@ -36,13 +36,7 @@ def control_law_us(at_us, count, interval_us):
 def is_above(codel, stayed_us, bytes_behind, now_us, target_us, interval_us):
     """Return True if the packet taken at `now_us` may be dropped: its queue was above for an interval (RFC 8289 5.3, `dodequeue`).
 
-    Args:
-        codel: record of CodelState; `first_above_us` is updated.
-        stayed_us: int64, sojourn time of the packet, at least 0.
-        bytes_behind: int64, bytes left in the queue without this packet.
-        now_us: int64, time at which it is taken; must not decrease from call to call.
-        target_us: int64, sojourn time from which a packet is above the target.
-        interval_us: int64, above 0.
+    It stayed for `stayed_us`, and `bytes_behind` are left in the queue without it. Instants must not decrease from call to call.
     """
     if stayed_us < target_us or bytes_behind <= MAX_PACKET_BYTES:
         codel.first_above_us = 0

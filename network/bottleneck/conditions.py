@@ -29,14 +29,7 @@ def _entry(capacity, s, at_us):
 
 @kernel
 def with_loss_at(capacity, s, at_us, loss):
-    """Return the probability of a loss at an instant, that of other causes included.
-
-    Args:
-        capacity: Capacity; read only.
-        s: int64, bottleneck.
-        at_us: int64, instant, in time of the call.
-        loss: float64, probability of a loss by other causes.
-    """
+    """Return the probability of a loss at an instant in time of the call, with `loss`, that of other causes, included."""
     if capacity.changes[s] == 0:
         return loss
     return 1.0 - (1.0 - loss) * (1.0 - capacity.conditions.loss[_entry(capacity, s, at_us)])
@@ -52,14 +45,9 @@ def delay_at(capacity, s, at_us):
 
 @kernel
 def pass_conditions(link, capacity, s, seed, departs_us):
-    """Return when a packet has the changing delay of bottleneck `s` behind it.
+    """Return when a packet that leaves the queue has the changing delay of bottleneck `s` behind it; departures must not decrease.
 
-    Args:
-        link: record of LINK of the bottleneck; the last arrival is updated.
-        capacity: Capacity; read only.
-        s: int64, bottleneck.
-        seed: uint64, seed of the world, for jitter.
-        departs_us: int64, departure from the queue; must not decrease from call to call.
+    `link` is the bottleneck's record of LINK, whose last arrival is updated; `seed` that of the world, for jitter.
     """
     if capacity.changes[s] == 0:
         return departs_us

@@ -120,18 +120,10 @@ def _run_flows(dumbbell, s, until_us, by_events):
 
 @kernel
 def carry(dumbbell, s, flow_number, packet, now_us, size_bytes, loss, number, capable):
-    """Send a packet into the bottleneck.
+    """Send a packet into the bottleneck, where it arrives at `now_us`.
 
-    Args:
-        dumbbell: shared state of the bottlenecks.
-        s: index of the bottleneck.
-        flow_number: 0 for the first call, else the flow's index plus one.
-        packet: number of the packet in the flow, from 0.
-        now_us: arrival at the bottleneck.
-        size_bytes: size of the packet.
-        loss: probability of random loss before the queue.
-        number: identifies the packet when it leaves the fair queue.
-        capable: 1: ECN-capable.
+    `flow_number` is 0 for the first call, else the flow's index plus one; `packet` its number in the flow, from 0; `loss` the probability
+    of random loss before the queue; `number` identifies it when it leaves the fair queue; `capable` 1: it is ECN-capable.
 
     Returns:
         What became of it: CARRIED, OVERFLOWED, LOST_AT_RANDOM or, in the fair queue, QUEUED; and when a carried one has left the bottleneck

@@ -89,15 +89,9 @@ def allocate_fair_queue(bottlenecks: int, flows: int) -> FairQueue:
 
 @kernel
 def start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
-    """Empty the queues before a link.
+    """Empty the queues before a link: one per flow (FQ-CoDel) or, with `fair` 0, one for all flows (CoDel).
 
-    Args:
-        fair_queue: FairQueue; row `s` is overwritten.
-        s: int64, bottleneck, 0 to bottlenecks - 1.
-        fair: 1: a queue per flow (FQ-CoDel); 0: one queue for all flows (CoDel).
-        target_us: int64, CoDel's target, above 0.
-        interval_us: int64, CoDel's interval, above 0.
-        quantum: int64, bytes that a flow may send per turn, at least 1.
+    CoDel's target and interval are above 0; `quantum`, at least 1, are the bytes that a flow may send per turn.
     """
     fair_queue.schedule[s] = _EMPTY[0]
     schedule = fair_queue.schedule[s]
@@ -109,18 +103,11 @@ def start_fair_queue(fair_queue, s, fair, target_us, interval_us, quantum):
 
 @kernel
 def enqueue(fair_queue, s, flow_number, number, size_bytes, capable, now_us, limit_packets, limit_bytes):
-    """Insert a packet of a flow, and drop packets at the head of the longest queue while a limit is exceeded.
+    """Insert a packet of a flow, and drop packets at the head of the longest queue while a limit of all flows is exceeded.
 
-    Args:
-        fair_queue: FairQueue; row `s` is updated.
-        s: int64, bottleneck, 0 to bottlenecks - 1.
-        flow_number: int64, 0 for the first call, else the flow's index plus one.
-        number: int64, stored with the packet, so that its sender recognises it when it leaves.
-        size_bytes: int64, at least 1.
-        capable: 1: ECN-capable; else 0.
-        now_us: int64, arrival; not before any earlier event of this link.
-        limit_packets: int64, maximum number of queued packets of all flows, 1 to ROOM.
-        limit_bytes: int64, maximum number of queued bytes of all flows, at least 1.
+    `flow_number` is 0 for the first call, else the flow's index plus one; by `number` its sender recognises it when it leaves; `capable` 1:
+    it is ECN-capable. `now_us` is not before any earlier event of this link. `limit_packets`: 1 to ROOM; sizes and `limit_bytes`: at least
+    1.
     """
     schedule = fair_queue.schedule[s]
     f = flow_number if schedule.fair == 1 else 0

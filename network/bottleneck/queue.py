@@ -81,14 +81,9 @@ def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[
 
 @kernel
 def start_link(queue, capacity, s, limit_packets, limit_bytes):
-    """Empty the queue of a bottleneck and start its trace; without marks, and drop-tail.
+    """Empty the queue of a bottleneck and start its trace, which is already chosen; without marks, and drop-tail.
 
-    Args:
-        queue: Queue; row `s` is overwritten.
-        capacity: Capacity; the trace of `s` is already chosen.
-        s: int64, bottleneck, 0 to bottlenecks - 1.
-        limit_packets: int64, maximum number of packets, including the one in service, 1 to MAX_QUEUED.
-        limit_bytes: int64, maximum number of their bytes, at least 1.
+    `limit_packets` has the packet in service too, 1 to MAX_QUEUED; `limit_bytes` is at least 1.
     """
     link = queue.link[s]
     link.limit_packets, link.limit_bytes = limit_packets, limit_bytes
@@ -100,14 +95,7 @@ def start_link(queue, capacity, s, limit_packets, limit_bytes):
 
 @kernel
 def offer(queue, capacity, s, now_us, size_bytes):
-    """Offer a packet to a drop-tail queue.
-
-    Args:
-        queue: Queue; row `s` is updated.
-        capacity: Capacity; read only.
-        s: int64, bottleneck, 0 to bottlenecks - 1.
-        now_us: int64, arrival; must not decrease from call to call.
-        size_bytes: int64, at least 1.
+    """Offer a packet of at least one byte to a drop-tail queue; arrivals must not decrease from call to call.
 
     Returns:
         Departure time, int64 microseconds, at least `now_us`; or DROPPED.
@@ -131,15 +119,7 @@ def offer(queue, capacity, s, now_us, size_bytes):
 def serve(link, capacity, s, now_us, size_bytes):
     """Schedule a packet on the link behind the earlier ones; its service starts at its arrival, or when the link is free if that is later.
 
-    Args:
-        link: record of LINK of bottleneck `s`; free instant and place in the trace are updated.
-        capacity: Capacity; read only.
-        s: int64, bottleneck, 0 to bottlenecks - 1.
-        now_us: int64, arrival at the queue.
-        size_bytes: int64, at least 1.
-
-    Returns:
-        Departure time, int64 microseconds.
+    Free instant and place in the trace of `link` are updated. Return the departure time, int64 microseconds.
     """
     if capacity.rates_bps[capacity.first[s]] > 0:
         return _serve_at_rate(link, capacity, s, now_us, size_bytes)

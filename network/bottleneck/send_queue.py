@@ -51,15 +51,9 @@ def item_at(queue, i):
 
 @kernel
 def put(queue, created_us, expires_us, size_bytes, kind, frame):
-    """Append a packet to a queue that is not full.
+    """Append a packet to a queue with `waiting` below `limit`; `created_us` is not below that of the packet before.
 
-    Args:
-        queue: record of SEND_QUEUE with `waiting` below `limit`; updated.
-        created_us: int64, capture time, not below that of the packet before.
-        expires_us: int64, latest useful arrival at the receiver.
-        size_bytes: int64, including all headers, at least 1.
-        kind: int64, VIDEO or AUDIO.
-        frame: int64, number of the video frame or of the audio packet.
+    `size_bytes`, at least 1, has all headers; `kind` is VIDEO or AUDIO; `frame` the number of the video frame or of the audio packet.
     """
     item = queue.packets[(queue.first + queue.waiting) & _MASK]
     item.created_us, item.expires_us, item.size_bytes, item.kind, item.frame = created_us, expires_us, size_bytes, kind, frame

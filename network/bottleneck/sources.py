@@ -140,18 +140,10 @@ def start_source(source, target_bps):
 
 @kernel
 def frame_bytes(source, series, seed, frame, now_us, target_bps):
-    """Return the size of a video frame.
+    """Return the size of video frame number `frame` at `now_us`, in bytes, int64, at least 1.
 
-    Args:
-        source: record of VIDEO_SOURCE, started; of an encoder `rate_bps` and `encoded_us` are updated.
-        series: int64 (pool,), frame sizes in bytes of all series.
-        seed: uint64, seed of the call.
-        frame: int64, frame number, at least 0.
-        now_us: int64, time of encoding; for an encoder not below that of the frame before.
-        target_bps: float64, target bitrate of the video; only an encoder reads it, and raises it to its minimum.
-
-    Returns:
-        Bytes, int64, at least 1.
+    `series`, int64 (pool,), has the frame sizes of all series. An encoder, whose state is updated, follows `target_bps`, and raises it to
+    its minimum; for it `now_us` is not below that of the frame before.
     """
     if source.model == SERIES:
         return series[source.first + frame % source.entries]

@@ -74,15 +74,7 @@ def allocate_pipe(bottlenecks: int, flows: int) -> Pipe:
 
 @kernel
 def start_connection(connection, pipe, s, f, control):
-    """Start a new connection.
-
-    Args:
-        connection: record of CONNECTION, overwritten.
-        pipe: Pipe; the arrived segments of this connection are cleared.
-        s: int64, bottleneck.
-        f: int64, flow.
-        control: int64, congestion control, a value of `tcp_window.CONTROLS`.
-    """
+    """Start flow `f` of bottleneck `s` as a new connection under `control`, a value of `tcp_window.CONTROLS`."""
     start_window(connection.window, control, INITIAL_WINDOW)
     connection.first_missing = connection.next_segment = connection.highest = connection.expected = 0
     connection.recover = -1
@@ -104,14 +96,7 @@ def start_anew(connection):
 
 @kernel
 def next_event_us(connection, pipe, s, f):
-    """Return the time of the next acknowledgement or timeout, int64; NEVER_US if there is none.
-
-    Args:
-        connection: record of CONNECTION.
-        pipe: Pipe.
-        s: int64, bottleneck.
-        f: int64, flow.
-    """
+    """Return the time of the next acknowledgement or timeout, int64; NEVER_US if there is none."""
     at_us = connection.timer_us
     if connection.read < connection.written:
         at_us = min(at_us, pipe.acked_us[s, f, connection.read & _MASK])
@@ -136,16 +121,9 @@ def take_next(connection):
 
 @kernel
 def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
-    """Count a sent segment.
+    """Count a segment sent at `now_us`; below `highest` it is a retransmission.
 
-    Args:
-        connection: record of CONNECTION, updated.
-        pipe: Pipe, updated.
-        s: int64, bottleneck.
-        f: int64, flow.
-        segment: int64, segment number; below `highest` it is a retransmission.
-        now_us: int64, send time.
-        acked_us: int64, arrival of its acknowledgement, not below that of the segment before; negative if it is lost or not yet known.
+    `acked_us` is the arrival of its acknowledgement, not below that of the segment before; negative if it is lost or not yet known.
     """
     again = segment < connection.highest
     if again:
@@ -159,18 +137,7 @@ def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
 
 @kernel
 def put_in_pipe(connection, pipe, s, f, segment, sent_us, acked_us, again):
-    """Put a segment that will arrive into the pipe, which has a free place.
-
-    Args:
-        connection: record of CONNECTION; `written` is updated.
-        pipe: Pipe, updated.
-        s: int64, bottleneck.
-        f: int64, flow.
-        segment: int64, segment number.
-        sent_us: int64, send time.
-        acked_us: int64, arrival of its acknowledgement, not below that of the segment before.
-        again: 1: sent before, so that it gives no sample of the round trip; else 0.
-    """
+    """Put a segment that will arrive into the pipe, which has a free place; `again` 1: sent before, so no sample of the round trip."""
     place = connection.written & _MASK
     pipe.segment[s, f, place], pipe.sent_us[s, f, place], pipe.acked_us[s, f, place] = segment, sent_us, acked_us
     pipe.again[s, f, place] = again
@@ -179,19 +146,9 @@ def put_in_pipe(connection, pipe, s, f, segment, sent_us, acked_us, again):
 
 @kernel
 def on_event(connection, pipe, s, f, now_us):
-    """Play the next acknowledgement or timeout.
+    """Play the next acknowledgement or timeout, at the time of `next_event_us`; return the segment to retransmit at once, int64, or -1.
 
     An acknowledgement in the same microsecond as a timeout stops the timer.
-
-    Args:
-        connection: record of CONNECTION, updated.
-        pipe: Pipe, updated.
-        s: int64, bottleneck.
-        f: int64, flow.
-        now_us: int64, time of the event, that of `next_event_us`.
-
-    Returns:
-        Segment to retransmit at once, int64, or -1.
     """
     place = connection.read & _MASK
     if connection.read < connection.written and pipe.acked_us[s, f, place] <= now_us:

@@ -34,15 +34,7 @@ OUTAGES = np.dtype(
 
 @kernel
 def start_outages(outages, seed, works_ms, low_ms, high_ms):
-    """Start the outages of a world.
-
-    Args:
-        outages: record of OUTAGES, overwritten.
-        seed: uint64, seed of the world.
-        works_ms: float64, mean time between outages; 0: no outages.
-        low_ms: float64, shortest outage, at least 0.
-        high_ms: float64, longest outage, at least `low_ms`.
-    """
+    """Start the outages of a world: on average `works_ms` apart (0: none), each `low_ms` (at least 0) to `high_ms` long."""
     outages.key = rng.stream_key(seed, 0, rng.OUTAGE)
     outages.works_ms, outages.low_ms, outages.high_ms = works_ms, low_ms, high_ms
     outages.number, outages.ends_us, outages.last_us = -1, 0, -1
@@ -76,12 +68,5 @@ def pass_outages(outages, at_us):
 
 @kernel
 def is_lost(seed, flow, number, share):
-    """Return True if a packet of a flow is lost, independently of the others.
-
-    Args:
-        seed: uint64, seed of the world.
-        flow: int64, flow number, at least 0; it selects the random stream.
-        number: int64, packet number in the flow, at least 0.
-        share: float64, probability of a loss, 0 to 1.
-    """
+    """Return True if packet `number` of `flow`, both at least 0, is lost with probability `share`, independently of the others."""
     return share > 0.0 and rng.uniform(rng.stream_key(seed, flow, rng.PACKET_LOSS), number) < share

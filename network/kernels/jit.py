@@ -33,6 +33,9 @@ def kernel(function: F) -> F:
     A kernel works on memory that its caller owns: it neither allocates nor keeps arrays, so numba need not count references. Counting costs
     an atomic operation per array and call, many times the work on one packet. Kernels are inlined into each other, so none calls itself.
     Several threads may run one kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
+
+    Kernels name arguments alike: `s` is the row, a session or a bottleneck; `which` the rows, int64 (n,), each once; what ends in `_us` is
+    in int64 microseconds. A record, or a NamedTuple of arrays, is updated in row `s` unless the docstring says that it is read.
     """
     return _compile(function, options_of(allocates=False, inlined=True))
 

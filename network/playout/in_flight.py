@@ -67,13 +67,8 @@ def age_of(in_flight, node):
 def push(in_flight, number, kind, path, delay_us, age=0):
     """Send a packet. Return False, and send nothing, if its arrival is beyond the calendar or no node is free.
 
-    Args:
-        in_flight: record of IN_FLIGHT, updated.
-        number: int64, packet number, 0 to 2^31 - 1.
-        kind: int64, MEDIA, once for each number, or PROBE, COPY or REPAIR.
-        path: int64, path of the packet, 0 to 2^15 - 1.
-        delay_us: int64, above 0; the arrival is after the start of the current slot.
-        age: int64, slots from `number` to the slot at whose start the delay begins; 0 for MEDIA.
+    `number` is 0 to 2^31 - 1; `kind` MEDIA, once for each number, or PROBE, COPY or REPAIR; `path` 0 to 2^15 - 1. The delay, above 0,
+    begins `age` slots after that of `number` (0 for MEDIA), so that the arrival is after the start of the current slot.
     """
     buckets = (np.uint64(delay_us) + np.uint64(SLOT_US - 1)) // np.uint64(SLOT_US)
     if buckets >= np.uint64(SLOTS):

@@ -32,12 +32,7 @@ def earlier_bytes(so_far, frame=FRAME):
 
 @kernel
 def repair_bytes(covered, longest):
-    """Return the bytes of a repair packet, int64.
-
-    Args:
-        covered: int64, packets that it covers, 1 to 109.
-        longest: int64, bytes of the longest of them, at least that of a plain one.
-    """
+    """Return the bytes of a repair packet for `covered` packets, 1 to 109, of which the longest has `longest` bytes, int64."""
     for most, header in _FLEX:
         if covered <= most:
             return header + longest

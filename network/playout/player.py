@@ -78,14 +78,7 @@ def allocate_player(sessions: int, units: int) -> Player:
 
 @kernel
 def start_player(player, s, origin_us, units):
-    """Start a player on a stream of which no unit has been sent yet.
-
-    Args:
-        player: Player; row `s` is overwritten.
-        s: int64, session.
-        origin_us: int64, sent time of unit 0.
-        units: int64, length of the stream, at least 1.
-    """
+    """Start a player on a stream of `units` units, at least 1, of which none has been sent yet; unit 0 is sent at `origin_us`."""
     player.clock[s] = _NEW_CLOCK[0]
     player.clock[s].origin_us, player.clock[s].units = origin_us, units
 
@@ -108,14 +101,7 @@ def expect_unit(player, s, unit):
 
 @kernel
 def unit_there(player, s, unit, now_us):
-    """Count all packets of a unit as arrived.
-
-    Args:
-        player: Player; row `s` is updated.
-        s: int64, session.
-        unit: int64, a unit that was sent and is still in the ring, 0 to units - 1.
-        now_us: int64, arrival; must not decrease from call to call.
-    """
+    """Count all packets of a unit, which was sent and is still in the ring, as arrived; `now_us` must not decrease from call to call."""
     clock = player.clock[s]
     player.awaited[s, unit & (player.awaited.shape[1] - 1)] = 0
     clock.newest_unit = max(clock.newest_unit, unit)
@@ -124,17 +110,13 @@ def unit_there(player, s, unit, now_us):
 
 @kernel
 def set_target(player, s, now_us, level_us, window_us):
-    """Set the target P*, after all effects of an arrival have been reported.
+    """Set the target P*, after all effects of an arrival at `now_us` have been reported.
 
     The clock starts at the first tick at or after the arrival of the first unit plus the level in force once all packets of that instant
     have been reported. A later change of the level does not move the start.
 
-    Args:
-        player: state.
-        s: session.
-        now_us: arrival time of the packet.
-        level_us: lag or target level of the receiver after this packet, >= 0; 0 with emission input.
-        window_us: smallest delay of the window (arrival input), or its largest delay (emission input).
+    `level_us` is the lag or target level of the receiver after this packet, at least 0, 0 with emission input; `window_us` the smallest
+    delay of the window (arrival input), or its largest (emission input).
     """
     clock = player.clock[s]
     clock.target_us = window_us + level_us

@@ -45,13 +45,10 @@ def delay_impairment_reduced(ta_ms):
 
 @allocating_kernel
 def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
-    """Return Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl).
+    """Return Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl), for a concealed share of 0 to 100 percent.
 
-    Args:
-        p_percent: concealed share in percent, 0..100.
-        ie: equipment impairment of the codec without loss.
-        bpl: packet-loss robustness of the codec.
-        burst_r: mean run length of concealment divided by the mean run length under random loss of the same share; 1 is random loss.
+    `ie` and `bpl` are the codec's; `burst_r` is the mean run of concealment over that under random loss of the same share, 1 if it is
+    random.
     """
     return ie + (IE_MAX - ie) * p_percent / (p_percent / burst_r + bpl)
 
@@ -110,12 +107,8 @@ def impairment_sum(offset_us_sum, excess_us_sum):
 def emodel_return(ticks, impairment, concealed):
     """Return the sum of reward `emodel` over ticks that are not silent: (93.2 - Id(P) - 378.5 if concealed) / 100 each.
 
-    Unlike R it is linear in the concealed share, so the rewards of steps of any length add up to the return of the call.
-
-    Args:
-        ticks: number of ticks that are not silent.
-        impairment: sum of their Id, see `impairment_sum`.
-        concealed: number of them that were concealed.
+    Unlike R it is linear in the concealed share, so the rewards of steps of any length add up to the return of the call. `impairment` is
+    the sum of Id over the ticks (`impairment_sum`), `concealed` the number of them that were concealed.
     """
     return (R_DEFAULT * ticks - impairment - CONCEALED_PRICE * concealed) / 100.0
 

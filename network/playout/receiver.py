@@ -63,14 +63,7 @@ def start_receiver(receiver):
 
 @kernel
 def is_late(receiver, packet, mechanism, packet_us):
-    """Return True if the receiver would discard a packet if it arrived now.
-
-    Args:
-        receiver: record of RECEIVER; read only.
-        packet: int64, packet number.
-        mechanism: int64, WATERMARK, COUNT or PUBLISHED.
-        packet_us: int64, packet interval.
-    """
+    """Return True if the receiver, which is read, would discard a packet if it arrived now; `mechanism`: WATERMARK, COUNT or PUBLISHED."""
     if mechanism == WATERMARK:
         return packet * packet_us < receiver.watermark_us
     return mechanism == COUNT and packet < receiver.passed
@@ -116,15 +109,10 @@ def _pass_packet(receiver, log, s, now_us, packet_us):
 
 @kernel
 def expect(receiver, log, s, packet, now_us, packet_us):
-    """Count a packet as sent. The packet SLOTS before it is emitted if held, and counted as missed if still awaited.
+    """Count a packet as sent, every number once, in order from 0.
 
-    Args:
-        receiver: record of RECEIVER, updated.
-        log: records with a field emitted_us, (sessions, packets), or (sessions, 0) for no log; row `s` is updated.
-        s: int64, row of the log.
-        packet: int64, packet number; every number once, in order from 0.
-        now_us: int64, current time.
-        packet_us: int64, packet interval.
+    The packet SLOTS before it is emitted if held, and counted as missed if still awaited. `log` are records with a field emitted_us,
+    (sessions, packets), or (sessions, 0) for no log.
     """
     if packet - receiver.passed >= SLOTS:
         _pass_packet(receiver, log, s, now_us, packet_us)
@@ -144,20 +132,12 @@ def _emit_smallest(receiver, log, s, now_us, packet_us):
 
 @kernel
 def accept(receiver, log, s, packet, now_us, level_us, mechanism, packet_us):
-    """Process an arrival: insert the packet, move the watermark, emit the packets that are due.
+    """Process the arrival of one of the last 4096 packets: insert it, move the watermark, emit the packets that are due.
 
-    Args:
-        receiver: record of RECEIVER, updated unless the arrival is a duplicate.
-        log: records with a field emitted_us, (sessions, packets), or (sessions, 0) for no log; row `s` is updated.
-        s: int64, row of the log.
-        packet: int64, packet number; one of the last 4096.
-        now_us: int64, current time.
-        level_us: int64, lag or target in force from now on, at least 0.
-        mechanism: int64, WATERMARK, COUNT or PUBLISHED.
-        packet_us: int64, packet interval.
+    `level_us` is the lag or target in force from now on, at least 0; for `mechanism` see `is_late`, for `log` `expect`.
 
     Returns:
-        FIRST, DUPLICATE or LATE.
+        FIRST, DUPLICATE, which changes nothing, or LATE.
     """
     if has_arrived(receiver, packet):
         return DUPLICATE
@@ -192,14 +172,9 @@ def accept(receiver, log, s, packet, now_us, level_us, mechanism, packet_us):
 
 @kernel
 def flush(receiver, log, s, packets, packet_us):
-    """End a stream: emit all held packets at the time of the last arrival, outside the delay statistics; the others count as missed.
+    """End a stream of `packets`: emit all held ones at the time of the last arrival, outside the delay statistics; the others are missed.
 
-    Args:
-        receiver: record of RECEIVER, updated.
-        log: records with fields emitted_us and flushed, (sessions, packets), or (sessions, 0) for no log; row `s` is updated.
-        s: int64, row of the log.
-        packets: int64, number of packets of the stream.
-        packet_us: int64, packet interval.
+    `log` has a field flushed too, see `expect`.
     """
     while receiver.passed < packets:
         packet = receiver.passed

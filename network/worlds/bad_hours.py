@@ -53,14 +53,7 @@ burst; what it adds now."""
 
 @kernel
 def start_bad_hours(hours, s, seed, first_slot):
-    """Set the state of a session's links before their first slot.
-
-    Args:
-        hours: Rows with `BAD_HOURS`; row `s` is updated.
-        s: int64, session.
-        seed: uint64, seed of the world.
-        first_slot: int64, first slot to be sampled; negative slots are the history.
-    """
+    """Set the state of a session's links before their first slot; negative slots are the history."""
     for link in range(hours.on.shape[1]):
         hours.lost[s, link] = is_lost_before(rng.stream_key(seed, link, rng.LOSS), first_slot, hours.loss[s, link])
         hours.until[s, link] = first_slot
@@ -68,15 +61,7 @@ def start_bad_hours(hours, s, seed, first_slot):
 
 @kernel
 def next_phase(hours, s, link, key, slot):
-    """Draw the phase that begins at `slot`: a burst (length, level, rise) or a pause (length).
-
-    Args:
-        hours: Rows with `BAD_HOURS`; entry (`s`, `link`) is updated.
-        s: int64, session.
-        link: int64, link, 0 to links - 1.
-        key: uint64, random stream of the link's bursts.
-        slot: int64, first slot of the phase.
-    """
+    """Draw the phase of a link that begins at `slot`, from random stream `key`: a burst (length, level, rise) or a pause (length)."""
     first = 4 * hours.phases[s, link]
     if hours.phases[s, link] == 0:
         mean_on = 0.5 * (ON_MIN_S + ON_MAX_S)
@@ -111,16 +96,10 @@ def _add_burst(hours, s, link, rising, x, row_us):
 
 @kernel
 def bad_hours_row(hours, s, link, seed, first_slot, x, row_us):
-    """Add bursts and losses of one block to the row of a link, phase by phase.
+    """Add bursts and losses of one block to the row of a link, phase by phase; the blocks of a link follow each other without gaps.
 
-    Args:
-        hours: Rows with `BAD_HOURS`; entry (`s`, `link`) is updated.
-        s: int64, session.
-        link: int64, link, 0 to links - 1.
-        seed: uint64, seed of the world.
-        first_slot: int64, first slot of the block; the blocks of a link follow each other without gaps.
-        x: float32 (BLOCK_SLOTS,), queueing of the link as standard normal values.
-        row_us: int32 (BLOCK_SLOTS,), delay of the link in microseconds, 0 to MAX_LINK_US; bursts and lost bits are added in place.
+    `x`, float32 (BLOCK_SLOTS,), is the queueing of the link as standard normal values. `row_us`, int32 (BLOCK_SLOTS,), its delay, 0 to
+    MAX_LINK_US, to which bursts and lost bits are added.
     """
     losses = rng.stream_key(seed, link, rng.LOSS)
     begin = 0

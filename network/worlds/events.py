@@ -73,14 +73,9 @@ def put_events(rows: NDArray[np.void], events: Sequence[Event], links: int) -> N
 
 @kernel
 def apply_events(events, s, seed, first_slot, link_us):
-    """Apply the events of a session to the rows of its links in one block.
+    """Apply the events of a session, in order, to the rows of its links in one block.
 
-    Args:
-        events: (sessions, capacity) of EVENT, in order of application.
-        s: int64, session.
-        seed: uint64, seed of the world.
-        first_slot: int64, first slot of the block.
-        link_us: int32 (links, BLOCK_SLOTS), delays in microseconds, 0 to MAX_LINK_US, with lost bits; changed in place.
+    `link_us`, int32 (links, BLOCK_SLOTS), are delays, 0 to MAX_LINK_US, with lost bits, changed in place.
     """
     for e in range(events.shape[1]):
         event = events[s, e]

@@ -27,18 +27,10 @@ def is_lost_before(key, first_slot, chance):
 
 @kernel
 def lose(lost, key, first_slot, chance, run, row_us):
-    """Sample the losses of a stretch of slots.
+    """Sample the losses of a stretch of slots into `row_us`, int32 (slots,), whose delays get lost bits; stretches follow without gaps.
 
-    Args:
-        lost: int64, state before the first slot: 1 if lost, else 0.
-        key: uint64, random key of the losses.
-        first_slot: int64, first slot of the stretch; stretches follow each other without gaps.
-        chance: float64, p, share of lost slots, 0 to 1.
-        run: float64, L, mean number of slots until the state is resampled, at least 1.
-        row_us: int32 (slots,), delays in microseconds, at least 0; lost bits are added in place.
-
-    Returns:
-        int64, state after the last slot.
+    `lost` is the state before the first slot, 1 if lost, else 0; `chance` p, the share of lost slots, 0 to 1; `run` L, the mean number of
+    slots until the state is resampled, at least 1. Return the state after the last slot, int64.
     """
     if run == 1.0:  # every slot for itself, which takes a third of the time
         for i in range(row_us.size):

@@ -95,27 +95,14 @@ def allocate_rows(of_model: Any, sessions: int, links: int, paths: int, events: 
 
 @generic(inlined=True)
 def begin(model, rows, s, first_slot):
-    """Set what the table does not say of the state of a session before its first slot.
-
-    Args:
-        model: Model.
-        rows: Rows of the model; row `s` is updated, its parameters are already set.
-        s: int64, session.
-        first_slot: int64, first slot to be sampled; negative slots are the history.
-    """
+    """Set what the table does not say of the state of a session before its first slot; its parameters are set."""
 
 
 @generic(abstract=True, inlined=True)
 def sample_links(model, rows, s, first_slot, scratch, link_us):
-    """Sample the links of a session in one block, and advance their state.
+    """Sample the links of a session in one block, and advance their state; blocks follow each other without gaps.
 
-    Args:
-        model: Model.
-        rows: Rows of the model; row `s` is updated.
-        s: int64, session.
-        first_slot: int64, first slot of the block; blocks follow each other without gaps.
-        scratch: float32 (links, BLOCK_SLOTS), for any use.
-        link_us: int32 (links, BLOCK_SLOTS), overwritten with microseconds, 0 to MAX_LINK_US, and lost bits.
+    `scratch`, float32 (links, BLOCK_SLOTS), is for any use; `link_us`, int32 of that shape, gets delays, 0 to MAX_LINK_US, and lost bits.
     """
 
 
@@ -123,12 +110,7 @@ def sample_links(model, rows, s, first_slot, scratch, link_us):
 def settle(model, rows, s, first_slot, out):
     """Turn path sums into delays, at least MIN_DELAY_US, or LOST; by default in FIFO order on each path.
 
-    Args:
-        model: Model.
-        rows: Rows of the model; row `s` is updated.
-        s: int64, session.
-        first_slot: int64, first slot of the block.
-        out: int32 (paths, BLOCK_SLOTS), sums of the links with lost bits; overwritten in microseconds.
+    `out`, int32 (paths, BLOCK_SLOTS), has the sums of the links with lost bits, and gets microseconds.
     """
     settle_in_order(out, rows.last_delay_us[s])
 

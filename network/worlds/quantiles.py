@@ -85,11 +85,7 @@ _NO_OFFSET = np.int32(0)
 def law_value(law, score, lowest, per_unit):
     """Return the value of a law at a normal score, linear between its points and constant beyond.
 
-    Args:
-        law: float32 (points,), at equally spaced scores.
-        score: float64.
-        lowest: float32, score of the first point.
-        per_unit: float32, points per unit of score.
+    `law`, float32 (points,), is at equally spaced scores, from `lowest` on, `per_unit` points per unit of score.
     """
     at = min(max((np.float32(score) - lowest) * per_unit, np.float32(0.0)), np.float32(law.size - 1))
     cell = min(np.int32(at), np.int32(law.size - 2))
@@ -98,13 +94,9 @@ def law_value(law, score, lowest, per_unit):
 
 @kernel
 def draw_row(table, key, first_slot, out):
-    """Sample independent values for consecutive slots.
+    """Sample independent values for consecutive slots from `first_slot` on, which may be negative, into `out`, contiguous float32 (slots,).
 
-    Args:
-        table: float32 (TABLE_POINTS,), quantiles at `PROBABILITIES` or `OPEN_PROBABILITIES`; they rise with the probability.
-        key: uint64, random stream.
-        first_slot: int64, slot of the first value; may be negative.
-        out: float32 (slots,), contiguous, overwritten in the unit of the table.
+    `table`, float32 (TABLE_POINTS,), has quantiles at `PROBABILITIES` or `OPEN_PROBABILITIES`, which rise with the probability.
     """
     bits_of = out.view(np.int32)
     for i in range(out.size):

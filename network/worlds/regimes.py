@@ -133,17 +133,7 @@ def _enter_window(rows, laws, s, link, slot):
 
 @kernel
 def _stretch(rows, laws, s, link, first_slot, normals, row_us):
-    """Write the delays of a link in slots of one window.
-
-    Args:
-        rows: Rows; entry (`s`, `link`) is updated.
-        laws: Laws.
-        s: int64, session.
-        link: int64, link.
-        first_slot: int64, first slot of the stretch.
-        normals: float32 (slots,), a standard normal value of each slot.
-        row_us: int32 (slots,), overwritten with microseconds, 0 to MAX_LINK_US.
-    """
+    """Write the delays of a link in slots of one window into `row_us`; `normals`, float32 (slots,), has a standard normal value of each."""
     law, regime, every = rows.law[s, link], rows.regime[s, link], rows.every[s, link]
     edges, tables, held = laws.edges_us[law, regime], laws.excess_us[law, regime], laws.held[law]
     level = law_value(laws.level_us[law, regime], rows.score[s, link], _LOWEST, _PER_UNIT)

@@ -63,15 +63,7 @@ def added_feature(part: str, feature: Feature) -> Callable[[C], C]:
 
 @generic(abstract=True)
 def measure(params: Any, state: Any, s: int, now_us: int, out: Any) -> None:
-    """Write the feature of a session.
-
-    Args:
-        params: the feature, a NamedTuple with the decorator `added_feature`.
-        state: its state; row `s` may be updated.
-        s: int64, session.
-        now_us: int64, time of the observation.
-        out: float32 (paths,) for a feature of each path, (1,) for one of the call; overwritten.
-    """
+    """Write the feature of a session at `now_us` into `out`, float32: (paths,) for a feature of each path, (1,) for one of the call."""
 
 
 class NoFeatures(NamedTuple):
@@ -94,15 +86,8 @@ def measure_added(
 ) -> None:  # fmt: skip
     """Write the added features of a session behind its other features.
 
-    Args:
-        added: Added or NoFeatures.
-        state: its state.
-        s: int64, session.
-        now_us: int64, time of the observation.
-        paths: float32 (sessions, paths, features); row `s` is written from `path_column` on.
-        path_column: int64, column of the next feature of a path.
-        call: float32 (sessions, features); row `s` is written from `call_column` on.
-        call_column: int64, column of the next feature of the call.
+    A feature of each path goes into `paths`, float32 (sessions, paths, features), from `path_column` on; one of the call into `call`,
+    float32 (sessions, features), from `call_column` on.
     """
 
 

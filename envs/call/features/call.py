@@ -108,14 +108,9 @@ def update_call(call, record, delay_ms):
 
 @kernel
 def write_call(call, now_us, elapsed, lag_us, row):
-    """Update the features of a call in `row` (features,).
+    """Update the features of a call in `row`, float32 (features,), the same memory every time.
 
-    Args:
-        call: a CALL_STATE.
-        now_us: instant of the decision.
-        elapsed: elapsed share of the call.
-        lag_us: last decided lag.
-        row: float32; pass the same memory every time.
+    `elapsed` is a share of the call, `lag_us` the last decided lag.
     """
     received = call.received > 0
     row[CALL.elapsed] = within(elapsed, 0.0, 1.0)

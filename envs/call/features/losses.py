@@ -74,12 +74,8 @@ def see_packet(row, packet):
 def observe_losses(calls, which, seen, protected, out):
     """Take in the records that have reached the location since the last decision, and write `LOSSES_PART`; others read them later.
 
-    Args:
-        calls: (sessions,) of CALL; read only.
-        which: int64, sessions.
-        seen: (sessions,) of LOSSES; the rows of `which` are updated.
-        protected: (sessions,) of PROTECTED_CALL; what the bucket held is received.
-        out: float32 (sessions, features); the rows of `which` are overwritten.
+    `seen`: (sessions,) of LOSSES. `protected`: (sessions,) of PROTECTED_CALL; what the bucket held is received. `out`: float32 (sessions,
+    features).
     """
     for s in which:
         call, row, sent = calls[s], seen[s], protected[s]

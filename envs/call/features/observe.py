@@ -70,14 +70,8 @@ def _update(state, s, record, added):
 def observe_feed(calls, which, state, history, added, paths, call_rows):
     """Process the records that have reached the router's location, then update the features of each session in `which`.
 
-    Args:
-        calls: (sessions,) of CALL.
-        which: sessions.
-        state: a FeatureState.
-        history: (sessions, paths, 3): n, mean and sd in ms of the slots before the call.
-        added: added features.
-        paths: float32 (sessions, paths, features); pass the same array every time, since only changes are written.
-        call_rows: float32 (sessions, features), likewise.
+    `history`: (sessions, paths, 3), n, mean and sd in ms before the call. `paths`, float32 (sessions, paths, features), and `call_rows`,
+    float32 (sessions, features), are the same arrays every time, since only changes are written.
     """
     for turn in range(which.size):
         if turn + 2 < which.size:
@@ -99,14 +93,8 @@ def observe_feed(calls, which, state, history, added, paths, call_rows):
 def observe_arrival(calls, which, state, receiver, added, paths, call_rows):
     """Process the current arrival at the receiver, then update the features of each session in `which`.
 
-    Args:
-        calls: (sessions,) of CALL.
-        which: sessions.
-        state: a FeatureState.
-        receiver: parameters of the receiver's controller.
-        added: added features of the call.
-        paths: float32 (sessions, 0, 0): an agent at the receiver does not observe paths.
-        call_rows: float32 (sessions, features); pass the same array every time.
+    `paths` is float32 (sessions, 0, 0), since such an agent does not observe paths; `call_rows`, float32 (sessions, features), the same
+    array every time.
     """
     for s in which:
         call = calls[s]
@@ -123,11 +111,7 @@ def observe_arrival(calls, which, state, receiver, added, paths, call_rows):
 def show_feed(calls, which, records, count):
     """Move the records at the router's location into an observation; return False if they do not fit.
 
-    Args:
-        calls: (sessions,) of CALL; their feeds are read.
-        which: int64 (n,), sessions.
-        records: int64 (sessions, RECORDS_SHOWN, 8), rows of `Record`, the first `count` written.
-        count: int64 (sessions,), number of records, overwritten.
+    `records`: int64 (sessions, RECORDS_SHOWN, 8), rows of `Record`, of which the first `count`, int64 (sessions,), are written.
     """
     for s in which:
         call = calls[s]
@@ -143,15 +127,7 @@ def show_feed(calls, which, records, count):
 
 @kernel
 def show_arrival(calls, which, receiver, records, count):
-    """Write the current arrival, the only record at the receiver.
-
-    Args:
-        calls: (sessions,) of CALL; read only.
-        which: int64 (n,), sessions.
-        receiver: parameters of the receiver's controller, which name the buffer.
-        records: int64 (sessions, RECORDS_SHOWN, 8); row 0 is written.
-        count: int64 (sessions,), 1 or 0 records, overwritten.
-    """
+    """Write the current arrival, the only record at the receiver, into row 0 of `records`; `count`: 1 or 0 records."""
     for s in which:
         call = calls[s]
         count[s] = 0

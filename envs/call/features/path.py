@@ -76,15 +76,10 @@ def update_path(path, record, delay_ms):
 
 @kernel
 def write_paths(states, s, now_us, history, commanded, out):
-    """Update the changed features of the paths of session `s` in `out` (sessions, paths, features).
+    """Update the changed features of the paths of session `s` in `out`, float32 (sessions, paths, features), the same array every time.
 
-    Args:
-        states: (sessions, paths) of PATH_STATE.
-        s: the session.
-        now_us: instant of the decision.
-        history: (sessions, paths, 3): n, mean and sd in ms of the slots before the call.
-        commanded: last decided path.
-        out: float32; pass the same array every time.
+    `states`: (sessions, paths) of PATH_STATE. `history`: (sessions, paths, 3), n, mean and sd in ms before the call. `commanded`: last
+    decided path.
     """
     best_ms = np.inf
     for p in range(states.shape[1]):

@@ -76,14 +76,7 @@ def expected_delay(row):
 
 @kernel
 def fill_slots(which, slots, paths, call):
-    """Choose the paths of the slots and write the features of the sessions in `which`.
-
-    Args:
-        which: sessions.
-        slots: features of all paths and of the call; `order` is updated.
-        paths: float32 (sessions, slots, features), output.
-        call: float32 (sessions, features), output.
-    """
+    """Choose the paths of the slots of each session in `which`; write its features into `paths` (sessions, slots, features) and `call`."""
     for s in which:
         _choose(slots.paths[s], slots.order[s])
         for i in range(slots.order.shape[1]):

@@ -48,13 +48,8 @@ def ask_for_beginnings(calls, s, lines):
 def ask_for_places(calls, tables, s, by_slot, feed_rows, delay_us):
     """Prefetch the entries that a call touches next in rings by slot, feed, player and world; its headers must be cached.
 
-    Args:
-        calls: (sessions,) of CALL.
-        tables: Tables of the calls.
-        s: int64, session.
-        by_slot: tuple of pairs (offset, entry size) in bytes, rings of a call that are indexed by slot.
-        feed_rows: the same pair for the ring of the feed.
-        delay_us: int32 (blocks, sessions, paths, BLOCK_SLOTS), delays of the loaded blocks.
+    `by_slot` has (offset, entry size) in bytes of each ring that is indexed by slot, `feed_rows` those of the ring of the feed; `delay_us`,
+    int32 (blocks, sessions, paths, BLOCK_SLOTS), are the delays of the loaded blocks.
     """
     call = calls[s]
     index = call.slot & (SLOTS - 1)

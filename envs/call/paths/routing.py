@@ -96,17 +96,9 @@ def delay_on(calls, s, path):
 
 @kernel
 def send(calls, s, slot, path, arrives_us):
-    """Send a media packet on a path.
+    """Send the media packet captured in `slot` on a path; it arrives at `arrives_us`, after the start of the current slot, or is LOST.
 
-    Args:
-        calls: Calls; row `s` is updated.
-        s: int64, session.
-        slot: int64, slot of its capture.
-        path: int64, path, 0 to paths - 1.
-        arrives_us: int64, arrival, after the start of the current slot; or LOST.
-
-    Returns:
-        False, and the packet is lost, if it would arrive beyond the calendar.
+    Return False, and lose the packet, if it would arrive beyond the calendar.
     """
     call = calls.rows[s]
     fits = arrives_us == LOST or push(call.in_flight, slot, MEDIA, path, arrives_us - slot * SLOT_US)

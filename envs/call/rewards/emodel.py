@@ -133,13 +133,9 @@ def _earned_audio(reward, state, accounts, s):
 
 @kernel
 def audio_return(every_us, expiry_us, packets, concealed):
-    """Return the reward of audio packets with a known outcome.
+    """Return the reward of `packets` audio packets with a known outcome, one every `every_us`, of which `concealed` are concealed.
 
-    Args:
-        every_us: int64, interval between packets, above 0.
-        expiry_us: int64, time from capture to expiry, at which they are played.
-        packets: int64, number of packets, at least 0.
-        concealed: int64, number of these that are concealed, 0 to `packets`.
+    They are played at their expiry, `expiry_us` after capture.
     """
     offset_ms = expiry_us / 1000.0
     delay = REDUCED_SLOPE_PER_MS * offset_ms + REDUCED_KNEE_SLOPE_PER_MS * max(0.0, offset_ms - REDUCED_KNEE_MS)

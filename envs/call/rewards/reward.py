@@ -66,27 +66,13 @@ def allocate_state(reward: Any, sessions: int) -> Any:
 
 @generic()
 def begin(reward: Any, state: Any, accounts: Any, s: int) -> None:
-    """Forget session `s`, in which a call has begun.
-
-    Args:
-        reward: parameters of the reward.
-        state: state as made by `allocate_state`; row `s` is overwritten.
-        accounts: Accounts.
-        s: int64, session.
-    """
+    """Forget session `s`, in which a call has begun: its row of a state made by `allocate_state`."""
     state[s, :] = 0
 
 
 @generic(abstract=True)
 def earned(reward: Any, state: Any, accounts: Any, s: int) -> Any:
-    """Return the reward of session `s` since its last decision, float64.
-
-    Args:
-        reward: parameters of the reward.
-        state: its state; row `s` is updated.
-        accounts: Accounts; read only.
-        s: int64, session.
-    """
+    """Return the reward of session `s` since its last decision, float64; the accounts are read."""
 
 
 @singledispatch
@@ -120,28 +106,13 @@ def _earned_sum(reward, state, accounts, s):
 
 @kernel
 def begin_row(reward, state, accounts, s):
-    """Forget session `s`, in which a call has begun.
-
-    Args:
-        reward: parameters of the reward.
-        state: its state; row `s` is overwritten.
-        accounts: Accounts.
-        s: int64, session.
-    """
+    """Forget session `s`, in which a call has begun."""
     begin(reward, state, accounts, s)
 
 
 @kernel
 def write_rewards(reward, state, accounts, which, out):
-    """Write the rewards since the last decision.
-
-    Args:
-        reward: parameters of the reward.
-        state: its state; the rows of `which` are updated.
-        accounts: Accounts; read only.
-        which: int64 (n,), sessions.
-        out: float64 (sessions,); the entries of `which` are overwritten.
-    """
+    """Write the rewards since the last decision of the sessions in `which` into `out`, float64 (sessions,)."""
     for s in which:
         out[s] = earned(reward, state, accounts, s)
 

@@ -27,13 +27,7 @@ def video_us(sender):
 
 @kernel
 def capture_due(sender, tables, order):
-    """Capture from each source that is due, in random order if both are.
-
-    Args:
-        sender: record of SENDER, updated.
-        tables: Tables; frame sizes are read.
-        order: parameters of the scheduler, which chooses the victim of a full queue.
-    """
+    """Capture from each source that is due, in random order if both are; scheduler `order` chooses the victim of a full queue."""
     audio, video = audio_us(sender) <= sender.now_us, video_us(sender) <= sender.now_us
     video_first = video and rng.uniform(rng.stream_key(sender.seed, 1, rng.SOURCE), sender.frame) < 0.5
     if video_first:

@@ -120,10 +120,7 @@ def _choose_victim_of_selected(params, queue, kind, expires_us, now_us, rtt_us):
 def aimed_bps(stats, target_bps, aim_ms):
     """Return the target after a report, float64, not limited to the call's range; without a report, the target itself.
 
-    Args:
-        stats: record of FEEDBACK_STATS; read only.
-        target_bps: float64, target before.
-        aim_ms: float64, queueing delay that the target aims at, above 0.
+    `stats` (of FEEDBACK_STATS) is read; `aim_ms`, above 0, is the queueing delay at which the target aims.
     """
     if stats.reports == 0 or stats.newest_us < 0:
         return target_bps
@@ -139,13 +136,7 @@ def aimed_bps(stats, target_bps, aim_ms):
 
 @kernel
 def follow_aims(senders, which, aim_ms):
-    """Set the answer of each rate agent in `which` to the target that follows from its aim.
-
-    Args:
-        senders: (sessions,) of SENDER; `answer_bps` is updated.
-        which: int64 (n,), sessions.
-        aim_ms: float64 (sessions,), queueing delay that the target aims at.
-    """
+    """Set `answer_bps` of each rate agent in `which` to the target that follows from its aim, `aim_ms` float64 (sessions,)."""
     for s in which:
         sender = senders[s]
         sender.answer_bps = min(max(aimed_bps(sender.stats, sender.target_bps, aim_ms[s]), sender.min_bps), sender.max_bps)
@@ -153,13 +144,9 @@ def follow_aims(senders, which, aim_ms):
 
 @kernel
 def choose_by_margin(senders, which, margin, alone):
-    """Set the answer of each order agent in `which`, whose queue is not empty, to the packet to send or to drop.
+    """Set `answer_order` of each order agent in `which`, whose queue is not empty, to the packet to send or to drop.
 
-    Args:
-        senders: (sessions,) of SENDER; `answer_order` is updated.
-        which: int64 (n,), sessions.
-        margin: float64 (sessions,), half round trips that a video packet must have left.
-        alone: bool (sessions,), True: this holds for the only queued packet too.
+    A video packet must have `margin`, float64 (sessions,), half round trips left; with `alone`, bool (sessions,), the only queued one too.
     """
     for s in which:
         sender = senders[s]

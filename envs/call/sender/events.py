@@ -137,15 +137,7 @@ def _window_is_open(sender):
 
 @kernel
 def next_us(sender, tables, rate, rate_state, s):
-    """Return the time of the call's own next event, int64, not before `sender.now_us`.
-
-    Args:
-        sender: record of SENDER; read only.
-        tables: Tables; read only.
-        rate: parameters of the rate rule, or a controller.
-        rate_state: its state; read only.
-        s: int64, row of the sender.
-    """
+    """Return the time of the call's own next event, int64, not before `sender.now_us`; nothing is updated."""
     at_us = min(next_report_us(sender, tables), sender.until_us, wake_us(rate, rate_state, s), onward_us(sender, tables.flight, s))
     at_us = min(at_us, audio_us(sender), video_us(sender))
     if sender.queue.waiting > 0 and _in_flight(sender, tables.departures, s) < MAX_IN_FLIGHT and _window_is_open(sender):
@@ -178,17 +170,7 @@ def _finish(sender, tables, s):
 
 @kernel
 def take_turn(sender, tables, s, rate, rate_state, order, at_us):
-    """Play the call's own next event; return the reason why the call must stop (DECIDE, DONE or PAUSED), or RUNNING.
-
-    Args:
-        sender: record of SENDER, updated.
-        tables: Tables, updated.
-        s: int64, row of the sender.
-        rate: parameters of the rate rule, or a controller.
-        rate_state: its state; row `s` is updated.
-        order: parameters of the scheduler, or a controller.
-        at_us: int64, time of the event in time of the call, that of `next_us`.
-    """
+    """Play the call's own next event, at the time of `next_us`; return why the call must stop (DECIDE, DONE or PAUSED), or RUNNING."""
     sender.now_us = at_us
     is_back = next_report_us(sender, tables) <= at_us
     if at_us >= sender.until_us and not followed_by_paths(tables.departures):
@@ -226,15 +208,9 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
 
 @kernel
 def play_sender(sender, tables, s, rate, rate_state, order):
-    """Play a sender until it must stop; return the reason: DECIDE, DONE or PAUSED.
+    """Play a sender over its bottleneck, both in row `s`, until it must stop; return the reason: DECIDE, DONE or PAUSED.
 
-    Args:
-        sender: record of SENDER, updated; after DECIDE the answer is in `answer_bps` or `answer_order`.
-        tables: Tables, updated.
-        s: int64, row of the sender, and its bottleneck.
-        rate: parameters of the rate rule, or a controller.
-        rate_state: its state; row `s` is updated.
-        order: parameters of the scheduler, or a controller.
+    After DECIDE the answer is in `answer_bps` or `answer_order` of the sender. `rate` and `order` are parameters of rules, or controllers.
     """
     if sender.phase == _SET_UP and origin_of(rate) == AGENT:
         sender.phase = _RATE_ANSWERED

@@ -71,16 +71,9 @@ def allocate_flight(sessions: int) -> Flight:
 
 @kernel
 def on_send(flight, s, packet, item, sent_us, arrived_us, marked):
-    """Store a packet that leaves the sender.
+    """Store packet number `packet`, the queued `item`, as it leaves the sender; all but the last MAX_IN_FLIGHT - 1 before it are settled.
 
-    Args:
-        flight: Flight; an entry of row `s` is overwritten.
-        s: int64, row of the sender.
-        packet: int64, packet number; all but the last MAX_IN_FLIGHT - 1 before it are settled.
-        item: record of ITEM, the queued packet.
-        sent_us: int64, send time.
-        arrived_us: int64, arrival; LOST; or, while it is not known, NOT_YET or more.
-        marked: bool, congestion experienced.
+    `arrived_us` is its arrival; LOST; or, while that is not known, NOT_YET or more. `marked`: congestion experienced.
     """
     index = packet & _MASK
     flight.created_us[s, index], flight.expires_us[s, index] = item.created_us, item.expires_us
@@ -97,14 +90,9 @@ def ring_index(packet):
 
 @kernel
 def reported_by(flight, s, first, sent, report_us):
-    """Return the end (last + 1) of the packets covered by a report: the newest arrived packet and all before it.
+    """Return the end (last + 1) of the packets covered by a report made at `report_us`: the newest arrived packet and all before it.
 
-    Args:
-        flight: Flight; read only.
-        s: int64, row of the sender.
-        first: int64, first packet that was not reported before.
-        sent: int64, number of packets sent so far.
-        report_us: int64, time at which the receiver makes the report.
+    `first` is the first packet that was not reported before, `sent` the number sent so far.
     """
     past = first
     for packet in range(first, sent):
@@ -119,15 +107,7 @@ class NoOtherCalls(NamedTuple):
 
 @generic(abstract=True)
 def run_cross_traffic(others: Any, sender: Any, tables: Any, s: int, until_us: int) -> None:
-    """Play all events of bottleneck `s` except those of the first call.
-
-    Args:
-        others: OtherCalls or NoOtherCalls; updated.
-        sender: record of SENDER of the first call.
-        tables: Tables of the first call; bottleneck and packets are updated.
-        s: int64, session, and its bottleneck.
-        until_us: int64, last instant that is played.
-    """
+    """Play all events of bottleneck `s` up to and including `until_us`, except those of the first call, the row `sender` of `tables`."""
 
 
 @run_cross_traffic.register(NoOtherCalls)
@@ -148,14 +128,7 @@ def deliver(sender, tables, row):
 
 @kernel
 def record_arrival(tables, row, number, arrived_us):
-    """Record the arrival of a packet in flight and in the log.
-
-    Args:
-        tables: Tables of the call, updated.
-        row: int64, row of the call.
-        number: int64, packet number, one of the last MAX_IN_FLIGHT.
-        arrived_us: int64, arrival in time of the call, or LOST.
-    """
+    """Record the arrival (in time of the call, or LOST) of one of the last MAX_IN_FLIGHT packets of a row, in flight and in the log."""
     tables.flight.arrived_us[row, ring_index(number)] = arrived_us
     if number < tables.log.shape[1]:
         tables.log[row, number].arrived_us = arrived_us

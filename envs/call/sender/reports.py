@@ -38,15 +38,7 @@ def next_report_us(sender, tables):
 
 @kernel
 def send_report(sender, tables, s, rate, rate_state):
-    """Send a report through the reverse bottleneck; if it is dropped, the next report includes its packets.
-
-    Args:
-        sender: record of SENDER, updated.
-        tables: Tables; the bottleneck is updated.
-        s: int64, row of the sender.
-        rate: parameters of the rate rule, or a controller.
-        rate_state: its state; read only.
-    """
+    """Send a report through the reverse bottleneck; if it is dropped, the next report includes its packets."""
     taken = on_medium(sender, REPORT_BYTES)
     out_us = offer(tables.dumbbell.queue, tables.dumbbell.capacity, sender.reverse, sender.begins_us + sender.now_us, taken)
     if out_us != DROPPED and sender.made - sender.reports < REPORTS:
@@ -58,15 +50,7 @@ def send_report(sender, tables, s, rate, rate_state):
 
 @kernel
 def take_report(sender, tables, s, rate, rate_state):
-    """Process an arrived report; return False if it was lost or empty.
-
-    Args:
-        sender: record of SENDER, updated.
-        tables: Tables; packets are updated.
-        s: int64, row of the sender.
-        rate: parameters of the rate rule, or a controller.
-        rate_state: its state; row `s` is updated.
-    """
+    """Process an arrived report; return False if it was lost or empty."""
     flight, now_us, number = tables.flight, sender.now_us, sender.reports
     sender.reports += 1
     if sender.reverse == NO_QUEUE:
@@ -110,14 +94,7 @@ def take_report(sender, tables, s, rate, rate_state):
 
 @kernel
 def settle_packet(sender, flight, s, index):
-    """Count the outcome of a packet, which is known.
-
-    Args:
-        sender: record of SENDER; `counts` is updated.
-        flight: Flight; read only.
-        s: int64, row of the sender.
-        index: int64, ring index of the packet.
-    """
+    """Count the outcome of the packet at a ring index, which is known."""
     if not counted(sender, flight.created_us[s, index]):
         return
     counts = sender.counts[flight.kind[s, index]]

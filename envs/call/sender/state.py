@@ -219,13 +219,5 @@ def _start_queue(senders, s, limit):
 
 @allocating_kernel
 def init_rule(rule, state, s, history, key):
-    """Start one row of a rule for rate or order.
-
-    Args:
-        rule: parameters of the rule.
-        state: its state; row `s` is overwritten.
-        s: int64, row.
-        history: float64 (rows, 1, 3), start, minimum and maximum of the target, bit/s.
-        key: uint64, key of the rule's random draws.
-    """
+    """Start row `s` of a rule for rate or order; `history`, float64 (rows, 1, 3): start, minimum and maximum of the target, bit/s."""
     init(rule, state, s, RateLimits(history[s, 0, 0], history[s, 0, 1], history[s, 0, 2]), key)

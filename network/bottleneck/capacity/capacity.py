@@ -202,18 +202,9 @@ def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
 
 @kernel
 def capacity_between_bps(capacity, s, from_us, to_us):
-    """Return the mean capacity of a bottleneck between two instants of the call.
+    """Return the mean capacity of a bottleneck between two instants of the call, from 0 on, the second after the first; float64 bit/s.
 
     Opportunities count after the first instant, up to and including the second.
-
-    Args:
-        capacity: Capacity; every bottleneck has a trace.
-        s: int64, bottleneck, 0 to bottlenecks - 1.
-        from_us: int64, first instant, at least 0, in time of the call.
-        to_us: int64, second instant, after the first.
-
-    Returns:
-        Mean capacity in bit/s, float64, at least 0.
     """
     first, entries, length_us = capacity.first[s], capacity.entries[s], capacity.length_us[s]
     at_us, ends_us = from_us + capacity.start_us[s], to_us + capacity.start_us[s]

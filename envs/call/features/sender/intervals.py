@@ -42,13 +42,7 @@ INTERVAL_FEATURES = tuple(
 def observe_intervals(senders, flight, which, seen, smallest_us, out):
     """Write INTERVAL_FEATURES of each session in `which` into its row of `out` (sessions, features).
 
-    Args:
-        senders: (sessions,) of SENDER.
-        flight: the packets.
-        which: sessions.
-        seen: (sessions,), number of packets included in `smallest_us`; updated.
-        smallest_us: (sessions,), minimum delay so far; below 0: none.
-        out: (sessions, 150).
+    `seen`, (sessions,), is the number of packets that are in `smallest_us`, (sessions,), the minimum delay so far; below 0: none.
     """
     for s in which:
         sender = senders[s]

@@ -43,15 +43,7 @@ def observe_queues(senders, which, out):
 
 @kernel
 def write_packet(item, now_us, one_way_us, waiting, row):
-    """Write QUEUE_FEATURES of a queued packet.
-
-    Args:
-        item: record of ITEM.
-        now_us: int64, current time.
-        one_way_us: float64, likely time from sending to arrival.
-        waiting: int64, queued packets.
-        row: float32 (features,), overwritten.
-    """
+    """Write QUEUE_FEATURES of a queued packet into `row`, float32 (features,); `one_way_us` is its likely time from sending to arrival."""
     age, left = packet_ages(item, now_us)
     row[QUEUE.present] = 1.0
     row[QUEUE.audio] = 1.0 if item.kind == AUDIO else 0.0
@@ -64,13 +56,7 @@ def write_packet(item, now_us, one_way_us, waiting, row):
 
 @kernel
 def observe_best(senders, which, out):
-    """Write QUEUE_FEATURES of the packet that SBPN would consider, compressed; zeros for an empty queue.
-
-    Args:
-        senders: (sessions,) of SENDER; read only.
-        which: int64 (n,), sessions.
-        out: float32 (sessions, features); the rows of `which` are overwritten.
-    """
+    """Write QUEUE_FEATURES of the packet that SBPN would consider into `out` (sessions, features), compressed; zeros for an empty queue."""
     for s in which:
         sender = senders[s]
         out[s, :] = 0.0

@@ -26,15 +26,9 @@ def remote_features(rate_held: bool, orders_held: bool) -> tuple[Feature, ...]:
 
 @kernel
 def observe_remote(uplink, calls, which, rate_held, orders_held, out):
-    """Write `remote_features`, as known at the agent's location.
+    """Write `remote_features` of each session in `which`, as known at the agent's location, into `out`, float32 (sessions, features).
 
-    Args:
-        uplink: Uplink; read only.
-        calls: (sessions,) of CALL; read only.
-        which: int64 (n,), sessions.
-        rate_held: bool, the agent sets the rate.
-        orders_held: int64, number of schedulers among which the agent chooses; 0: it does not.
-        out: float32 (sessions, features); the rows of `which` are overwritten.
+    `rate_held`: the agent sets the rate. `orders_held`: number of schedulers among which it chooses; 0: it does not.
     """
     for s in which:
         remote, decision = uplink.remote[s], calls[s].slot // calls[s].interval

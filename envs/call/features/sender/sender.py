@@ -78,14 +78,7 @@ def observe_senders(senders, which, out):
 
 @kernel
 def observe_order_senders(senders, flight, which, out):
-    """Write ORDER_FEATURES.
-
-    Args:
-        senders: (sessions,) of SENDER; read only.
-        flight: Flight; read only.
-        which: int64 (n,), sessions.
-        out: float32 (sessions, features); the rows of `which` are overwritten.
-    """
+    """Write ORDER_FEATURES of each session in `which` into its row of `out` (sessions, features)."""
     for s in which:
         sender = senders[s]
         write_sender(sender, out[s])
