@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.evaluation.together import batches_together, play_together
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
+from vcgym.leaderboard.forecasts.logging_router import UNKNOWN, LoggingRouter
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
@@ -101,7 +101,7 @@ def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld
     """Return at most `each` rows of one finished call with a `LoggingRouter`."""
     assert isinstance(batch.path, LoggingRouter)
     log, notes = batch.tables.log[row], batch.path_state.notes[row]
-    usable = (notes["transmit_ms"] != UNHEARD) & (log["emitted_us"] >= 0) & ~log["flushed"]
+    usable = (notes["transmit_ms"] != UNKNOWN) & (log["emitted_us"] >= 0) & ~log["flushed"]
     packets = np.flatnonzero(usable)
     packets = packets[np.unique(np.linspace(0, len(packets) - 1, min(each, len(packets))).astype(np.int64))]
     same: dict[str, Any] = {

@@ -1,8 +1,8 @@
 """Accuracy of the predictor of VCR-WM on the end-to-end delay of each packet, pair by pair: Tables III and IV.
 
 The forecast of a packet is that of its path, from the feedback known when the packet was sent, as
-`vcgym.envs.call.logging_router` logs it. A packet has none if its path had no feedback by then, or if the receiver did not emit it
-before the flush. The figures of a pair cover all its packets.
+`vcgym.leaderboard.forecasts.logging_router` logs it. A packet has none if its path had no feedback by then, or if the receiver did not emit
+it before the flush. The figures of a pair cover all its packets.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.evaluation.together import play_together
+from vcgym.leaderboard.forecasts.logging_router import UNKNOWN, LoggingRouter
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw
 from vcgym.predictors.predictor import predict_each
@@ -45,7 +45,7 @@ def forecast_worlds(scenario: Scenario, draws: Sequence[WorldDraw], system: Syst
     sent_us = np.arange(scenario.packets, dtype=np.int64) * played.packet_us
     rows = []
     for s, draw in enumerate(draws):
-        which = (notes["transmit_ms"][s] != UNHEARD) & (played.emitted_us[s] >= 0) & ~played.flushed[s]
+        which = (notes["transmit_ms"][s] != UNKNOWN) & (played.emitted_us[s] >= 0) & ~played.flushed[s]
         inputs = (notes[name][s][which] for name in ("transmit_ms", "lag_ms"))
         target_ms = (played.emitted_us[s] - sent_us)[which] / 1000.0
         rows.append({"pair": draw.pair, **_sums(predict_each(system.path.predictor, *inputs), target_ms)})

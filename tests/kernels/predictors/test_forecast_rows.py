@@ -12,9 +12,9 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import is_oracle
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.logging_router import UNHEARD, LoggingRouter
 from vcgym.leaderboard.forecasts.config import DataPart, PredictorDataConfig
 from vcgym.leaderboard.forecasts.data import ROWS, build
+from vcgym.leaderboard.forecasts.logging_router import UNKNOWN, LoggingRouter
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.predictors.rows import COLUMNS, partition, read_rows
 
@@ -67,13 +67,13 @@ def test_notes_are_what_the_log_says_was_known(noted_call):
         known = [k for k in range(packet) if 0 <= arrived_us[k] <= packet * 10_000 - feedback_us]
         note = notes[packet]
         if not known:
-            assert note["transmit_ms"] == note["age_ms"] == UNHEARD
+            assert note["transmit_ms"] == note["age_ms"] == UNKNOWN
             continue
         newest = max(known)
         assert note["transmit_ms"] == (arrived_us[newest] - newest * 10_000) / 1000.0
         assert note["age_ms"] == (packet - newest) * 10.0
         lost = arrived_us[packet] < 0
-        assert note["oracle_transmit_ms"] == (UNHEARD if lost else (arrived_us[packet] - packet * 10_000) / 1000.0)
+        assert note["oracle_transmit_ms"] == (UNKNOWN if lost else (arrived_us[packet] - packet * 10_000) / 1000.0)
 
 
 def test_lag_and_difference_follow_what_was_fed_back(noted_call):

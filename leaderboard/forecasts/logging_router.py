@@ -15,9 +15,10 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, allocate, decide, init, reveal_delay, rule, update
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records, restart
 from vcgym.network.kernels.slots import SLOT_US, slot_at
 
-UNHEARD = -1.0  # transmit_ms and age_ms of a path without feedback
+UNKNOWN = -1.0  # transmit_ms and age_ms of a path without feedback
 
 
 @rule(Control.PATH, oracle=True)
@@ -29,20 +30,36 @@ class LoggingRouter(NamedTuple):
     jitter: WMJitter = WMJitter()
 
 
-NOTE = np.dtype(
-    (
-        np.record,
-        [
-            ("transmit_ms", "f8"),  # one-way delay of the path's newest packet with feedback
-            ("age_ms", "f8"),  # time since that packet was sent
-            ("lag_ms", "f8"),  # lag of CalculateLag on the feedback
-            ("diff_ms", "f8"),  # d of its line 3: difference of delay between the last two packets fed back
-            ("oracle_transmit_ms", "f8"),  # one-way delay of this packet, UNHEARD if it is lost
-        ],
-    )
-)
-_CALL = np.dtype((np.record, [("slot", "i8"), ("last_us", "i8"), ("diff_us", "i8"), ("received", "i8")]))
-_PATH = np.dtype((np.record, [("delay_us", "i8"), ("sent_us", "i8")]))
+@record
+class Note:
+    """What is logged of a packet."""
+
+    transmit_ms: float = 0.0  # one-way delay of the path's newest packet with feedback
+    age_ms: float = 0.0  # time since that packet was sent
+    lag_ms: float = 0.0  # lag of CalculateLag on the feedback
+    diff_ms: float = 0.0  # d of its line 3: difference of delay between the last two packets fed back
+    oracle_transmit_ms: float = 0.0  # one-way delay of this packet, UNKNOWN if it is lost
+
+
+@record
+class Feedback:
+    """What a call has received."""
+
+    slot: int = 0
+    last_us: int = 0
+    diff_us: int = 0
+    received: int = 0
+
+
+@record
+class Newest:
+    """Newest packet of a path with feedback."""
+
+    delay_us: int = 0
+    sent_us: int = -1
+
+
+_NO_FEEDBACK, _NONE = records(Feedback, 1), records(Newest, 1)
 
 
 class LoggingRouterState(NamedTuple):
@@ -52,7 +69,7 @@ class LoggingRouterState(NamedTuple):
     jitter: np.recarray
     call: np.recarray  # (sessions,)
     path: np.recarray  # (sessions, paths)
-    notes: NDArray  # (sessions, packets) of NOTE
+    notes: NDArray  # (sessions, packets) of Note
 
 
 @allocate.register(LoggingRouter)
@@ -60,9 +77,9 @@ def _allocate(params, sessions, paths):
     return LoggingRouterState(
         allocate(params.router, sessions, paths),
         allocate(params.jitter, sessions, paths),
-        np.zeros(sessions, _CALL).view(np.recarray),
-        np.zeros((sessions, paths), _PATH).view(np.recarray),
-        np.zeros((sessions, params.packets), NOTE),
+        records(Feedback, sessions),
+        records(Newest, sessions, paths),
+        records(Note, sessions, params.packets),
     )
 
 
@@ -70,13 +87,8 @@ def _allocate(params, sessions, paths):
 def _init(params, state, s, start, key):
     init(params.router, state.router, s, start, key)
     init(params.jitter, state.jitter, s, start, key)
-    call = state.call[s]
-    call.slot = 0
-    call.last_us = 0
-    call.diff_us = 0
-    call.received = 0
-    for path in range(start.mean_ms.size):
-        state.path[s, path].sent_us = -1
+    restart(state.call[s : s + 1], _NO_FEEDBACK)
+    restart(state.path[s], _NONE)
 
 
 @update.register(LoggingRouter)
@@ -113,8 +125,8 @@ def _reveal_delay(params, state, s, path, delay_us):
     call, newest = state.call[s], state.path[s, path]
     note = state.notes[s, call.slot]
     received = newest.sent_us >= 0
-    note.transmit_ms = newest.delay_us / 1000.0 if received else UNHEARD
-    note.age_ms = (call.slot * SLOT_US - newest.sent_us) / 1000.0 if received else UNHEARD
+    note.transmit_ms = newest.delay_us / 1000.0 if received else UNKNOWN
+    note.age_ms = (call.slot * SLOT_US - newest.sent_us) / 1000.0 if received else UNKNOWN
     note.lag_ms = decide(params.jitter, state.jitter, s, call.slot * SLOT_US) / 1000.0
     note.diff_ms = call.diff_us / 1000.0
-    note.oracle_transmit_ms = delay_us / 1000.0 if delay_us >= 0 else UNHEARD
+    note.oracle_transmit_ms = delay_us / 1000.0 if delay_us >= 0 else UNKNOWN
