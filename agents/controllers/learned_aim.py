@@ -19,9 +19,10 @@ from vcgym.agents.controllers.learned_rate import PACING
 from vcgym.agents.controllers.policy import act, answer, due, observe, policy, require_network
 from vcgym.baselines.rule import Control, allocate, init, pacing, rule, see_sender
 from vcgym.envs.call.features.scales import rate_position
-from vcgym.envs.call.features.sender.state import FEEDBACK_STATS, clear_stats, on_feedback, on_report
+from vcgym.envs.call.features.sender import FeedbackStats, on_feedback, on_report
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, aimed_bps
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records, restart
 
 HOLD = 5  # reports, as in Rate-v1
 WIDTH = 12
@@ -41,32 +42,32 @@ class LearnedAim(NamedTuple):
     last: NDArray[np.float32]  # (hidden + 1,)
 
 
-AIMING = np.dtype(
-    (
-        np.record,
-        [
-            ("stats", FEEDBACK_STATS),
-            ("target_bps", "f8"),
-            ("min_bps", "f8"),
-            ("max_bps", "f8"),
-            ("known_us", "i8"),  # newest report; -1: none
-            ("followed", "i8"),  # reports that the target has followed
-            ("aim_ms", "f8"),
-            ("round_trip_us", "f8"),  # least of the newest report
-            ("waiting_bytes", "i8"),
-            ("rough_us", "f8"),  # mean change of the queueing delay from report to report
-            ("began_us", "i8"),  # beginning of the current 3 s
-            ("least_us", "f8"),  # least queueing delay of the current 3 s ...
-            ("before_us", "f8"),  # ... and of the 3 s before: a queue that others keep full
-        ],
-    )
-)
+@record
+class Aiming:
+    """State of a flow."""
+
+    stats: FeedbackStats
+    target_bps: float = 0.0
+    min_bps: float = 0.0
+    max_bps: float = 0.0
+    known_us: int = -1  # newest report; -1: none
+    followed: int = 0  # reports that the target has followed
+    aim_ms: float = MIN_AIM_MS
+    round_trip_us: float = 0.0  # least of the newest report
+    waiting_bytes: int = 0
+    rough_us: float = 0.0  # mean change of the queueing delay from report to report
+    began_us: int = 0  # beginning of the current 3 s
+    least_us: float = 0.0  # least queueing delay of the current 3 s ...
+    before_us: float = 0.0  # ... and of the 3 s before: a queue that others keep full
+
+
+_START = records(Aiming, 1)
 
 
 class LearnedAimState(NamedTuple):
     """State; the first axis is the session."""
 
-    flow: np.recarray  # (sessions,) of AIMING
+    flow: np.recarray  # (sessions,) of Aiming
     x: NDArray[np.float32]  # (sessions, WIDTH)
     layers: NDArray[np.float32]  # (sessions, 2, hidden)
 
@@ -74,20 +75,14 @@ class LearnedAimState(NamedTuple):
 @allocate.register(LearnedAim)
 def _allocate(params, sessions, paths):
     hidden = require_network(params, WIDTH)
-    return LearnedAimState(
-        np.zeros(sessions, AIMING).view(np.recarray), np.zeros((sessions, WIDTH), np.float32), np.zeros((sessions, 2, hidden), np.float32)
-    )
+    return LearnedAimState(records(Aiming, sessions), np.zeros((sessions, WIDTH), np.float32), np.zeros((sessions, 2, hidden), np.float32))
 
 
 @init.register(LearnedAim)
 def _init(params, state, s, start, key):
+    restart(state.flow[s : s + 1], _START)
     flow = state.flow[s]
-    clear_stats(flow.stats)
     flow.target_bps, flow.min_bps, flow.max_bps = start.start_bps, start.min_bps, start.max_bps
-    flow.known_us, flow.followed, flow.aim_ms = -1, 0, MIN_AIM_MS
-    flow.round_trip_us = flow.rough_us = 0.0
-    flow.waiting_bytes, flow.began_us = 0, 0
-    flow.least_us = flow.before_us = 0.0
 
 
 @observe.register(LearnedAim)

@@ -80,7 +80,7 @@ def consider(params: Any, state: Any, s: int, queue: Any, now_us: int, rtt_us: i
         params: parameters of the policy.
         state: its state; row `s` is updated.
         s: int64, row.
-        queue: record of SEND_QUEUE, not empty; read only.
+        queue: record of SendQueue, not empty; read only.
         now_us: int64, time of the transmission opportunity.
         rtt_us: int64, smoothed round trip, 0 before the first report.
     """
@@ -92,7 +92,7 @@ def place(params: Any, queue: Any, index: int, now_us: int, rtt_us: int, out: An
 
     Args:
         params: parameters of the policy.
-        queue: record of SEND_QUEUE, not empty; read only.
+        queue: record of SendQueue, not empty; read only.
         index: int64, index of the packet.
         now_us: int64, time of the transmission opportunity.
         rtt_us: int64, smoothed round trip, 0 before the first report.

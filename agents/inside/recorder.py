@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.envs.call.paths.state import CALL
+from vcgym.envs.call.paths.state import CallState
 from vcgym.envs.call.rewards.reward import PATHS, Accounts, allocate_state, begin, earned
-from vcgym.envs.call.sender.state import SENDER
+from vcgym.envs.call.sender.state import SenderState
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 
 
@@ -40,15 +41,15 @@ def new_recorder(reward: Any, sessions: int, decisions: int, features: int) -> R
     """Return a recorder with room for `decisions` of each session."""
     shape = sessions, decisions
     return Recorder(
-        reward, allocate_state(reward, sessions), accounts_of(reward, np.zeros(0, CALL if reward.reads == PATHS else SENDER)),
+        reward, allocate_state(reward, sessions), accounts_of(reward, records(CallState if reward.reads == PATHS else SenderState, 0)),
         np.zeros((*shape, features), np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.int32),
         np.zeros(shape, np.float32), np.zeros(sessions, np.int64), np.zeros(sessions, np.uint64),
     )  # fmt: skip
 
 
 def accounts_of(reward: Any, counted: NDArray[np.void]) -> Accounts:
-    """Return the counters that a reward reads: calls (sessions,) of CALL or senders (sessions,) of SENDER, and none of the other."""
-    return Accounts(counted, counted[:0]) if reward.reads == PATHS else Accounts(np.zeros(0, CALL), counted)
+    """Return the counters that a reward reads: (sessions,) of CallState or of SenderState, and none of the other."""
+    return Accounts(counted, counted[:0]) if reward.reads == PATHS else Accounts(records(CallState, 0), counted)
 
 
 def bind(recorder: Recorder, counted: NDArray[np.void]) -> Recorder:

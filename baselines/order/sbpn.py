@@ -74,7 +74,7 @@ def is_expired(params, item, now_us, rtt_us):
 
     Args:
         params: Sbpn.
-        item: record of ITEM, a queued packet.
+        item: record of Item, a queued packet.
         now_us: int64, current time.
         rtt_us: int64, smoothed round trip, 0 before the first report.
     """

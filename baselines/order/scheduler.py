@@ -32,7 +32,7 @@ def choose(params: Any, queue: Any, now_us: int, rtt_us: int) -> Any:
 
     Args:
         params: parameters of the scheduler.
-        queue: record of SEND_QUEUE, not empty; read only.
+        queue: record of SendQueue, not empty; read only.
         now_us: int64, time of the transmission opportunity.
         rtt_us: int64, smoothed round trip, 0 before the first report.
     """
@@ -44,7 +44,7 @@ def choose_victim(params: Any, queue: Any, kind: int, expires_us: int, now_us: i
 
     Args:
         params: parameters of the scheduler.
-        queue: record of SEND_QUEUE with `waiting` equal to `limit`; read only.
+        queue: record of SendQueue with `waiting` equal to `limit`; read only.
         kind: int64, VIDEO or AUDIO, of the new packet.
         expires_us: int64, latest useful arrival of the new packet.
         now_us: int64, current time.

@@ -12,30 +12,30 @@ from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
 from vcgym.baselines.protection.several import at_budget
 from vcgym.baselines.rule import allocate, for_kernels, for_packets, start_row
-from vcgym.envs.call.counters import LOG, WINDOW_TICKS, Totals, reset_counters, totals_of
+from vcgym.envs.call.counters import WINDOW_TICKS, PacketLog, Totals, totals_of
 from vcgym.envs.call.loop import play
-from vcgym.envs.call.paths.feed import COMMANDS_UNDER_WAY, RECORDS, clear_commands, clear_feed
-from vcgym.envs.call.paths.protecting import PROTECTED_CALL, Protecting, start_protection
+from vcgym.envs.call.paths.feed import COMMANDS_UNDER_WAY, RECORDS
+from vcgym.envs.call.paths.protecting import ProtectedCall, Protecting, start_protection
 from vcgym.envs.call.paths.receiving import Receiving
 from vcgym.envs.call.paths.routing import Routing
-from vcgym.envs.call.paths.state import ANSWER, CALL, Calls, LongFrames, PathTables, ShortFrames
+from vcgym.envs.call.paths.state import ANSWER, Calls, CallState, LongFrames, PathTables, ShortFrames
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.call.shards import Shards
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
 from vcgym.network.kernels import rng
-from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.playout.in_flight import NODES, SLOTS, clear_in_flight
+from vcgym.network.playout.in_flight import NODES, SLOTS
 from vcgym.network.playout.player import allocate_player, start_player
-from vcgym.network.playout.receiver import START_LEVEL_US, start_receiver
-from vcgym.network.playout.slot_window import clear_slot_window
+from vcgym.network.playout.receiver import START_LEVEL_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import World, WorldDraw
 
 MAX_BUDGET = 100.0  # more bytes than all rules together ask for
 FRAMES_MS = (10, 20, 40)  # durations of the frame of a packet
 LOCATIONS = {"sender": 0.0, "central": 0.5, "receiver": 1.0}  # relative position between sender and receiver
+_NOT_LOGGED = records(PacketLog, 1)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Played:
         played_us: int64 (S, N), tick at which its first 10 ms that were heard were played, -1 if never.
         totals: see `Totals`.
         windows: int64 (S, W, 3): per 10 s of playout: ticks, concealed ticks, sum of the offset in us.
-        protection: (S,) of PROTECTION_COUNTS; None in calls without protection.
+        protection: (S,) of ProtectionCounts; None in calls without protection.
     """
 
     packet_us: int
@@ -142,30 +142,6 @@ class Batch(ThreadedBatch):
         return rows[why == BLOCK]
 
 
-@kernel
-def _restart(calls, tables, s, seed, slots, packet_shift, feedback_us, to_sender_us, to_receiver_us):
-    call = calls[s]
-    call.slot = 0
-    call.slots = slots
-    call.packet_shift = packet_shift
-    call.phase = 0
-    call.block = 0
-    call.waiting_node = -1
-    call.seed = seed
-    tables.last_used[s, :] = -(1 << 40)
-    clear_in_flight(call.in_flight)
-    start_receiver(call.receiver)
-    # A packet leaves when its last unit is captured.
-    start_player(tables.player, s, (1 - (1 << packet_shift)) * SLOT_US, slots)
-    clear_slot_window(call.window)
-    call.router_read = 0
-    call.probe_turn = 0
-    clear_feed(call.feed, feedback_us)
-    clear_commands(call.to_sender, 0, to_sender_us)
-    clear_commands(call.to_receiver, START_LEVEL_US, to_receiver_us)
-    reset_counters(call.counters, tables.windows, tables.log, s)
-
-
 class CallBatch(Batch):
     """Calls of one scenario, each on its own world, with the same controllers.
 
@@ -225,22 +201,24 @@ class CallBatch(Batch):
         for name, slots in (("packets", scenario.packets), ("interval", interval if self._agent_decides else units)):
             if slots % units:
                 raise ValueError(f"{name} = {slots}: allowed with frame_ms = {frame_ms} is a multiple of {units}, in slots of 10 ms")
-        self.packet_us, self._packet_shift = units * SLOT_US, FRAMES_MS.index(frame_ms)
+        self.packet_us = units * SLOT_US
         path, playout, protection = (for_packets(rule, float(frame_ms)) for rule in (path, playout, protection))
         self.scenario = scenario
         self.path, self.playout, self.location = for_kernels(path), for_kernels(playout), LOCATIONS[location]
         self.world = scenario.world(sessions) if world is None else world
         self.packets = scenario.packets
-        self.calls = np.zeros(sessions, CALL)
-        self.calls["interval"] = interval
-        self.calls["feedback_loss"] = feedback_loss
+        self.new_call = records(CallState, 1)
+        self.new_call[0].slots, self.new_call[0].packet_shift = self.packets, FRAMES_MS.index(frame_ms)
+        self.new_call[0].interval, self.new_call[0].feedback_loss = interval, feedback_loss
+        self.new_call[0].to_receiver.latest = self.new_call[0].to_receiver.in_force = START_LEVEL_US
+        self.calls = np.repeat(self.new_call.view(np.ndarray), sessions)
         # Enough windows for a call that ends 30 s late.
         windows = (self.packets + 3000) // WINDOW_TICKS + 1
         self.tables = PathTables(
             allocate_player(sessions, SLOTS - 1),
             np.zeros((sessions, scenario.paths), np.int64),
             np.zeros((sessions, windows, 3), np.int64),
-            np.zeros((sessions, self.packets // units if log else 0), LOG),
+            records(PacketLog, sessions, self.packets // units if log else 0),
             np.zeros(sessions, ANSWER),
             probe_schedule(scenario.paths, probe_rate),
             ShortFrames() if units == 1 else LongFrames(),
@@ -250,7 +228,7 @@ class CallBatch(Batch):
         self.protecting: Protecting | None = None
         if protection is not None:
             protection = at_budget(protection, budget)
-            rows = np.zeros(sessions, PROTECTED_CALL).view(np.recarray)
+            rows = records(ProtectedCall, sessions)
             self.protecting = Protecting(for_kernels(protection), allocate(protection, sessions, scenario.paths), rows)
         self.path_state = allocate(path, sessions, scenario.paths)
         self.playout_state = allocate(playout, sessions, scenario.paths)
@@ -264,14 +242,20 @@ class CallBatch(Batch):
         control_us = round(self.history[row, 0, 1] * 1000.0)
         to_sender_us = round(control_us * self.location)
         from_receiver_us = control_us - to_sender_us
-        self.uplink.start(row, self.packets, control_us, to_sender_us, float(self.calls["feedback_loss"][row]))
-        seed = np.uint64(draw.seed)
-        shift = self._packet_shift
-        _restart(self.calls, self.tables, row, seed, self.packets, shift, from_receiver_us, to_sender_us, from_receiver_us)
+        self.uplink.start(row, self.packets, control_us, to_sender_us, float(self.new_call[0].feedback_loss))
+        self.calls[row] = self.new_call[0]
+        call = self.calls[row]
+        call["seed"] = draw.seed
+        call["feed"]["delay_us"] = call["to_receiver"]["delay_us"] = from_receiver_us
+        call["to_sender"]["delay_us"] = to_sender_us
+        tables = self.tables
+        tables.last_used[row], tables.windows[row], tables.log[row] = -(1 << 40), 0, _NOT_LOGGED[0]
+        # A packet leaves when its last unit is captured.
+        start_player(tables.player, row, (1 - self.packet_us // SLOT_US) * SLOT_US, self.packets)
         start_row(self.path, self.path_state, row, self.history[row], self.key(row, Control.PATH))
         start_row(self.playout, self.playout_state, row, self.history[row], self.key(row, Control.PLAYOUT))
         if self.protecting is not None:
-            start_protection(self.protecting.rows[row], self.budget, to_sender_us, self._agent_decides, self.packet_us)
+            start_protection(self.protecting.rows, row, self.budget, to_sender_us, self._agent_decides, self.packet_us)
             start_row(self.protecting.rule, self.protecting.state, row, self.history[row], self.key(row, Control.PROTECTION))
 
     def answer(self, decided: Mapping[Control, NDArray[Any]]) -> None:
@@ -305,7 +289,7 @@ class CallBatch(Batch):
 
     def played(self) -> Played:
         """Return all sessions packet by packet; needs ``log=True``."""
-        log = {name: self.tables.log[name].copy() for name in LOG.names or ()}
+        log = {name: self.tables.log[name].copy() for name in self.tables.log.dtype.names or ()}
         counts = None if self.protecting is None else self.protecting.rows["counts"].copy()
         return Played(packet_us=self.packet_us, **log, totals=self.totals(), windows=self.tables.windows.copy(), protection=counts)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.playout import player as players
 from vcgym.network.playout.quality import LOSS_PRICE, REDUCED_KNEE_MS, emission_reward, emodel_return, impairment_sum, rating
 
@@ -14,29 +15,40 @@ LONG_RUN_TICKS = 6  # concealment longer than 60 ms loses a syllable
 NOT_LOGGED = -1  # equal to LOST
 _KNEE_US = int(1000 * REDUCED_KNEE_MS)
 
-COUNTERS = np.dtype(
-    [
-        ("plans_sent", "i8"),
-        ("path_changes", "i8"),
-        ("probes_sent", "i8"),
-        ("ticks_played", "i8"),
-        ("ticks_stretched", "i8"),
-        ("ticks_concealed", "i8"),
-        ("ticks_silent", "i8"),
-        ("offset_us_sum", "i8"),
-        ("excess_us_sum", "i8"),  # sum of offsets above the knee of the delay impairment
-        ("conceal_runs", "i8"),
-        ("conceal_longest_ticks", "i8"),
-        ("conceal_runs_long", "i8"),
-        ("running_conceal_ticks", "i8"),
-        ("last_path", "i8"),
-        ("window", "i8"),  # the current 10-s window; below, the totals at its start
-        ("window_ticks", "i8"),
-        ("window_concealed", "i8"),
-        ("window_offset_us", "i8"),
-    ]
-)
-LOG = np.dtype((np.record, [("path", "i2"), ("arrived_us", "i8"), ("emitted_us", "i8"), ("flushed", "?"), ("played_us", "i8")]))
+
+@record
+class Counters:
+    """Counters of a call."""
+
+    plans_sent: int = 0
+    path_changes: int = 0
+    probes_sent: int = 0
+    ticks_played: int = 0
+    ticks_stretched: int = 0
+    ticks_concealed: int = 0
+    ticks_silent: int = 0
+    offset_us_sum: int = 0
+    excess_us_sum: int = 0  # sum of offsets above the knee of the delay impairment
+    conceal_runs: int = 0
+    conceal_longest_ticks: int = 0
+    conceal_runs_long: int = 0
+    running_conceal_ticks: int = 0
+    last_path: int = -1
+    window: int = 0  # the current 10-s window; below, the totals at its start
+    window_ticks: int = 0
+    window_concealed: int = 0
+    window_offset_us: int = 0
+
+
+@record
+class PacketLog:
+    """What became of a packet."""
+
+    path: np.int16 = np.int16(NOT_LOGGED)
+    arrived_us: int = NOT_LOGGED
+    emitted_us: int = NOT_LOGGED
+    flushed: np.bool_ = np.False_
+    played_us: int = NOT_LOGGED
 
 
 class Totals(NamedTuple):
@@ -56,44 +68,6 @@ class Totals(NamedTuple):
     conceal_runs: NDArray[np.int64]
     conceal_longest_ticks: NDArray[np.int64]
     conceal_runs_long: NDArray[np.int64]
-
-
-@kernel
-def reset_counters(counters, windows, log, s):
-    """Set all counters of a session to zero, and clear its windows and log.
-
-    Args:
-        counters: record of COUNTERS of the session, overwritten.
-        windows: int64 (sessions, windows, 3); row `s` is set to 0.
-        log: (sessions, packets) of LOG, or (sessions, 0) for no log; row `s` is cleared.
-        s: int64, session.
-    """
-    counters.plans_sent = 0
-    counters.path_changes = 0
-    counters.probes_sent = 0
-    counters.ticks_played = 0
-    counters.ticks_stretched = 0
-    counters.ticks_concealed = 0
-    counters.ticks_silent = 0
-    counters.offset_us_sum = 0
-    counters.conceal_runs = 0
-    counters.conceal_longest_ticks = 0
-    counters.conceal_runs_long = 0
-    counters.running_conceal_ticks = 0
-    counters.last_path = -1
-    counters.excess_us_sum = 0
-    counters.window = 0
-    counters.window_ticks = 0
-    counters.window_concealed = 0
-    counters.window_offset_us = 0
-    windows[s, :, :] = 0
-    for packet in range(log.shape[1]):
-        line = log[s, packet]
-        line.path = NOT_LOGGED
-        line.arrived_us = NOT_LOGGED
-        line.emitted_us = NOT_LOGGED
-        line.flushed = False
-        line.played_us = NOT_LOGGED
 
 
 @kernel
@@ -178,8 +152,8 @@ def _close_window(counters, windows, s):
 
 
 def totals_of(counters: NDArray[np.void], receiver: NDArray[np.void]) -> Totals:
-    """Return the totals of calls from their counters (sessions,) of COUNTERS and receivers (sessions,) of RECEIVER."""
-    same = {name: counters[name].copy() for name in Totals._fields if name in (COUNTERS.names or ())}
+    """Return the totals of calls from their counters and receivers, (sessions,) of each."""
+    same = {name: counters[name].copy() for name in Totals._fields if name in (counters.dtype.names or ())}
     ticks = counters["ticks_played"] + counters["ticks_stretched"] + counters["ticks_concealed"]
     impairment = impairment_sum(counters["offset_us_sum"], counters["excess_us_sum"])
     return Totals(

@@ -10,9 +10,9 @@ from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rule import NEVER_US, require_rule
+from vcgym.envs.call.features.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart, compressed_features
-from vcgym.envs.call.features.sender.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
-from vcgym.envs.call.features.sender.sender import RATE_FEATURES, compress_senders, observe_senders
+from vcgym.envs.call.features.sender import RATE_FEATURES, compress_senders, observe_senders
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, Requests, follow_aims
@@ -34,7 +34,7 @@ class RateVectorEnv(SenderVectorEnv):
 
     Observation: float32 features (docs/envs.md: name, unit, range, age of each), computed from reports and the sender's own queue.
         With ``features="intervals"`` these are the 150 numbers of the Bandwidth Estimation Challenge
-        (`vcgym.envs.call.features.sender.intervals`), and the receiver reports every 60 ms.
+        (`vcgym.envs.call.features.intervals`), and the receiver reports every 60 ms.
     Action: ``Discrete(8)``, the queueing delay that the target aims at, 12 ms * 5 ** (a / 7) (`vcgym.envs.call.sender.effects`);
         continuous: ``Box(-1, 1, (1,))``, the target on a log scale from the call's minimum rate to its maximum; discrete: ``Discrete(9)``,
         a factor on the current target (docs/envs.md); exact: bit/s (0: unchanged), the interval to the receiver's next report in us (0: the

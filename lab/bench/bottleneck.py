@@ -20,8 +20,8 @@ from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
+from vcgym.network.bottleneck.impairments import OUTAGES
 from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
-from vcgym.network.bottleneck.wireless import OUTAGES
 from vcgym.network.scenarios.bottleneck.rmcat import CASES, case_link, traces_of
 
 SEND, ACKNOWLEDGED = 0, 1

@@ -84,7 +84,7 @@ class Actor:
 
     def __init__(self, session: Session, policy: Policy, envs: PathsVectorEnv) -> None:
         self._policy, self._envs, self._state, self._is_first = policy, envs, None, True
-        envs.batch.calls["interval"] = 1
+        envs.batch.new_call["interval"] = 1
         envs.batch.start(0, draw_of(session), session.known)
         envs.observer.clear(0)
         envs.observer.begin(_ROW)

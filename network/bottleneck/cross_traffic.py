@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.bottleneck.capacity.capacity import Capacity
-from vcgym.network.bottleneck.conditions import delay_at, pass_conditions, with_loss_at
 from vcgym.network.bottleneck.fair_queue import NOTHING, dequeue, enqueue, link_is_busy
 from vcgym.network.bottleneck.flow import CALL, FLOW, POISSON, TCP, UDP
+from vcgym.network.bottleneck.impairments import delay_at, is_lost, pass_conditions, pass_outages, with_loss_at
 from vcgym.network.bottleneck.queue import DROPPED, Queue, offer, serve
 from vcgym.network.bottleneck.tcp_flow import (
     NEVER_US,
@@ -32,7 +32,6 @@ from vcgym.network.bottleneck.tcp_flow import (
     start_connection,
     take_next,
 )
-from vcgym.network.bottleneck.wireless import is_lost, pass_outages
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 

@@ -62,9 +62,7 @@ class Queue(NamedTuple):
 def allocate_queue(bottlenecks: int, flows: int = 1) -> Queue:
     """Allocate the queues of `bottlenecks` links for up to `flows` flows each, none started."""
     shape = (bottlenecks, MAX_QUEUED)
-    return Queue(
-        np.zeros(bottlenecks, LINK), np.zeros(shape, np.int64), np.zeros(shape, np.int32), allocate_fair_queue(bottlenecks, flows)
-    )
+    return Queue(np.zeros(bottlenecks, LINK), np.zeros(shape, np.int64), np.zeros(shape, np.int32), allocate_fair_queue(bottlenecks, flows))
 
 
 def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[int, int]:

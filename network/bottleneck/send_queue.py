@@ -1,46 +1,38 @@
 """The send queue: packets that wait for a transmission opportunity, oldest first, of bounded length. A scheduler chooses among them."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records
 
 VIDEO, AUDIO = 0, 1  # kinds, and their priorities: higher is more important
 KINDS = 2
 MAX_WAITING = 1024  # a power of two
 _MASK = MAX_WAITING - 1
 
-ITEM = np.dtype(
-    (
-        np.record,
-        [
-            ("created_us", "i8"),
-            ("expires_us", "i8"),  # latest useful arrival at the receiver
-            ("size_bytes", "i8"),  # including all headers
-            ("kind", "i8"),
-            ("frame", "i8"),
-        ],
-    )
-)
 
-SEND_QUEUE = np.dtype(
-    (
-        np.record,
-        [
-            ("limit", "i8"),
-            ("first", "i8"),
-            ("waiting", "i8"),
-            ("bytes", "i8"),
-            ("governs", "i8"),  # index of the active scheduler, if there are several
-            ("packets", ITEM, (MAX_WAITING,)),
-        ],
-    )
-)
+@record
+class Item:
+    """Packet in a queue."""
+
+    created_us: int = 0
+    expires_us: int = 0  # latest useful arrival at the receiver
+    size_bytes: int = 0  # including all headers
+    kind: int = VIDEO
+    frame: int = 0
 
 
-@kernel
-def clear_send_queue(queue, limit):
-    """Empty the queue and limit it to `limit` packets, 1 to MAX_WAITING."""
-    queue.limit, queue.first, queue.waiting, queue.bytes, queue.governs = limit, 0, 0, 0, 0
+@record
+class SendQueue:
+    """Queue of a sender."""
+
+    limit: int = 0  # packets, 1 to MAX_WAITING
+    first: int = 0
+    waiting: int = 0
+    bytes: int = 0
+    governs: int = 0  # index of the active scheduler, if there are several
+    packets: NDArray[np.void] = records(Item, MAX_WAITING)
 
 
 @kernel

@@ -1,14 +1,112 @@
-"""The world of a call over a shared bottleneck: everything that does not depend on the sender."""
+"""The world of a call over a shared bottleneck: everything that does not depend on the sender.
+
+The queue may have a discipline other than drop-tail without marks. In place of a link the bottleneck may be a half-duplex medium, `Air`,
+that all stations of a cell share: packets of both directions take turns in order of arrival (Wi-Fi). A packet holds the medium for an
+access time and for its bits at the rate of its station, so a slow station takes air from all others (Heusse et al., INFOCOM 2003). The
+queue counts this time as bytes at the rate of the medium; its capacity trace is that rate times the share of the air that other networks
+leave. A TCP segment brings its acknowledgement along. Left out: collisions, retries, aggregation of frames, and queues of single stations,
+so a packet's direction makes no difference.
+"""
 
 from typing import NamedTuple
 
-from vcgym.network.bottleneck.airtime import Air, require_air
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
-from vcgym.network.bottleneck.discipline import Codel, Discipline, FqCodel, require_discipline
+from vcgym.network.bottleneck.fair_queue import ROOM, start_fair_queue
 from vcgym.network.bottleneck.flow import Tcp, Udp
 from vcgym.network.bottleneck.other_call import OtherCall, require_pauses, require_rates, require_something
+from vcgym.network.bottleneck.queue import Queue
 from vcgym.network.bottleneck.sources import Audio, Encoder, Series, Timeline
 from vcgym.network.kernels.ranges import require_within
+
+ACK_BYTES = 40  # TCP and IP headers
+
+
+class Air(NamedTuple):
+    """Shared medium.
+
+    Attributes:
+        mbps: rate of the medium, and of stations without a rate of their own: 802.11n, MCS 11 in 20 MHz.
+        access_us: air of a packet beside its bits, 802.11n: AIFS 43, mean backoff 67.5, preamble 36, SIFS 16, acknowledgement 28 us.
+    """
+
+    mbps: float = 52.0
+    access_us: float = 190.5
+
+
+def require_air(air: Air | None, station_mbps: float | None, whose: str) -> None:
+    """Check a medium and the rate of a station.
+
+    Raises:
+        ValueError: a number is out of range, or a station has a rate without a medium.
+    """
+    if air is not None:
+        require_within(air, mbps=(0.1, 1e4), access_us=(0.0, 1e5))
+    if station_mbps is not None and (air is None or not 0.1 <= station_mbps <= 1e4):
+        raise ValueError(f"station_mbps = {station_mbps} of {whose}: allowed is 0.1 to 10,000 with a medium `air`, None without")
+
+
+def medium_bytes(air: Air, station_mbps: float | None = None) -> tuple[float, float]:
+    """Return what a packet of a station costs in bytes of the medium: for each of its bytes, and for its access."""
+    return (1.0 if station_mbps is None else air.mbps / station_mbps), air.access_us * air.mbps / 8.0
+
+
+def traffic_bytes(air: Air, size_bytes: int, acknowledged: bool) -> int:
+    """Return what a packet of cross traffic costs in bytes of the medium, with its acknowledgement if it has one."""
+    _, access = medium_bytes(air)
+    return round(size_bytes + access + (ACK_BYTES + access if acknowledged else 0.0))
+
+
+_ONE_TURN = 1 << 40  # bytes: a single queue needs no turns
+
+
+class Threshold(NamedTuple):
+    """Drop-tail with ECN marks: an ECN-capable packet whose queueing delay would exceed `delay_ms` is marked on entry."""
+
+    delay_ms: float = 20.0
+
+
+class Codel(NamedTuple):
+    """A single queue under CoDel, RFC 8289 with its constants (4.2, 4.3): ECN-capable packets are marked, others dropped."""
+
+    target_ms: float = 5.0
+    interval_ms: float = 100.0
+
+
+class FqCodel(NamedTuple):
+    """A queue per flow under CoDel, served in turns of `quantum_bytes`: RFC 8290 with its constants (5.2)."""
+
+    target_ms: float = 5.0
+    interval_ms: float = 100.0
+    quantum_bytes: int = 1514
+
+
+Discipline = Threshold | Codel | FqCodel
+
+
+def require_discipline(discipline: Discipline, queue_packets: int) -> None:
+    """Check a discipline.
+
+    Raises:
+        ValueError: a number is out of range, or the queue is longer than supported.
+    """
+    if isinstance(discipline, Threshold):
+        require_within(discipline, delay_ms=(0.0, 60e3))
+        return
+    require_within(discipline, target_ms=(0.001, 60e3), interval_ms=(0.001, 60e3))
+    if isinstance(discipline, FqCodel):
+        require_within(discipline, quantum_bytes=(1, 1 << 30))
+    if queue_packets > ROOM:
+        raise ValueError(f"queue_packets = {queue_packets} under {discipline}: allowed is 1 to {ROOM}")
+
+
+def start_discipline(queue: Queue, s: int, discipline: Discipline | None) -> None:
+    """Set the discipline of the started queue of bottleneck `s`; None is drop-tail without marks."""
+    if isinstance(discipline, Threshold):
+        queue.link["mark_us"][s] = round(discipline.delay_ms * 1000)
+    elif discipline is not None:
+        queue.link["by_events"][s] = 1
+        fair, quantum = (1, discipline.quantum_bytes) if isinstance(discipline, FqCodel) else (0, _ONE_TURN)
+        start_fair_queue(queue.fair, s, fair, round(discipline.target_ms * 1000), round(discipline.interval_ms * 1000), quantum)
 
 
 class Reverse(NamedTuple):

@@ -13,7 +13,7 @@ Sizes are whole bytes, at least 1, and a function of (world, frame number) and, 
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,34 +21,33 @@ from numpy.typing import ArrayLike, NDArray
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.record import record, records
 
 TIMELINE, SERIES, ENCODER = 0, 1, 2
 _MAX_PARTS = 8
 
-VIDEO_SOURCE = np.dtype(
-    (
-        np.record,
-        [
-            ("model", "i8"),
-            ("frame_us", "i8"),  # frame interval
-            ("packet_bytes", "i8"),
-            ("parts", "i8"),  # number of parts of the timeline
-            ("part_us", "i8", (_MAX_PARTS,)),  # duration of each part
-            ("mean_bytes", "f8", (_MAX_PARTS,)),
-            ("sd_bytes", "f8", (_MAX_PARTS,)),
-            ("first", "i8"),  # series: offset in the pool; below, its length
-            ("entries", "i8"),
-            ("lag_us", "f8"),
-            ("step_bps", "f8"),
-            ("min_bps", "f8"),
-            ("spread", "f8"),
-            ("key_every", "i8"),
-            ("key_factor", "f8"),
-            ("rate_bps", "f8"),  # current rate of the encoder
-            ("encoded_us", "i8"),  # time of its last update
-        ],
-    )
-)
+
+@record
+class VideoSource:
+    """Source for kernels, and the state of an encoder."""
+
+    model: int = TIMELINE
+    frame_us: int = 0  # frame interval
+    packet_bytes: int = 0
+    parts: int = 0  # number of parts of the timeline
+    part_us: NDArray[np.int64] = np.zeros(_MAX_PARTS, np.int64)  # duration of each part
+    mean_bytes: NDArray[np.float64] = np.zeros(_MAX_PARTS)
+    sd_bytes: NDArray[np.float64] = np.zeros(_MAX_PARTS)
+    first: int = 0  # series: offset in the pool; below, its length
+    entries: int = 0
+    lag_us: float = 0.0
+    step_bps: float = 0.0
+    min_bps: float = 0.0
+    spread: float = 0.0
+    key_every: int = 0
+    key_factor: float = 0.0
+    rate_bps: float = 0.0  # current rate of the encoder
+    encoded_us: int = 0  # time of its last update
 
 
 class Audio(NamedTuple):
@@ -88,12 +87,12 @@ class Encoder(NamedTuple):
 
 
 def describe_video(which: Timeline | Series | Encoder) -> NDArray[np.void]:
-    """Return a source's record for kernels, () of VIDEO_SOURCE; the sizes of a series go to the pool.
+    """Return a source's `VideoSource`; the sizes of a series go to the pool.
 
     Raises:
         ValueError: a value out of range, or an empty series or timeline.
     """
-    source = np.zeros((), VIDEO_SOURCE)
+    source = records(VideoSource, 1)[0]
     require_within(which, frames_per_s=(0.1, 240.0), packet_bytes=(1, 65535))
     source["frame_us"], source["packet_bytes"] = round(1e6 / which.frames_per_s), which.packet_bytes
     if isinstance(which, Timeline):
@@ -132,8 +131,7 @@ def require_sizes(sizes_bytes: ArrayLike) -> NDArray[np.int64]:
     return sizes.astype(np.int64)
 
 
-@kernel
-def start_source(source, target_bps):
+def start_source(source: Any, target_bps: float) -> None:
     """Start a call; an encoder starts at its target."""
     source.rate_bps, source.encoded_us = max(target_bps, source.min_bps), 0
 

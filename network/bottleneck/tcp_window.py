@@ -20,7 +20,6 @@ On timeout: as on loss, then cwnd = 1 and no W_max (RFC 5681 3.1; RFC 9438 4.8).
 Left out: the Linux kernel's whole-number arithmetic and its HyStart, appropriate byte counting, explicit congestion notification.
 """
 
-
 import numpy as np
 
 from vcgym.network.kernels.jit import kernel

@@ -10,8 +10,10 @@ be under way several times, and the nodes that every call uses in each slot need
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.kernels.slots import SLOT_US
 
 SLOTS = 4096  # a power of two; limits delays, and the wait for a packet, to 41 s
@@ -20,29 +22,21 @@ MEDIA, PROBE, COPY, REPAIR = 0, 1, 2, 3  # kinds of packets
 _MASK = SLOTS - 1
 _NONE = -1
 
-IN_FLIGHT = np.dtype(
-    [
-        ("count", "i8"),
-        ("used", "i8"),  # nodes from here on have not been in flight; at least SLOTS
-        ("free", "i8"),  # head of the list of the others that have arrived
-        ("arrival_us", "i8", (NODES,)),  # by node
-        ("path", "i2", (NODES,)),
-        ("next_node", "i2", (NODES,)),
-        ("number", "i4", (NODES - SLOTS,)),  # by node - SLOTS
-        ("kind", "i1", (NODES - SLOTS,)),
-        ("age", "i2", (NODES - SLOTS,)),  # slots from that number to the beginning of its delay
-        ("head", "i2", (SLOTS,)),  # by bucket
-    ]
-)
 
+@record
+class InFlight:
+    """Calendar of a call."""
 
-@kernel
-def clear_in_flight(in_flight):
-    """Remove all packets."""
-    in_flight.head[:] = _NONE
-    in_flight.count = 0
-    in_flight.used = SLOTS
-    in_flight.free = _NONE
+    count: int = 0
+    used: int = SLOTS  # nodes from here on have not been in flight
+    free: int = _NONE  # head of the list of the others that have arrived
+    arrival_us: NDArray[np.int64] = np.zeros(NODES, np.int64)  # by node
+    path: NDArray[np.int16] = np.zeros(NODES, np.int16)
+    next_node: NDArray[np.int16] = np.zeros(NODES, np.int16)
+    number: NDArray[np.int32] = np.zeros(NODES - SLOTS, np.int32)  # by node - SLOTS
+    kind: NDArray[np.int8] = np.zeros(NODES - SLOTS, np.int8)
+    age: NDArray[np.int16] = np.zeros(NODES - SLOTS, np.int16)  # slots from that number to the beginning of its delay
+    head: NDArray[np.int16] = np.full(SLOTS, _NONE, np.int16)  # by bucket
 
 
 @kernel

@@ -76,8 +76,7 @@ def allocate_player(sessions: int, units: int) -> Player:
     return Player(clock=records(Clock, sessions), awaited=np.zeros((sessions, places), np.int32))
 
 
-@kernel
-def start_player(player, s, origin_us, units):
+def start_player(player: Player, s: int, origin_us: int, units: int) -> None:
     """Start a player on a stream of `units` units, at least 1, of which none has been sent yet; unit 0 is sent at `origin_us`."""
     player.clock[s] = _NEW_CLOCK[0]
     player.clock[s].origin_us, player.clock[s].units = origin_us, units

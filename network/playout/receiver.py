@@ -18,47 +18,35 @@ passes it.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.playout.in_flight import SLOTS
 
 WATERMARK, COUNT, PUBLISHED = 0, 1, 2
 FIRST, DUPLICATE, LATE = 0, 1, 2  # what an arrival is: taken in; of a packet that has arrived before; discarded
 START_LEVEL_US = 80_000  # NetEQ's start delay (libwebrtc delay_manager), used before the first arrival
 NEVER = -1
-_BEGINNING_US = -(1 << 60)
 _MASK = SLOTS - 1
 # Standing of a packet. It has arrived from _HELD on. To pass an awaited or held packet is to add 1.
 _AWAITED, _GIVEN_UP, _HELD, _OUT = 0, 1, 2, 3
 
-RECEIVER = np.dtype(
-    [
-        ("passed", "i8"),  # every packet below it has been emitted or given up
-        ("watermark_us", "i8"),
-        ("held", "i8"),
-        ("stale", "i8"),  # held packets that a published count buffer will emit behind a newer one
-        ("level_us", "i8"),
-        ("last_arrival_us", "i8"),
-        ("delay_us_sum", "i8"),  # sum over the emitted packets
-        ("emitted", "i8"),
-        ("missed", "i8"),  # passed but not emitted
-        ("standing", "i1", (SLOTS,)),  # by packet modulo SLOTS
-    ]
-)
 
+@record
+class Receiver:
+    """Queue of a call, with its counters."""
 
-@kernel
-def start_receiver(receiver):
-    """Empty the queue and reset the counters."""
-    receiver.passed = 0
-    receiver.watermark_us = _BEGINNING_US
-    receiver.held = 0
-    receiver.stale = 0
-    receiver.level_us = START_LEVEL_US
-    receiver.last_arrival_us = 0
-    receiver.delay_us_sum = 0
-    receiver.emitted = 0
-    receiver.missed = 0
+    passed: int = 0  # every packet below it has been emitted or given up
+    watermark_us: int = -(1 << 60)
+    held: int = 0
+    stale: int = 0  # held packets that a published count buffer will emit behind a newer one
+    level_us: int = START_LEVEL_US
+    last_arrival_us: int = 0
+    delay_us_sum: int = 0  # sum over the emitted packets
+    emitted: int = 0
+    missed: int = 0  # passed but not emitted
+    standing: NDArray[np.int8] = np.zeros(SLOTS, np.int8)  # by packet modulo SLOTS
 
 
 @kernel

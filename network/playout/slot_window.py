@@ -5,8 +5,10 @@ on steady paths; at worst, while delays rise steadily, at every packet.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.kernels.ring_minimum import newest_smallest
 from vcgym.network.playout.in_flight import SLOTS
 
@@ -14,25 +16,15 @@ WINDOW_SLOTS = 200
 _MASK = SLOTS - 1
 _ABSENT_US = np.int32(2**31 - 1)
 
-SLOT_WINDOW = np.dtype(
-    (
-        np.record,
-        [
-            ("newest", "i8"),  # newest slot whose packet has arrived, -1 before the first
-            ("best", "i8"),  # the newest slot with the minimum delay
-            ("best_us", "i8"),
-            ("delay_us", "i4", (SLOTS,)),  # by slot modulo the length
-        ],
-    )
-)
 
+@record
+class SlotWindow:
+    """Delays of a call."""
 
-@kernel
-def clear_slot_window(window):
-    """Remove all packets."""
-    window.newest = -1
-    window.best = -1
-    window.best_us = _ABSENT_US
+    newest: int = -1  # newest slot whose packet has arrived, -1 before the first
+    best: int = -1  # the newest slot with the minimum delay
+    best_us: int = 2**31 - 1
+    delay_us: NDArray[np.int32] = np.zeros(SLOTS, np.int32)  # by slot modulo the length
 
 
 @kernel

@@ -1,5 +1,9 @@
 """Links as rows of numbers, the parameters that modes paper and correlated derive from them, and the links of scenario `world`.
 
+Paths are hops over links: endpoint -> 0, 1 or 2 relays -> user (VCRoute paper, II-C and VI-A; users never relay). Nodes of one call are
+numbered 0 = sender, 1..n = relays, n + 1 = receiver. The order of paths is fixed, so that an index means the same everywhere: the direct
+path, then one relay by number, then two relays in lexicographic order.
+
 A row (dtype `LINK`) holds the fitted distribution of one link, in round-trip times; `nan` marks an unknown parameter. In scenario `world`
 the cities' names determine pairs, relays and splits.
 """
@@ -8,6 +12,7 @@ import functools
 import hashlib
 import importlib.resources
 import math
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +40,8 @@ DATA_CENTRES = (
 )  # fmt: skip
 MIN_RELAYS, MAX_RELAYS = 10, len(DATA_CENTRES) - 2
 SAMPLE = "world_links.csv.gz"
+MAX_RELAYS_ON_PATH = 2
+NO_LINK = -1
 _LARGEST = 1e6  # largest number allowed in the sample
 COLUMNS = ("source", "destination", "is_pair", *(LINK.names or ()))
 
@@ -104,6 +111,41 @@ def split_of(pair: str) -> str:
     """Return the split of a pair, in proportions 3 : 1 : 1 by a hash of its two cities, so that both directions are in one split."""
     number = int.from_bytes(hashlib.sha256("-".join(sorted(pair.split("-"))).encode()).digest()[:8], "big")
     return ("train", "train", "train", "validation", "test")[number % 5]
+
+
+def relay_sequences(relays: int) -> list[tuple[int, ...]]:
+    """Return the relays crossed by each path, in path order.
+
+    Args:
+        relays: number of relays of the call, >= 0.
+
+    Returns:
+        ``1 + n + n (n - 1)`` tuples of relay numbers 1..n; the first is empty (the direct path).
+
+    Raises:
+        ValueError: `relays` is negative.
+    """
+    if relays < 0:
+        raise ValueError(f"relays = {relays}: allowed are integers >= 0")
+    nodes = range(1, relays + 1)
+    return [sequence for count in range(MAX_RELAYS_ON_PATH + 1) for sequence in permutations(nodes, count)]
+
+
+def links_and_paths(relays: int) -> tuple[list[tuple[int, int]], NDArray[np.int64]]:
+    """Return the directed links of a call and the links of each path.
+
+    Returns:
+        The links as (from node, to node), in order of first use by the paths; and an int64 array (paths, 3) of link indices, padded with
+        `NO_LINK`.
+    """
+    links: list[tuple[int, int]] = []
+    rows = []
+    for sequence in relay_sequences(relays):
+        nodes = (0, *sequence, relays + 1)
+        hops = list(pairwise(nodes))
+        links += [hop for hop in hops if hop not in links]
+        rows.append([links.index(hop) for hop in hops] + [NO_LINK] * (MAX_RELAYS_ON_PATH + 1 - len(hops)))
+    return links, np.array(rows, dtype=np.int64)
 
 
 @functools.cache

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.worlds.paths import relay_sequences
+from vcgym.network.worlds.links import relay_sequences
 from vcgym.network.worlds.world import FAR_SLOT
 
 STRATA = {"quiet": 0.15, "best-link": 0.10, "many-links": 0.20, "relay-node": 0.25, "user-node": 0.15, "transition": 0.15}

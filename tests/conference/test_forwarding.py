@@ -17,9 +17,9 @@ from vcgym.conference.rules.planned import mutualcast
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, describe_flow
+from vcgym.network.bottleneck.impairments import OUTAGES, start_outages
 from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.tcp_window import CONTROLS
-from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
 
 SEED = np.uint64(7)
 

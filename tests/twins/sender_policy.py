@@ -21,8 +21,9 @@ from vcgym.baselines.rule import (
     wake_us,
     window_bytes,
 )  # fmt: skip
-from vcgym.network.bottleneck.send_queue import MAX_WAITING, SEND_QUEUE, clear_send_queue, put
+from vcgym.network.bottleneck.send_queue import MAX_WAITING, SendQueue, put
 from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.record import records
 
 _MAX_BPS = 10**9
 
@@ -141,7 +142,7 @@ class OrderPolicy:
             Actions int64 (S,): a < L sends the a-th oldest, L + a drops it; and `state`.
         """
         actions = np.empty(len(observation["count"]), np.int64)
-        queue = np.zeros(1, SEND_QUEUE).view(np.recarray)
+        queue = records(SendQueue, 1)
         params, seen = for_kernels(self.params), observation
         _choose(params, queue, seen["records"], seen["count"], seen["now_us"], seen["rtt_us"], actions)
         return actions, state
@@ -154,7 +155,7 @@ def _choose(params, queues, records, count, now_us, rtt_us, actions):
     for s in range(actions.size):
         actions[s] = 0
         if count[s] > 0:
-            clear_send_queue(queue, MAX_WAITING)
+            queue.limit, queue.first, queue.waiting, queue.bytes = MAX_WAITING, 0, 0, 0
             for i in range(count[s]):
                 row = records[s, i]
                 put(queue, row[0], row[1], row[2], row[3], row[4])

@@ -6,10 +6,12 @@ Sources: `transit_jitter` is the interarrival jitter of RFC 3550 (6.4.1), with i
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import Feature, columns
 from vcgym.envs.call.features.scales import AGE, DELAY, LIMIT, PER_100_MS, PER_SECOND, SHARE, lag_position, within
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 JITTER_SMOOTHING = 1.0 / 16.0
 SHARE_SMOOTHING = 1.0 / 64.0
@@ -36,43 +38,28 @@ CALL_FEATURES = (
 CALL = columns(CALL_FEATURES)
 CALL_WIDTH = len(CALL_FEATURES)
 
-CALL_STATE = np.dtype(
-    (
-        np.record,
-        [
-            ("received", "i8"),
-            ("newest_sent_us", "i8"),
-            ("newest_packet", "i8"),
-            ("arrived_us", "i8"),
-            ("delay_us", "i8"),
-            ("lag_us", "i8"),
-            ("feedback_us", "i8"),
-            ("floor_ms", "f8"),
-            ("jitter_ms", "f8"),
-            ("excess_ms", "f8"),
-            ("peak_ms", "f8", (PEAKS,)),
-            ("late_share", "f8"),
-            ("missing_share", "f8"),
-            ("written_lag_us", "i8", (2,)),  # last written values of the commanded and the reported lag
-        ],
-    )
-)
 _COMMANDED, _REPORTED = 0, 1
 _NOT_WRITTEN_US = -1
 
 
-@kernel
-def clear_call(call):
-    """Reset the state."""
-    call.received = 0
-    call.newest_packet = -1
-    call.floor_ms = 0.0
-    call.jitter_ms = 0.0
-    call.excess_ms = 0.0
-    call.peak_ms[:] = 0.0
-    call.late_share = 0.0
-    call.missing_share = 0.0
-    call.written_lag_us[:] = _NOT_WRITTEN_US
+@record
+class CallStats:
+    """State from which the features are computed."""
+
+    received: int = 0
+    newest_sent_us: int = 0
+    newest_packet: int = -1
+    arrived_us: int = 0
+    delay_us: int = 0
+    lag_us: int = 0
+    feedback_us: int = 0
+    floor_ms: float = 0.0
+    jitter_ms: float = 0.0
+    excess_ms: float = 0.0
+    peak_ms: NDArray[np.float64] = np.zeros(PEAKS)
+    late_share: float = 0.0
+    missing_share: float = 0.0
+    written_lag_us: NDArray[np.int64] = np.full(2, _NOT_WRITTEN_US)  # last written values of the commanded and the reported lag
 
 
 @kernel

@@ -11,6 +11,7 @@ from vcgym.envs.call.features.layout import Feature, ObservationPart
 from vcgym.envs.call.features.scales import compressed
 from vcgym.envs.call.paths.feed import KNOWN, RECORDS, in_force
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.kernels.slots import SLOT_US
 
 JUDGED_AFTER = 64
@@ -25,28 +26,18 @@ LOSSES_PART = ObservationPart(
         Feature("tokens", "share of the bytes that the bucket of the budget can hold", 0, 1, "command, one decision"),
     ),
 )
-LOSSES = np.dtype(
-    (
-        np.record,
-        [
-            ("newest", "i8"),  # largest packet number reported, -1 before
-            ("there", "u8"),  # bit d: packet newest - d has been reported
-            ("before", "i8"),  # 1: the packet judged last was lost
-            ("lost", "f8"),
-            ("runs", "f8"),  # runs of losses per packet
-            ("overtaken", "f8"),
-        ],
-    )
-)
 
 
-@kernel
-def clear_losses(row):
-    """Forget everything."""
-    row.newest = -1
-    row.there = 0
-    row.before = 0
-    row.lost = row.runs = row.overtaken = 0.0
+@record
+class LossStats:
+    """State from which the features are computed."""
+
+    newest: int = -1  # largest packet number reported, -1 before
+    there: np.uint64 = np.uint64(0)  # bit d: packet newest - d has been reported
+    before: int = 0  # 1: the packet judged last was lost
+    lost: float = 0.0
+    runs: float = 0.0  # runs of losses per packet
+    overtaken: float = 0.0
 
 
 @kernel
@@ -74,7 +65,7 @@ def see_packet(row, packet):
 def observe_losses(calls, which, seen, protected, out):
     """Take in the records that have reached the location since the last decision, and write `LOSSES_PART`; others read them later.
 
-    `seen`: (sessions,) of LOSSES. `protected`: (sessions,) of PROTECTED_CALL; what the bucket held is received. `out`: float32 (sessions,
+    `seen`: (sessions,) of LossStats. `protected`: (sessions,) of ProtectedCall; what the bucket held is received. `out`: float32 (sessions,
     features).
     """
     for s in which:

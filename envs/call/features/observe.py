@@ -8,17 +8,19 @@ from numpy.typing import NDArray
 from vcgym.baselines.records import MEDIA, write_record
 from vcgym.baselines.rule import allocate, update
 from vcgym.envs.call.features.added import measure_added
-from vcgym.envs.call.features.call import CALL_FEATURES, CALL_STATE, CALL_WIDTH, clear_call, update_call, write_call
+from vcgym.envs.call.features.call import CALL_FEATURES, CALL_WIDTH, CallStats, update_call, write_call
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart
-from vcgym.envs.call.features.path import PATH_FEATURES, PATH_STATE, PATH_WIDTH, clear_path, update_path, write_paths
+from vcgym.envs.call.features.path import PATH_FEATURES, PATH_WIDTH, PathStats, update_path, write_paths
 from vcgym.envs.call.paths.feed import read_next, unread
 from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_records
 from vcgym.envs.call.paths.receiving import record_in_hand
 from vcgym.envs.call.paths.state import BEGINNINGS, FEED_ROWS, awaits_level
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 
 RECORDS_SHOWN = 512  # most records of an observation
+_NEW_CALL, _NEW_PATH = records(CallStats, 1), records(PathStats, 1)
 
 
 def call_layout(
@@ -39,22 +41,21 @@ def call_layout(
 class FeatureState(NamedTuple):
     """State from which features are computed; first axis: session."""
 
-    paths: NDArray  # (sessions, paths) of PATH_STATE
-    call: NDArray  # (sessions,) of CALL_STATE
+    paths: NDArray  # (sessions, paths) of PathStats
+    call: NDArray  # (sessions,) of CallStats
     added: Any  # state of the added features
 
 
 def allocate_features(sessions: int, paths: int, added: NamedTuple) -> FeatureState:
     """Return an initial state, with added features (`vcgym.envs.call.features.added`)."""
-    return FeatureState(np.zeros((sessions, paths), PATH_STATE), np.zeros(sessions, CALL_STATE), allocate(added, sessions, paths))
+    return FeatureState(records(PathStats, sessions, paths), records(CallStats, sessions), allocate(added, sessions, paths))
 
 
-@kernel
-def clear_features(state, s, history):
-    """Reset session `s`, whose paths have `history` (sessions, paths, 3)."""
-    clear_call(state.call[s])
-    for p in range(state.paths.shape[1]):
-        clear_path(state.paths[s, p], history[s, p])
+def clear_features(state: FeatureState, s: int, history: NDArray[np.float64]) -> None:
+    """Reset session `s`, whose paths have `history` (paths, 3): n, mean and sd in ms before the call."""
+    state.call[s], state.paths[s] = _NEW_CALL[0], _NEW_PATH[0]
+    state.paths["newest_ms"][s] = state.paths["smoothed_ms"][s] = history[:, 1]
+    state.paths["deviation_ms"][s] = history[:, 2]
 
 
 @kernel

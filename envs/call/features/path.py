@@ -8,6 +8,7 @@ import numpy as np
 from vcgym.envs.call.features.layout import Feature, columns
 from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, PER_SECOND, within
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
@@ -29,31 +30,19 @@ PATH_FEATURES = (
 PATH = columns(PATH_FEATURES)
 PATH_WIDTH = len(PATH_FEATURES)
 
-PATH_STATE = np.dtype(
-    (
-        np.record,
-        [
-            ("received", "i8"),
-            ("newest_sent_us", "i8"),
-            ("newest_ms", "f8"),
-            ("smoothed_ms", "f8"),
-            ("deviation_ms", "f8"),
-            ("dirty", "i8"),  # parts changed since the last write
-        ],
-    )
-)
 _CLEAN, _UPDATED, _ALL = 0, 1, 2
-_BEFORE_ALL_US = -(2**62)
 
 
-@kernel
-def clear_path(path, history):
-    """Reset a path with `history` (3,): n, mean and sd in ms."""
-    path.received = 0
-    path.newest_sent_us = _BEFORE_ALL_US
-    path.newest_ms = path.smoothed_ms = history[1]
-    path.deviation_ms = history[2]
-    path.dirty = _ALL
+@record
+class PathStats:
+    """State from which the features of a path are computed; delays are those of its history before its first record."""
+
+    received: int = 0
+    newest_sent_us: int = -(2**62)
+    newest_ms: float = 0.0
+    smoothed_ms: float = 0.0
+    deviation_ms: float = 0.0
+    dirty: int = _ALL  # parts changed since the last write
 
 
 @kernel
@@ -78,7 +67,7 @@ def update_path(path, record, delay_ms):
 def write_paths(states, s, now_us, history, commanded, out):
     """Update the changed features of the paths of session `s` in `out`, float32 (sessions, paths, features), the same array every time.
 
-    `states`: (sessions, paths) of PATH_STATE. `history`: (sessions, paths, 3), n, mean and sd in ms before the call. `commanded`: last
+    `states`: (sessions, paths) of PathStats. `history`: (sessions, paths, 3), n, mean and sd in ms before the call. `commanded`: last
     decided path.
     """
     best_ms = np.inf

@@ -6,34 +6,39 @@ constant time to their destination; a ring holds those in flight.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines.records import Record, read_record, write_record
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 RECORDS = 1024  # powers of two
 COMMANDS_UNDER_WAY = 512
 RECORD_FIELDS = len(Record._fields)
 KNOWN = Record._fields.index("known_us")
 
-FEED = np.dtype(
-    [
-        ("written", "i8"),
-        ("read", "i8"),
-        ("delay_us", "i8"),  # from the receiver to the location
-        ("rows", "i8", (RECORDS, RECORD_FIELDS)),  # record n is in row n % RECORDS
-    ]
-)
-COMMANDS = np.dtype(
-    [
-        ("written", "i8"),
-        ("read", "i8"),
-        ("latest", "i8"),  # last value sent
-        ("in_force", "i8"),
-        ("delay_us", "i8"),
-        ("effective_us", "i8", (COMMANDS_UNDER_WAY,)),
-        ("value", "i8", (COMMANDS_UNDER_WAY,)),
-    ]
-)
+
+@record
+class Feed:
+    """Records on their way to a location."""
+
+    written: int = 0
+    read: int = 0
+    delay_us: int = 0  # from the receiver to the location
+    rows: NDArray[np.int64] = np.zeros((RECORDS, RECORD_FIELDS), np.int64)  # record n is in row n % RECORDS
+
+
+@record
+class Commands:
+    """Values on their way from a location."""
+
+    written: int = 0
+    read: int = 0
+    latest: int = 0  # last value sent; before the first, that in force
+    in_force: int = 0
+    delay_us: int = 0
+    effective_us: NDArray[np.int64] = np.zeros(COMMANDS_UNDER_WAY, np.int64)
+    value: NDArray[np.int64] = np.zeros(COMMANDS_UNDER_WAY, np.int64)
 
 
 @kernel
@@ -88,21 +93,3 @@ def in_force(commands, now_us):
         commands.in_force = commands.value[commands.read & (COMMANDS_UNDER_WAY - 1)]
         commands.read += 1
     return commands.in_force
-
-
-@kernel
-def clear_feed(feed, delay_us):
-    """Empty the feed; `delay_us` is the delay from the receiver to the location."""
-    feed.written = 0
-    feed.read = 0
-    feed.delay_us = delay_us
-
-
-@kernel
-def clear_commands(commands, initial_value, delay_us):
-    """Remove all commands and put `initial_value` in force."""
-    commands.written = 0
-    commands.read = 0
-    commands.latest = initial_value
-    commands.in_force = initial_value
-    commands.delay_us = delay_us

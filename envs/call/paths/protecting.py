@@ -9,7 +9,7 @@ repaired packet is to the playout rule and the queue an arrival at this instant.
 did, before repair. Named choices: of overlapping sets of repair packets a packet belongs to the last; what a repair gives does not start
 further repairs before the next arrival; a coarse frame that has come is not replaced by a whole one.
 
-An agent that sets the protection commands one of several rules at the sender (`vcgym.envs.call.paths.protections`), which learn there. How
+An agent that sets the protection commands one of several rules at the sender (`vcgym.envs.call.paths.effects`), which learn there. How
 much its bucket holds leaves the sender at each decision.
 
 Every byte beyond the plain packets is paid from a bucket: with each packet it gets the budget's share of a plain one, and it holds at most
@@ -25,7 +25,7 @@ from vcgym.baselines.from_agent import REMOTE, origin_of, select
 from vcgym.baselines.protection.protect import DISTANCES, NONE, in_band, protect
 from vcgym.baselines.records import COPY, PROBE, REPAIR, Record, read_record
 from vcgym.baselines.rule import learns, update
-from vcgym.envs.call.paths.feed import COMMANDS, KNOWN, RECORDS, command, in_force
+from vcgym.envs.call.paths.feed import KNOWN, RECORDS, Commands, command, in_force
 from vcgym.envs.call.paths.routing import NoSender, delay_on, send
 from vcgym.envs.call.paths.state import shift_of
 from vcgym.envs.call.stages import (
@@ -40,6 +40,7 @@ from vcgym.envs.call.stages import (
     sent_onto_path_us,
 )
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS, age_of, kind_of, number_of, push
 from vcgym.network.playout.packet_size import AGAIN, HEADERS, earlier_bytes, plain_bytes, repair_bytes
@@ -49,37 +50,40 @@ _MASK = SLOTS - 1
 _PARTS = 1000  # of a byte, in the bucket
 BUCKET_SLOTS = 6000
 
-PROTECTION_COUNTS = np.dtype(
-    [
-        ("lost", "i8"),  # packets whose own transmission is lost
-        ("extra_bytes", "i8"),  # beyond the plain packets, without probes
-        ("left_out", "i8"),  # frames and packets that the budget did not allow
-        ("coarse", "i8"),  # packets of which a coarse frame has come and nothing better before
-    ]
-)
-PROTECTED_CALL = np.dtype(
-    (
-        np.record,
-        [
-            ("counts", PROTECTION_COUNTS),
-            ("read", "i8"),  # records of the feed that the rule has read
-            ("frame", "i8"),  # bytes of a frame
-            ("income", "i8"),  # of the bucket, parts of a byte per packet
-            ("most", "i8"),  # that the bucket holds
-            ("bucket", "i8"),
-            ("protection", COMMANDS),  # options that an agent has chosen
-            ("answer_protection", "i8"),  # the last one
-            ("tokens", COMMANDS),  # what the bucket held at its decisions, on the way to it
-            ("is_shared", "i8"),  # 1: an agent reads the feed too
-            ("earlier", "i8", (SLOTS,)),  # by packet: set of the packets whose frames it carries
-            ("coarse", "i8", (SLOTS,)),  # the same of coarse frames
-            ("size", "i4", (SLOTS,)),  # bytes
-            ("group", "i8", (SLOTS,)),  # last packet of the set of repair packets that covers it; NONE
-            ("covers", "i2", (SLOTS,)),  # by last packet of a set: packets that it covers
-            ("repairs", "i2", (SLOTS,)),  # and repair packets of it that have arrived
-        ],
-    )
-)
+
+@record
+class ProtectionCounts:
+    """Counters of protection."""
+
+    lost: int = 0  # packets whose own transmission is lost
+    extra_bytes: int = 0  # beyond the plain packets, without probes
+    left_out: int = 0  # frames and packets that the budget did not allow
+    coarse: int = 0  # packets of which a coarse frame has come and nothing better before
+
+
+@record
+class ProtectedCall:
+    """State of protection in a call."""
+
+    counts: ProtectionCounts
+    read: int = 0  # records of the feed that the rule has read
+    frame: int = 0  # bytes of a frame
+    income: int = 0  # of the bucket, parts of a byte per packet
+    most: int = 0  # that the bucket holds
+    bucket: int = 0
+    protection: Commands  # options that an agent has chosen
+    answer_protection: int = 0  # the last one
+    tokens: Commands  # what the bucket held at its decisions, on the way to it
+    is_shared: int = 0  # 1: an agent reads the feed too
+    earlier: NDArray[np.int64] = np.zeros(SLOTS, np.int64)  # by packet: set of the packets whose frames it carries
+    coarse: NDArray[np.int64] = np.zeros(SLOTS, np.int64)  # the same of coarse frames
+    size: NDArray[np.int32] = np.zeros(SLOTS, np.int32)  # bytes
+    group: NDArray[np.int64] = np.zeros(SLOTS, np.int64)  # last packet of the set of repair packets that covers it; NONE
+    covers: NDArray[np.int16] = np.zeros(SLOTS, np.int16)  # by last packet of a set: packets that it covers
+    repairs: NDArray[np.int16] = np.zeros(SLOTS, np.int16)  # and repair packets of it that have arrived
+
+
+_NEW_CALL = records(ProtectedCall, 1)
 
 
 class Protecting(NamedTuple):
@@ -88,7 +92,7 @@ class Protecting(NamedTuple):
     Attributes:
         rule: parameters of the rule.
         state: its state.
-        rows: (sessions,) of PROTECTED_CALL.
+        rows: (sessions,) of ProtectedCall.
     """
 
     rule: Any
@@ -100,19 +104,19 @@ for stage in (reveal, leave, is_draining):
     stage.register(Protecting)(stage.versions[NoSender])
 
 
-def start_protection(row: Any, budget: float, to_sender_us: int, is_shared: bool, packet_us: int) -> None:
-    """Clear a row for a new call.
+def start_protection(rows: NDArray[np.void], s: int, budget: float, to_sender_us: int, is_shared: bool, packet_us: int) -> None:
+    """Start a call in row `s`.
 
     Args:
-        row: the row, overwritten.
+        rows: (sessions,) of ProtectedCall.
+        s: row.
         budget: share of the plain bytes that may go beyond them, at least 0.
         to_sender_us: travel time between an agent and the sender.
         is_shared: an agent reads the feed too.
         packet_us: packet interval.
     """
-    for name in PROTECTED_CALL.names or ():
-        row[name] = np.zeros((), PROTECTED_CALL)[name]
-    plain = plain_bytes(packet_us)
+    rows[s] = _NEW_CALL[0]
+    row, plain = rows[s], plain_bytes(packet_us)
     row["frame"], row["income"] = plain - HEADERS, round(_PARTS * plain * budget)
     row["most"] = row["income"] * (BUCKET_SLOTS * SLOT_US // packet_us)
     row["protection"]["delay_us"] = row["tokens"]["delay_us"] = to_sender_us

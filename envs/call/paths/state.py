@@ -13,56 +13,59 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.controls.control import CONTROLS, PATHS, controls_of
-from vcgym.envs.call.counters import COUNTERS
-from vcgym.envs.call.paths.feed import COMMANDS, FEED
+from vcgym.baselines.controls.control import PATHS, controls_of
+from vcgym.envs.call.counters import Counters
+from vcgym.envs.call.paths.feed import Commands, Feed
 from vcgym.envs.call.paths.prefetching import ask_for_beginnings, ask_for_places, beginnings, ring
 from vcgym.envs.call.stages import end_slot, look_ahead
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.playout.in_flight import IN_FLIGHT
+from vcgym.network.kernels.record import record, records
+from vcgym.network.playout.in_flight import InFlight
 from vcgym.network.playout.player import Player
-from vcgym.network.playout.receiver import RECEIVER
-from vcgym.network.playout.slot_window import SLOT_WINDOW
+from vcgym.network.playout.receiver import Receiver
+from vcgym.network.playout.slot_window import SlotWindow
 
 ARRIVALS, LEVEL, ANSWERED, FINISHED = 0, 1, 2, 3  # points at which a call resumes
 
-CALL = np.dtype(
-    (
-        np.record,
-        [
-            ("slot", "i8"),  # current slot
-            ("slots", "i8"),  # length of the call
-            ("interval", "i8"),  # slots between decisions of an agent that controls the path
-            ("phase", "i8"),
-            ("block", "i8"),  # first loaded block of the world
-            ("waiting_node", "i8"),  # the arrival for which an agent at the receiver must decide
-            ("router_read", "i8"),  # records that an internal router has read from a feed shared with an agent
-            ("probe_turn", "i8"),  # index of this slot in the probe schedule
-            ("seed", "u8"),
-            ("feedback_loss", "f8"),
-            ("in_flight", IN_FLIGHT),
-            ("receiver", RECEIVER),
-            ("window", SLOT_WINDOW),  # delays for the player's target
-            ("feed", FEED),  # to the router's location
-            *((CONTROLS[control].ring, COMMANDS) for control in controls_of(PATHS)),
-            ("counters", COUNTERS),
-            ("packet_shift", "i8"),  # a packet is captured every 2^packet_shift slots; its number is slot >> packet_shift
-        ],
-    )
-)
+
+@record
+class CallState:
+    """State of a call over paths."""
+
+    slot: int = 0  # current slot
+    slots: int = 0  # length of the call
+    interval: int = 0  # slots between decisions of an agent that controls the path
+    phase: int = ARRIVALS
+    block: int = 0  # first loaded block of the world
+    waiting_node: int = -1  # the arrival for which an agent at the receiver must decide
+    router_read: int = 0  # records that an internal router has read from a feed shared with an agent
+    probe_turn: int = 0  # index of this slot in the probe schedule
+    seed: np.uint64 = np.uint64(0)
+    feedback_loss: float = 0.0
+    in_flight: InFlight
+    receiver: Receiver
+    window: SlotWindow  # delays for the player's target
+    feed: Feed  # to the router's location
+    to_sender: Commands  # path
+    to_receiver: Commands  # lag or target
+    counters: Counters
+    packet_shift: int = 0  # a packet is captured every 2^packet_shift slots; its number is slot >> packet_shift
+
+
+_CALL: np.dtype[np.void] = records(CallState, 0).dtype
 ANSWER = np.dtype((np.record, [(str(control), "i8") for control in controls_of(PATHS)]))
 
 # Offsets of the memory that a slot touches (prefetching.py).
-BEGINNINGS = beginnings(CALL)
+BEGINNINGS = beginnings(_CALL)
 _BY_SLOT = tuple(
-    ring(CALL, part, name)
+    ring(_CALL, part, name)
     for part, name in (
         ("in_flight", "arrival_us"), ("in_flight", "next_node"), ("in_flight", "path"), ("in_flight", "head"), ("receiver", "standing"),
         ("window", "delay_us"),
     )
 )  # fmt: skip
-FEED_ROWS = ring(CALL, "feed", "rows")
+FEED_ROWS = ring(_CALL, "feed", "rows")
 
 
 class ShortFrames(NamedTuple):
@@ -90,7 +93,7 @@ class PathTables(NamedTuple):
     player: Player
     last_used: NDArray[np.int64]  # (sessions, paths), slot of the last media packet on each path
     windows: NDArray[np.int64]  # (sessions, windows, 3): ticks that are not silent, concealed ticks, sum of the offset in us
-    log: NDArray  # (sessions, packets) of LOG, or (sessions, 0)
+    log: NDArray  # (sessions, packets) of PacketLog, or (sessions, 0)
     answers: NDArray  # (sessions,) of ANSWER, decisions of the agent; separate from the calls for locality
     probe_path: NDArray[np.int64]  # probe schedule: the path probed in each slot of a period, or -1
     frames: Any  # ShortFrames or LongFrames
@@ -100,7 +103,7 @@ class Calls(NamedTuple):
     """Calls over paths and their world; first axis of `rows` and `tables`: session.
 
     Attributes:
-        rows: (sessions,) of CALL.
+        rows: (sessions,) of CallState.
         tables: arrays whose size depends on the batch.
         delay_us: int32 (blocks, sessions, paths, BLOCK_SLOTS), the world's delays from each call's `block` on.
     """

@@ -1,4 +1,4 @@
-"""Rewards of the E-model (ITU-T G.107): call quality per tick, or the change in R of the call so far.
+"""Rewards of the E-model (ITU-T G.107): call quality per tick, or the change in R of the call so far; and of the receiver's emissions.
 
 With a player, per 10-ms tick that is not silent: (93.2 - Id(P) - 378.5 concealed) / 100, with P the playout offset in ms. For a sender
 alone, per 10 ms of audio with a known outcome: the same with P fixed at the expiry time; a packet that has not arrived by then is
@@ -7,34 +7,34 @@ concealed. Source: `vcgym.network.playout.quality`.
 `Rating` is the score itself. R is 93.2 before the first tick. The rewards of a call sum to R - 93.2, so return and leaderboard give the
 same ranks for steps of any length. R is computed from the call's totals and is not a sum over ticks: the cost of a concealed tick falls
 with the number before it, and the knee of the delay impairment applies to the mean delay.
+
+`EventDelay` is minus the end-to-end delay in 100 ms per emitted packet, minus 10 per lost or late packet, without those flushed at the end.
 """
 
 from typing import NamedTuple
 
-import numpy as np
-
-from vcgym.envs.call.rewards.reward import PATHS, SENDER, allocate_state, begin, earned, reward
+from vcgym.envs.call.rewards.reward import PATHS, SENDER, earned, reward
 from vcgym.envs.call.sender.events import settled
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.playout.quality import (
     CONCEALED_PRICE,
+    LOSS_PRICE,
     R_DEFAULT,
     REDUCED_KNEE_MS,
     REDUCED_KNEE_SLOPE_PER_MS,
     REDUCED_SLOPE_PER_MS,
+    emission_reward,
     emodel_return,
     impairment_sum,
     rating,
 )
 
 TICKS_PER_MINUTE = 6000
-
-_TICKS = np.dtype((np.record, [("ticks", "i8"), ("concealed", "i8"), ("offset_us", "i8"), ("excess_us", "i8")]))
-_PACKETS = np.dtype((np.record, [("settled", "i8"), ("on_time", "i8")]))
+_TICKS = dict.fromkeys(("ticks", "concealed", "offset_us", "excess_us"), 0)  # that have been rewarded
 
 
-@reward(PATHS)
+@reward(PATHS, **_TICKS)
 class EModel(NamedTuple):
     """Reward from R of the player's output; sums to `return_emodel` of the leaderboard."""
 
@@ -44,23 +44,12 @@ def _earned(reward, state, accounts, s):
     return emodel_return(*_since(accounts.calls[s].counters, state[s]))
 
 
-@reward(PATHS)
+@reward(PATHS, **_TICKS)
 class Impairment(NamedTuple):
     """Loss of R by delay and concealment, times its duration in minutes: `emodel` minus 93.2 in another unit.
 
     A perfect call has zero, and values are of order one, so that a value network starts close to the true values.
     """
-
-
-@allocate_state.register(EModel, Impairment)
-def _allocate_ticks(reward, sessions):
-    return np.zeros(sessions, _TICKS)
-
-
-@begin.register(EModel, Impairment)
-def _begin_ticks(reward, state, accounts, s):
-    before = state[s]
-    before.ticks = before.concealed = before.offset_us = before.excess_us = 0
 
 
 @earned.register(Impairment)
@@ -79,19 +68,9 @@ def _since(counters, before):
     return since
 
 
-@reward(PATHS)
+@reward(PATHS, r=R_DEFAULT)
 class Rating(NamedTuple):
     """Reward from R of the call so far, computed as on the leaderboard."""
-
-
-@allocate_state.register(Rating)
-def _allocate_rating(reward, sessions):
-    return np.zeros(sessions)
-
-
-@begin.register(Rating)
-def _begin_rating(reward, state, accounts, s):
-    state[s] = R_DEFAULT
 
 
 @earned.register(Rating)
@@ -101,24 +80,28 @@ def _earned_rating(reward, state, accounts, s):
     if ticks == 0:
         return 0.0
     now = rating(counters.offset_us_sum / ticks / 1000.0, counters.ticks_concealed / ticks)
-    value = now - state[s]
-    state[s] = now
+    value = now - state[s].r
+    state[s].r = now
     return value
 
 
-@reward(SENDER)
+@reward(PATHS, delay_us=0, missed=0)
+class EventDelay(NamedTuple):
+    """Reward from delay and loss at the receiver's emission; sums to `return_event` of the leaderboard."""
+
+
+@earned.register(EventDelay)
+def _earned_event(reward, state, accounts, s):
+    receiver, before = accounts.calls[s].receiver, state[s]
+    delay_us, missed = receiver.delay_us_sum, receiver.missed
+    value = emission_reward(delay_us - before.delay_us) - LOSS_PRICE * (missed - before.missed)
+    before.delay_us, before.missed = delay_us, missed
+    return value
+
+
+@reward(SENDER, settled=0, on_time=0)
 class AudioEModel(NamedTuple):
     """Reward from R of a sender's audio if its packets are played at their expiry."""
-
-
-@allocate_state.register(AudioEModel)
-def _allocate_audio(reward, sessions):
-    return np.zeros(sessions, _PACKETS)
-
-
-@begin.register(AudioEModel)
-def _begin_audio(reward, state, accounts, s):
-    state[s].settled = state[s].on_time = 0
 
 
 @earned.register(AudioEModel)
@@ -126,9 +109,9 @@ def _earned_audio(reward, state, accounts, s):
     sender, before = accounts.senders[s], state[s]
     counts = sender.counts[AUDIO]
     known, on_time = settled(sender, counts), counts.on_time
-    packets, heard = known - before.settled, on_time - before.on_time
+    packets, in_time = known - before.settled, on_time - before.on_time
     before.settled, before.on_time = known, on_time
-    return audio_return(sender.audio_every_us, sender.expiry_us, packets, packets - heard)
+    return audio_return(sender.audio_every_us, sender.expiry_us, packets, packets - in_time)
 
 
 @kernel

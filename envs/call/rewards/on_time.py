@@ -6,16 +6,12 @@ call's `counts_from_s` have no reward.
 
 from typing import NamedTuple
 
-import numpy as np
-
-from vcgym.envs.call.rewards.reward import SENDER, allocate_state, begin, earned, reward
+from vcgym.envs.call.rewards.reward import SENDER, earned, reward
 from vcgym.envs.call.sender.events import settled
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 
-_STATE = np.dtype((np.record, [("video", "i8"), ("audio", "i8")]))
 
-
-@reward(SENDER)
+@reward(SENDER, video=0, audio=0)
 class OnTime(NamedTuple):
     """Reward per packet on time, by media."""
 
@@ -32,7 +28,7 @@ def _earned(reward, state, accounts, s):
     return value
 
 
-@reward(SENDER)
+@reward(SENDER, video=0, audio=0)
 class Missed(NamedTuple):
     """Price of each packet that is not on time, given when that is known; 0 for a perfect call, and of order one per 100 ms.
 
@@ -41,16 +37,6 @@ class Missed(NamedTuple):
 
     video: float = 0.025
     audio: float = 0.1
-
-
-@allocate_state.register(OnTime, Missed)
-def _allocate(reward, sessions):
-    return np.zeros(sessions, _STATE)
-
-
-@begin.register(OnTime, Missed)
-def _begin(reward, state, accounts, s):
-    state[s].video = state[s].audio = 0
 
 
 @earned.register(Missed)

@@ -1,23 +1,22 @@
 """A reward: a NamedTuple of parameters, a decorator that states its inputs, and functions selected by its class in compiled loops.
 
     earned(reward, state, accounts, s) -> float     reward of session `s` since its last decision
-    begin(reward, state, accounts, s)               a call has started in row `s`; by default the row is set to zero
-    allocate_state(reward, sessions) -> state       arrays, first axis: session; by default float64 (sessions, 8)
 
-The rewards of a call sum to the score that they represent, for steps of any length.
+The decorator has the fields of the state with their initial values; a row of `state` is such a record. A state of another form has two more
+functions, `allocate_state` and `begin`. The rewards of a call sum to the score that they represent, for steps of any length.
 
 Example:
     A cost per path change, in any module::
 
-        @reward(PATHS)
+        @reward(PATHS, changes=0)
         class Steady(NamedTuple):
             price: float = 0.1
 
         @earned.register(Steady)
         def _earned(reward, state, accounts, s):
             changes = accounts.calls[s].counters.path_changes
-            new = changes - state[s, 0]
-            state[s, 0] = changes
+            new = changes - state[s].changes
+            state[s].changes = changes
             return -reward.price * new
 
         gymnasium.make("vcgym/Relay-v1", reward=Steady())
@@ -33,10 +32,10 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.plugins import load_plugin, plugin_names
+from vcgym.network.kernels.record import record, records, restart
 
 PATHS, SENDER = "paths", "sender"  # stages of a call whose counters a reward may read
 PLUGINS = "vcgym.rewards"  # entry points of installed packages: classes of rewards
-REMEMBERED = 8  # numbers per session in the default state
 
 R = TypeVar("R", bound=type)
 
@@ -44,30 +43,19 @@ R = TypeVar("R", bound=type)
 class Accounts(NamedTuple):
     """Counters that rewards read; first axis: session; empty for a stage that a call lacks."""
 
-    calls: NDArray  # of vcgym.envs.call.paths.state.CALL: `counters`, of the player; `receiver`
-    senders: NDArray  # of vcgym.envs.call.sender.state.SENDER: `counts`, of packets by media
-
-
-def reward(stage: str) -> Callable[[R], R]:
-    """Return a decorator that states the stage, PATHS or SENDER, whose counters a reward class reads."""
-
-    def state(cls: R) -> R:
-        cls.reads = stage  # type: ignore[attr-defined]
-        return cls
-
-    return state
+    calls: NDArray  # of vcgym.envs.call.paths.state.CallState: `counters`, of the player; `receiver`
+    senders: NDArray  # of vcgym.envs.call.sender.state.SenderState: `counts`, of packets by media
 
 
 @generic()
 def allocate_state(reward: Any, sessions: int) -> Any:
-    """Return the state of a reward; first axis: session."""
-    return np.zeros((sessions, REMEMBERED))
+    """Return the state of a reward, arrays, first axis: session; by default there is none."""
+    return np.zeros(sessions, np.int8)
 
 
 @generic()
 def begin(reward: Any, state: Any, accounts: Any, s: int) -> None:
     """Forget session `s`, in which a call has begun: its row of a state made by `allocate_state`."""
-    state[s, :] = 0
 
 
 @generic(abstract=True)
@@ -79,6 +67,31 @@ def earned(reward: Any, state: Any, accounts: Any, s: int) -> Any:
 def outcomes(reward: Any, state: Any) -> dict[str, NDArray[Any]]:
     """Return entries for infos about the rewards of an ended call, (sessions,) by name."""
     return {}
+
+
+def reward(stage: str, **remembers: Any) -> Callable[[R], R]:
+    """Return a decorator that states what a reward class reads and remembers.
+
+    Args:
+        stage: stage whose counters it reads, PATHS or SENDER.
+        remembers: fields of the record that is its state of a session, with their initial values.
+    """
+
+    def state(cls: R) -> R:
+        cls.reads = stage  # type: ignore[attr-defined]
+        if remembers:
+            kinds = {name: type(one) for name, one in remembers.items()}
+            kind = record(type(f"{cls.__name__}State", (), {**remembers, "__annotations__": kinds}))
+            new = records(kind, 1)
+            allocate_state.register(cls)(lambda reward, sessions: records(kind, sessions))
+
+            @begin.register(cls)
+            def _begin(reward, state, accounts, s):
+                restart(state[s : s + 1], new)
+
+        return cls
+
+    return state
 
 
 class Sum(NamedTuple):

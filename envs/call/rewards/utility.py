@@ -20,23 +20,25 @@ from vcgym.envs.call.rewards.reward import SENDER, allocate_state, begin, earned
 from vcgym.envs.call.sender.events import is_done, settled
 from vcgym.network.bottleneck.send_queue import KINDS
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records, restart
 
 PARTS = ("rate", "delay", "loss", "change")
 
-_STATE = np.dtype(
-    (
-        np.record,
-        [
-            ("until_us", "i8"),  # the newest rewarded report
-            ("target_bps", "f8"),
-            ("bytes", "i8"),
-            ("delay_us", "i8"),
-            ("delivered", "i8"),
-            ("missing", "i8"),
-            ("parts", "f8", (len(PARTS),)),  # sums since the start of the call
-        ],
-    )
-)
+
+@record
+class UtilityBefore:
+    """What has been rewarded."""
+
+    until_us: int = 0  # the newest rewarded report
+    target_bps: float = 0.0
+    bytes: int = 0
+    delay_us: int = 0
+    delivered: int = 0
+    missing: int = 0
+    parts: NDArray[np.float64] = np.zeros(len(PARTS))  # sums since the start of the call
+
+
+_NEW = records(UtilityBefore, 1)
 
 
 @reward(SENDER)
@@ -52,15 +54,13 @@ class Utility(NamedTuple):
 
 @allocate_state.register(Utility)
 def _allocate(reward, sessions):
-    return np.zeros(sessions, _STATE)
+    return records(UtilityBefore, sessions)
 
 
 @begin.register(Utility)
 def _begin(reward, state, accounts, s):
-    before = state[s]
-    before.until_us = before.bytes = before.delay_us = before.delivered = before.missing = 0
-    before.target_bps = accounts.senders[s].target_bps
-    before.parts[:] = 0.0
+    restart(state[s : s + 1], _NEW)
+    state[s].target_bps = accounts.senders[s].target_bps
 
 
 @earned.register(Utility)

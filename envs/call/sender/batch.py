@@ -14,20 +14,19 @@ from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import NO_QUEUE, allocate_departures, allocate_flight
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
-from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables, begin_rule, begin_sender, init_rule, rule_key
+from vcgym.envs.call.sender.state import LOGGED, SenderState, SenderTables, begin_rule, begin_sender, init_rule, rule_key
 from vcgym.envs.call.stages import Stages
-from vcgym.network.bottleneck.airtime import traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, start_flows
-from vcgym.network.bottleneck.discipline import start_discipline
 from vcgym.network.bottleneck.flow import CALL, FLOW, TCP, describe_flow
+from vcgym.network.bottleneck.impairments import OUTAGES, start_outages
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import MAX_QUEUED, allocate_queue, require_limits, start_link
-from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link
+from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link, start_discipline, traffic_bytes
 from vcgym.network.bottleneck.sources import Series
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
-from vcgym.network.bottleneck.wireless import OUTAGES, start_outages
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import records
 
 
 class SendingTotals(NamedTuple):
@@ -128,7 +127,7 @@ class SendingBatch(Batch):
             self.series[id(which)] = sum(map(len, sizes))
             sizes.append(which.sizes_bytes)
         self._kept_alive = (list(traces), list(series), list(rates))  # their ids are keys
-        self.senders = np.zeros(sessions, SENDER)
+        self.senders = records(SenderState, sessions).view(np.ndarray)
         links = 2 * sessions if reverse or second else sessions  # see `further_bottleneck`
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)

@@ -120,7 +120,7 @@ def _choose_victim_of_selected(params, queue, kind, expires_us, now_us, rtt_us):
 def aimed_bps(stats, target_bps, aim_ms):
     """Return the target after a report, float64, not limited to the call's range; without a report, the target itself.
 
-    `stats` (of FEEDBACK_STATS) is read; `aim_ms`, above 0, is the queueing delay at which the target aims.
+    `stats` (of FeedbackStats) is read; `aim_ms`, above 0, is the queueing delay at which the target aims.
     """
     if stats.reports == 0 or stats.newest_us < 0:
         return target_bps

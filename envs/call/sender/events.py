@@ -249,7 +249,7 @@ class Sender(NamedTuple):
     """Sender stage of a batch of calls without paths behind the bottleneck.
 
     Attributes:
-        senders: (sessions,) of SENDER.
+        senders: (sessions,) of SenderState.
         tables: arrays whose size depends on the batch.
         rate: parameters of a rate rule, or `FromAgent`.
         rate_state: state of the rate rule.

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import Control
 from vcgym.envs.call.features.layout import ObservationPart
 from vcgym.envs.call.paths.routing import NoSender
-from vcgym.envs.call.sender.state import SENDER
+from vcgym.envs.call.sender.state import SenderState
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.record import records
 
 PACING = 2.5  # pacing factor of libwebrtc
 BY_PACKET = 0.0  # opportunities spaced by the mean packet size at the target: CCID 3
@@ -26,14 +27,14 @@ class SenderStages:
         controls: controls of the agent.
         part: part added to an observation of features, or None.
         arguments: arguments that a saved state must match.
-        senders: (sessions,) of SENDER; empty without an uplink.
+        senders: (sessions,) of SenderState; empty without an uplink.
     """
 
     inside: Any = NoSender()
     controls: tuple[Control, ...] = ()
     part: ObservationPart | None = None
     arguments: tuple[Any, ...] = ()
-    senders: NDArray[Any] = np.zeros(0, SENDER)
+    senders: NDArray[Any] = records(SenderState, 0)
 
     def refuse(self, split: str, kind: str | None) -> None:
         """Check the split and the kind of world.

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, controls_of
 from vcgym.baselines.from_agent import REMOTE, origin_of
 from vcgym.baselines.rule import reveal_delay
-from vcgym.envs.call.features.sender.sender import write_sender
-from vcgym.envs.call.paths.feed import COMMANDS, command, in_force
+from vcgym.envs.call.features.sender import write_sender
+from vcgym.envs.call.paths.feed import Commands, command, in_force
 from vcgym.envs.call.paths.routing import delay_on, send
 from vcgym.envs.call.sender.events import play_sender, set_target
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
@@ -28,29 +27,30 @@ from vcgym.envs.call.sender.state import SenderTables
 from vcgym.envs.call.stages import RUNNING, asks_agent, capture, is_draining, leave, pass_on, sent_onto_path_us
 from vcgym.network.bottleneck.send_queue import AUDIO
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 
 STATUSES = 512  # sender features in flight to the location, one per decision; a power of two
 
-COMMANDED = np.dtype(
-    (
-        np.record,
-        [
-            *((CONTROLS[control].ring, COMMANDS) for control in controls_of(BOTTLENECK)),  # rate in bit/s
-            *((f"answer_{control}", "i8") for control in controls_of(BOTTLENECK)),  # decisions of the agent; rate 0: no change
-            ("status_slots", "i8"),  # delay of the sender's features in slots
-            ("keeps_order", "i8"),  # 1: packets keep their order within a path
-        ],
-    )
-)
+
+@record
+class Commanded:
+    """Decisions of a remote agent for a sender."""
+
+    rate: Commands  # bit/s
+    order: Commands
+    answer_rate: int = 0  # the last decision; 0: no change
+    answer_order: int = 0
+    status_slots: int = 0  # delay of the sender's features in slots
+    keeps_order: int = 0  # 1: packets keep their order within a path
 
 
 class Uplink(NamedTuple):
     """Sender before the paths of a call; first axis of arrays: session."""
 
-    remote: NDArray  # (sessions,) of COMMANDED
-    senders: NDArray  # (sessions,) of SENDER
+    remote: NDArray  # (sessions,) of Commanded
+    senders: NDArray  # (sessions,) of SenderState
     tables: SenderTables
     rate: Any
     rate_state: Any

@@ -16,7 +16,7 @@ from vcgym.baselines.other_calls import NamedOrder, number_of, rate_choice
 from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.events import next_us, take_turn
 from vcgym.envs.call.sender.in_flight import NoOtherCalls, allocate_departures, allocate_flight, deliver, run_cross_traffic
-from vcgym.envs.call.sender.state import LOGGED, SENDER, SenderTables, begin_rule, begin_sender
+from vcgym.envs.call.sender.state import LOGGED, SenderState, SenderTables, begin_rule, begin_sender
 from vcgym.envs.call.stages import RUNNING
 from vcgym.network.bottleneck.cross_traffic import DEPARTED, NOBODY, Dumbbell, run_flows
 from vcgym.network.bottleneck.other_call import ORDERS, SAME, OtherCall
@@ -24,6 +24,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import records
 
 
 class ByName(NamedTuple):
@@ -41,7 +42,7 @@ class OtherCalls(NamedTuple):
     """Other calls of a batch; first axis: bottleneck x calls."""
 
     calls: int  # maximum per bottleneck
-    senders: NDArray[np.void]  # of SENDER
+    senders: NDArray[np.void]  # of SenderState
     tables: SenderTables
     rate: Any  # RateChoice, or the rule of the first call
     rate_state: Any
@@ -76,7 +77,7 @@ def allocate_others(
     tables = SenderTables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
     rate, orders = (rate_choice(rates), ByName(np.zeros(rows, np.int64))) if same is None else same
     state, history = allocate(rate, rows, 1), np.zeros((rows, 1, 3))
-    return OtherCalls(calls, np.zeros(rows, SENDER), tables, for_kernels(rate), state, history, for_kernels(orders))
+    return OtherCalls(calls, records(SenderState, rows).view(np.ndarray), tables, for_kernels(rate), state, history, for_kernels(orders))
 
 
 def begin_others(

@@ -10,10 +10,10 @@ import numpy as np
 from vcgym.baselines.from_agent import AGENT, origin_of
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import NEVER_US, report_every_us, update
-from vcgym.envs.call.features.sender.state import on_feedback, on_report
+from vcgym.envs.call.features.sender import on_feedback, on_report
 from vcgym.envs.call.sender.in_flight import LOST, NO_QUEUE, followed_by_paths, reported_by, ring_index
 from vcgym.envs.call.sender.state import REPORTS, counted, of_one, on_medium
-from vcgym.network.bottleneck.conditions import delay_at, with_loss_at
+from vcgym.network.bottleneck.impairments import delay_at, with_loss_at
 from vcgym.network.bottleneck.queue import DROPPED, offer
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel

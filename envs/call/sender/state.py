@@ -7,97 +7,99 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.records import RateLimits
 from vcgym.baselines.rule import init, pacing, reads_marks, window_bytes
-from vcgym.envs.call.features.sender.state import FEEDBACK_STATS, clear_stats
+from vcgym.envs.call.features.sender import FeedbackStats
 from vcgym.envs.call.sender.in_flight import NO_QUEUE, Departures, Flight, NoOtherCalls
-from vcgym.network.bottleneck.airtime import medium_bytes
 from vcgym.network.bottleneck.cross_traffic import Dumbbell
 from vcgym.network.bottleneck.other_call import MAX_PAUSES
-from vcgym.network.bottleneck.send_queue import KINDS, SEND_QUEUE, clear_send_queue
-from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.bottleneck.sources import VIDEO_SOURCE, Series, describe_video, start_source
+from vcgym.network.bottleneck.send_queue import KINDS, SendQueue
+from vcgym.network.bottleneck.shared_link import SharedLink, medium_bytes
+from vcgym.network.bottleneck.sources import Series, VideoSource, describe_video, start_source
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import allocating_kernel, kernel
+from vcgym.network.kernels.record import record, records
 
 MEAN_BYTES = 519  # mean packet size before the first packet: the mean of the seed paper on SBPN, section 4.1
 REPORTS = 64  # maximum in flight through a queue; a power of two
 
-COUNTS = np.dtype(
-    [
-        ("created", "i8"),
-        ("rejected", "i8"),  # by a full queue, or evicted for another packet
-        ("discarded", "i8"),  # by the scheduler
-        ("sent", "i8"),
-        ("delivered", "i8"),
-        ("on_time", "i8"),
-        ("lost", "i8"),
-        ("bytes_delivered", "i8"),
-        ("delay_us", "i8"),  # sum over delivered packets, capture to arrival
-    ]
-)
 
-SENDER = np.dtype(
-    (
-        np.record,
-        [
-            ("seed", "u8"),
-            ("bottleneck", "i8"),
-            ("flow", "i8"),  # flow number at the bottleneck, 0: the first call
-            ("begins_us", "i8"),  # start of the call in time of the bottleneck
-            ("now_us", "i8"),
-            ("ends_us", "i8"),
-            ("until_us", "i8"),  # limit of the loop; without paths the end
-            ("counts_from_us", "i8"),  # packets captured before are not counted
-            ("phase", "i8"),
-            ("forward_us", "i8"),  # delay from the bottleneck to the receiver
-            ("backward_us", "i8"),
-            ("ecn", "i8"),  # 1: its packets are ECN-capable
-            ("loss", "f8"),
-            ("report_loss", "f8"),
-            ("default_report_every_us", "i8"),  # report interval, unless the rule sets another
-            ("report_us", "i8"),  # time of the receiver's next report
-            ("reports", "i8"),  # reports that have arrived or been lost
-            ("reverse", "i8"),  # bottleneck of the reports, or NO_QUEUE
-            ("second", "i8"),  # bottleneck of the packets behind the first, or NO_QUEUE
-            ("hop_us", "i8"),  # delay from the first to the second
-            ("passed", "i8"),  # packets that reached the second, or were dropped before it
-            ("priority", "f8"),
-            ("air_factor", "f8"),  # bytes of a shared medium for each byte of a packet
-            ("access_bytes", "f8"),  # bytes of a shared medium for each packet
-            ("made", "i8"),  # reports that have entered the reverse bottleneck
-            ("made_us", "i8", (REPORTS,)),
-            ("back_us", "i8", (REPORTS,)),
-            ("expiry_us", "i8"),
-            ("pauses", "i8"),
-            ("pauses_us", "i8", (MAX_PAUSES, 2)),
-            ("audio_every_us", "i8"),  # 0: no audio
-            ("audio_bytes", "i8"),
-            ("audio_number", "i8"),
-            ("has_video", "i8"),
-            ("frame", "i8"),
-            ("chance_us", "i8"),  # the next transmission opportunity
-            ("default_pacing", "f8"),  # pacing factor; 0: spaced by the mean packet size at the target
-            ("pacing", "f8"),  # current pacing factor of the rate rule
-            ("window_bytes", "i8"),  # limit on unreported bytes
-            ("sent_bytes", "i8"),
-            ("reported_bytes", "i8"),  # sent bytes that were reported
-            ("captured_bytes", "i8"),
-            ("frame_bytes", "i8"),  # size of the newest frame
-            ("target_bps", "f8"),
-            ("min_bps", "f8"),
-            ("max_bps", "f8"),
-            ("mean_bytes", "f8"),
-            ("rtt_us", "f8"),  # smoothed; 0: no report yet
-            ("packets", "i8"),  # sent so far
-            ("reported", "i8"),  # sent packets that were reported
-            ("answer_bps", "f8"),  # 0: the target is unchanged
-            ("answer_order", "i8"),
-            ("source", VIDEO_SOURCE),
-            ("queue", SEND_QUEUE),
-            ("stats", FEEDBACK_STATS),
-            ("counts", COUNTS, (KINDS,)),
-        ],
-    )
-)
+@record
+class PacketCounts:
+    """Packets of one kind of media."""
+
+    created: int = 0
+    rejected: int = 0  # by a full queue, or evicted for another packet
+    discarded: int = 0  # by the scheduler
+    sent: int = 0
+    delivered: int = 0
+    on_time: int = 0
+    lost: int = 0
+    bytes_delivered: int = 0
+    delay_us: int = 0  # sum over delivered packets, capture to arrival
+
+
+@record
+class SenderState:
+    """State of a sender, which begins with what its world describes."""
+
+    seed: np.uint64 = np.uint64(0)
+    bottleneck: int = 0
+    flow: int = 0  # flow number at the bottleneck, 0: the first call
+    begins_us: int = 0  # start of the call in time of the bottleneck
+    now_us: int = 0
+    ends_us: int = 0
+    until_us: int = 0  # limit of the loop; without paths the end
+    counts_from_us: int = 0  # packets captured before are not counted
+    phase: int = 0
+    forward_us: int = 0  # delay from the bottleneck to the receiver
+    backward_us: int = 0
+    ecn: int = 0  # 1: its packets are ECN-capable
+    loss: float = 0.0
+    report_loss: float = 0.0
+    default_report_every_us: int = 0  # report interval, unless the rule sets another
+    report_us: int = 0  # time of the receiver's next report
+    reports: int = 0  # reports that have arrived or been lost
+    reverse: int = NO_QUEUE  # bottleneck of the reports, or NO_QUEUE
+    second: int = NO_QUEUE  # bottleneck of the packets behind the first, or NO_QUEUE
+    hop_us: int = 0  # delay from the first to the second
+    passed: int = 0  # packets that reached the second, or were dropped before it
+    priority: float = 1.0
+    air_factor: float = 1.0  # bytes of a shared medium for each byte of a packet
+    access_bytes: float = 0.0  # bytes of a shared medium for each packet
+    made: int = 0  # reports that have entered the reverse bottleneck
+    made_us: NDArray[np.int64] = np.zeros(REPORTS, np.int64)
+    back_us: NDArray[np.int64] = np.zeros(REPORTS, np.int64)
+    expiry_us: int = 0
+    pauses: int = 0
+    pauses_us: NDArray[np.int64] = np.zeros((MAX_PAUSES, 2), np.int64)
+    audio_every_us: int = 0  # 0: no audio
+    audio_bytes: int = 0
+    audio_number: int = 0
+    has_video: int = 0
+    frame: int = 0
+    chance_us: int = 0  # the next transmission opportunity
+    default_pacing: float = 0.0  # pacing factor; 0: spaced by the mean packet size at the target
+    pacing: float = 0.0  # current pacing factor of the rate rule
+    window_bytes: int = 0  # limit on unreported bytes
+    sent_bytes: int = 0
+    reported_bytes: int = 0  # sent bytes that were reported
+    captured_bytes: int = 0
+    frame_bytes: int = 0  # size of the newest frame
+    target_bps: float = 0.0
+    min_bps: float = 0.0
+    max_bps: float = 0.0
+    mean_bytes: float = 0.0
+    rtt_us: float = 0.0  # smoothed; 0: no report yet
+    packets: int = 0  # sent so far
+    reported: int = 0  # sent packets that were reported
+    answer_bps: float = 0.0  # 0: the target is unchanged
+    answer_order: int = 0
+    source: VideoSource
+    queue: SendQueue
+    stats: FeedbackStats
+    counts: NDArray[np.void] = records(PacketCounts, KINDS)
+
+
+_NEW_SENDER = records(SenderState, 1)
 
 LOGGED = np.dtype(
     (np.record, [("created_us", "i8"), ("sent_us", "i8"), ("arrived_us", "i8"), ("size_bytes", "i4"), ("kind", "i4")])
@@ -149,36 +151,38 @@ def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: 
     """Initialise one row from its world and start its call.
 
     Args:
-        senders: (rows,) of SENDER.
+        senders: (rows,) of SenderState.
         row: row.
         link: world of the row.
         pacing: see `SendingBatch`.
         series: index of each series of frame sizes, by the id of the series.
     """
+    senders[row] = _NEW_SENDER[0]
     sender = senders[row]
+    sender["seed"] = link.seed
     sender["target_bps"], sender["min_bps"], sender["max_bps"] = (1000.0 * rate for rate in link.rates_kbps)
     for name in ("forward", "backward", "expiry"):
         sender[f"{name}_us"] = round(getattr(link, f"{name}_ms") * 1000)
     sender["loss"], sender["report_loss"], sender["default_pacing"] = link.loss, link.report_loss, pacing
-    sender["priority"], sender["second"] = link.priority, NO_QUEUE
-    sender["air_factor"], sender["access_bytes"] = (1.0, 0.0) if link.air is None else medium_bytes(link.air, link.station_mbps)
+    sender["priority"] = link.priority
+    if link.air is not None:
+        sender["air_factor"], sender["access_bytes"] = medium_bytes(link.air, link.station_mbps)
     sender["ends_us"] = sender["until_us"] = round(link.seconds * 1e6)
     sender["counts_from_us"] = round(link.counts_from_s * 1e6)
     sender["default_report_every_us"] = sender["report_us"] = round(link.report_every_ms * 1000)
-    audio = link.audio
-    sender["audio_every_us"] = 0 if audio is None else round(audio.interval_ms * 1000)
-    sender["audio_bytes"] = 0 if audio is None else audio.size_bytes
-    sender["has_video"] = link.video is not None
+    if link.audio is not None:
+        sender["audio_every_us"], sender["audio_bytes"] = round(link.audio.interval_ms * 1000), link.audio.size_bytes
     if link.video is not None:
-        sender["source"] = describe_video(link.video)
+        sender["has_video"], sender["source"] = True, describe_video(link.video)
         if isinstance(link.video, Series):
             sender["source"]["first"] = series[id(link.video)]
+        start_source(sender["source"], sender["target_bps"])
     sender["mean_bytes"] = sender["audio_bytes"] if link.video is None else min(link.video.packet_bytes, MEAN_BYTES)
-    sender["reverse"], sender["pauses"] = NO_QUEUE, len(link.pauses_s)
+    sender["pauses"] = len(link.pauses_s)
     for i, pause_s in enumerate(link.pauses_s):
         sender["pauses_us"][i] = [round(at_s * 1e6) for at_s in pause_s]
-    _restart(senders, row, np.uint64(link.seed))
-    _start_queue(senders, row, link.send_queue)
+    sender["queue"]["limit"] = link.send_queue
+    _skip_first_pauses(senders, row)
 
 
 def begin_rule(senders: NDArray[np.void], row: int, rate: Any, state: Any, history: NDArray[np.float64]) -> None:
@@ -196,25 +200,8 @@ def rule_key(senders: NDArray[np.void], row: int) -> np.uint64:
 
 
 @kernel
-def _restart(senders, s, seed):
-    sender = senders[s]
-    sender.seed = seed
-    sender.now_us = sender.phase = sender.reports = sender.made = sender.audio_number = sender.frame = 0
-    sender.chance_us = sender.packets = sender.reported = sender.passed = 0
-    sender.sent_bytes = sender.reported_bytes = sender.captured_bytes = sender.frame_bytes = 0
-    sender.rtt_us = 0.0
-    clear_stats(sender.stats)
-    skip_pauses(sender)
-    start_source(sender.source, sender.target_bps)
-    for kind in range(KINDS):
-        counts = sender.counts[kind]
-        counts.created = counts.rejected = counts.discarded = counts.sent = counts.delivered = counts.on_time = counts.lost = 0
-        counts.bytes_delivered = counts.delay_us = 0
-
-
-@kernel
-def _start_queue(senders, s, limit):
-    clear_send_queue(senders[s].queue, limit)
+def _skip_first_pauses(senders, s):
+    skip_pauses(senders[s])
 
 
 @allocating_kernel

@@ -1,4 +1,7 @@
-"""The senders of a batch of calls before the paths: send queue, pacer and a shared bottleneck."""
+"""The senders of a batch of calls before the paths: send queue, pacer and a shared bottleneck.
+
+A remote agent observes the features of a sender with the delay of a command's travel time, and its own last commands.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,22 +12,21 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import CENTRAL, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.features.layout import ObservationPart
-from vcgym.envs.call.features.sender.remote import observe_remote, remote_features
-from vcgym.envs.call.features.sender.sender import RATE_WIDTH
-from vcgym.envs.call.paths.feed import clear_commands
+from vcgym.envs.call.features.layout import Feature, ObservationPart
+from vcgym.envs.call.features.scales import rate_position
+from vcgym.envs.call.features.sender import RATE_FEATURES, RATE_WIDTH
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
 from vcgym.envs.call.sender.no_uplink import PACING, SenderStages
-from vcgym.envs.call.sender.onto_paths import COMMANDED, STATUSES, Uplink, prepare
-from vcgym.network.bottleneck.discipline import Codel, FqCodel
+from vcgym.envs.call.sender.onto_paths import STATUSES, Commanded, Uplink, prepare
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
-from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.shared_link import Codel, FqCodel, SharedLink
 from vcgym.network.bottleneck.sources import Audio
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import one_of
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, data_hash, rates_of
@@ -35,14 +37,40 @@ AUDIO_PER_SLOT = Audio(size_bytes=134, interval_ms=SLOT_US / 1000.0)
 LOG_PACKETS = 1 << 16  # packets of a call that `UplinkBatch.played` needs: two minutes at 4 Mbit/s
 
 
+REMOTE_FEATURES = tuple(
+    feature._replace(name=f"{feature.name}[sender]", age="command" if feature.age == "0" else f"{feature.age}, command")
+    for feature in RATE_FEATURES
+    if feature.name != "elapsed"  # the call has this feature too
+)
+REMOTE_WIDTH = len(REMOTE_FEATURES)
+RATE_COMMANDED = Feature("rate_commanded[sender]", "position on the log scale of targets, -1 to 1", -1, 1, "0")
+ORDER_COMMANDED = Feature("order_commanded", "1 for the order last decided, if it is not the first", 0, 1, "0")
+
+
+def remote_features(rate_held: bool, orders_held: bool) -> tuple[Feature, ...]:
+    """Return the features of a remote sender whose rate or order the agent controls."""
+    shown = (*REMOTE_FEATURES, RATE_COMMANDED) if rate_held else REMOTE_FEATURES
+    orders = tuple(ORDER_COMMANDED._replace(name=f"{ORDER_COMMANDED.name}[{name}]") for name in ORDERS[1:]) if orders_held else ()
+    return (*shown, *orders)
+
+
 @kernel
-def _start(uplink, s, start_bps, to_sender_us):
-    remote = uplink.remote[s]
-    clear_commands(remote.rate, start_bps, to_sender_us)
-    clear_commands(remote.order, 0, to_sender_us)
-    remote.answer_rate = remote.answer_order = 0
-    uplink.tables.departures.next[s] = uplink.tables.departures.settled[s] = 0
-    prepare(uplink, s, to_sender_us)
+def observe_remote(uplink, calls, which, rate_held, orders_held, out):
+    """Write `remote_features` of each session in `which`, as known at the agent's location, into `out`, float32 (sessions, features).
+
+    `rate_held`: the agent sets the rate. `orders_held`: number of schedulers among which it chooses; 0: it does not.
+    """
+    for s in which:
+        remote, decision = uplink.remote[s], calls[s].slot // calls[s].interval
+        for i in range(REMOTE_WIDTH):
+            out[s, i] = uplink.statuses[s, decision & (STATUSES - 1), i]
+        column = REMOTE_WIDTH
+        if rate_held:
+            sender = uplink.senders[s]
+            out[s, column] = rate_position(float(remote.rate.latest), sender.min_bps, sender.max_bps)
+            column += 1
+        for order in range(1, orders_held):
+            out[s, column + order - 1] = 1.0 if remote.order.latest == order else 0.0
 
 
 def uplink_seed(seed: int) -> int:
@@ -95,11 +123,11 @@ class UplinkBatch(SenderStages):
             sessions, rate_setter, order_setter, world.traces, world.flows, world.series, pacing=pacing,
             log_packets=log_packets, seconds=seconds, calls=world.calls, rates=rates_of(world), followed_by_paths=True,
         )  # fmt: skip
-        remote = np.zeros(sessions, COMMANDED)
-        remote["keeps_order"] = keeps_order
+        self._new_remote = records(Commanded, 1)
+        self._new_remote.keeps_order = keeps_order
         self.senders = self.sending.senders
         self.inside = Uplink(
-            remote,
+            records(Commanded, sessions),
             self.sending.senders,
             self.sending.tables,
             self.sending.rate,
@@ -135,7 +163,12 @@ class UplinkBatch(SenderStages):
         sender["ends_us"], sender["backward_us"], sender["report_loss"] = packets * SLOT_US, slots * SLOT_US, report_loss
         if -(-to_sender_us // SLOT_US) >= STATUSES:
             raise OverflowError(f"session {row}: the sender is {to_sender_us} us away, allowed are less than {STATUSES * SLOT_US}")
-        _start(self.inside, row, int(sender["target_bps"]), to_sender_us)
+        self.inside.remote[row] = self._new_remote[0]
+        remote, departures = self.inside.remote[row], self.sending.tables.departures
+        remote.rate.latest = remote.rate.in_force = int(sender["target_bps"])
+        remote.rate.delay_us = remote.order.delay_us = to_sender_us
+        departures.next[row] = departures.settled[row] = 0
+        prepare(self.inside, row, to_sender_us)
         self._kinds[row] = link.name
 
     def answer(self, decided: Mapping[Control, NDArray[Any]], is_position: bool) -> None:

@@ -6,7 +6,7 @@ A control is a choice among options (path, order) or a quantity on a log scale (
     continuous  choice: a score in [-1, 1] per option, the largest wins (ties: the lowest index). Quantity: x = (value + 1) / 2
     exact       choice: index. Quantity: whole number in the unit of rules (us, bit/s; rate 0: unchanged), not discretised
     relative    path: 0 stays, 1 takes the other path with the smallest expected delay (`vcgym.envs.call.features.relative`). Playout: a
-                headroom above the newest delay (`vcgym.envs.call.headroom`), 5 ms * 32 ** (a / 7). Others as in discrete
+                headroom above the newest delay (`vcgym.envs.call.paths.effects`), 5 ms * 32 ** (a / 7). Others as in discrete
     relative_discrete    the columns of relative as one number, the last column counting fastest
     relative_continuous  path: one number, above 0 takes the other path. Playout: a headroom of 5 ms * 32 ** x. Others as in continuous
 

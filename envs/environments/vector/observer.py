@@ -13,7 +13,7 @@ from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.features.added import CALL, PATHS, Added, NoFeatures, chain, features_of
 from vcgym.envs.call.features.forecast import forecast_by
 from vcgym.envs.call.features.layout import ObservationLayout, RecordPart
-from vcgym.envs.call.features.losses import LOSSES, LOSSES_PART, clear_losses, observe_losses
+from vcgym.envs.call.features.losses import LOSSES_PART, LossStats, observe_losses
 from vcgym.envs.call.features.observe import (
     RECORDS_SHOWN,
     allocate_features,
@@ -27,11 +27,13 @@ from vcgym.envs.call.features.observe import (
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
 from vcgym.envs.environments.vector.actions import RELATIVE
 from vcgym.envs.environments.vector.settings import CallAgentSettings
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 MAX_DELAY_MS = SLOTS * SLOT_US / 1000.0  # limit of the calendar of packets in flight
+_NO_LOSSES = records(LossStats, 1)
 
 
 class Observer:
@@ -60,7 +62,7 @@ class Observer:
         path_names = () if at_arrivals else batch.scenario.layout.path_names
         protecting = batch.protecting
         self._protected = protecting.rows if protecting is not None and origin_of(protecting.rule) == REMOTE else None
-        self._losses = np.zeros(batch.sessions, LOSSES).view(np.recarray)
+        self._losses = records(LossStats, batch.sessions)
         others = [part for part in (batch.uplink.part, LOSSES_PART if self._protected is not None else None) if part]
         whole = call_layout(path_names, *others, of_path=features_of(self.added, PATHS), of_call=features_of(self.added, CALL))
         self.slots = allocate_slots(batch.sessions, whole) if agent.action in RELATIVE else None
@@ -80,8 +82,8 @@ class Observer:
 
     def clear(self, row: int) -> None:
         """Forget the call in `row`; a new one has just been started there."""
-        clear_features(self._features, row, self.batch.history)
-        clear_losses(self._losses[row])
+        clear_features(self._features, row, self.batch.history[row])
+        self._losses[row] = _NO_LOSSES[0]
 
     def begin(self, rows: NDArray[np.int64]) -> None:
         """Start the added features of all sessions that have just been started."""

@@ -13,10 +13,8 @@ from vcgym.baselines.from_agent import AS_DECIDED, FromAgent, in_place_of
 from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET, CallBatch, Played
 from vcgym.envs.call.features.added import fingerprint
 from vcgym.envs.call.features.observe import RECORDS_SHOWN
-from vcgym.envs.call.headroom import Headroom
-from vcgym.envs.call.paths.protections import Protections
-from vcgym.envs.call.rewards.emodel import EModel, Impairment, Rating
-from vcgym.envs.call.rewards.event_delay import EventDelay
+from vcgym.envs.call.paths.effects import Headroom, Protections
+from vcgym.envs.call.rewards.emodel import EModel, EventDelay, Impairment, Rating
 from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import Control
 from vcgym.envs.call.features.layout import ObservationLayout
-from vcgym.envs.call.paths.state import CALL
+from vcgym.envs.call.paths.state import CallState
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.environments.render import draw_sender
@@ -19,6 +19,7 @@ from vcgym.envs.environments.vector.settings import BottleneckSettings, SenderAg
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of, require_whole
+from vcgym.network.kernels.record import records
 from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.bottleneck.recipe import data_hash, rates_of
 
@@ -89,7 +90,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
             agent.observation,
             self._action_space(),
             reward=chosen,
-            accounts=Accounts(np.zeros(0, CALL), self.batch.senders),
+            accounts=Accounts(records(CallState, 0), self.batch.senders),
             arguments=decisive,
             autoreset_mode=autoreset_mode,
             render_mode=render_mode,

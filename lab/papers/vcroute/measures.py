@@ -27,7 +27,7 @@ from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES
 from vcgym.network.scenarios.paths.linked import Linked
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import load_links
-from vcgym.network.worlds.paths import relay_sequences
+from vcgym.network.worlds.links import relay_sequences
 
 DIRECT = "DRT-BF"  # any system suffices if only the world matters
 

@@ -1,30 +1,38 @@
 """Scenario rmcat: test cases of RFC 8867 (media over wired bottlenecks) and RFC 8869 (its wired bottleneck behind Wi-Fi).
 
-5.1-50, 5.1-100   variable capacity, one flow; one-way delays of 50 and 100 ms
-5.2               variable capacity, two flows
-5.3               one flow in each direction; reports share the queue with the media of the opposite direction
-5.4               three flows of one algorithm that start one after the other
-5.5               five flows with one-way delays of 10 to 150 ms
-5.6-300, 5.6-1000 a flow against a long TCP connection (CUBIC); a queue of 300 and 1000 ms
-5.7               two flows against ten TCP connections that send files
-5.8               three flows; the second one pauses
-wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow against 300 kbit/s or CUBIC from 40 to 80 s; one flow in each direction
+5.1-50, 5.1-100   variable capacity, one flow; one-way delays of 50 and 100 ms 5.2               variable capacity, two flows 5.3
+one flow in each direction; reports share the queue with the media of the opposite direction 5.4               three flows of one algorithm
+that start one after the other 5.5               five flows with one-way delays of 10 to 150 ms 5.6-300, 5.6-1000 a flow against a long TCP
+connection (CUBIC); a queue of 300 and 1000 ms 5.7               two flows against ten TCP connections that send files 5.8
+three flows; the second one pauses wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow against 300 kbit/s or CUBIC from 40 to 80 s; one flow in
+each direction
 
-All media flows of a world use the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Further cases: rmcat_extended.py. Left
-out: random delay variation of up to 30 ms, variation of the video's rate by up to 5 %.
+All media flows of a world use the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Left out: random delay variation of up
+to 30 ms, variation of the video's rate by up to 5 %.
+
+Scenario rmcat-extended: the cases of RFC 8867 6, and those of RFC 8869 4 that scenario rmcat leaves out.
+
+6.1-3.5, 6.1-2    5.4 with priority 2 for the first flow, over 3.5 and 2 Mbit/s 6.2-5.1, 6.2-5.4  5.1 and 5.4 behind a queue that marks
+packets which would wait for more than 20 ms 6.3               two bottlenecks of 2 and 1.5 Mbit/s; one flow passes both, two pass one each
+wifi-one, wifi-both-cbr, wifi-both-tcp    4.1: one flow; one in each direction and 300 kbit/s or TCP from 40 to 80 s air-16, air-24, air-32
+4.2: media flows of as many stations on one medium (`Air`) air-cbr, air-tcp  4.2: 24 flows, and four of 600 kbit/s or four TCP connections
+(Reno) from 40 to 80 s air-slow          16 flows, four of them from stations with a rate of 6.5 Mbit/s (4.3, MCS 0) air-varying       16
+flows; other networks leave a share of the air that is drawn anew each second, uniform in 50 to 100 %
+
+Numbers of flows, rates and times of RFC 8869 4: ns3-rmcat. Our choices: 2 Mbit/s in 6.1, where 3.5 Mbit/s do not let the first flow have
+twice the rate of the others below its maximum; the marking of 6.2; the slow stations and the course of the air. On the medium uplink and
+downlink are the same. 6.3 has no queue at its middle link of 8 Mbit/s, which 2 Mbit/s enter.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.network.bottleneck.airtime import Air
-from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps, steps
-from vcgym.network.bottleneck.discipline import Discipline
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps, rate_trace, steps
 from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
-from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link
+from vcgym.network.bottleneck.shared_link import Air, Discipline, Reverse, Second, SharedLink, Threshold, require_link
 from vcgym.network.bottleneck.sources import Audio, Encoder
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckKinds, Kind, everywhere
 
@@ -34,17 +42,12 @@ _SHORT_TCP, _START_ON, _IDLE_S = 10, 2, 10.0  # RFC 8867 5.7
 _FILE_BYTES = (100_000, 1_000_000)
 
 
-class Media(NamedTuple):
-    """A media flow of a case; `way_ms` is its one-way delay without queueing, in each direction; for the rest see `OtherCall`."""
-
-    starts_s: float = 0.0
-    stops_s: float = math.inf
-    way_ms: float = 50.0
-    pauses_s: tuple[tuple[float, float], ...] = ()
-    backwards: bool = False
-    at_second: bool = False
-    priority: float = 1.0
-    station_mbps: float | None = None
+def media(starts_s: float = 0.0, stops_s: float = math.inf, way_ms: float = 50.0, **others: Any) -> OtherCall:
+    """Return a media flow of a case; `way_ms` is its one-way delay without queueing, in each direction; for the rest see `OtherCall`."""
+    return OtherCall(
+        SAME, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=way_ms, backward_ms=way_ms, starts_s=starts_s,
+        stops_s=stops_s, **others,
+    )  # fmt: skip
 
 
 class Case(NamedTuple):
@@ -65,7 +68,7 @@ class Case(NamedTuple):
 
     seconds: float
     mbps: tuple[tuple[float, float], ...]
-    media: tuple[Media, ...]
+    media: tuple[OtherCall, ...]
     traffic: tuple[Tcp | Udp, ...] = ()
     queue_ms: float = 300.0
     reverse_mbps: tuple[tuple[float, float], ...] = ()
@@ -79,27 +82,54 @@ _BACKGROUND: dict[str, Tcp | Udp] = {
     "cbr": Udp(300e3, starts_s=40.0, stops_s=80.0),
     "tcp": Tcp("cubic", 1500, 50.0, 50.0, starts_s=40.0, stops_s=80.0),
 }
-_BOTH_WAYS = (Media(), Media(backwards=True))
+_BOTH_WAYS = (media(), media(backwards=True))
 
 CASES = {
-    **{f"5.1-{way_ms}": Case(100.0, ((0, 1.0), (40, 2.5), (60, 0.6), (80, 1.0)), (Media(way_ms=way_ms),)) for way_ms in (50, 100)},
-    "5.2": Case(125.0, ((0, 4.0), (25, 2.0), (50, 3.5), (75, 1.0), (100, 2.0)), (Media(), Media())),
+    **{f"5.1-{way_ms}": Case(100.0, ((0, 1.0), (40, 2.5), (60, 0.6), (80, 1.0)), (media(way_ms=way_ms),)) for way_ms in (50, 100)},
+    "5.2": Case(125.0, ((0, 4.0), (25, 2.0), (50, 3.5), (75, 1.0), (100, 2.0)), (media(), media())),
     "5.3": Case(
         100.0, ((0, 2.0), (20, 1.0), (40, 0.5), (60, 2.0)), _BOTH_WAYS, reverse_mbps=((0, 2.0), (35, 0.8), (70, 2.0)),
     ),
-    "5.4": Case(120.0, ((0, 3.5),), tuple(Media(starts_s, 119.0) for starts_s in (0.0, 20.0, 40.0))),
-    "5.5": Case(300.0, ((0, 4.0),), tuple(Media(10.0 * i, way_ms=way_ms) for i, way_ms in enumerate((10.0, 25.0, 50.0, 100.0, 150.0)))),
+    "5.4": Case(120.0, ((0, 3.5),), tuple(media(starts_s, 119.0) for starts_s in (0.0, 20.0, 40.0))),
+    "5.5": Case(300.0, ((0, 4.0),), tuple(media(10.0 * i, way_ms=way_ms) for i, way_ms in enumerate((10.0, 25.0, 50.0, 100.0, 150.0)))),
     **{
         f"5.6-{queue_ms}": Case(
-            120.0, ((0, 2.0),), (Media(5.0, 119.0),), (Tcp("cubic", 1500, 50.0, 50.0, stops_s=119.0),), queue_ms=queue_ms
+            120.0, ((0, 2.0),), (media(5.0, 119.0),), (Tcp("cubic", 1500, 50.0, 50.0, stops_s=119.0),), queue_ms=queue_ms
         )
         for queue_ms in (300, 1000)
     },
-    "5.7": Case(300.0, ((0, 2.0),), (Media(5.0, 299.0),) * 2),
-    "5.8": Case(120.0, ((0, 3.5),), (Media(), Media(pauses_s=((40.0, 60.0),)), Media())),
-    **{f"wifi-{kind}": Case(120.0, ((0, 1.0),), (Media(),), (flow,)) for kind, flow in _BACKGROUND.items()},
+    "5.7": Case(300.0, ((0, 2.0),), (media(5.0, 299.0),) * 2),
+    "5.8": Case(120.0, ((0, 3.5),), (media(), media(pauses_s=((40.0, 60.0),)), media())),
+    **{f"wifi-{kind}": Case(120.0, ((0, 1.0),), (media(),), (flow,)) for kind, flow in _BACKGROUND.items()},
     "wifi-both": Case(120.0, ((0, 1.0),), _BOTH_WAYS, reverse_mbps=((0, 1.0),)),
 }  # fmt: skip
+
+
+_PRIORITIES = tuple(flow._replace(priority=priority) for flow, priority in zip(CASES["5.4"].media, (2.0, 1.0, 1.0), strict=True))
+_AIR = Air()
+
+
+def _on_air(flows: int, *traffic: Tcp | Udp, slow: int = 0) -> Case:
+    flows_of = tuple(media(station_mbps=6.5) if i < slow else media() for i in range(flows))
+    return Case(120.0, ((0, _AIR.mbps),), flows_of, traffic, air=_AIR)
+
+
+EXTENDED_CASES = {
+    **{f"6.1-{mbps:g}": CASES["5.4"]._replace(mbps=((0, mbps),), media=_PRIORITIES) for mbps in (3.5, 2.0)},
+    **{f"6.2-{name[:3]}": CASES[name]._replace(discipline=Threshold(20.0)) for name in ("5.1-50", "5.4")},
+    "6.3": Case(
+        300.0, ((0, 2.0),), (media(way_ms=100.0), media(way_ms=40.0), media(way_ms=40.0, at_second=True)),
+        second_mbps=((0, 1.5),), hop_ms=60.0,
+    ),
+    "wifi-one": CASES["wifi-cbr"]._replace(traffic=()),
+    **{f"wifi-both-{kind}": CASES["wifi-both"]._replace(traffic=CASES[f"wifi-{kind}"].traffic) for kind in ("cbr", "tcp")},
+    **{f"air-{flows}": _on_air(flows) for flows in (16, 24, 32)},
+    "air-cbr": _on_air(24, *(Udp(600e3, starts_s=40.0, stops_s=80.0) for _ in range(4))),
+    "air-tcp": _on_air(24, *(Tcp("reno", 1500, 50.0, 50.0, starts_s=40.0, stops_s=80.0) for _ in range(4))),
+    "air-slow": _on_air(16, slow=4),
+    "air-varying": _on_air(16),
+}  # fmt: skip
+_COURSES, _MIN_FREE = 8, 0.5
 
 
 def traces_of(name: str, case: Case) -> tuple[CapacityTrace, ...]:
@@ -127,18 +157,10 @@ def case_link(name: str, seed: int, case: Case, traces: tuple[CapacityTrace, ...
     if not case.media or case.media[0].backwards:
         raise ValueError(f"Case.media of {name} is {case.media}: allowed is at least one flow, the first not backwards")
     first, *others = case.media
-    calls = tuple(
-        OtherCall(
-            SAME, audio=RMCAT_AUDIO, video=RMCAT_VIDEO, rates_kbps=RMCAT_KBPS, forward_ms=kind_of.way_ms, backward_ms=kind_of.way_ms,
-            starts_s=kind_of.starts_s, stops_s=kind_of.stops_s, pauses_s=kind_of.pauses_s, backwards=kind_of.backwards,
-            at_second=kind_of.at_second, priority=kind_of.priority, station_mbps=kind_of.station_mbps,
-        )
-        for kind_of in others
-    )  # fmt: skip
     late = ((0.0, first.starts_s),) if first.starts_s else ()
     link = SharedLink(
         name, seed, traces[0], queue_packets=8192, queue_bytes=_queue_bytes(case, traces[0]), discipline=case.discipline,
-        forward_ms=first.way_ms, backward_ms=first.way_ms, flows=(*calls, *case.traffic), audio=RMCAT_AUDIO, video=RMCAT_VIDEO,
+        forward_ms=first.forward_ms, backward_ms=first.backward_ms, flows=(*others, *case.traffic), audio=RMCAT_AUDIO, video=RMCAT_VIDEO,
         seconds=min(case.seconds, first.stops_s), counts_from_s=first.starts_s, rates_kbps=RMCAT_KBPS, pauses_s=(*late, *first.pauses_s),
         reverse=Reverse(traces[1], _queue_bytes(case, traces[1])) if case.reverse_mbps else None,
         second=Second(traces[1], _queue_bytes(case, traces[1]), case.hop_ms) if case.second_mbps else None,
@@ -176,3 +198,28 @@ def rmcat() -> BottleneckKinds:
 def _short_tcp(draws: np.random.Generator) -> tuple[Tcp, ...]:
     starts_s = [0.0 if i < _START_ON else float(draws.exponential(_IDLE_S)) for i in range(_SHORT_TCP)]
     return tuple(Tcp("cubic", 1500, 50.0, 50.0, starts_s=at_s, file_bytes=_FILE_BYTES, idle_s=_IDLE_S) for at_s in starts_s)
+
+
+def rmcat_extended() -> BottleneckKinds:
+    """Return the recipe of scenario rmcat-extended."""
+    traces = {name: traces_of(name, case) for name, case in EXTENDED_CASES.items()}
+
+    def sample(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
+        return case_link(name, seed, EXTENDED_CASES[name], (trace, *traces[name][1:]))
+
+    kinds = {name: Kind(everywhere(of_kind[0]), sample) for name, of_kind in traces.items()}
+    kinds["air-varying"] = Kind(everywhere(*map(_varying, range(_COURSES))), sample)
+    return BottleneckKinds(
+        kinds,
+        flows=max(len(case.media) - 1 + len(case.traffic) for case in EXTENDED_CASES.values()),
+        calls=max(len(case.media) for case in EXTENDED_CASES.values()) - 1,
+        seconds=max(case.seconds for case in EXTENDED_CASES.values()),
+        beside=tuple(trace for of_kind in traces.values() for trace in of_kind[1:]),
+    )
+
+
+def _varying(number: int) -> CapacityTrace:
+    """Return the rate of the medium times the share of the air that other networks leave, anew each second of a case."""
+    seconds = np.arange(EXTENDED_CASES["air-varying"].seconds)
+    free = np.random.Generator(np.random.Philox(key=number)).uniform(_MIN_FREE, 1.0, len(seconds))
+    return rate_trace(f"air-varying-{number}", seconds, np.round(1e6 * _AIR.mbps * free), len(seconds))

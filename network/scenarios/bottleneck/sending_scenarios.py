@@ -13,7 +13,7 @@ calls           1 to 3 other calls in the same queue of 1 to 4 Mbit/s, each with
     fixed       not adaptive: each at 30 to 90 % of an equal share
     mixed       any of these, and GCC of the draft
 rmcat           the test cases of RFC 8867 and RFC 8869 (rmcat.py), one kind each; all media flows have the rules of the first
-rmcat-extended  those of RFC 8867 6 and the wireless ones of RFC 8869 (rmcat_extended.py)
+rmcat-extended  those of RFC 8867 6 and the wireless ones of RFC 8869 (rmcat.py)
 rate-measured   capacity traces under the data root
     us-cellular    3G and LTE, delivery opportunities (mahimahi and New York)
     norway-hsdpa   3G on roads, rails and water
@@ -40,7 +40,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Series, Timeline
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat, rmcat_extended
+from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat
 from vcgym.network.scenarios.bottleneck.recipe import RUN_S, BottleneckKinds, Kind, everywhere
 from vcgym.network.scenarios.settings import absolute
 from vcgym.network.scenarios.splits import world_seed
@@ -178,6 +178,6 @@ _RECIPES: dict[str, Callable[[str | None, tuple[str, ...] | None], BottleneckKin
     "rmcat": lambda data, files: rmcat.rmcat(),
     "rate-measured": lambda data, files: rate_worlds.measured(data),
     "rate-replay": lambda data, files: rate_worlds.replayed(files),
-    "rmcat-extended": lambda data, files: rmcat_extended.rmcat_extended(),
+    "rmcat-extended": lambda data, files: rmcat.rmcat_extended(),
 }
 SENDING_SCENARIOS = tuple(_RECIPES)

@@ -10,10 +10,19 @@ from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import data_root, load_links
 from vcgym.network.worlds.correlated import Correlated
-from vcgym.network.worlds.links import LINK, correlated_parameters, load_sample, paper_parameters, relays_of, row_of, split_of
+from vcgym.network.worlds.links import (
+    LINK,
+    correlated_parameters,
+    links_and_paths,
+    load_sample,
+    paper_parameters,
+    relay_sequences,
+    relays_of,
+    row_of,
+    split_of,
+)
 from vcgym.network.worlds.model import LinkWorld
 from vcgym.network.worlds.paper import Paper
-from vcgym.network.worlds.paths import links_and_paths, relay_sequences
 from vcgym.network.worlds.strata import NATURAL, STRATA, declared_bad_hours, natural_bad_hours
 from vcgym.network.worlds.world import World
 

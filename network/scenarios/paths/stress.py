@@ -24,8 +24,8 @@ from vcgym.network.scenarios.paths.linked import WonderProxy
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.correlated import Correlated
 from vcgym.network.worlds.events import Event
+from vcgym.network.worlds.links import relay_sequences
 from vcgym.network.worlds.model import LinkWorld
-from vcgym.network.worlds.paths import relay_sequences
 from vcgym.network.worlds.strata import ALWAYS
 from vcgym.network.worlds.world import World
 

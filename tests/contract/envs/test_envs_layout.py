@@ -11,7 +11,7 @@ from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart, columns
 from vcgym.envs.call.features.observe import call_layout
 from vcgym.envs.call.features.path import PATH_FEATURES
-from vcgym.envs.call.features.sender.remote import remote_features
+from vcgym.envs.call.sender.uplink import remote_features
 
 
 @pytest.mark.parametrize("paths", range(1, 40))

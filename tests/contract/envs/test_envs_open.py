@@ -19,7 +19,7 @@ from vcgym.network.scenarios.paths.synthetic import Synthetic
 from vcgym.network.scenarios.scenario import Scenario
 
 
-@reward(PATHS)
+@reward(PATHS, changes=0)
 class Steady(NamedTuple):
     """A price per change of path."""
 
@@ -29,8 +29,8 @@ class Steady(NamedTuple):
 @earned.register(Steady)
 def _earned(reward, state, accounts, s):
     changes = accounts.calls[s].counters.path_changes
-    new = changes - state[s, 0]
-    state[s, 0] = changes
+    new = changes - state[s].changes
+    state[s].changes = changes
     return -reward.price * new
 
 

@@ -15,10 +15,11 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.records import MEDIA
 from vcgym.envs.call.batch import CallBatch
-from vcgym.envs.call.features.losses import LOSSES, clear_losses, see_packet
+from vcgym.envs.call.features.losses import LossStats, see_packet
+from vcgym.envs.call.paths.effects import Protections
 from vcgym.envs.call.paths.protecting import BUCKET_SLOTS
-from vcgym.envs.call.paths.protections import Protections
 from vcgym.leaderboard.evaluation.published import NOT_PLAYED
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 
 OPTIONS = CONTROLS[Control.PROTECTION].decision.names
@@ -85,8 +86,7 @@ def test_losses_are_those_of_packets_that_never_came():
         lost[packet] = bool(packet % 90 < 4 or packet % 40 == 20)
         if not lost[packet]:
             arrivals.append((packet + (draws.integers(2, 9) if packet % 7 == 0 else 0.5), packet))
-    row = np.zeros(1, LOSSES).view(np.recarray)
-    clear_losses(row[0])
+    row = records(LossStats, 1)
     newest = -1
     for _, packet in sorted(arrivals):
         see_packet(row[0], packet)

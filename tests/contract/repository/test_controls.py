@@ -17,10 +17,10 @@ from vcgym.baselines.rule import allocate, facts_of, rule, rules_of
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, build_system, load_system
 from vcgym.envs.call.batch import LOCATIONS
-from vcgym.envs.call.paths.protecting import PROTECTED_CALL
-from vcgym.envs.call.paths.state import ANSWER, CALL
+from vcgym.envs.call.paths.protecting import ProtectedCall
+from vcgym.envs.call.paths.state import ANSWER, CallState
 from vcgym.envs.call.sender.effects import Schedulers
-from vcgym.envs.call.sender.onto_paths import COMMANDED
+from vcgym.envs.call.sender.onto_paths import Commanded
 from vcgym.envs.environments.vector.actions import FORMS, LEVELS, action_space, decode, options_of
 from vcgym.envs.environments.vector.settings import arguments_of
 from vcgym.leaderboard.results.files import ACTIONS
@@ -50,8 +50,9 @@ def test_a_control_has_rules_and_systems(control):
 @pytest.mark.parametrize("control", [control for control, row in CONTROLS.items() if row.decision])
 def test_a_control_that_an_agent_sets_has_a_ring_an_answer_an_argument_and_actions(control):
     row = CONTROLS[control]
-    stages = {PATHS: (CALL, ANSWER.names), BOTTLENECK: (COMMANDED, COMMANDED.names), PROTECTED: (PROTECTED_CALL, PROTECTED_CALL.names)}
-    state, answer = stages[row.part]
+    kind = {PATHS: CallState, BOTTLENECK: Commanded, PROTECTED: ProtectedCall}[row.part]
+    state = kind.dtype
+    answer = ANSWER.names if row.part == PATHS else state.names
     assert {"written", "latest", "in_force", "effective_us"} <= set(state[row.ring].names)
     assert str(control) in answer or f"answer_{control}" in answer
     assert (arguments_of(envs.Call.vector_class)[control].default is None) == row.required

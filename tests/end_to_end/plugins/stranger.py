@@ -108,7 +108,7 @@ def _measure_late(params, state, s, now_us, out):
         out[path] = state[s, path]
 
 
-@reward(OF_PATHS)
+@reward(OF_PATHS, concealed=0, changes=0)
 class Steady(NamedTuple):
     """A price per tick concealed and per change of path."""
 
@@ -118,8 +118,8 @@ class Steady(NamedTuple):
 @earned.register(Steady)
 def _earned(reward, state, accounts, s):
     counters = accounts.calls[s].counters
-    concealed, changes = counters.ticks_concealed - state[s, 0], counters.path_changes - state[s, 1]
-    state[s, 0], state[s, 1] = counters.ticks_concealed, counters.path_changes
+    concealed, changes = counters.ticks_concealed - state[s].concealed, counters.path_changes - state[s].changes
+    state[s].concealed, state[s].changes = counters.ticks_concealed, counters.path_changes
     return -concealed - reward.price * changes
 
 

@@ -34,7 +34,8 @@ from vcgym.baselines.rule import allocate, decide, init, require_rule, start, up
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.rewards.emodel import Impairment
-from vcgym.network.bottleneck.send_queue import MAX_WAITING, SEND_QUEUE, clear_send_queue, put
+from vcgym.network.bottleneck.send_queue import MAX_WAITING, SendQueue, put
+from vcgym.network.kernels.record import records
 from vcgym.network.scenarios.scenario import Scenario
 
 PACKETS, SEED, REPLICAS = 400, 5, 4
@@ -320,10 +321,11 @@ def test_the_margin_records_what_the_face_shows_and_earns():
     form = {"action": "discrete", "interval": 1, "seconds": 20.0, "autoreset_mode": AutoresetMode.DISABLED}
     envs = gymnasium.make_vec(WITH_RECORDS["vcgym/SendOrder-v1"], 1, **form)
     seen, _ = envs.reset(seed=SEED)
-    queue, number, earned, done = np.zeros(1, SEND_QUEUE).view(np.recarray)[0], 0, 0.0, False
+    number, earned, done = 0, 0.0, False
     state = allocate(rule, 1, 1)
     while not done:
-        clear_send_queue(queue, MAX_WAITING)
+        queue = records(SendQueue, 1)[0]
+        queue.limit = MAX_WAITING
         for row in seen["records"][0][: int(seen["count"][0])]:
             put(queue, *map(int, row))
         now_us, rtt_us = int(seen["now_us"][0]), int(seen["rtt_us"][0])

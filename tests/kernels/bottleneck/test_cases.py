@@ -21,10 +21,10 @@ from vcgym.leaderboard.results.sender_columns import RMCAT
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, describe_flow
+from vcgym.network.bottleneck.impairments import OUTAGES
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import allocate_queue, offer, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink
-from vcgym.network.bottleneck.wireless import OUTAGES
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 

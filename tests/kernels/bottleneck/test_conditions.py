@@ -16,9 +16,9 @@ from vcgym.network.bottleneck.capacity.capacity import Conditions, choose_trace,
 from vcgym.network.bottleneck.capacity.described import describe_capacity
 from vcgym.network.bottleneck.capacity.files import conditions_of, read_capacity, write_capacity
 from vcgym.network.bottleneck.cross_traffic import CARRIED, Dumbbell, allocate_flows, carry
+from vcgym.network.bottleneck.impairments import OUTAGES
 from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
-from vcgym.network.bottleneck.wireless import OUTAGES
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario

@@ -11,11 +11,10 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.reports import REPORT_BYTES
-from vcgym.network.bottleneck.airtime import Air, traffic_bytes
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Udp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
-from vcgym.network.bottleneck.shared_link import Second, SharedLink
+from vcgym.network.bottleneck.shared_link import Air, Second, SharedLink, traffic_bytes
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 

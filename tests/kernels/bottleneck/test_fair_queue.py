@@ -14,12 +14,11 @@ from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.codel import control_law_us
-from vcgym.network.bottleneck.discipline import Codel, FqCodel, Threshold, start_discipline
 from vcgym.network.bottleneck.fair_queue import NEVER_US, NOTHING, dequeue, enqueue, link_is_busy
 from vcgym.network.bottleneck.flow import Tcp, Udp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.queue import allocate_queue, offer, require_limits, serve, start_link
-from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.shared_link import Codel, FqCodel, SharedLink, Threshold, start_discipline
 from vcgym.network.kernels.jit import kernel
 
 FLOWS, RATE_BPS = 3, 3_700_000

@@ -13,9 +13,8 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rule import Control, allocate, decide, init, reads_marks, rule, update
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
-from vcgym.network.bottleneck.discipline import Threshold
 from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, is_marked, offer, require_limits, start_link
-from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.shared_link import SharedLink, Threshold
 from vcgym.network.kernels.jit import kernel
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcgym.network.bottleneck.sources import (
-    VIDEO_SOURCE,
     Audio,
     Encoder,
     Series,
@@ -25,10 +24,9 @@ NO_SERIES = np.ones(1, np.int64)
 
 
 def started(which, target_bps=1e6):
-    source = np.zeros(1, VIDEO_SOURCE).view(np.recarray)
-    source[0] = describe_video(which)
-    start_source(source[0], target_bps)
-    return source[0]
+    source = describe_video(which)
+    start_source(source, target_bps)
+    return source
 
 
 def sizes_of(which, frames, targets_bps=1e6, seed=7, series=NO_SERIES):

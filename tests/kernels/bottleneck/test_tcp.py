@@ -11,6 +11,7 @@ from twins.queued import queued
 from vcgym.network.bottleneck.capacity.capacity import constant, opportunity_trace, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
+from vcgym.network.bottleneck.impairments import OUTAGES, pass_outages, start_outages
 from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
 from vcgym.network.bottleneck.tcp_window import (
     BETA,
@@ -26,7 +27,6 @@ from vcgym.network.bottleneck.tcp_window import (
     start_window,
     time_out,
 )
-from vcgym.network.bottleneck.wireless import OUTAGES, pass_outages, start_outages
 from vcgym.network.kernels.jit import kernel
 
 

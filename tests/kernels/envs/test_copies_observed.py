@@ -21,7 +21,7 @@ def features_of_call(records):
     batch = CallBatch(Scenario("table1", "paper", 1000), 1, Direct(), WMJitter(), location="receiver", probe_rate=0.0)
     batch.start(0, batch.scenario.draw("train", 0))
     state, rows = allocate_features(1, batch.scenario.paths, NoFeatures()), np.array([0])
-    clear_features(state, 0, batch.history)
+    clear_features(state, 0, batch.history[0])
     for record in records:
         assert append(batch.calls[0].feed, record)
     batch.calls[0].slot = 900

@@ -9,8 +9,8 @@ from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
 
 from twins.sender_records import WITH_RECORDS
-from vcgym.envs.call.features.sender.queue import QUEUE_FEATURES
-from vcgym.envs.call.features.sender.sender import ORDER_FEATURES, RATE_FEATURES
+from vcgym.envs.call.features.queue import QUEUE_FEATURES
+from vcgym.envs.call.features.sender import ORDER_FEATURES, RATE_FEATURES
 
 ORDER = "vcgym/SendOrder-v1"
 NAMES = [feature.name for feature in RATE_FEATURES]

@@ -31,19 +31,20 @@ from vcgym.envs.call.batch import LOCATIONS, CallBatch
 from vcgym.envs.call.sender.uplink import AUDIO_PER_SLOT, UplinkBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.flow import Udp
-from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, put
+from vcgym.network.bottleneck.impairments import is_lost
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, SendQueue, put
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import (
-    VIDEO_SOURCE,
     Timeline,
+    VideoSource,
     describe_video,
     frame_bytes,
     packets_of,
     part_bytes,
     start_source,
 )
-from vcgym.network.bottleneck.wireless import is_lost
 from vcgym.network.kernels import rng
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.playout.quality import LOSS_PRICE
 from vcgym.network.playout.receiver import WATERMARK
@@ -112,7 +113,7 @@ class Sender:
         self.created, self.rejected, self.discarded = [0, 0], [0, 0], [0, 0]
         self.source = None
         if link.video is not None:
-            self.source = np.zeros(1, VIDEO_SOURCE).view(np.recarray)
+            self.source = records(VideoSource, 1)
             self.source[0] = describe_video(link.video)
             start_source(self.source[0], self.target)
 
@@ -191,8 +192,8 @@ class Sender:
         self.queue.append({"created_us": now_us, "expires_us": expires_us, "size": size, "kind": kind, "number": number})
 
     def _as_record(self):
-        queue = np.zeros(1, SEND_QUEUE).view(np.recarray)
-        clear_send_queue(queue[0], self.link.send_queue)
+        queue = records(SendQueue, 1)
+        queue.limit = self.link.send_queue
         for packet in self.queue:
             put(queue[0], packet["created_us"], packet["expires_us"], packet["size"], packet["kind"], packet["number"])
         return queue[0]

@@ -1,12 +1,12 @@
 """The receiver's queue takes copies: it equals a list, and a later arrival of a packet changes nothing."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twins.session import Receiver
-from vcgym.envs.call.counters import LOG
+from vcgym.envs.call.counters import PacketLog
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.receiver import (
     COUNT,
@@ -14,13 +14,12 @@ from vcgym.network.playout.receiver import (
     FIRST,
     LATE,
     PUBLISHED,
-    RECEIVER,
     WATERMARK,
     accept,
     expect,
     flush,
-    start_receiver,
 )
+from vcgym.network.playout.receiver import Receiver as Queue
 
 MECHANISMS = [WATERMARK, COUNT, PUBLISHED]
 PACKETS = 40
@@ -31,9 +30,7 @@ arrivals = st.lists(st.tuples(st.integers(0, PACKETS - 1), st.integers(1, 30), s
 
 def play(mechanism, events):
     """Return what each arrival was, the counters and the log, of `events` (slot, packet, level) in order of time."""
-    receiver = np.zeros(1, np.dtype((np.record, RECEIVER))).view(np.recarray)[0]
-    log = np.full((1, PACKETS), -1, LOG).view(np.recarray)
-    start_receiver(receiver)
+    receiver, log = records(Queue, 1)[0], records(PacketLog, 1, PACKETS)
     outcomes, sent, last_us = [], 0, 0
     for slot, packet, level_us in events:
         for number in range(sent, min(slot, PACKETS)):
@@ -43,7 +40,7 @@ def play(mechanism, events):
         last_us = slot * SLOT_US if outcomes[-1] != DUPLICATE else last_us
     for number in range(sent, PACKETS):
         expect(receiver, log, 0, number, number * SLOT_US, SLOT_US)
-    counters = {name: int(receiver[name]) for name in RECEIVER.names if name != "standing"}
+    counters = {name: int(receiver[name]) for name in Queue.dtype.names if name != "standing"}
     receiver.last_arrival_us = last_us
     flush(receiver, log, 0, PACKETS, SLOT_US)
     return outcomes, counters, log["emitted_us"][0].tolist()

@@ -7,23 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import (
     COPY,
-    IN_FLIGHT,
     MEDIA,
     NODES,
     PROBE,
     REPAIR,
     SLOTS,
-    clear_in_flight,
+    InFlight,
     kind_of,
     number_of,
     pop,
     push,
     sort_bucket,
 )
-from vcgym.network.playout.slot_window import SLOT_WINDOW, WINDOW_SLOTS, clear_slot_window, expect_slot, smallest_delay_us
+from vcgym.network.playout.slot_window import WINDOW_SLOTS, SlotWindow, expect_slot, smallest_delay_us
 
 # Per slot: delays of a packet of each kind, 0 for none sent. Ties, the bucket's border and the calendar's end are likely.
 delays = st.one_of(st.sampled_from([0, 1, 9_999, 10_000, 10_001, 20_000, 30_000, 300_000]), st.integers(0, 400_000))
@@ -32,9 +32,7 @@ calls = st.lists(st.tuples(delays, delays, delays, delays), min_size=1, max_size
 
 
 def fresh_in_flight():
-    in_flight = np.zeros(1, np.dtype((np.record, IN_FLIGHT))).view(np.recarray)[0]
-    clear_in_flight(in_flight)
-    return in_flight
+    return records(InFlight, 1)[0]
 
 
 @settings(max_examples=60)
@@ -86,9 +84,7 @@ def test_copies_are_sent_while_a_node_is_free_also_late_in_a_long_call():
 
 
 def fresh_window():
-    window = np.zeros(1, SLOT_WINDOW).view(np.recarray)[0]
-    clear_slot_window(window)
-    return window
+    return records(SlotWindow, 1)[0]
 
 
 @settings(max_examples=60)

@@ -5,17 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from vcgym.network.bottleneck.airtime import Air
 from vcgym.network.bottleneck.capacity.capacity import mean_bps
-from vcgym.network.bottleneck.discipline import Threshold
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
+from vcgym.network.bottleneck.shared_link import Air, Threshold
 from vcgym.network.bottleneck.sources import Encoder
-from vcgym.network.scenarios.bottleneck.rmcat import CASES, Case, Media, case_link, traces_of
-from vcgym.network.scenarios.bottleneck.rmcat_extended import EXTENDED_CASES
+from vcgym.network.scenarios.bottleneck.rmcat import CASES, EXTENDED_CASES, Case, case_link, media, traces_of
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 
-ONE = Case(10.0, ((0, 1.0),), (Media(),))
+ONE = Case(10.0, ((0, 1.0),), (media(),))
 TWO = ONE._replace(second_mbps=((0, 2.0),))
 
 
@@ -87,25 +85,25 @@ def test_worlds_of_a_case_differ_in_what_is_random_alone():
     ("case", "message"),
     [
         (ONE._replace(media=()), r"Case.media of x is \(\): allowed is at least one flow"),
-        (ONE._replace(media=(Media(backwards=True),)), "Case.media of x is .*: allowed is at least one flow, the first not backwards"),
+        (ONE._replace(media=(media(backwards=True),)), "Case.media of x is .*: allowed is at least one flow, the first not backwards"),
         (ONE._replace(mbps=((0, 1.0), (5, -2.0))), r"rate of x, bit/s, entry 1 is .*-2000000"),
         (ONE._replace(mbps=((0, 1.0), (0, 2.0))), "time of x, s, entry 0 is .*0"),
         (ONE._replace(reverse_mbps=((0, 0.0),)), "rate of x back, bit/s, entry 0 is .*0"),
-        (ONE._replace(media=(Media(pauses_s=((1.0, 3.0), (2.0, 4.0))),)), r"pauses_s = \(\(1.0, 3.0\), \(2.0, 4.0\)\) of x"),
-        (ONE._replace(media=(Media(), Media(pauses_s=((3.0, 1.0),)))), r"pauses_s = \(\(3.0, 1.0\),\) of OtherCall"),
-        (ONE._replace(media=(Media(2.0, pauses_s=((1.0, 3.0),)),)), "pauses_s = .* of x: allowed are up to 2 intervals"),
-        (ONE._replace(media=(Media(), Media(5.0, 4.0))), "OtherCall.stops_s is 4.0"),
-        (ONE._replace(media=(Media(way_ms=-1.0),)), "SharedLink.forward_ms is -1.0"),
-        (ONE._replace(media=(Media(), Media(backwards=True))), "backwards = True of an OtherCall of x: allowed with a bottleneck"),
-        (ONE._replace(media=(Media(), Media(at_second=True))), "at_second = True of an OtherCall of x: allowed with a bottleneck"),
+        (ONE._replace(media=(media(pauses_s=((1.0, 3.0), (2.0, 4.0))),)), r"pauses_s = \(\(1.0, 3.0\), \(2.0, 4.0\)\) of x"),
+        (ONE._replace(media=(media(), media(pauses_s=((3.0, 1.0),)))), r"pauses_s = \(\(3.0, 1.0\),\) of OtherCall"),
+        (ONE._replace(media=(media(2.0, pauses_s=((1.0, 3.0),)),)), "pauses_s = .* of x: allowed are up to 2 intervals"),
+        (ONE._replace(media=(media(), media(5.0, 4.0))), "OtherCall.stops_s is 4.0"),
+        (ONE._replace(media=(media(way_ms=-1.0),)), "SharedLink.forward_ms is -1.0"),
+        (ONE._replace(media=(media(), media(backwards=True))), "backwards = True of an OtherCall of x: allowed with a bottleneck"),
+        (ONE._replace(media=(media(), media(at_second=True))), "at_second = True of an OtherCall of x: allowed with a bottleneck"),
         (TWO._replace(hop_ms=51.0), "Second.hop_ms is 51.0"),
         (TWO._replace(reverse_mbps=((0, 1.0),)), "second = Second.* of x: allowed without outages, discipline, `reverse` and `air`"),
         (TWO._replace(second_mbps=((0, -1.0),)), "rate of x second, bit/s, entry 0 is .*-1000000"),
-        (ONE._replace(media=(Media(priority=0.0),)), "SharedLink.priority is 0.0"),
-        (ONE._replace(media=(Media(), Media(priority=math.nan))), "OtherCall.priority is nan"),
-        (ONE._replace(media=(Media(station_mbps=6.5),)), "station_mbps = 6.5 of x: allowed is .* with a medium `air`, None without"),
+        (ONE._replace(media=(media(priority=0.0),)), "SharedLink.priority is 0.0"),
+        (ONE._replace(media=(media(), media(priority=math.nan))), "OtherCall.priority is nan"),
+        (ONE._replace(media=(media(station_mbps=6.5),)), "station_mbps = 6.5 of x: allowed is .* with a medium `air`, None without"),
         (ONE._replace(air=Air(mbps=0.0)), "Air.mbps is 0.0"),
-        (ONE._replace(air=Air(), media=(Media(), Media(station_mbps=-1.0))), "station_mbps = -1.0 of x: allowed is 0.1 to 10,000"),
+        (ONE._replace(air=Air(), media=(media(), media(station_mbps=-1.0))), "station_mbps = -1.0 of x: allowed is 0.1 to 10,000"),
         (ONE._replace(air=Air(), reverse_mbps=((0, 1.0),)), "air = .* of x with a bottleneck `reverse`"),
         (ONE._replace(traffic=(Tcp(file_bytes=(10, 5)),)), r"Tcp.file_bytes is \(10, 5\)"),
         (ONE._replace(traffic=(Tcp(file_bytes=(10, 50), idle_s=math.nan),)), "Tcp.idle_s is nan"),

@@ -9,7 +9,7 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import TAU_MS
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import load_links
-from vcgym.network.worlds.paths import links_and_paths, relay_sequences
+from vcgym.network.worlds.links import links_and_paths, relay_sequences
 from vcgym.network.worlds.replay import replay_world
 from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
 

@@ -13,7 +13,8 @@ from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.leaderboard.tuning.tune_calls import SenderTask
-from vcgym.network.bottleneck.send_queue import SEND_QUEUE, clear_send_queue, put
+from vcgym.network.bottleneck.send_queue import SendQueue, put
+from vcgym.network.kernels.record import records
 
 FIFO = LearnedOrder(np.zeros(NUMBERS))
 
@@ -26,8 +27,8 @@ def drawn(seed):
 
 
 def queue_of(packets):
-    queue = np.zeros(1, SEND_QUEUE).view(np.recarray)[0]
-    clear_send_queue(queue, 64)
+    queue = records(SendQueue, 1)[0]
+    queue.limit = 64
     for number, (kind, expires_us) in enumerate(packets):
         put(queue, expires_us - 200_000, expires_us, 100, kind, number)
     return queue

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twins.playback import Playback, play_arrivals
+from vcgym.network.kernels.record import records
 from vcgym.network.playout.player import (
     CONCEALED,
     ENDED,
@@ -24,7 +25,7 @@ from vcgym.network.playout.player import (
     tick,
     unit_there,
 )
-from vcgym.network.playout.slot_window import SLOT_WINDOW, clear_slot_window, expect_slot, smallest_delay_us
+from vcgym.network.playout.slot_window import SlotWindow, expect_slot, smallest_delay_us
 
 PACKETS = 120
 Stream = tuple[np.ndarray, np.ndarray, np.ndarray]  # arrived_us, level_us, discarded, one of each per packet
@@ -59,8 +60,7 @@ def _drive(player: Player, s: int, stream: Stream) -> list[tuple[int, int, int, 
     """Session `s` as a call runs it: all that has arrived by a tick is reported before the tick, delays are kept by slot."""
     arrived_us, level_us, discarded = stream
     start_player(player, s, 0, PACKETS)
-    window = np.zeros(1, SLOT_WINDOW)[0]
-    clear_slot_window(window)
+    window = records(SlotWindow, 1)[0]
     for unit in range(PACKETS):
         assert expect_unit(player, s, unit)
         expect_slot(window, unit)

@@ -1,6 +1,5 @@
 """SBPN against its facts, and against a slow twin that sorts."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +8,8 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Overflow, Sbpn
 from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim, drop
 from vcgym.baselines.rule import Control, require_rule
-from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, item_at, put, take_out
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, SendQueue, item_at, put, take_out
+from vcgym.network.kernels.record import records
 
 SBPN1, SBPN2 = Sbpn(keep_last=False), Sbpn()
 LIFE_US = 200_000
@@ -17,8 +17,8 @@ LIFE_US = 200_000
 
 def queue_of(packets):
     """A queue that holds (kind, expires_us) of each packet."""
-    queue = np.zeros(1, SEND_QUEUE).view(np.recarray)[0]
-    clear_send_queue(queue, 64)
+    queue = records(SendQueue, 1)[0]
+    queue.limit = 64
     for number, (kind, expires_us) in enumerate(packets):
         put(queue, expires_us - LIFE_US, expires_us, 100, kind, number)
     return queue

@@ -1,18 +1,18 @@
 """The sender's queue against a list."""
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.bottleneck.send_queue import AUDIO, SEND_QUEUE, VIDEO, clear_send_queue, item_at, put, take_out
+from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO, SendQueue, item_at, put, take_out
+from vcgym.network.kernels.record import records
 
 STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 1_000_000)), max_size=60)
 
 
 @given(STEPS, st.integers(1, 12), st.integers(0, 1023))
 def test_same_as_a_list(steps, limit, first):
-    queue, twin = np.zeros(1, SEND_QUEUE).view(np.recarray)[0], []
-    clear_send_queue(queue, limit)
+    queue, twin = records(SendQueue, 1)[0], []
+    queue.limit = limit
     queue.first = first  # anywhere in the ring
     for number, (comes, value) in enumerate(steps):
         if comes and len(twin) < limit:

@@ -3,11 +3,71 @@
 Rates are positions on the log scale between the call's minimum and maximum target, -1 to 1; delays are in units of 100 ms.
 """
 
+import numpy as np
+
 from vcgym.envs.call.features.layout import Feature, columns, factors
 from vcgym.envs.call.features.scales import AGE, DELAY, LIMIT, PER_100_MS, PER_SECOND, SHARE, compressed, rate_position, within
 from vcgym.envs.call.sender.in_flight import ring_index
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
+
+_KEEPS = 7.0 / 8.0  # RFC 6298 2.3
+_FLOOR_RISES = 5.0  # us per ms: rate at which the running minimum delay rises
+
+
+@record
+class FeedbackStats:
+    """Statistics of a sender."""
+
+    reports: int = 0
+    report_us: int = 0  # time of the newest report
+    span_us: int = 0  # time since the previous report
+    packets: int = 0  # packets in the newest report
+    lost: int = 0
+    bytes: int = 0
+    newest_us: int = -1  # one-way delay of the newest packet
+    newest_sent_us: int = -1
+    floor_us: float = 0.0
+    queueing_us: float = 0.0  # smoothed delay above the running minimum
+    before_us: float = 0.0  # the same at the previous report
+    rate_bps: float = 0.0  # smoothed delivery rate
+    lost_share: float = 0.0  # smoothed
+
+
+@kernel
+def on_report(stats, report_us):
+    """Start a new report and add the previous one to the smoothed values."""
+    if stats.packets > 0 and stats.span_us > 0:
+        rate_bps = stats.bytes * 8e6 / stats.span_us
+        share = stats.lost / stats.packets
+        first = stats.reports <= 1
+        stats.rate_bps = rate_bps if first else _KEEPS * stats.rate_bps + (1.0 - _KEEPS) * rate_bps
+        stats.lost_share = share if first else _KEEPS * stats.lost_share + (1.0 - _KEEPS) * share
+    stats.before_us = stats.queueing_us
+    stats.span_us = report_us - stats.report_us
+    stats.report_us = report_us
+    stats.reports += 1
+    stats.packets = stats.lost = stats.bytes = 0
+
+
+@kernel
+def on_feedback(stats, feedback):
+    """Update with one packet of the newest report."""
+    stats.packets += 1
+    if feedback.arrived_us < 0:
+        stats.lost += 1
+        return
+    stats.bytes += feedback.size_bytes
+    delay_us = np.float64(feedback.arrived_us - feedback.sent_us)
+    if stats.newest_us < 0:
+        stats.floor_us = delay_us
+    else:
+        rises_us = _FLOOR_RISES * (feedback.sent_us - stats.newest_sent_us) / 1000.0
+        stats.floor_us = min(stats.floor_us + max(rises_us, 0.0), delay_us)
+    stats.queueing_us = _KEEPS * stats.queueing_us + (1.0 - _KEEPS) * (delay_us - stats.floor_us)
+    stats.newest_us, stats.newest_sent_us = feedback.arrived_us - feedback.sent_us, feedback.sent_us
+
 
 RATE_FEATURES = (
     Feature("target", "position on the log scale of targets, -1 to 1", -1, 1, "0"),
@@ -44,7 +104,7 @@ def packet_ages(item, now_us):
 
 @kernel
 def write_sender(sender, row):
-    """Write RATE_FEATURES of a sender (of SENDER) into the first columns of `row`."""
+    """Write RATE_FEATURES of a sender (of SenderState) into the first columns of `row`."""
     state, now_us = sender.stats, sender.now_us
     has_report = state.reports > 0
     newest_bps = state.bytes * 8e6 / state.span_us if state.span_us > 0 else 0.0

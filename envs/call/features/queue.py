@@ -9,7 +9,7 @@ With relative actions the packet that SBPN would consider takes the place of the
 from vcgym.baselines.order.sbpn import Sbpn, best_of
 from vcgym.envs.call.features.layout import Feature, columns, factors
 from vcgym.envs.call.features.scales import LIMIT, compressed, within
-from vcgym.envs.call.features.sender.sender import packet_ages
+from vcgym.envs.call.features.sender import packet_ages
 from vcgym.network.bottleneck.send_queue import AUDIO, item_at
 from vcgym.network.kernels.jit import kernel
 
