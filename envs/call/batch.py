@@ -114,11 +114,6 @@ class Batch(ThreadedBatch):
         """Load the next block of the world in each of `rows`."""
 
     def advance(self, rows: NDArray[np.int64]) -> None:
-        """Play as `play` does, entirely on the calling thread.
-
-        Raises:
-            OverflowError: a ring of a session is full.
-        """
         rows = self.play_loaded(rows)
         while len(rows):
             self.load(rows)
@@ -273,13 +268,11 @@ class CallBatch(Batch):
 
     @property
     def stages(self) -> Stages:
-        """Stages for the loop."""
         calls = Calls(self.calls, self.tables, self.world.loaded)
         routing, receiving = Routing(self.path, self.path_state), Receiving(self.playout, self.playout_state)
         return Stages(self.why, self.protecting or self.uplink.inside, calls, routing, receiving)
 
     def load(self, rows: NDArray[np.int64]) -> None:
-        """Load the next block of the world in each of `rows`."""
         self.world.fill(rows)
         self.calls["block"][rows] += len(self.world.loaded)
 

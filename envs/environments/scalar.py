@@ -52,7 +52,6 @@ class ScalarEnv(Marking, Rendered, gym.Env[Any, Any]):
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), self._own(infos)
 
     def _draw(self, axes: Any) -> None:
-        """Draw the call so far."""
         self.native.draw(axes, 0)
 
     @staticmethod

@@ -146,7 +146,6 @@ class SendOrderVectorEnv(SenderVectorEnv):
         choose_by_margin(self.batch.senders, rows, self._margin, self._alone)
 
     def draw(self, axes: Any, row: int) -> None:
-        """Draw the send queue, see `vcgym.envs.environments.render.draw_queue`."""
         draw_queue(axes, self.batch, row)
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:

@@ -151,7 +151,6 @@ class LinkWorld(World):
         _begin(self.model, self.rows, row)
 
     def fill(self, which: NDArray[np.int64]) -> None:
-        """Load the next block of each row in `which`."""
         _fill(self.model, self.rows, which, self.path_links, self.delay_us)
 
 

@@ -215,7 +215,6 @@ class SendingBatch(Batch):
 
     @property
     def stages(self) -> Stages:
-        """Stages for the loop."""
         return Stages(self.why, Sender(self.senders, self.tables, self.rate, self.rate_state, self.order, self.order_state))
 
     def load(self, rows: NDArray[np.int64]) -> None:

@@ -186,7 +186,6 @@ class PathsVectorEnv(EpisodeVectorEnv):
         return {"protection_share": protecting.rows["counts"]["extra_bytes"] / plain}
 
     def draw(self, axes: Any, row: int) -> None:
-        """Draw the call so far, see `vcgym.envs.environments.render.draw_paths`."""
         draw_paths(axes, self.batch, row)
 
     def played(self) -> Played:

@@ -145,5 +145,4 @@ class SenderVectorEnv(EpisodeVectorEnv):
         return self.batch.log(row)
 
     def draw(self, axes: Any, row: int) -> None:
-        """Draw the call so far, see `vcgym.envs.environments.render.draw_sender`."""
         draw_sender(axes, self.batch, row)

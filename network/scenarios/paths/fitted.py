@@ -49,11 +49,9 @@ class Fitted(Recipe):
         return [self._fitted.card]
 
     def pairs(self, split: str) -> list[str]:
-        """Return the names of all pairs."""
         return list(self._fitted.pairs)
 
     def world(self, sessions: int) -> World:
-        """Return an empty world for a batch of sessions."""
         laws = [law for of_pair in self._fitted.pairs.values() for law in of_pair]
         return LinkWorld(laws_of(laws), sessions, self.layout.path_links)
 

@@ -44,7 +44,6 @@ class Leo(Replay):
     by_name = (NOT_SHIPPED,)
 
     def measure(self) -> Measured:
-        """Read the five series."""
         slots, card = measured(self.settings.data)
         ends = [int(np.flatnonzero(of_path != LOST)[-1]) + 1 for of_path in slots]
         return Measured(
@@ -53,5 +52,4 @@ class Leo(Replay):
         )  # fmt: skip
 
     def cards(self) -> list[Card]:
-        """Return the card of each series."""
         return [read_trace(file).card for file in files(data_root(self.settings.data))]

@@ -56,7 +56,6 @@ class Linked(Recipe):
         """Return the parameters of the links between places; dtype `LINK`."""
 
     def world(self, sessions: int) -> World:
-        """Return an empty world for a batch of sessions."""
         return LinkWorld(Paper() if self.settings.mode == "paper" else Correlated(), sessions, self.layout.path_links)
 
     def ordinary(self, pair: str) -> tuple[NDArray[Any], dict[str, Any]]:
@@ -75,7 +74,6 @@ class Linked(Recipe):
         return self._of_pair[pair]
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Sample the parameters of one world."""
         rows, fixed = self.ordinary(pair)
         if self.settings.mode == "paper":
             return fixed
@@ -109,12 +107,10 @@ class TableLinked(Linked):
         return [place.code for place in self.table.places if place.role in roles]
 
     def nodes(self, pair: str) -> list[str]:
-        """Return the places of a pair's call: sender, relays, receiver."""
         sender, receiver = pair.split("-")
         return [sender, *(code for code in self.codes("endpoint", "city") if code not in (sender, receiver)), receiver]
 
     def rows(self, hops: list[tuple[str, str]]) -> NDArray[Any]:
-        """Return the parameters of the links between places; dtype `LINK`."""
         return np.array([self._row[hop] for hop in hops], LINK)
 
     def pairs(self, split: str) -> list[str]:
@@ -157,7 +153,6 @@ class Table1(TableLinked):
     file = "table1"
 
     def pairs(self, split: str) -> list[str]:
-        """Return the names of the pairs of a split."""
         codes = self.codes("city")
         step = {"train": 1, "validation": 2, "test": 3}[split]
         return [f"{a}-{b}" for i, a in enumerate(codes) for j, b in enumerate(codes) if (j - i) % 4 == step]
@@ -178,14 +173,11 @@ class WorldCities(Linked):
         super().__init__(settings, relays, self._world.card)
 
     def pairs(self, split: str) -> list[str]:
-        """Return the names of the pairs of a split."""
         return self._split[split]
 
     def nodes(self, pair: str) -> list[str]:
-        """Return the places of a pair's call: sender, relays, receiver."""
         sender, receiver = pair.split("-")
         return [sender, *relays_of(pair, self._relays), receiver]
 
     def rows(self, hops: list[tuple[str, str]]) -> NDArray[Any]:
-        """Return the parameters of the links between places; dtype `LINK`."""
         return self._world.links[[self._world.row[hop] for hop in hops]]

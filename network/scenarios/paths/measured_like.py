@@ -89,11 +89,9 @@ class MeasuredLike(Recipe):
         return [self._content.card]
 
     def pairs(self, split: str) -> list[str]:
-        """Return the only pair."""
         return ["sender-receiver"]
 
     def world(self, sessions: int) -> World:
-        """Return an empty world for a batch of sessions."""
         return LinkWorld(_tables(), sessions, self.layout.path_links, self.settings.packets // _FEWEST_SLOTS + 1)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:

@@ -102,7 +102,6 @@ class Replay(Recipe):
         return split_by_hash(names)
 
     def world(self, sessions: int) -> World:
-        """Return an empty world for a batch of sessions."""
         return replay_world(sessions, self.measured.slots)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:

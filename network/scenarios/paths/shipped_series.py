@@ -64,11 +64,9 @@ class Drives(Replay):
         return as_slots(pairs, PATHS)._replace(card=self.cards()[0].sha256)
 
     def cards(self) -> list[Card]:
-        """Return the card of the file."""
         return [next(iter(read_series(DRIVES).values())).card]
 
     def split_pairs(self, names: list[str]) -> dict[str, list[str]]:
-        """Return the pairs of each split, as declared."""
         return {split: [name for name in names if self._split_of(name) == split] for split in SPLITS_OF_DRIVES[self.road].values()}
 
     @property
@@ -90,13 +88,11 @@ class Pings(Replay):
     by_name = (SATELLITE,)
 
     def measure(self) -> Measured:
-        """Read the two series."""
         series = read_series(PINGS)
         pairs = {f"{a}-{b}": (series[a], series[b]) for a in series for b in series if a != b}
         return as_slots(pairs, PATHS)._replace(card=self.cards()[0].sha256)
 
     def cards(self) -> list[Card]:
-        """Return the card of the file."""
         return [next(iter(read_series(PINGS).values())).card]
 
 

@@ -49,13 +49,11 @@ class Stress(WonderProxy):
         self.strata, self.by_name = dict.fromkeys(STRESS, 1.0 / len(STRESS)), (MILD_STEP, ONE_SECOND_BURSTS)
 
     def world(self, sessions: int) -> World:
-        """Return an empty world for a batch of sessions."""
         packets = self.settings.packets
         max_events = max(len(self.hops), packets // _OUTAGE_EVERY + 1, packets // _PER_S + 1)
         return LinkWorld(Correlated(), sessions, self.layout.path_links, events=max_events)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Sample the parameters of one world."""
         _, fixed = self.ordinary(pair)
         never = np.zeros(len(fixed["base_ms"]), np.int64)
         base_ms, paths = fixed["base_ms"], self.layout.path_links

@@ -54,15 +54,12 @@ class Synthetic(Recipe):
         self.layout = Layout(tuple(f"path {p}" for p in range(paths)), np.arange(paths)[:, None], card)
 
     def pairs(self, split: str) -> list[str]:
-        """Return the names of the pairs of a split."""
         return ["endpoint-user"]
 
     def world(self, sessions: int) -> World:
-        """Return an empty world for a batch of sessions."""
         return LinkWorld(Paper() if self.settings.mode == "paper" else Correlated(), sessions, self.layout.path_links)
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Sample the parameters of one world."""
         paths = len(self.layout.path_names)
         mean = draws.uniform(*MEAN_MS, paths)
         sd = np.resize(SD_MS, paths)
