@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.policy import consider, output, place
+from vcgym.agents.controllers.policy import place, require_numbers
 from vcgym.baselines.order.sbpn import Overflow, Sbpn, best_of
 from vcgym.baselines.order.scheduler import choose, choose_victim, drop
-from vcgym.baselines.rule import Control, allocate, for_kernels, init, rule
+from vcgym.baselines.rule import Control, Rows, for_kernels, rule
 from vcgym.network.bottleneck.send_queue import VIDEO, item_at
 from vcgym.network.kernels.jit import kernel
 
@@ -30,62 +30,37 @@ _UNIT_US = 100_000.0
 _MANY = 32.0  # packets, the longest queue of the seed paper on SBPN
 
 
-@rule(Control.ORDER, learns=False, learned=True)
+@rule(Control.ORDER, learns=False, learned=True, x=Rows(np.float32, WIDTH))
 class LearnedMargin(NamedTuple):
     """Parameters."""
 
     weights: NDArray[np.float32]  # (WIDTH,)
 
+    def check(self):
+        require_numbers("weights", self.weights, WIDTH)
 
-class LearnedMarginState(NamedTuple):
-    """State while it learns; the first axis is the session."""
+    def choose(self, queue, now_us, rtt_us):
+        best = best_of(SBPN2, queue, now_us)
+        if item_at(queue, best).kind != VIDEO:
+            return choose(SBPN2, queue, now_us, rtt_us)
+        return place(self, queue, best, now_us, rtt_us, _weighed(self, _features(queue, best, now_us, rtt_us)))
 
-    x: NDArray[np.float32]  # (sessions, WIDTH)
+    def choose_victim(self, queue, kind, expires_us, now_us, rtt_us):
+        return choose_victim(SBPN2, queue, kind, expires_us, now_us, rtt_us)
 
+    def consider(self, x, queue, now_us, rtt_us):
+        best = best_of(SBPN2, queue, now_us)
+        if item_at(queue, best).kind != VIDEO:
+            return -1
+        for i, value in enumerate(_features(queue, best, now_us, rtt_us)):
+            x[i] = value
+        return best
 
-@allocate.register(LearnedMargin)
-def _allocate(params, sessions, paths):
-    if params.weights.shape != (WIDTH,) or not np.isfinite(params.weights).all():
-        raise ValueError(f"weights = {params.weights}: allowed are {WIDTH} finite numbers")
-    return LearnedMarginState(np.zeros((sessions, WIDTH), np.float32))
+    def output(self, x):
+        return _weighed(self, x)
 
-
-@init.register(LearnedMargin)
-def _init(params, state, s, start, key):
-    state.x[s] = 0.0
-
-
-@choose.register(LearnedMargin)
-def _choose(params, queue, now_us, rtt_us):
-    best = best_of(SBPN2, queue, now_us)
-    if item_at(queue, best).kind != VIDEO:
-        return choose(SBPN2, queue, now_us, rtt_us)
-    return place(params, queue, best, now_us, rtt_us, _weighed(params, _features(queue, best, now_us, rtt_us)))
-
-
-@choose_victim.register(LearnedMargin)
-def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
-    return choose_victim(SBPN2, queue, kind, expires_us, now_us, rtt_us)
-
-
-@consider.register(LearnedMargin)
-def _consider(params, state, s, queue, now_us, rtt_us):
-    best = best_of(SBPN2, queue, now_us)
-    if item_at(queue, best).kind != VIDEO:
-        return -1
-    for i, value in enumerate(_features(queue, best, now_us, rtt_us)):
-        state.x[s, i] = value
-    return best
-
-
-@output.register(LearnedMargin)
-def _output(params, state, s):
-    return _weighed(params, state.x[s])
-
-
-@place.register(LearnedMargin)
-def _place(params, queue, index, now_us, rtt_us, out):
-    return drop(index) if item_at(queue, index).expires_us - now_us < _margin(out) * SBPN2.way * rtt_us else index
+    def place(self, queue, index, now_us, rtt_us, out):
+        return drop(index) if item_at(queue, index).expires_us - now_us < _margin(out) * SBPN2.way * rtt_us else index
 
 
 @kernel

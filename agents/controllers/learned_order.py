@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.order.scheduler import REJECT, choose, choose_victim, drop
-from vcgym.baselines.rule import Control, allocate, rule
+from vcgym.agents.controllers.policy import require_numbers
+from vcgym.baselines.order.scheduler import REJECT, drop
+from vcgym.baselines.rule import Control, rule
 from vcgym.network.bottleneck.send_queue import item_at
 from vcgym.network.kernels.jit import kernel
 
@@ -32,12 +33,29 @@ class LearnedOrder(NamedTuple):
 
     weights: NDArray[np.float64]  # (NUMBERS,): `RANK` of the rank, then `WASTE` of the waste
 
+    def check(self):
+        require_numbers("weights", self.weights, NUMBERS)
 
-@allocate.register(LearnedOrder)
-def _allocate(params, sessions, paths):
-    if params.weights.shape != (NUMBERS,) or not np.isfinite(params.weights).all():
-        raise ValueError(f"weights = {params.weights}: allowed are {NUMBERS} finite numbers")
-    return ()
+    def choose(self, queue, now_us, rtt_us):
+        best, best_rank = 0, -np.inf
+        for i in range(queue.waiting):
+            item = item_at(queue, i)
+            rank = _rank(self, item.kind, item.expires_us, now_us)
+            if rank > best_rank:
+                best, best_rank = i, rank
+        item, weights = item_at(queue, best), self.weights[RANK:]
+        waste = weights[0] + _linear(weights[1:], item.kind, (item.expires_us - now_us) / _UNIT_US)
+        waste += weights[4] * rtt_us / _UNIT_US + weights[5] * (queue.waiting == 1)
+        return drop(best) if waste > 0.0 else best
+
+    def choose_victim(self, queue, kind, expires_us, now_us, rtt_us):
+        victim, lowest = REJECT, _rank(self, kind, expires_us, now_us)
+        for i in range(queue.waiting - 1, -1, -1):
+            item = item_at(queue, i)
+            rank = _rank(self, item.kind, item.expires_us, now_us)
+            if rank < lowest:
+                victim, lowest = i, rank
+        return victim
 
 
 @kernel
@@ -49,28 +67,3 @@ def _linear(weights, kind, left):
 @kernel
 def _rank(params, kind, expires_us, now_us):
     return _linear(params.weights, kind, (expires_us - now_us) / _UNIT_US)
-
-
-@choose.register(LearnedOrder)
-def _choose(params, queue, now_us, rtt_us):
-    best, best_rank = 0, -np.inf
-    for i in range(queue.waiting):
-        item = item_at(queue, i)
-        rank = _rank(params, item.kind, item.expires_us, now_us)
-        if rank > best_rank:
-            best, best_rank = i, rank
-    item, weights = item_at(queue, best), params.weights[RANK:]
-    waste = weights[0] + _linear(weights[1:], item.kind, (item.expires_us - now_us) / _UNIT_US)
-    waste += weights[4] * rtt_us / _UNIT_US + weights[5] * (queue.waiting == 1)
-    return drop(best) if waste > 0.0 else best
-
-
-@choose_victim.register(LearnedOrder)
-def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
-    victim, lowest = REJECT, _rank(params, kind, expires_us, now_us)
-    for i in range(queue.waiting - 1, -1, -1):
-        item = item_at(queue, i)
-        rank = _rank(params, item.kind, item.expires_us, now_us)
-        if rank < lowest:
-            victim, lowest = i, rank
-    return victim

@@ -27,7 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import NEVER_US, Control, allocate, decide, init, pacing, rule, see_sender, update, wake_us, window_bytes
+from vcgym.agents.controllers.policy import require_numbers
+from vcgym.baselines.rule import NEVER_US, Control, record, rule
 from vcgym.network.kernels.jit import kernel
 
 FEATURES = 6
@@ -50,113 +51,76 @@ _UNIT_BPS = 1e6  # of the target
 _NO_DELAY_MS = 1e9
 
 
-@rule(Control.RATE, learned=True)
+@record
+class Flow:
+    """State of a session."""
+
+    target_bps: float = 0.0
+    min_bps: float = 0.0
+    max_bps: float = 0.0
+    base_ms: float = _NO_DELAY_MS  # least one-way delay of the call
+    round_trip_ms: float = _NO_DELAY_MS  # least of the call
+    delay_ms: float = _NO_DELAY_MS  # least of the newest report
+    arrived: float = 0.0  # packets of the newest report
+    lost: float = 0.0
+    bytes: float = 0.0
+    known_us: int = -1
+    updated_us: int = -1  # report before; -1: none
+    queue_ms: float = 0.0  # q
+    slow_ms: float = 0.0
+    loss: float = 0.0
+    delivered_bps: float = 0.0
+    began_us: int = 0  # beginning of the current 3 s
+    min_queue_ms: float = 0.0  # least q of the current 3 s
+    before_ms: float = 0.0  # least q of the 3 s before
+    window_bytes: int = NEVER_US
+    waiting_bytes: int = 0
+    wakes_us: int = NEVER_US
+
+
+@rule(Control.RATE, learned=True, flow=Flow)
 class LearnedRate(NamedTuple):
     """Parameters."""
 
     weights: NDArray[np.float64]  # (NUMBERS,): `FEATURES` alone, as many in competition, then logs of rise, fall (1/s) and window (ms)
 
+    def check(self):
+        require_numbers("weights", self.weights, NUMBERS)
 
-STATE = np.dtype(
-    (
-        np.record,
-        [
-            ("target_bps", "f8"),
-            ("min_bps", "f8"),
-            ("max_bps", "f8"),
-            ("base_ms", "f8"),  # least one-way delay of the call
-            ("round_trip_ms", "f8"),  # least of the call
-            ("delay_ms", "f8"),  # least of the newest report
-            ("arrived", "f8"),  # packets of the newest report
-            ("lost", "f8"),
-            ("bytes", "f8"),
-            ("known_us", "i8"),
-            ("updated_us", "i8"),  # report before; -1: none
-            ("queue_ms", "f8"),  # q
-            ("slow_ms", "f8"),
-            ("loss", "f8"),
-            ("delivered_bps", "f8"),
-            ("began_us", "i8"),  # beginning of the current 3 s
-            ("min_queue_ms", "f8"),  # least q of the current 3 s
-            ("before_ms", "f8"),  # least q of the 3 s before
-            ("window_bytes", "i8"),
-            ("waiting_bytes", "i8"),
-            ("wakes_us", "i8"),
-        ],
-    )
-)
+    def init(self, flow, start, key):
+        flow.target_bps, flow.min_bps, flow.max_bps = start.start_bps, start.min_bps, start.max_bps
+        flow.delivered_bps = start.start_bps
 
+    def update(self, flow, record):
+        flow.known_us = record.known_us
+        if record.arrived_us < 0:
+            flow.lost += 1.0
+            return
+        flow.arrived += 1.0
+        flow.bytes += record.size_bytes
+        flow.delay_ms = min(flow.delay_ms, (record.arrived_us - record.sent_us) / 1000.0)
+        flow.round_trip_ms = min(flow.round_trip_ms, (record.known_us - record.sent_us) / 1000.0)
 
-class LearnedRateState(NamedTuple):
-    """State; the first axis is the session."""
+    def see_sender(self, flow, status):
+        flow.waiting_bytes = status.waiting_bytes
 
-    flow: np.recarray  # (sessions,) of STATE
+    def decide(self, flow, now_us):
+        if flow.known_us > flow.updated_us:
+            _follow_report(self.weights, flow)
+        elif now_us >= flow.wakes_us and flow.waiting_bytes > 0:
+            flow.target_bps = max(_SILENT * flow.target_bps, flow.min_bps)
+            flow.window_bytes += PROBE_BYTES
+        flow.wakes_us = now_us + SILENCE_US
+        return np.int64(flow.target_bps)
 
+    def wake_us(self, flow):
+        return flow.wakes_us
 
-@allocate.register(LearnedRate)
-def _allocate(params, sessions, paths):
-    if params.weights.shape != (NUMBERS,) or not np.isfinite(params.weights).all():
-        raise ValueError(f"weights = {params.weights}: allowed are {NUMBERS} finite numbers")
-    return LearnedRateState(np.zeros(sessions, STATE).view(np.recarray))
+    def window_bytes(self, flow):
+        return flow.window_bytes
 
-
-@init.register(LearnedRate)
-def _init(params, state, s, start, key):
-    flow = state.flow[s]
-    flow.target_bps, flow.min_bps, flow.max_bps = start.start_bps, start.min_bps, start.max_bps
-    flow.base_ms = flow.round_trip_ms = flow.delay_ms = _NO_DELAY_MS
-    flow.arrived = flow.lost = flow.bytes = 0.0
-    flow.known_us = flow.updated_us = -1
-    flow.queue_ms = flow.slow_ms = flow.loss = 0.0
-    flow.delivered_bps = start.start_bps
-    flow.began_us = 0
-    flow.min_queue_ms = flow.before_ms = 0.0
-    flow.window_bytes, flow.waiting_bytes, flow.wakes_us = NEVER_US, 0, NEVER_US
-
-
-@update.register(LearnedRate)
-def _update(params, state, s, record):
-    flow = state.flow[s]
-    flow.known_us = record.known_us
-    if record.arrived_us < 0:
-        flow.lost += 1.0
-        return
-    flow.arrived += 1.0
-    flow.bytes += record.size_bytes
-    flow.delay_ms = min(flow.delay_ms, (record.arrived_us - record.sent_us) / 1000.0)
-    flow.round_trip_ms = min(flow.round_trip_ms, (record.known_us - record.sent_us) / 1000.0)
-
-
-@see_sender.register(LearnedRate)
-def _see_sender(params, state, s, status):
-    state.flow[s].waiting_bytes = status.waiting_bytes
-
-
-@decide.register(LearnedRate)
-def _decide(params, state, s, now_us):
-    flow = state.flow[s]
-    if flow.known_us > flow.updated_us:
-        _follow_report(params.weights, flow)
-    elif now_us >= flow.wakes_us and flow.waiting_bytes > 0:
-        flow.target_bps = max(_SILENT * flow.target_bps, flow.min_bps)
-        flow.window_bytes += PROBE_BYTES
-    flow.wakes_us = now_us + SILENCE_US
-    return np.int64(flow.target_bps)
-
-
-@wake_us.register(LearnedRate)
-def _wake_us(params, state, s):
-    return state.flow[s].wakes_us
-
-
-@window_bytes.register(LearnedRate)
-def _window_bytes(params, state, s):
-    return state.flow[s].window_bytes
-
-
-@pacing.register(LearnedRate)
-def _pacing(params, state, s, default):
-    return PACING
+    def pacing(self, flow, default):
+        return PACING
 
 
 @kernel

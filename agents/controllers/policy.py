@@ -6,8 +6,9 @@
     act(params, state, s, out, now_us)           carry a decision out, for an output or for what was drawn from it
     answer(params, state, s) -> int              decision in force, as of `vcgym.baselines.rule.decide`
 
-A due decision finds its features in `state.x`, float32 (sessions, features). From these functions follow `update` and `decide` of the
-rule as it is ranked, and of the same rule while it explores. A send order has two others, since its batch asks for packets:
+A due decision finds its features in the part `x` of the state, float32 (sessions, features); `LAYERS` is the part `layers`. From these
+functions follow `update` and `decide` of the rule as it is ranked, and of the same rule while it explores. A send order has two others,
+since its batch asks for packets:
 
     consider(params, state, s, queue, now_us, rtt_us) -> int    index of the packet that a decision is due about; -1: none is
     place(params, queue, index, now_us, rtt_us, out) -> int     decision about it, as of `vcgym.baselines.order.scheduler.choose`
@@ -17,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.baselines.rule import Rule, decide, update
+from vcgym.baselines.declared import add_methods
+from vcgym.baselines.rule import Rows, Rule, decide, update
 from vcgym.network.kernels.generic import generic
 from vcgym.network.kernels.jit import kernel
 
@@ -100,6 +102,12 @@ def place(params: Any, queue: Any, index: int, now_us: int, rtt_us: int, out: An
     """
 
 
+add_methods(observe, due, output, act, answer, consider, place)
+
+LAYERS = Rows(np.float32, lambda params, paths: 2 * params.second.shape[-1])
+"""Work space of `two_layers`."""
+
+
 def policy(cls: Rule) -> Rule:
     """Register `update` and `decide` of a rule, as they follow from the five functions."""
     update.register(cls)(_update)
@@ -118,8 +126,18 @@ def _decide(params, state, s, now_us):
     return answer(params, state, s)
 
 
-def require_network(params: Any, width: int) -> int:
-    """Return the number of hidden units of a rule's network (`first`, `second`, `last`) for `width` features.
+def require_numbers(name: str, values: Any, count: int) -> None:
+    """Check that an array has `count` finite numbers.
+
+    Raises:
+        ValueError: it has not.
+    """
+    if values.shape != (count,) or not np.isfinite(values).all():
+        raise ValueError(f"{name} = {values}: allowed are {count} finite numbers")
+
+
+def require_network(params: Any, width: int) -> None:
+    """Check the network of a rule (`first`, `second`, `last`) for `width` features.
 
     Raises:
         ValueError: the layers do not fit together, or a number of the rule is not finite.
@@ -130,7 +148,6 @@ def require_network(params: Any, width: int) -> int:
         raise ValueError(f"weights have shapes {shapes}: allowed are ({width + 1}, h), (h + 1, h) and (h + 1,)")
     if not all(np.isfinite(layer).all() for layer in params):
         raise ValueError("weights have a value that is not finite; allowed are finite ones")
-    return hidden
 
 
 @kernel
@@ -140,13 +157,14 @@ def two_layers(params, x, layers):
     Args:
         params: with `first`, `second` and `last`, float32 weights, the last row of each the bias.
         x: float32 (features,).
-        layers: float32 (2, hidden), work space.
+        layers: float32 (2 hidden,), work space.
     """
-    _layer(params.first, x, layers[0])
-    _layer(params.second, layers[0], layers[1])
-    out = params.last[layers.shape[1]]
-    for j in range(layers.shape[1]):
-        out += params.last[j] * layers[1, j]
+    hidden = layers.size // 2
+    _layer(params.first, x, layers[:hidden])
+    _layer(params.second, layers[:hidden], layers[hidden:])
+    out = params.last[hidden]
+    for j in range(hidden):
+        out += params.last[j] * layers[hidden + j]
     return out
 
 
