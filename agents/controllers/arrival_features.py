@@ -8,9 +8,11 @@ deviation of one path. Probes do not count as arrivals.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.envs.call.features.layout import Feature, columns
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
@@ -62,47 +64,34 @@ _SLOT_MS = SLOT_US / 1000.0
 _WEIGHT = np.array([1.0 / PACKETS_FAST, *(1.0 - np.exp(-_SLOT_MS / MEMORY_MS[1:]))])  # one slot after the previous packet
 _FADE = np.exp(-math.log(2.0) * _SLOT_MS / HALF_LIFE_MS)
 
-ARRIVALS = np.dtype(
-    (
-        np.record,
-        [
-            ("packets", "i8"),  # arrivals so far
-            ("newest", "i8"),  # largest packet number, and its sent time
-            ("newest_us", "i8"),
-            ("arrived_us", "i8"),  # last arrival
-            ("path", "i8"),  # path of the newest packet
-            ("delay_ms", "f8"),
-            ("mean_ms", "f8", (3,)),
-            ("deviation_ms", "f8", (3,)),
-            ("peak_ms", "f8", (3,)),  # above the slow mean
-            ("quantile_ms", "f8", (3,)),
-            ("missing", "f8", (2,)),
-            ("sum_ms", "f8"),  # sum of delays
-            ("changed_us", "i8"),  # arrival at which the path changed
-            ("step_ms", "f8"),
-        ],
-    )
-)
+
+@record
+class Arrivals:
+    """Statistics of the arrivals of a call."""
+
+    packets: int = 0  # arrivals so far
+    newest: int = -1  # largest packet number, and its sent time
+    newest_us: int = -SLOT_US
+    arrived_us: int = 0  # last arrival
+    path: int = -1  # path of the newest packet
+    delay_ms: float = 0.0
+    mean_ms: NDArray[np.float64] = np.zeros(3)
+    deviation_ms: NDArray[np.float64] = np.zeros(3)
+    peak_ms: NDArray[np.float64] = np.zeros(3)  # above the slow mean
+    quantile_ms: NDArray[np.float64] = np.zeros(3)
+    missing: NDArray[np.float64] = np.zeros(2)
+    sum_ms: float = 0.0  # sum of delays
+    changed_us: int = -(1 << 40)  # arrival at which the path changed
+    step_ms: float = 0.0
 
 
-@kernel
-def forget_arrivals(seen):
-    """Reset the statistics for a new call."""
-    seen.packets = 0
-    seen.newest = -1
-    seen.newest_us = -SLOT_US
-    seen.arrived_us = 0
-    seen.path = -1
-    seen.delay_ms = 0.0
-    seen.sum_ms = 0.0
-    seen.changed_us = -(1 << 40)
-    seen.step_ms = 0.0
-    for i in range(3):
-        seen.mean_ms[i] = 0.0
-        seen.deviation_ms[i] = 0.0
-        seen.peak_ms[i] = 0.0
-    for i in range(2):
-        seen.missing[i] = 0.0
+@record
+class Arm:
+    """Delays of a path: the smallest one of the call, and those before it."""
+
+    minimum_ms: float = math.inf
+    mean_ms: float = 0.0
+    sd_ms: float = 0.0
 
 
 @kernel
@@ -146,13 +135,12 @@ def _average(seen, delay_ms, passed_ms):
 
 
 @kernel
-def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
+def take_arrival(seen, arms, record, jitter_us, x):
     """Update the statistics with an arrival and write its features into the first WIDTH of `x`, each compressed: x / sqrt(1 + |x|).
 
     Args:
-        seen: statistics of the arrivals, a record of dtype ARRIVALS.
-        path_minimum_ms: (paths,) minimum delay of each path in the call, initially infinite.
-        history: (paths, 2) mean and standard deviation (ms) of each path.
+        seen: Arrivals, updated.
+        arms: (paths,) of Arm; that of the packet is updated.
         record: the media packet.
         jitter_us: newest delay minus the minimum of the last 2 s (`vcgym.baselines.playout.jitter_window`), >= 0.
         x: result, written.
@@ -179,8 +167,8 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
     seen.packets += 1
     seen.sum_ms += delay_ms
     seen.arrived_us = record.arrived_us
-    path_minimum_ms[record.path] = min(path_minimum_ms[record.path], delay_ms)
-    _write(seen, path_minimum_ms, history, x)
+    arms[record.path].minimum_ms = min(arms[record.path].minimum_ms, delay_ms)
+    _write(seen, arms[seen.path], x)
     x[AT.above_minimum] = jitter_us / 1000.0 / UNIT_MS
     x[AT.gap] = gap_ms / UNIT_MS
     x[AT.skipped] = min(skipped - 1.0, MAX_SKIPPED) if not overtaken else max(skipped, -MAX_SKIPPED)
@@ -189,16 +177,16 @@ def take_arrival(seen, path_minimum_ms, history, record, jitter_us, x):
 
 
 @kernel
-def _write(seen, path_minimum_ms, history, x):
+def _write(seen, arm, x):
     """Write the features that follow from the averages."""
     for i in range(3):
         x[AT.above_fast + i] = (seen.delay_ms - seen.mean_ms[i]) / UNIT_MS
         x[AT.deviation_fast + i] = seen.deviation_ms[i] / UNIT_MS
         x[AT.peak_1s + i] = (seen.peak_ms[i] + seen.mean_ms[2] - seen.delay_ms) / UNIT_MS
         x[AT.quantile_90 + i] = (seen.quantile_ms[i] - seen.delay_ms) / UNIT_MS
-    x[AT.above_path_minimum] = (seen.delay_ms - path_minimum_ms[seen.path]) / UNIT_MS
-    x[AT.above_history] = (seen.delay_ms - history[seen.path, 0]) / UNIT_MS
-    x[AT.history_sd] = history[seen.path, 1] / UNIT_MS
+    x[AT.above_path_minimum] = (seen.delay_ms - arm.minimum_ms) / UNIT_MS
+    x[AT.above_history] = (seen.delay_ms - arm.mean_ms) / UNIT_MS
+    x[AT.history_sd] = arm.sd_ms / UNIT_MS
     for i in range(2):
         x[AT.missing + i] = 100.0 * seen.missing[i]
     since_ms = (seen.arrived_us - seen.changed_us) / 1000.0

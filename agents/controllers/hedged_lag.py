@@ -17,19 +17,18 @@ Left out of R_e: packets that never arrive, which are concealed under every expe
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.arrival_features import QUANTILE
-from vcgym.agents.controllers.learned_lag import LearnedLag, LearnedLagState, headroom_ms, set_target, take_in
-from vcgym.agents.controllers.policy import two_layers
+from vcgym.agents.controllers.arrival_features import QUANTILE, WIDTH, Arm
+from vcgym.agents.controllers.learned_lag import Call, LearnedLag, headroom_ms, set_history, set_target, take_in
+from vcgym.agents.controllers.policy import LAYERS, require_network, two_layers
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_number
 from vcgym.network.playout.player import UNIT_US
 from vcgym.network.playout.quality import rating
 
@@ -39,84 +38,64 @@ QUANTILE_HEADROOM_MS = 7.0  # chosen with the temperature on training and valida
 CALL_ARRIVALS = 6000.0  # of a minute
 
 
-@rule(Control.PLAYOUT, learned=True)
-class HedgedLag(NamedTuple):
-    """Parameters; the first axis of the weights is the network, the last row of each layer its bias."""
+@record
+class Expert:
+    """State of an expert."""
 
-    first: NDArray[np.float32]  # (networks, WIDTH + 1, hidden)
+    target_ms: float = 0.0
+    playout_ms: float = 0.0  # P
+    credit_ms: float = MAX_CREDIT_MS
+    sum_ms: float = 0.0  # sum of P over the arrivals
+    concealed_ms: float = 0.0
+    weight: float = 0.0
+
+
+EXPERTS = Rows(Expert, lambda params, paths: params.prior.size)
+
+
+@rule(Control.PLAYOUT, learned=True, call=Call, arms=Rows(Arm), x=Rows(np.float32, WIDTH), layers=LAYERS, expert=EXPERTS)
+class HedgedLag(NamedTuple):
+    """Parameters."""
+
+    first: NDArray[np.float32]  # (networks, WIDTH + 1, hidden), the last row of each layer its bias
     second: NDArray[np.float32]  # (networks, hidden + 1, hidden)
     last: NDArray[np.float32]  # (networks, hidden + 1)
     prior: NDArray[np.float64]  # (networks + quantiles,), above 0
-    temperature: float  # points of R
+    temperature: Annotated[float, (1e-3, 1e3)]  # points of R
 
+    def check(self):
+        networks, experts = len(self.first), len(self.first) + QUANTILE.size
+        if not len(self.second) == len(self.last) == networks > 0 or self.prior.shape != (experts,):
+            lengths = len(self.first), len(self.second), len(self.last), self.prior.shape
+            allowed = f"n, n, n and (n + {QUANTILE.size},), n > 0"
+            raise ValueError(f"lengths of first, second, last and prior are {lengths}: allowed are {allowed}")
+        if not (np.isfinite(self.prior).all() and (self.prior > 0.0).all()):
+            raise ValueError(f"prior = {self.prior}: allowed are numbers above 0")
+        for weights in zip(*self[:3], strict=True):
+            require_network(LearnedLag(*weights), WIDTH)
 
-EXPERT = np.dtype(
-    (
-        np.record,
-        [
-            ("target_ms", "f8"),
-            ("playout_ms", "f8"),  # P
-            ("credit_ms", "f8"),
-            ("sum_ms", "f8"),  # sum of P over the arrivals
-            ("concealed_ms", "f8"),
-            ("weight", "f8"),
-        ],
-    )
-)
+    def init(self, call, arms, x, layers, expert, start, key):
+        set_history(arms, start)
 
+    def update(self, call, arms, x, layers, expert, record):
+        if record.kind != MEDIA:
+            return
+        seen = call.seen
+        passed_ms, overtaken = (record.arrived_us - seen.arrived_us) / 1000.0, record.sent_us < seen.newest_us
+        take_in(call, arms, x, record)
+        delay_ms = (record.arrived_us - record.sent_us) / 1000.0
+        if seen.packets > 1:
+            for e in range(expert.size):
+                _play(expert[e], passed_ms, delay_ms, overtaken)
+        _weigh(self, expert, seen.packets - 1)
+        target_ms = _aim_experts(self, seen, x, layers, expert)
+        if seen.packets == 1:
+            for e in range(expert.size):
+                expert[e].playout_ms = expert[e].target_ms
+        set_target(call, target_ms)
 
-class HedgedLagState(NamedTuple):
-    """State; the first axis is the session."""
-
-    lag: LearnedLagState
-    expert: np.recarray  # (sessions, experts) of EXPERT
-
-
-@allocate.register(HedgedLag)
-def _allocate(params, sessions, paths):
-    networks, experts = len(params.first), len(params.first) + QUANTILE.size
-    if not len(params.second) == len(params.last) == networks > 0 or params.prior.shape != (experts,):
-        lengths = len(params.first), len(params.second), len(params.last), params.prior.shape
-        raise ValueError(f"lengths of first, second, last and prior are {lengths}: allowed are n, n, n and (n + {QUANTILE.size},), n > 0")
-    if not (np.isfinite(params.prior).all() and (params.prior > 0.0).all()):
-        raise ValueError(f"prior = {params.prior}: allowed are numbers above 0")
-    require_number("temperature", params.temperature, 1e-3, 1e3)
-    lags = [allocate(LearnedLag(*weights), sessions, paths) for weights in zip(*params[:3], strict=True)]
-    return HedgedLagState(lags[0], np.zeros((sessions, experts), EXPERT).view(np.recarray))
-
-
-@init.register(HedgedLag)
-def _init(params, state, s, start, key):
-    init(LearnedLag(params.first[0], params.second[0], params.last[0]), state.lag, s, start, key)
-    for e in range(state.expert.shape[1]):
-        expert = state.expert[s, e]
-        expert.credit_ms = MAX_CREDIT_MS
-        expert.sum_ms = 0.0
-        expert.concealed_ms = 0.0
-
-
-@update.register(HedgedLag)
-def _update(params, state, s, record):
-    if record.kind != MEDIA:
-        return
-    seen = state.lag.seen[s]
-    passed_ms, overtaken = (record.arrived_us - seen.arrived_us) / 1000.0, record.sent_us < seen.newest_us
-    smallest_ms = take_in(state.lag, s, record)
-    delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-    if seen.packets > 1:
-        for e in range(state.expert.shape[1]):
-            _play(state.expert[s, e], passed_ms, delay_ms, overtaken)
-    _weigh(params, state.expert[s], seen.packets - 1)
-    target_ms = _aim_experts(params, state, s)
-    if seen.packets == 1:
-        for e in range(state.expert.shape[1]):
-            state.expert[s, e].playout_ms = state.expert[s, e].target_ms
-    set_target(state.lag, s, target_ms, smallest_ms)
-
-
-@decide.register(HedgedLag)
-def _decide(params, state, s, now_us):
-    return state.lag.lag_us[s]
+    def decide(self, call, arms, x, layers, expert, now_us):
+        return call.lag_us
 
 
 @kernel
@@ -158,14 +137,14 @@ def _weigh(params, experts, played):
 
 
 @kernel
-def _aim_experts(params, state, s):
+def _aim_experts(params, seen, x, layers, experts):
     """Set the target of each expert; return their weighted mean."""
-    seen, networks, target_ms = state.lag.seen[s], params.first.shape[0], 0.0
-    for e in range(state.expert.shape[1]):
-        expert = state.expert[s, e]
+    networks, target_ms = params.first.shape[0], 0.0
+    for e in range(experts.size):
+        expert = experts[e]
         if e < networks:
             lag = LearnedLag(params.first[e], params.second[e], params.last[e])
-            expert.target_ms = seen.delay_ms + headroom_ms(two_layers(lag, state.lag.x[s], state.lag.layers[s]))
+            expert.target_ms = seen.delay_ms + headroom_ms(two_layers(lag, x, layers))
         else:
             expert.target_ms = max(seen.delay_ms, seen.quantile_ms[e - networks]) + QUANTILE_HEADROOM_MS
         target_ms += expert.weight * expert.target_ms

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.learned_rate import PACING
-from vcgym.agents.controllers.policy import act, answer, due, observe, policy, require_network
-from vcgym.baselines.rule import Control, allocate, init, pacing, rule, see_sender
+from vcgym.agents.controllers.policy import LAYERS, policy, require_network
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.envs.call.features.scales import rate_position
 from vcgym.envs.call.features.sender import FeedbackStats, on_feedback, on_report
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, aimed_bps
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.record import record, records, restart
 
 HOLD = 5  # reports, as in Rate-v1
 WIDTH = 12
@@ -32,19 +31,9 @@ _NO_DELAY_US = 1e12  # no packet of the report arrived
 _RISES = math.log(MAX_AIM_MS / MIN_AIM_MS)
 
 
-@policy
-@rule(Control.RATE, learned=True)
-class LearnedAim(NamedTuple):
-    """Parameters; the last row of each layer is its bias."""
-
-    first: NDArray[np.float32]  # (WIDTH + 1, hidden)
-    second: NDArray[np.float32]  # (hidden + 1, hidden)
-    last: NDArray[np.float32]  # (hidden + 1,)
-
-
 @record
-class Aiming:
-    """State of a flow."""
+class Flow:
+    """State of a session."""
 
     stats: FeedbackStats
     target_bps: float = 0.0
@@ -61,77 +50,54 @@ class Aiming:
     before_us: float = 0.0  # ... and of the 3 s before: a queue that others keep full
 
 
-_START = records(Aiming, 1)
+@policy
+@rule(Control.RATE, learned=True, flow=Flow, x=Rows(np.float32, WIDTH), layers=LAYERS)
+class LearnedAim(NamedTuple):
+    """Parameters; the last row of each layer is its bias."""
 
+    first: NDArray[np.float32]  # (WIDTH + 1, hidden)
+    second: NDArray[np.float32]  # (hidden + 1, hidden)
+    last: NDArray[np.float32]  # (hidden + 1,)
 
-class LearnedAimState(NamedTuple):
-    """State; the first axis is the session."""
+    def check(self):
+        require_network(self, WIDTH)
 
-    flow: np.recarray  # (sessions,) of Aiming
-    x: NDArray[np.float32]  # (sessions, WIDTH)
-    layers: NDArray[np.float32]  # (sessions, 2, hidden)
+    def init(self, flow, x, layers, start, key):
+        flow.target_bps, flow.min_bps, flow.max_bps = start.start_bps, start.min_bps, start.max_bps
 
-
-@allocate.register(LearnedAim)
-def _allocate(params, sessions, paths):
-    hidden = require_network(params, WIDTH)
-    return LearnedAimState(records(Aiming, sessions), np.zeros((sessions, WIDTH), np.float32), np.zeros((sessions, 2, hidden), np.float32))
-
-
-@init.register(LearnedAim)
-def _init(params, state, s, start, key):
-    restart(state.flow[s : s + 1], _START)
-    flow = state.flow[s]
-    flow.target_bps, flow.min_bps, flow.max_bps = start.start_bps, start.min_bps, start.max_bps
-
-
-@observe.register(LearnedAim)
-def _observe(params, state, s, record):
-    flow = state.flow[s]
-    if record.known_us > flow.known_us:
-        on_report(flow.stats, record.known_us)
-        flow.known_us, flow.round_trip_us = record.known_us, _NO_DELAY_US
-    on_feedback(flow.stats, record)
-    if record.arrived_us >= 0:
-        flow.round_trip_us = min(flow.round_trip_us, np.float64(record.known_us - record.sent_us))
-    return False
-
-
-@see_sender.register(LearnedAim)
-def _see_sender(params, state, s, status):
-    state.flow[s].waiting_bytes = status.waiting_bytes
-
-
-@pacing.register(LearnedAim)
-def _pacing(params, state, s, default):
-    return PACING
-
-
-@due.register(LearnedAim)
-def _due(params, state, s, now_us):
-    flow = state.flow[s]
-    queue_us = flow.stats.newest_us - flow.stats.floor_us if flow.stats.newest_us >= 0 else 0.0
-    flow.rough_us += (abs(flow.stats.queueing_us - flow.stats.before_us) - flow.rough_us) / 8.0
-    if flow.known_us - flow.began_us >= _STANDING_US:
-        flow.before_us, flow.least_us, flow.began_us = flow.least_us, queue_us, flow.known_us
-    flow.least_us = min(flow.least_us, queue_us)
-    flow.followed += 1
-    if (flow.followed - 1) % HOLD != 0:
+    def observe(self, flow, x, layers, record):
+        if record.known_us > flow.known_us:
+            on_report(flow.stats, record.known_us)
+            flow.known_us, flow.round_trip_us = record.known_us, _NO_DELAY_US
+        on_feedback(flow.stats, record)
+        if record.arrived_us >= 0:
+            flow.round_trip_us = min(flow.round_trip_us, np.float64(record.known_us - record.sent_us))
         return False
-    _features(flow, queue_us, state.x[s])
-    return True
 
+    def see_sender(self, flow, x, layers, status):
+        flow.waiting_bytes = status.waiting_bytes
 
-@act.register(LearnedAim)
-def _act(params, state, s, out, now_us):
-    state.flow[s].aim_ms = _aim_ms(out)
+    def pacing(self, flow, x, layers, default):
+        return PACING
 
+    def due(self, flow, x, layers, now_us):
+        queue_us = flow.stats.newest_us - flow.stats.floor_us if flow.stats.newest_us >= 0 else 0.0
+        flow.rough_us += (abs(flow.stats.queueing_us - flow.stats.before_us) - flow.rough_us) / 8.0
+        if flow.known_us - flow.began_us >= _STANDING_US:
+            flow.before_us, flow.least_us, flow.began_us = flow.least_us, queue_us, flow.known_us
+        flow.least_us = min(flow.least_us, queue_us)
+        flow.followed += 1
+        if (flow.followed - 1) % HOLD != 0:
+            return False
+        _features(flow, queue_us, x)
+        return True
 
-@answer.register(LearnedAim)
-def _answer(params, state, s):
-    flow = state.flow[s]
-    flow.target_bps = min(max(aimed_bps(flow.stats, flow.target_bps, flow.aim_ms), flow.min_bps), flow.max_bps)
-    return np.int64(flow.target_bps)
+    def act(self, flow, x, layers, out, now_us):
+        flow.aim_ms = _aim_ms(out)
+
+    def answer(self, flow, x, layers):
+        flow.target_bps = min(max(aimed_bps(flow.stats, flow.target_bps, flow.aim_ms), flow.min_bps), flow.max_bps)
+        return np.int64(flow.target_bps)
 
 
 @kernel

@@ -16,21 +16,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.arrival_features import ARRIVALS, UNIT_MS, WIDTH, forget_arrivals, take_arrival
-from vcgym.agents.controllers.policy import act, answer, observe, policy, require_network
-from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
+from vcgym.agents.controllers.arrival_features import UNIT_MS, WIDTH, Arm, Arrivals, take_arrival
+from vcgym.agents.controllers.policy import LAYERS, policy, require_network
+from vcgym.baselines.playout.jitter_window import JitterWindow, accumulated_jitter
 from vcgym.baselines.playout.playout_delay import followed_ms
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, init, rule
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.record import records, restart
 from vcgym.network.kernels.slots import microseconds
 
-START_LAG_MS = 80.0  # NetEQ's start delay
+START_LAG_US = 80_000  # NetEQ's start delay
+
+
+@record
+class Call:
+    """State of a call."""
+
+    window: JitterWindow
+    seen: Arrivals
+    target_ms: float = 0.0
+    smallest_ms: float = 0.0  # delay of the last 2 s
+    playout_ms: float = 0.0  # P
+    lag_us: int = START_LAG_US
 
 
 @policy
-@rule(Control.PLAYOUT, learned=True)
+@rule(Control.PLAYOUT, learned=True, call=Call, arms=Rows(Arm), x=Rows(np.float32, WIDTH), layers=LAYERS)
 class LearnedLag(NamedTuple):
     """Parameters: float32 weights; the last row of each layer is its bias."""
 
@@ -38,87 +49,51 @@ class LearnedLag(NamedTuple):
     second: NDArray[np.float32]  # (hidden + 1, hidden)
     last: NDArray[np.float32]  # (hidden + 1,)
 
+    def check(self):
+        require_network(self, WIDTH)
 
-class LearnedLagState(NamedTuple):
-    """State; the first axis is the session."""
+    def init(self, call, arms, x, layers, start, key):
+        set_history(arms, start)
 
-    window: np.recarray  # of JitterWindow
-    seen: np.recarray  # dtype ARRIVALS
-    path_minimum_ms: NDArray[np.float64]  # (sessions, paths)
-    history: NDArray[np.float64]  # (sessions, paths, 2)
-    x: NDArray[np.float32]  # (sessions, WIDTH)
-    layers: NDArray[np.float32]  # (sessions, 2, hidden)
-    target_ms: NDArray[np.float64]
-    smallest_ms: NDArray[np.float64]  # delay of the last 2 s
-    playout_ms: NDArray[np.float64]  # P
-    lag_us: NDArray[np.int64]
+    def observe(self, call, arms, x, layers, record):
+        if record.kind != MEDIA:
+            return False
+        take_in(call, arms, x, record)
+        return True
 
+    def act(self, call, arms, x, layers, out, now_us):
+        set_target(call, call.seen.delay_ms + headroom_ms(out))
 
-@allocate.register(LearnedLag)
-def _allocate(params, sessions, paths):
-    hidden = require_network(params, WIDTH)
-    return LearnedLagState(
-        records(JitterWindow, sessions),
-        np.zeros(sessions, ARRIVALS).view(np.recarray),
-        np.full((sessions, paths), np.inf),
-        np.zeros((sessions, paths, 2)),
-        np.zeros((sessions, WIDTH), np.float32),
-        np.zeros((sessions, 2, hidden), np.float32),
-        np.zeros(sessions),
-        np.zeros(sessions),
-        np.zeros(sessions),
-        np.zeros(sessions, np.int64),
-    )
-
-
-@init.register(LearnedLag)
-def _init(params, state, s, start, key):
-    restart(state.window[s : s + 1], EMPTY_WINDOW)
-    forget_arrivals(state.seen[s])
-    for path in range(state.history.shape[1]):
-        state.path_minimum_ms[s, path] = math.inf
-        state.history[s, path, 0] = start.mean_ms[path]
-        state.history[s, path, 1] = start.sd_ms[path]
-    state.target_ms[s] = 0.0
-    state.playout_ms[s] = 0.0
-    state.lag_us[s] = microseconds(START_LAG_MS)
-
-
-@observe.register(LearnedLag)
-def _observe(params, state, s, record):
-    if record.kind != MEDIA:
-        return False
-    state.smallest_ms[s] = take_in(state, s, record)
-    return True
-
-
-@act.register(LearnedLag)
-def _act(params, state, s, out, now_us):
-    set_target(state, s, state.seen[s].delay_ms + headroom_ms(out), state.smallest_ms[s])
-
-
-@answer.register(LearnedLag)
-def _answer(params, state, s):
-    return state.lag_us[s]
+    def answer(self, call, arms, x, layers):
+        return call.lag_us
 
 
 @kernel
-def take_in(state, s, record):
-    """Take an arrival in: write the features and P; return the smallest delay (ms) of the last 2 s.
+def set_history(arms, start):
+    """Set the delays before the call."""
+    for path in range(arms.size):
+        arms[path].mean_ms = start.mean_ms[path]
+        arms[path].sd_ms = start.sd_ms[path]
+
+
+@kernel
+def take_in(call, arms, x, record):
+    """Take an arrival in: update the statistics and P, and write the features.
 
     Args:
-        state: LearnedLagState; row `s` is updated.
-        s: int64, row.
+        call: Call, updated.
+        arms: (paths,) of Arm, updated.
+        x: float32 (WIDTH,), written.
         record: the media packet.
     """
-    seen = state.seen[s]
+    seen = call.seen
     passed_ms = (record.arrived_us - seen.arrived_us) / 1000.0
-    jitter_us = max(0, accumulated_jitter(state.window[s], record.sent_us, record.arrived_us))
+    jitter_us = max(0, accumulated_jitter(call.window, record.sent_us, record.arrived_us))
     overtaken = record.sent_us < seen.newest_us
-    take_arrival(seen, state.path_minimum_ms[s], state.history[s], record, jitter_us, state.x[s])
+    take_arrival(seen, arms, record, jitter_us, x)
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
-    state.playout_ms[s] = followed_ms(state.playout_ms[s], state.target_ms[s], passed_ms, delay_ms, overtaken)
-    return delay_ms - jitter_us / 1000.0
+    call.playout_ms = followed_ms(call.playout_ms, call.target_ms, passed_ms, delay_ms, overtaken)
+    call.smallest_ms = delay_ms - jitter_us / 1000.0
 
 
 @kernel
@@ -128,14 +103,7 @@ def headroom_ms(out):
 
 
 @kernel
-def set_target(state, s, target_ms, smallest_ms):
-    """Set the target, and the lag that covers it and the player's delay.
-
-    Args:
-        state: LearnedLagState; row `s` is updated.
-        s: int64, row.
-        target_ms: float64, of the player.
-        smallest_ms: smallest delay of the last 2 s.
-    """
-    state.target_ms[s] = target_ms
-    state.lag_us[s] = max(0, microseconds(max(state.playout_ms[s], target_ms) - smallest_ms))
+def set_target(call, target_ms):
+    """Set the player's target, and the lag that covers it and the player's delay."""
+    call.target_ms = target_ms
+    call.lag_us = max(0, microseconds(max(call.playout_ms, target_ms) - call.smallest_ms))

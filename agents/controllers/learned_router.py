@@ -20,58 +20,64 @@ Our own formulation; `lab.learners.price_search` finds the prices. They apply to
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.agents.controllers.policy import require_numbers
 from vcgym.baselines.path.history import imputed_means
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
-from vcgym.network.kernels.jit import kernel
+from vcgym.baselines.rule import Control, Rows, record, rule
+from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
-TWICE = (
-    "log_half_life_ms",  # of the excess; natural logarithm
-    "excess",  # a, ms per ms
-    "deviation",  # b, ms per ms
-    "missing_history",  # c, ms per percent
-    "sd_history",  # d, ms per ms
-    "unheard_sd",  # u, ms per ms
-    "margin_ms",
-    "slower",  # g, ms per ms
-    "missing_call",  # f, ms per percent
-    "guard",  # share of the shared excess
-    "margin_shared",  # m, ms per ms
-)
-ONCE = (
-    "log_smoothing_ms",  # memory of the excess; `smoothing_rough` extends it
-    "log_deviation_ms",  # memory of the deviation
-    "log_blend_ms",  # width of the blend of the two sets of prices
-    "blend_from_ms",  # centre of the blend, above the knee
-    "log_fresh_ms",  # maximum age of fresh feedback
-    "bridge",  # share of the lag
-    "smoothing_rough",
-    "excess_rough",  # r, ms per ms
-    "margin_rough_ms",  # n
-)
-NUMBERS = 2 * len(TWICE) + len(ONCE)
-(HALF_LIFE, EXCESS, DEVIATION, MISSING_HISTORY, SD_HISTORY, UNHEARD, MARGIN, SLOWER, MISSING_CALL, GUARD, SHARED) = range(len(TWICE))
-(SMOOTHING, MEMORY, BLEND, BLEND_FROM, FRESH, BRIDGE, SMOOTHING_ROUGH, EXCESS_ROUGH, MARGIN_ROUGH) = range(2 * len(TWICE), NUMBERS)
-ROUGHNESS = (SMOOTHING_ROUGH, EXCESS_ROUGH, MARGIN_ROUGH)
-"""Prices without effect where delays follow each other smoothly."""
+
+class Prices(NamedTuple):
+    """Prices that have a value below the knee and one above it."""
+
+    log_half_life_ms: Any  # of the excess; natural logarithm
+    excess: Any  # a, ms per ms
+    deviation: Any  # b, ms per ms
+    missing_history: Any  # c, ms per percent
+    sd_history: Any  # d, ms per ms
+    sd_unreported: Any  # u, ms per ms
+    margin_ms: Any
+    slower: Any  # g, ms per ms
+    missing_call: Any  # f, ms per percent
+    guard: Any  # share of the shared excess
+    margin_shared: Any  # m, ms per ms
+
+
+class Shared(NamedTuple):
+    """Prices of both sides of the knee."""
+
+    log_smoothing_ms: Any  # memory of the excess; `smoothing_rough` extends it
+    log_deviation_ms: Any  # memory of the deviation
+    log_blend_ms: Any  # width of the blend of the two sets of prices
+    blend_from_ms: Any  # centre of the blend, above the knee
+    log_fresh_ms: Any  # maximum age of fresh feedback
+    bridge: Any  # share of the lag
+    smoothing_rough: Any
+    excess_rough: Any  # r, ms per ms
+    margin_rough_ms: Any  # n
+
+
+BELOW, ABOVE, SHARED = Prices(*range(11)), Prices(*range(11, 22)), Shared(*range(22, 31))
+"""Indices of the prices."""
+NUMBERS = len(BELOW + ABOVE + SHARED)
 START = np.array(
     [
-        *(math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 20.0, 0.5, 5.0, 0.5, 0.0),
-        *(math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, 10.0, 0.2, 5.0, 0.5, 0.0),
+        *Prices(math.log(3000.0), 0.2, 0.5, 15.0, 0.2, 1.0, margin_ms=20.0, slower=0.5, missing_call=5.0, guard=0.5, margin_shared=0.0),
+        *Prices(math.log(1000.0), 0.2, 0.5, 15.0, 0.2, 1.0, margin_ms=10.0, slower=0.2, missing_call=5.0, guard=0.5, margin_shared=0.0),
         *(math.log(30.0), math.log(1000.0), math.log(20.0), 0.0, math.log(650.0), 0.2, 4.0, -0.8, 20.0),
     ]
 )
 """Prices set by hand, which a search starts from."""
-_SCALE_TWICE = [0.5, 0.2, 0.4, 8.0, 0.2, 0.5, 8.0, 0.2, 3.0, 0.3, 0.2]
-SCALE = np.array([*_SCALE_TWICE, *_SCALE_TWICE, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2, 0.5, 0.5, 40.0])
+_STEPS = Prices(0.5, 0.2, 0.4, 8.0, 0.2, 0.5, margin_ms=8.0, slower=0.2, missing_call=3.0, guard=0.3, margin_shared=0.2)
+SCALE = np.array([*_STEPS, *_STEPS, 0.5, 0.5, 0.3, 10.0, 0.5, 0.2, 0.5, 0.5, 40.0])
 """Step of each price that a search begins with, declared."""
 MEAN_PACKETS = 100  # prior weight of the call's mean delay, in packets
 MISSING_PACKETS = 200.0  # memory of the share missing in the call
@@ -81,93 +87,78 @@ SILENCE_MS = 300.0  # packets count as missing after this time plus twice the pa
 PROBED = 0.7  # factor on the share missing when a probe gets through
 
 
-@rule(Control.PATH, learned=True)
+@record
+class Call:
+    """State of a call."""
+
+    path: int = -1  # in use; -1 before the first decision
+    sum_ms: float = 0.0  # sum of the delays of media packets
+    packets: float = float(MEAN_PACKETS)  # number of media packets
+    newest: int = -1  # newest media packet
+    lag_ms: float = 0.0  # reported with it
+    news_us: int = 0  # last media feedback or change of path
+    delay_ms: float = 0.0  # delay of the newest packet
+    mean_ms: float = 0.0  # mean delay of the last packets
+    step_ms: float = 0.0  # mean step from packet to packet
+    spread_ms: float = 1.0  # mean deviation
+
+
+@record
+class Arm:
+    """State of a path."""
+
+    usual_ms: float = 0.0  # h
+    sd_ms: float = 0.0
+    missing: float = 0.0  # percent missing in the history
+    excess_ms: float = 0.0  # e
+    deviation_ms: float = 0.0
+    missing_call: float = 0.0  # percent missing in the call, recently
+    sent_us: int = -1  # sent time of the newest packet with feedback; -1 before the first
+    packet: int = -1  # newest media packet with feedback; -1 before the first
+    expected_ms: float = 0.0  # excess at the last decision
+    cost_ms: float = 0.0
+
+
+@rule(Control.PATH, learned=True, call=Call, arms=Rows(Arm))
 class LearnedRouter(NamedTuple):
     """Parameters."""
 
-    prices: NDArray[np.float64]  # (NUMBERS,): TWICE below the knee, TWICE above it, ONCE
+    prices: NDArray[np.float64]  # (NUMBERS,): `Prices` below the knee, those above it, `Shared`
+
+    def check(self):
+        require_numbers("prices", self.prices, NUMBERS)
+
+    def init(self, call, arms, start, key):
+        begin_paths(call, arms, start)
+
+    def update(self, call, arms, record):
+        learn(self.prices, call, arms, record)
+
+    def decide(self, call, arms, now_us):
+        return change_path(self.prices, call, arms, now_us)
 
 
-CALL = np.dtype(
-    (
-        np.record,
-        [
-            ("path", "i8"),  # in use; -1 before the first decision
-            ("sum_ms", "f8"),  # sum of the delays of media packets
-            ("packets", "f8"),  # number of media packets
-            ("newest", "i8"),  # newest media packet
-            ("lag_ms", "f8"),  # reported with it
-            ("news_us", "i8"),  # last media feedback or change of path
-            ("delay_ms", "f8"),  # delay of the newest packet
-            ("mean_ms", "f8"),  # mean delay of the last packets
-            ("step_ms", "f8"),  # mean step from packet to packet
-            ("spread_ms", "f8"),  # mean deviation
-        ],
-    )
-)
-ARM = np.dtype(
-    (
-        np.record,
-        [
-            ("usual_ms", "f8"),  # h
-            ("sd_ms", "f8"),
-            ("missing", "f8"),  # percent missing in the history
-            ("excess_ms", "f8"),  # e
-            ("deviation_ms", "f8"),
-            ("missing_call", "f8"),  # percent missing in the call, recently
-            ("sent_us", "i8"),  # sent time of the newest packet with feedback; -1 before the first
-            ("packet", "i8"),  # newest media packet with feedback; -1 before the first
-            ("expected_ms", "f8"),  # excess at the last decision
-            ("cost_ms", "f8"),
-        ],
-    )
-)
+@allocating_kernel
+def begin_paths(call, arms, start):
+    """Set what a call knows of its paths before it starts.
 
-
-class LearnedRouterState(NamedTuple):
-    """State; the first axis is the session."""
-
-    call: np.recarray  # (sessions,) dtype CALL
-    arm: np.recarray  # (sessions, paths) dtype ARM
-
-
-@allocate.register(LearnedRouter)
-def _allocate(params, sessions, paths):
-    if params.prices.shape != (NUMBERS,) or not np.isfinite(params.prices).all():
-        raise ValueError(f"prices = {params.prices}: allowed are {NUMBERS} finite numbers")
-    return LearnedRouterState(np.zeros(sessions, CALL).view(np.recarray), np.zeros((sessions, paths), ARM).view(np.recarray))
-
-
-@init.register(LearnedRouter)
-def _init(params, state, s, start, key):
-    call = state.call[s]
-    call.path = -1
-    call.packets = MEAN_PACKETS
-    call.newest = -1
-    call.lag_ms = 0.0
-    call.news_us = 0
-    call.delay_ms = 0.0
-    call.mean_ms = 0.0
-    call.step_ms = 0.0
-    call.spread_ms = 1.0
+    Args:
+        call: Call, updated.
+        arms: (paths,) of Arm, updated.
+        start: PathHistory.
+    """
     mean_ms = imputed_means(start)
     call.sum_ms = MEAN_PACKETS * mean_ms.min()
     for path in range(mean_ms.size):
-        arm = state.arm[s, path]
-        arm.usual_ms = mean_ms[path]
-        arm.sd_ms = start.sd_ms[path]
-        arm.missing = 100.0 * max(0.0, 1.0 - start.samples[path] / (HISTORY_BLOCKS * BLOCK_SLOTS))
-        arm.excess_ms = 0.0
-        arm.deviation_ms = 0.0
-        arm.missing_call = 0.0
-        arm.expected_ms = 0.0
-        arm.sent_us = -1
-        arm.packet = -1
+        arms[path].usual_ms = mean_ms[path]
+        arms[path].sd_ms = start.sd_ms[path]
+        arms[path].missing = 100.0 * max(0.0, 1.0 - start.samples[path] / (HISTORY_BLOCKS * BLOCK_SLOTS))
 
 
-@update.register(LearnedRouter)
-def _update(params, state, s, record):
-    arm, call = state.arm[s, record.path], state.call[s]
+@kernel
+def learn(prices, call, arms, record):
+    """Learn from a record, as `update` does."""
+    arm = arms[record.path]
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
     if record.kind == MEDIA:
         call.sum_ms += delay_ms
@@ -180,10 +171,9 @@ def _update(params, state, s, record):
         return
     excess_ms = delay_ms - arm.usual_ms
     first = arm.sent_us < 0
-    prices = params.prices
-    smoothing = prices[SMOOTHING] + prices[SMOOTHING_ROUGH] * _roughness(call)
+    smoothing = prices[SHARED.log_smoothing_ms] + prices[SHARED.smoothing_rough] * _roughness(call)
     weight = 1.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-smoothing))
-    slow = 0.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-prices[MEMORY]))
+    slow = 0.0 if first else 1.0 - math.exp(-since_us / 1000.0 * math.exp(-prices[SHARED.log_deviation_ms]))
     arm.deviation_ms += slow * (abs(excess_ms - arm.excess_ms) - arm.deviation_ms)
     arm.excess_ms += weight * (excess_ms - arm.excess_ms)
     arm.sent_us = record.sent_us
@@ -224,17 +214,17 @@ def _count_silence(call, arm, now_us):
         arm.missing_call += (100.0 - arm.missing_call) / MISSING_PACKETS
 
 
-@decide.register(LearnedRouter)
-def _decide(params, state, s, now_us):
-    call, prices = state.call[s], params.prices
-    best, blend, shared_ms, rough = appraise(prices, call, state.arm[s], now_us)
+@kernel
+def change_path(prices, call, arms, now_us):
+    """Return the path from now on, as `decide` does."""
+    best, blend, shared_ms, rough = path_costs(prices, call, arms, now_us)
     if call.path < 0:
         call.path = best
     elif best != call.path:
-        other, current = state.arm[s, best], state.arm[s, call.path]
-        slower_ms = other.usual_ms + other.expected_ms - current.usual_ms - current.expected_ms - prices[BRIDGE] * call.lag_ms
-        price_ms = _blended(prices, MARGIN, blend) + _blended(prices, SLOWER, blend) * max(0.0, slower_ms)
-        price_ms += _blended(prices, SHARED, blend) * shared_ms + prices[MARGIN_ROUGH] * rough
+        other, current = arms[best], arms[call.path]
+        slower_ms = other.usual_ms + other.expected_ms - current.usual_ms - current.expected_ms - prices[SHARED.bridge] * call.lag_ms
+        price_ms = _blended(prices, BELOW.margin_ms, blend) + _blended(prices, BELOW.slower, blend) * max(0.0, slower_ms)
+        price_ms += _blended(prices, BELOW.margin_shared, blend) * shared_ms + prices[SHARED.margin_rough_ms] * rough
         if other.cost_ms + price_ms < current.cost_ms:
             call.path = best
             call.news_us = now_us
@@ -242,21 +232,21 @@ def _decide(params, state, s, now_us):
 
 
 @kernel
-def appraise(prices, call, arms, now_us):
+def path_costs(prices, call, arms, now_us):
     """Count silence, and set the cost of each path.
 
     Args:
         prices: float64 (NUMBERS,).
-        call: record of CALL.
-        arms: (paths,) of ARM; expected excess and cost are written.
+        call: Call.
+        arms: (paths,) of Arm; expected excess and cost are written.
         now_us: int64, time of the decision.
 
     Returns:
         The path of minimum cost, the blend of the two sets of prices (0 to 1), the shared excess (ms) and the roughness (0 to 1).
     """
-    above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[BLEND_FROM]) * math.exp(-prices[BLEND])
+    above = (call.sum_ms / call.packets - REDUCED_KNEE_MS - prices[SHARED.blend_from_ms]) * math.exp(-prices[SHARED.log_blend_ms])
     blend = 1.0 / (1.0 + math.exp(-min(max(above, -30.0), 30.0)))
-    shared_ms = max(0.0, _least_fresh(arms, now_us, 1000.0 * math.exp(prices[FRESH])))
+    shared_ms = max(0.0, _least_fresh(arms, now_us, 1000.0 * math.exp(prices[SHARED.log_fresh_ms])))
     rough = _roughness(call)
     if call.path >= 0:
         _count_silence(call, arms[call.path], now_us)
@@ -265,25 +255,25 @@ def appraise(prices, call, arms, now_us):
 
 @kernel
 def _blended(prices, which, blend):
-    return prices[which] + blend * (prices[len(TWICE) + which] - prices[which])
+    return prices[which] + blend * (prices[len(BELOW) + which] - prices[which])
 
 
 @kernel
 def _costs(prices, arms, blend, now_us, shared_ms, rough):
     """Set the expected excess and the cost of each path; return the path of minimum cost."""
-    by_excess = max(0.0, 1.0 + _blended(prices, EXCESS, blend) + prices[EXCESS_ROUGH] * rough)
-    by_deviation = _blended(prices, DEVIATION, blend)
-    by_missing, by_sd = _blended(prices, MISSING_HISTORY, blend), _blended(prices, SD_HISTORY, blend)
-    by_unheard, by_call = _blended(prices, UNHEARD, blend), _blended(prices, MISSING_CALL, blend)
-    rate = math.log(2.0) / 1000.0 * math.exp(-_blended(prices, HALF_LIFE, blend))
-    floor_ms = _blended(prices, GUARD, blend) * shared_ms
+    by_excess = max(0.0, 1.0 + _blended(prices, BELOW.excess, blend) + prices[SHARED.excess_rough] * rough)
+    by_deviation = _blended(prices, BELOW.deviation, blend)
+    by_missing, by_sd = _blended(prices, BELOW.missing_history, blend), _blended(prices, BELOW.sd_history, blend)
+    by_unreported, by_call = _blended(prices, BELOW.sd_unreported, blend), _blended(prices, BELOW.missing_call, blend)
+    rate = math.log(2.0) / 1000.0 * math.exp(-_blended(prices, BELOW.log_half_life_ms, blend))
+    floor_ms = _blended(prices, BELOW.guard, blend) * shared_ms
     best, best_ms = np.int64(0), math.inf
     for path in range(arms.size):
         arm = arms[path]
-        heard = arm.sent_us >= 0
-        fade = math.exp(-rate * (now_us - arm.sent_us)) if heard else 0.0
+        reported = arm.sent_us >= 0
+        fade = math.exp(-rate * (now_us - arm.sent_us)) if reported else 0.0
         arm.expected_ms = max(arm.excess_ms * fade, floor_ms) if floor_ms > 0.0 else arm.excess_ms * fade
-        spread_ms = by_deviation * arm.deviation_ms + by_sd * arm.sd_ms if heard else by_unheard * arm.sd_ms
+        spread_ms = by_deviation * arm.deviation_ms + by_sd * arm.sd_ms if reported else by_unreported * arm.sd_ms
         arm.cost_ms = arm.usual_ms + by_excess * arm.expected_ms + spread_ms + by_missing * arm.missing + by_call * arm.missing_call
         if arm.cost_ms < best_ms:
             best, best_ms = np.int64(path), arm.cost_ms

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.learned_router import NUMBERS, LearnedRouter, LearnedRouterState, appraise
-from vcgym.agents.controllers.policy import act, answer, due, observe, policy, require_network
-from vcgym.baselines.rule import Control, allocate, init, rule, update
+from vcgym.agents.controllers.learned_router import NUMBERS, Arm, Call, begin_paths, learn, path_costs
+from vcgym.agents.controllers.policy import LAYERS, policy, require_network, require_numbers
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
@@ -26,8 +26,16 @@ UNIT_MS = 20.0  # of delays
 MAX_AGE_MS = 2000.0  # ages count up to this
 
 
+@record
+class Choice:
+    """What a decision is about."""
+
+    other: int = 0  # cheapest path that is not in use
+    changed_us: int = 0  # last change of path
+
+
 @policy
-@rule(Control.PATH, learned=True)
+@rule(Control.PATH, learned=True, call=Call, arms=Rows(Arm), x=Rows(np.float32, WIDTH), layers=LAYERS, choice=Choice)
 class LearnedSwitch(NamedTuple):
     """Parameters; the last row of each layer is its bias."""
 
@@ -36,73 +44,40 @@ class LearnedSwitch(NamedTuple):
     second: NDArray[np.float32]  # (hidden + 1, hidden)
     last: NDArray[np.float32]  # (hidden + 1,)
 
+    def check(self):
+        require_network(self, WIDTH)
+        require_numbers("prices", self.prices, NUMBERS)
 
-class LearnedSwitchState(NamedTuple):
-    """State; the first axis is the session."""
+    def init(self, call, arms, x, layers, choice, start, key):
+        begin_paths(call, arms, start)
 
-    router: LearnedRouterState
-    x: NDArray[np.float32]  # (sessions, WIDTH)
-    layers: NDArray[np.float32]  # (sessions, 2, hidden)
-    other: NDArray[np.int64]  # cheapest path that is not in use
-    changed_us: NDArray[np.int64]  # last change of path
-
-
-@allocate.register(LearnedSwitch)
-def _allocate(params, sessions, paths):
-    hidden = require_network(params, WIDTH)
-    if params.prices.shape != (NUMBERS,):
-        raise ValueError(f"prices = {params.prices}: allowed are {NUMBERS} finite numbers")
-    return LearnedSwitchState(
-        allocate(LearnedRouter(params.prices), sessions, paths),
-        np.zeros((sessions, WIDTH), np.float32),
-        np.zeros((sessions, 2, hidden), np.float32),
-        np.zeros(sessions, np.int64),
-        np.zeros(sessions, np.int64),
-    )
-
-
-@init.register(LearnedSwitch)
-def _init(params, state, s, start, key):
-    init(LearnedRouter(params.prices), state.router, s, start, key)
-    state.changed_us[s] = 0
-
-
-@observe.register(LearnedSwitch)
-def _observe(params, state, s, record):
-    update(LearnedRouter(params.prices), state.router, s, record)
-    return False
-
-
-@due.register(LearnedSwitch)
-def _due(params, state, s, now_us):
-    call, arms = state.router.call[s], state.router.arm[s]
-    if call.path >= 0 and (now_us // SLOT_US % EVERY_SLOTS != 0 or arms.size == 1):
+    def observe(self, call, arms, x, layers, choice, record):
+        learn(self.prices, call, arms, record)
         return False
-    cheapest, _, shared_ms, rough = appraise(params.prices, call, arms, now_us)
-    if call.path < 0:
-        call.path = cheapest
-        return False
-    other = np.int64(0 if call.path > 0 else 1)
-    for path in range(arms.size):
-        if path != call.path and arms[path].cost_ms < arms[other].cost_ms:
-            other = np.int64(path)
-    _features(call, arms[call.path], arms[other], shared_ms, rough, now_us - state.changed_us[s], now_us, state.x[s])
-    state.other[s] = other
-    return True
 
+    def due(self, call, arms, x, layers, choice, now_us):
+        if call.path >= 0 and (now_us // SLOT_US % EVERY_SLOTS != 0 or arms.size == 1):
+            return False
+        cheapest, _, shared_ms, rough = path_costs(self.prices, call, arms, now_us)
+        if call.path < 0:
+            call.path = cheapest
+            return False
+        other = np.int64(0 if call.path > 0 else 1)
+        for path in range(arms.size):
+            if path != call.path and arms[path].cost_ms < arms[other].cost_ms:
+                other = np.int64(path)
+        _features(call, arms[call.path], arms[other], shared_ms, rough, now_us - choice.changed_us, now_us, x)
+        choice.other = other
+        return True
 
-@act.register(LearnedSwitch)
-def _act(params, state, s, out, now_us):
-    if out > 0.0:
-        call = state.router.call[s]
-        call.path = state.other[s]
-        call.news_us = now_us
-        state.changed_us[s] = now_us
+    def act(self, call, arms, x, layers, choice, out, now_us):
+        if out > 0.0:
+            call.path = choice.other
+            call.news_us = now_us
+            choice.changed_us = now_us
 
-
-@answer.register(LearnedSwitch)
-def _answer(params, state, s):
-    return state.router.call[s].path
+    def answer(self, call, arms, x, layers, choice):
+        return call.path
 
 
 @kernel

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.arrival_features import ARRIVALS, WIDTH, forget_arrivals, take_arrival
+from vcgym.agents.controllers.arrival_features import WIDTH, Arm, Arrivals, take_arrival
 from vcgym.agents.evaluation.calls import TrainingCalls
-from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JitterWindow, accumulated_jitter
+from vcgym.baselines.playout.jitter_window import JitterWindow, accumulated_jitter
 from vcgym.baselines.records import MEDIA, Record
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.record import records, restart
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 
 
@@ -53,28 +53,26 @@ def record_arrivals(calls: TrainingCalls, router: Any, receiver: Any) -> Recorde
         np.zeros(n, np.int64),
         packets,
     )
-    window, seen = records(JitterWindow, 1), np.zeros(1, ARRIVALS).view(np.recarray)
+    arms = records(Arm, n, batch.history.shape[1])
+    arms.mean_ms, arms.sd_ms = batch.history[..., 1], batch.history[..., 2]
     for s in range(n):
         # Packets with equal arrival times arrive in sending order: the queue in flight is stable.
         order = np.argsort(log["arrived_us"][s], kind="stable")
         order = order[log["arrived_us"][s][order] >= 0]
         arrived_us, path = log["arrived_us"][s][order], log["path"][s][order].astype(np.int64)
         found.arrived[s] = order.size
-        history = np.ascontiguousarray(batch.history[s][:, 1:])
-        _features(window, seen, np.full(len(history), np.inf), history, order, arrived_us, path, s, found)
+        _features(records(JitterWindow, 1)[0], records(Arrivals, 1)[0], arms[s], order, arrived_us, path, s, found)
     return found
 
 
 @kernel
-def _features(window, seen, path_minimum_ms, history, packet, arrived_us, path, s, found):
-    restart(window, EMPTY_WINDOW)
-    forget_arrivals(seen[0])
+def _features(window, seen, arms, packet, arrived_us, path, s, found):
     for i in range(packet.size):
         sent_us = packet[i] * SLOT_US
         record = Record(MEDIA, packet[i], path[i], sent_us, arrived_us[i], arrived_us[i], 0, 0)
-        found.overtaken[s, i] = sent_us < seen[0].newest_us
-        found.passed_ms[s, i] = (arrived_us[i] - seen[0].arrived_us) / 1000.0 if i > 0 else 0.0
-        jitter_us = max(0, accumulated_jitter(window[0], sent_us, arrived_us[i]))
-        take_arrival(seen[0], path_minimum_ms, history, record, jitter_us, found.features[s, i])
+        found.overtaken[s, i] = sent_us < seen.newest_us
+        found.passed_ms[s, i] = (arrived_us[i] - seen.arrived_us) / 1000.0 if i > 0 else 0.0
+        jitter_us = max(0, accumulated_jitter(window, sent_us, arrived_us[i]))
+        take_arrival(seen, arms, record, jitter_us, found.features[s, i])
         found.delay_ms[s, i] = (arrived_us[i] - sent_us) / 1000.0
-        found.newest_ms[s, i] = seen[0].delay_ms
+        found.newest_ms[s, i] = seen.delay_ms

@@ -33,7 +33,7 @@ from lab.learners.price_search import search_prices
 from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import LearnedLag
-from vcgym.agents.controllers.learned_router import MARGIN, ROUGHNESS, SCALE, START, TWICE, LearnedRouter
+from vcgym.agents.controllers.learned_router import ABOVE, BELOW, SCALE, SHARED, START, LearnedRouter
 from vcgym.agents.evaluation.calls import TrainingCalls
 from vcgym.agents.sweeps.search import each
 from vcgym.baselines.path.direct import Direct
@@ -207,7 +207,7 @@ class Turns:
 
     def _follow_gradient(self, net: LagNet, train: Sequence[TrainingCalls], packets: int, seed: int) -> None:
         config, restless = self.config, self.prices.copy()
-        restless[[MARGIN, len(TWICE) + MARGIN]] = 0.0
+        restless[[BELOW.margin_ms, ABOVE.margin_ms]] = 0.0
         routers = self._router(self.prices), self._router(restless), Direct()
         sets = [record_arrivals(calls, router, net.rule()) for calls in train for router in routers]
         shares = np.tile(SHARES, len(train)) / len(train)
@@ -220,7 +220,7 @@ class Turns:
 
     def _search_router(self, turn: int) -> None:
         rough = np.zeros(SCALE.size, np.bool_)
-        rough[list(ROUGHNESS)] = True
+        rough[[SHARED.smoothing_rough, SHARED.excess_rough, SHARED.margin_rough_ms]] = True
         paper = [calls for calls in self.train if calls.scenario.mode == "paper"]
         others = [calls for calls in self.train if calls.scenario.mode != "paper"]
         if self.config.trials:

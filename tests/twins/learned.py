@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from vcgym.agents.controllers.learned_router import ONCE, TWICE
+from vcgym.agents.controllers.learned_router import Prices, Shared
 
 
 class PlainLag:
@@ -159,9 +159,8 @@ class PlainRouter:
         self.spread_ms = 1.0
 
     def set_prices(self, prices):
-        self.below = dict(zip(TWICE, prices[: len(TWICE)], strict=True))
-        self.above = dict(zip(TWICE, prices[len(TWICE) : 2 * len(TWICE)], strict=True))
-        self.once = dict(zip(ONCE, prices[2 * len(TWICE) :], strict=True))
+        self.below, self.above = Prices(*prices[:11])._asdict(), Prices(*prices[11:22])._asdict()
+        self.once = Shared(*prices[22:])._asdict()
 
     @property
     def rough(self):
@@ -220,14 +219,14 @@ class PlainRouter:
     def _costs(self, now_ms):
         x = (sum(self.delays) / len(self.delays) - 177.3 - self.once["blend_from_ms"]) / math.exp(self.once["log_blend_ms"])
         blend = 1 / (1 + math.exp(-min(max(x, -30), 30)))
-        price = {name: self.below[name] + blend * (self.above[name] - self.below[name]) for name in TWICE}
+        price = {name: self.below[name] + blend * (self.above[name] - self.below[name]) for name in self.below}
         fresh = [excess for excess, _, sent_ms in self.news.values() if now_ms - sent_ms < math.exp(self.once["log_fresh_ms"])]
         common = max(0.0, min(fresh, default=0.0))
         shared = price["guard"] * common
         by_excess = max(0.0, 1 + price["excess"] + self.once["excess_rough"] * self.rough)
         costs = []
         for path, usual_ms in enumerate(self.mean_ms):
-            excess, spread = 0.0, price["unheard_sd"] * self.sd_ms[path]
+            excess, spread = 0.0, price["sd_unreported"] * self.sd_ms[path]
             if path in self.news:
                 old, deviation, sent_ms = self.news[path]
                 excess = old * 0.5 ** ((now_ms - sent_ms) / math.exp(price["log_half_life_ms"]))

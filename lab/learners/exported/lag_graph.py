@@ -18,11 +18,11 @@ from lab.learners.exported.graph import Graph, GraphValue, merged, where
 from lab.learners.exported.hedge_graph import EXPERT, hedge, new_experts, targets_of
 from vcgym.agents.controllers import arrival_features as arrivals
 from vcgym.agents.controllers.hedged_lag import HedgedLag
-from vcgym.agents.controllers.learned_lag import START_LAG_MS, LearnedLag
+from vcgym.agents.controllers.learned_lag import START_LAG_US, LearnedLag
 from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JITTER_WINDOW_US
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA, Record
-from vcgym.network.kernels.slots import SLOT_US, microseconds
+from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
 State = dict[str, GraphValue]
@@ -32,7 +32,7 @@ _WINDOW = ("end", "newest_us", "last_delay_us", "started", "delay_us", "expiry_u
 
 
 def _fields() -> dict[str, tuple[str, tuple[int | str, ...]]]:
-    parts = {"window": (EMPTY_WINDOW.dtype, _WINDOW), "seen": (arrivals.ARRIVALS, arrivals.ARRIVALS.names or ())}
+    parts = {"window": (EMPTY_WINDOW.dtype, _WINDOW), "seen": (arrivals.Arrivals.dtype, arrivals.Arrivals.dtype.names)}
     found: dict[str, tuple[str, tuple[int | str, ...]]] = {
         f"{part}.{name}": (_DTYPES[dtype[name].base.kind], dtype[name].shape) for part, (dtype, names) in parts.items() for name in names
     }
@@ -79,7 +79,7 @@ def _started(graph: Graph, history: GraphValue) -> State:
         "seen.path": graph.constant(-1),
         "seen.changed_us": graph.constant(-(1 << 40)),
         "own.path_minimum_ms": unseen_ms,
-        "own.lag_us": graph.constant(int(microseconds(START_LAG_MS))),
+        "own.lag_us": graph.constant(START_LAG_US),
     }
 
 

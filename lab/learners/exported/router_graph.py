@@ -30,11 +30,11 @@ from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 State = dict[str, GraphValue]
 Prices = np.ndarray | GraphValue
-_CALL, _ARM = rule.CALL.names or (), rule.ARM.names or ()
+_CALL, _ARM = rule.Call.dtype.names, rule.Arm.dtype.names
 _DTYPES = {"i": "int64", "f": "float64"}
 _FIELDS = {
-    **{f"call.{name}": _DTYPES[rule.CALL[name].kind] for name in _CALL},
-    **{f"arm.{name}": _DTYPES[rule.ARM[name].kind] for name in _ARM},
+    **{f"call.{name}": _DTYPES[rule.Call.dtype[name].kind] for name in _CALL},
+    **{f"arm.{name}": _DTYPES[rule.Arm.dtype[name].kind] for name in _ARM},
 }
 
 
@@ -128,9 +128,9 @@ def _fed_back(
 def _excess(prices: Prices, call: State, arm: State, sent_us: GraphValue, delay_ms: GraphValue) -> State:
     first = arm["sent_us"] < 0
     since_ms = -(sent_us - arm["sent_us"]).cast("float64") / 1000.0
-    smoothing = prices[rule.SMOOTHING] + prices[rule.SMOOTHING_ROUGH] * _roughness(call)
+    smoothing = prices[rule.SHARED.log_smoothing_ms] + prices[rule.SHARED.smoothing_rough] * _roughness(call)
     weight = where(first, 1.0, 1.0 - (since_ms * (-smoothing).apply("Exp")).apply("Exp"))
-    slow = where(first, 0.0, 1.0 - (since_ms * _exp(-prices[rule.MEMORY])).apply("Exp"))
+    slow = where(first, 0.0, 1.0 - (since_ms * _exp(-prices[rule.SHARED.log_deviation_ms])).apply("Exp"))
     excess_ms = delay_ms - arm["usual_ms"]
     return {
         "deviation_ms": arm["deviation_ms"] + slow * ((excess_ms - arm["excess_ms"]).apply("Abs") - arm["deviation_ms"]),
@@ -147,11 +147,12 @@ def _decided(prices: Prices, state: State, now_us: GraphValue) -> State:
     graph = now_us.graph
     call = {name: state[f"call.{name}"] for name in _CALL}
     arms = {name: state[f"arm.{name}"] for name in _ARM}
-    above = (call["sum_ms"] / call["packets"] - REDUCED_KNEE_MS - prices[rule.BLEND_FROM]) * _exp(-prices[rule.BLEND])
+    above_ms = call["sum_ms"] / call["packets"] - REDUCED_KNEE_MS - prices[rule.SHARED.blend_from_ms]
+    above = above_ms * _exp(-prices[rule.SHARED.log_blend_ms])
     blend = 1.0 / (1.0 + (-above.at_least(-30.0).at_most(30.0)).apply("Exp"))
 
     def blended(which: int) -> GraphValue:
-        return prices[which] + blend * (prices[len(rule.TWICE) + which] - prices[which])
+        return prices[which] + blend * (prices[len(rule.BELOW) + which] - prices[which])
 
     shared_ms, rough = _shared_ms(prices, arms, now_us), _roughness(call)
     begun = call["path"] >= 0
@@ -162,9 +163,9 @@ def _decided(prices: Prices, state: State, now_us: GraphValue) -> State:
     arms |= _costs(prices, arms, blended, now_us, shared_ms, rough)
     best = graph.node("ArgMin", "int64", arms["cost_ms"], axis=0, keepdims=0)
     usual_ms, expected_ms, cost_ms = (arms[name] for name in ("usual_ms", "expected_ms", "cost_ms"))
-    slower_ms = usual_ms[best] + expected_ms[best] - usual_ms[current] - expected_ms[current] - prices[rule.BRIDGE] * call["lag_ms"]
-    price_ms = blended(rule.MARGIN) + blended(rule.SLOWER) * slower_ms.at_least(0.0)
-    price_ms = price_ms + (blended(rule.SHARED) * shared_ms + prices[rule.MARGIN_ROUGH] * rough)
+    slower_ms = usual_ms[best] + expected_ms[best] - usual_ms[current] - expected_ms[current] - prices[rule.SHARED.bridge] * call["lag_ms"]
+    price_ms = blended(rule.BELOW.margin_ms) + blended(rule.BELOW.slower) * slower_ms.at_least(0.0)
+    price_ms = price_ms + (blended(rule.BELOW.margin_shared) * shared_ms + prices[rule.SHARED.margin_rough_ms] * rough)
     changes = begun & ~best.is_equal(current) & (cost_ms[best] + price_ms < cost_ms[current])
     path = where(begun & ~changes, call["path"], best)
     changed = {"call.path": path, "call.news_us": where(changes, now_us, call["news_us"])}
@@ -172,7 +173,7 @@ def _decided(prices: Prices, state: State, now_us: GraphValue) -> State:
 
 
 def _shared_ms(prices: Prices, arms: State, now_us: GraphValue) -> GraphValue:
-    fresh_us = 1000.0 * _exp(prices[rule.FRESH])
+    fresh_us = 1000.0 * _exp(prices[rule.SHARED.log_fresh_ms])
     fresh = (arms["sent_us"] >= 0) & ((now_us - arms["sent_us"]).cast("float64") < fresh_us)
     min_ms = where(fresh, arms["excess_ms"], math.inf).apply("ReduceMin", keepdims=0)
     return where(min_ms < math.inf, min_ms, 0.0).at_least(0.0)
@@ -186,16 +187,16 @@ def _silent_ms(call: State, arms: State, current: GraphValue, now_us: GraphValue
 def _costs(
     prices: Prices, arms: State, blended: Callable[[int], GraphValue], now_us: GraphValue, shared_ms: GraphValue, rough: GraphValue
 ) -> State:  # fmt: skip
-    by_excess = (1.0 + blended(rule.EXCESS) + prices[rule.EXCESS_ROUGH] * rough).at_least(0.0)
-    rate = math.log(2.0) / 1000.0 * (-blended(rule.HALF_LIFE)).apply("Exp")
-    floor_ms = blended(rule.GUARD) * shared_ms
+    by_excess = (1.0 + blended(rule.BELOW.excess) + prices[rule.SHARED.excess_rough] * rough).at_least(0.0)
+    rate = math.log(2.0) / 1000.0 * (-blended(rule.BELOW.log_half_life_ms)).apply("Exp")
+    floor_ms = blended(rule.BELOW.guard) * shared_ms
     heard = arms["sent_us"] >= 0
     # An age of -1 for a path without feedback keeps Exp finite.
     age_us = where(heard, now_us - arms["sent_us"], -1).cast("float64")
     fade = where(heard, (-rate * age_us).apply("Exp"), 0.0)
     expected_ms = arms["excess_ms"] * fade
     expected_ms = where(floor_ms > 0.0, expected_ms.at_least(floor_ms), expected_ms)
-    spread_ms = blended(rule.DEVIATION) * arms["deviation_ms"] + blended(rule.SD_HISTORY) * arms["sd_ms"]
-    spread_ms = where(heard, spread_ms, blended(rule.UNHEARD) * arms["sd_ms"])
-    cost_ms = arms["usual_ms"] + by_excess * expected_ms + spread_ms + blended(rule.MISSING_HISTORY) * arms["missing"]
-    return {"expected_ms": expected_ms, "cost_ms": cost_ms + blended(rule.MISSING_CALL) * arms["missing_call"]}
+    spread_ms = blended(rule.BELOW.deviation) * arms["deviation_ms"] + blended(rule.BELOW.sd_history) * arms["sd_ms"]
+    spread_ms = where(heard, spread_ms, blended(rule.BELOW.sd_unreported) * arms["sd_ms"])
+    cost_ms = arms["usual_ms"] + by_excess * expected_ms + spread_ms + blended(rule.BELOW.missing_history) * arms["missing"]
+    return {"expected_ms": expected_ms, "cost_ms": cost_ms + blended(rule.BELOW.missing_call) * arms["missing_call"]}

@@ -120,7 +120,7 @@ def test_the_lag_records_what_the_face_shows_and_earns(after):
             assert recorder.log_prob[0, number] == pytest.approx(math.log(law.pdf(drawn)), rel=1e-4, abs=2e-5)
         before = drawn
         act(rule, state, 0, recorder.action[0, number], record.arrived_us)
-        seen, reward, _, truncated, _ = envs.step(state.lag_us[:1].reshape(envs.action_space.shape).astype(envs.action_space.dtype))
+        seen, reward, _, truncated, _ = envs.step(state.call.lag_us[:1].reshape(envs.action_space.shape).astype(envs.action_space.dtype))
         number, earned, done = number + 1, earned + reward[0], bool(truncated[0])
     assert number == recorder.decided[0] > 0.8 * PACKETS
     assert recorder.gain[0, :number].sum(dtype=np.float64) == pytest.approx(earned, rel=1e-5)
@@ -131,11 +131,11 @@ def test_the_switch_records_what_the_face_shows_and_earns():
     example = switch()
     recorder, rule = played(example), example.rule
     envs, seen, state = outside("vcgym/Relay-v1", rule, interval=1)
-    call, number, earned, changes = state.router.call[0], 0, 0.0, 0
+    call, number, earned, changes = state.call[0], 0, 0.0, 0
     for slot in range(PACKETS):
         for record in new_records(seen):
             update(rule, state, 0, record)
-        before = int(call.path), int(call.news_us), int(state.changed_us[0])
+        before = int(call.path), int(call.news_us), int(state.choice[0].changed_us)
         decide(rule, state, 0, 10_000 * slot)
         if slot > 0 and slot % EVERY_SLOTS == 0:
             assert state.x[0].tobytes() == recorder.x[0, number].tobytes(), slot
@@ -143,7 +143,7 @@ def test_the_switch_records_what_the_face_shows_and_earns():
             # What was drawn replaces the decision of the rule as it is ranked.
             changed = recorder.action[0, number] == 1.0
             now = cheapest_other(state, before[0]), 10_000 * slot, 10_000 * slot
-            call.path, call.news_us, state.changed_us[0] = now if changed else before
+            call.path, call.news_us, state.choice[0].changed_us = now if changed else before
             number, changes = number + 1, changes + int(changed)
         seen, reward, _, _, _ = envs.step(np.array([call.path]))
         earned += reward[0]
@@ -153,7 +153,7 @@ def test_the_switch_records_what_the_face_shows_and_earns():
 
 
 def cheapest_other(state, taken):
-    cost = state.router.arm["cost_ms"][0].copy()
+    cost = state.arms["cost_ms"][0].copy()
     cost[taken] = np.inf
     return int(cost.argmin())
 

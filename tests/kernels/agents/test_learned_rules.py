@@ -87,7 +87,7 @@ def test_widened_networks_keep_their_outputs():
         record = Record(MEDIA, int(sent_us) // 10_000, int(path), int(sent_us), int(arrived_us), int(arrived_us), 0, 0)
         for params, own in ((together, state), *zip(lags, alone, strict=True)):
             update(params, own, 0, record)
-        assert [own.target_ms[0] for own in alone] == pytest.approx(state.expert["target_ms"][0, :2].tolist(), abs=1e-4)
+        assert [own.call.target_ms[0] for own in alone] == pytest.approx(state.expert["target_ms"][0, :2].tolist(), abs=1e-4)
 
 
 def test_hedged_lag_ends_at_the_expert_that_plays_best():

@@ -12,7 +12,7 @@ from lab.learners.exported.lag_graph import lag_graph
 from lab.learners.exported.pair import export_pair
 from lab.learners.exported.router_graph import router_graph
 from lab.learners.pair import PAIRS, specialist
-from vcgym.agents.controllers.learned_router import MARGIN, TWICE
+from vcgym.agents.controllers.learned_router import ABOVE, BELOW
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.records import MEDIA, PROBE, Record, read_record
 from vcgym.baselines.rule import allocate, decide, start, update
@@ -80,7 +80,7 @@ def pair(name):
 def test_the_router_decides_as_the_compiled_rule_in_whole_calls(name, restless):
     params, changes = pair(name).path, 0
     if restless:
-        params.prices[..., [MARGIN, len(TWICE) + MARGIN]] = -5.0
+        params.prices[..., [BELOW.margin_ms, ABOVE.margin_ms]] = -5.0
     calls = gymnasium.make_vec(
         "vcgym/Relay-v1",
         num_envs=2,
