@@ -79,33 +79,29 @@ def pair_worlds(results: pa.Table) -> Paired:
     if len(modes) != 1:
         raise ValueError(f"statistics compare systems within one mode, got {modes}")
     keys = list(zip(*(results[name].to_pylist() for name in WORLD), strict=True))
-    worlds = {world: index for index, world in enumerate(sorted(set(keys)))}
     names = results["system"].to_pylist()
-    systems = {system: index for index, system in enumerate(sorted(set(names)))}
-    row = np.full((len(systems), len(worlds)), -1, dtype=np.int64)
-    for number, (system, world) in enumerate(zip(names, keys, strict=True)):
-        if row[systems[system], worlds[world]] >= 0:
-            raise ValueError(f"system {system!r} has two rows for world {dict(zip(WORLD, world, strict=True))}")
-        row[systems[system], worlds[world]] = number
-    for system, index in systems.items():
-        missing = [world for world, column in worlds.items() if row[index, column] < 0]
-        if missing:
+    worlds, systems = sorted(set(keys)), sorted(set(names))
+    numbers = {key: number for number, key in enumerate(zip(names, keys, strict=True))}
+    if len(numbers) < len(names):
+        system, world = Counter(zip(names, keys, strict=True)).most_common(1)[0][0]
+        raise ValueError(f"system {system!r} has two rows for world {dict(zip(WORLD, world, strict=True))}")
+    for system in systems:
+        if missing := [world for world in worlds if (system, world) not in numbers]:
             first = dict(zip(WORLD, missing[0], strict=True))
             raise ValueError(f"system {system!r} has no row for {len(missing)} of {len(worlds)} worlds, the first of them {first}")
+    row = np.array([[numbers[system, world] for world in worlds] for system in systems], np.int64)
     measured = _measured(results, keys, worlds)
-    return Paired(results, tuple(systems), row, _measured_kinds(list(worlds), measured) if measured else _kinds(list(worlds)), measured)
+    return Paired(results, tuple(systems), row, _measured_kinds(worlds, measured) if measured else _kinds(worlds), measured)
 
 
-def _measured(results: pa.Table, keys: list[tuple], worlds: dict[tuple, int]) -> tuple[Stretches, ...]:
+def _measured(results: pa.Table, keys: list[tuple], worlds: list[tuple]) -> tuple[Stretches, ...]:
     """Return what each world has of measured traces, by any row that says it; empty if none does."""
     if not set(MEASURED_TIME) <= set(results.column_names):
         return ()
-    found: list[Stretches] = [()] * len(worlds)
     columns = (results[name].to_pylist() for name in MEASURED_TIME)
-    for key, names, begins, ends in zip(keys, *columns, strict=True):
-        if names:
-            found[worlds[key]] = tuple(zip(names, begins, ends, strict=True))
-    return tuple(found) if any(found) else ()
+    rows = zip(keys, *columns, strict=True)
+    found = {key: tuple(zip(names, begins, ends, strict=True)) for key, names, begins, ends in rows if names}
+    return tuple(found.get(world, ()) for world in worlds) if found else ()
 
 
 def _measured_kinds(worlds: list[tuple], measured: tuple[Stretches, ...]) -> np.ndarray:
@@ -161,8 +157,3 @@ def sample(paired: Paired, metric: str) -> MetricSample:
     stretches = [tuple(paired.measured[world] for world in played[group]) for group in several]
     calls = np.array([math.floor(independent_calls(of_kind)) for of_kind in stretches], np.int64)
     return MetricSample(values[:, order], sizes, calls, np.array([any(of_kind) for of_kind in stretches]))
-
-
-def worlds_compared(paired: Paired, metric: str) -> int:
-    """Return the number of worlds in which every system has a value of `metric`."""
-    return sample(paired, metric).values.shape[1]

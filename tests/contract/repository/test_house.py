@@ -230,7 +230,7 @@ except ValueError:
 def test_a_user_plays_trains_and_ranks_without_what_only_others_need(tmp_path: Path) -> None:
     extras = CONFIG["project"]["optional-dependencies"]
     named = [Requirement(line) for extra in ("user", *Requirement(extras["user"][0]).extras) for line in extras[extra]]
-    absent = {"scipy", "scikit-learn", "onnxruntime", "mlflow", "ray", "aiortc", "pettingzoo", "moviepy", "pytest"}
+    absent = {"scikit-learn", "onnxruntime", "mlflow", "ray", "aiortc", "pettingzoo", "moviepy", "pytest"}
     assert not absent & {one.name for one in named}
     question = f"""
 import sys
