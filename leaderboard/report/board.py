@@ -18,8 +18,7 @@ from vcgym.leaderboard.evaluation.bars import Bar, bar_on
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, columns_of
 from vcgym.leaderboard.report.long_calls import long_columns, share_beyond_range, with_whole
 from vcgym.leaderboard.report.notes import calls_apart, notes, older, unpublished
-from vcgym.leaderboard.report.scores.anchored import Axis, anchored, best_published
-from vcgym.leaderboard.report.scores.pareto import Front, front
+from vcgym.leaderboard.report.scores import Axis, Point, anchored, best_published, front
 from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
 from vcgym.leaderboard.statistics.seeds import methods
@@ -144,7 +143,7 @@ class Board(NamedTuple):
     published: str
     bar: Bar
     axis: Axis | None
-    fronts: dict[str, Front]
+    fronts: dict[str, dict[str, Point]]
     profiles: dict[str, PerformanceProfile]
     profile_curves: dict[str, np.ndarray]
     notes: tuple[str, ...]

@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 from vcgym.leaderboard.report.board import Board, Line, with_seeds
-from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.scores import format_score
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.names import few
 from vcgym.leaderboard.report.words.systems import in_words

@@ -15,7 +15,7 @@ from matplotlib.transforms import Bbox
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Line
 from vcgym.leaderboard.report.page.scale import robust
-from vcgym.leaderboard.report.scores.pareto import Front
+from vcgym.leaderboard.report.scores import Point
 from vcgym.leaderboard.report.words.names import is_own
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
 from vcgym.leaderboard.results.columns import Column, Columns, DelayLoss
@@ -107,21 +107,21 @@ def _themed(svg: str) -> str:
     return svg[svg.index("<svg") :].replace(_INK, "var(--ink)").replace(_GRID, "var(--rule)").replace(_SOFT, "var(--soft)")
 
 
-def pareto_figure(front: Front, kinds: Mapping[str, str], drawn: Mapping[str, Stroke], plane: DelayLoss) -> str:
+def pareto_figure(front: Mapping[str, Point], kinds: Mapping[str, str], drawn: Mapping[str, Stroke], plane: DelayLoss) -> str:
     """Return inline SVG of delay against loss: a mark per system, the front as steps, names for systems on the front and agents.
 
     Args:
-        front: Pareto front of `plane`.
+        front: systems in `plane`.
         kinds: kind of each system.
         drawn: see `delay_figure`.
         plane: delay and loss.
     """
-    places = {name: (point.delay_ms.value, max(100.0 * point.loss.value, _MIN_PERCENT)) for name, point in front.points.items()}
+    places = {name: (point.delay_ms.value, max(100.0 * point.loss.value, _MIN_PERCENT)) for name, point in front.items()}
     places = {name: at for name, at in places.items() if np.isfinite(at).all()}
-    reach_ms = robust([front.points[name].delay_ms for name in places], better=-1).high
+    reach_ms = robust([front[name].delay_ms for name in places], better=-1).high
     beyond = sorted(name for name, (delay_ms, _) in places.items() if delay_ms > reach_ms)
     places = {name: at for name, at in places.items() if name not in beyond}
-    ahead = sorted((name for name in places if front.points[name].on_front), key=lambda name: places[name])
+    ahead = sorted((name for name in places if front[name].on_front), key=lambda name: places[name])
     with style():
         figure = Figure(figsize=(5.2, 3.3), layout="constrained")
         axes = figure.add_subplot()

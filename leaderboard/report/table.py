@@ -10,7 +10,7 @@ from rich.table import Table
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Board, Line, Stratum, with_seeds
 from vcgym.leaderboard.report.notes import COUNTED
-from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.scores import format_score
 from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
 from vcgym.leaderboard.report.words.details import details
 from vcgym.leaderboard.report.words.headline import change, headline, worth

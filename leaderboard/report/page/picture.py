@@ -6,7 +6,7 @@ from matplotlib.ticker import MaxNLocator
 
 from vcgym.leaderboard.report.board import Board, Line
 from vcgym.leaderboard.report.page.scale import Interval, Scale, robust
-from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.scores import format_score
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.names import STRATA, few, meaning, mine
 from vcgym.leaderboard.report.words.systems import in_words

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name, with_seeds
 from vcgym.leaderboard.report.long_calls import with_whole
 from vcgym.leaderboard.report.page.scale import robust
-from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.scores import format_score
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.names import family, meaning, shown
 from vcgym.leaderboard.report.words.systems import in_words

@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from vcgym.leaderboard.report.board import Board
-from vcgym.leaderboard.report.scores.anchored import format_score
-from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, Front, Point
+from vcgym.leaderboard.report.scores import Point, format_score
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import DelayLoss
@@ -63,19 +62,17 @@ def _profile(board: Board) -> TextTable:
     return TextTable(f"Performance profile: worlds above {columns.levels_title}, % [95 %]", headings, rows)
 
 
-def _front(plane: DelayLoss, front: Front) -> TextTable:
+def _front(plane: DelayLoss, points: dict[str, Point]) -> TextTable:
     """Return the systems on the front, or in at least `MIN_SHARE` of the resamples, by delay."""
-    ahead = {name: point for name, point in front.points.items() if point.on_front or point.front_share >= MIN_SHARE}
+    ahead = {name: point for name, point in points.items() if point.on_front or point.front_share >= MIN_SHARE}
     rows = [[in_words(name), *_cells(point)] for name, point in sorted(ahead.items(), key=lambda pair: pair[1].delay_ms.value)]
-    area = f"hypervolume of all systems {_percent(front.hypervolume, 1)} % of {REFERENCE_MS:.0f} ms by {100.0 * REFERENCE_LOSS:.0f} %"
-    title = f"Pareto front of delay and loss as {plane.adjective}; {area}"
-    return TextTable(title, ["system", "delay ms [95 %]", "loss % [95 %]", "on the front", "% of resamples", "own area %"], rows)
+    title = f"Pareto front of delay and loss as {plane.adjective}"
+    return TextTable(title, ["system", "delay ms [95 %]", "loss % [95 %]", "on the front", "% of resamples"], rows)
 
 
 def _cells(point: Point) -> list[str]:
     often = f"{100.0 * point.front_share:.0f}" if point.front_share == point.front_share else ""
-    own = f"{100.0 * point.own.value:.2f}"
-    return [_bounded(point.delay_ms, 1.0, 1), _percent(point.loss, 2), "yes" if point.on_front else "no", often, own]
+    return [_bounded(point.delay_ms, 1.0, 1), _percent(point.loss, 2), "yes" if point.on_front else "no", often]
 
 
 def _percent(share: Estimate, decimals: int) -> str:

@@ -10,7 +10,7 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import Board, Line
 from vcgym.leaderboard.report.long_calls import WHOLE
 from vcgym.leaderboard.report.notes import NO_PUBLISHED
-from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.scores import format_score
 from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.statistics import Estimate

@@ -217,7 +217,7 @@ def test_markdown_has_all_rows_and_what_a_number_needs_beside_it(folder):
         whole = of_mode.split("All 12 systems")[1].split("Pareto front")[0]
         for system in SYSTEMS:  # three tables have the id, two the words
             assert sum(whole.count(f"| {html.escape(name)} |") for name in {system, in_words(system)}) == 5, system
-        assert of_mode.count("hypervolume of all systems ") == 2
+        assert of_mode.count("Pareto front of delay and loss as ") == 2
 
 
 def test_a_system_without_a_distribution_is_named(folder):

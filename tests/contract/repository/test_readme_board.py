@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vcgym.leaderboard.report.scores.anchored import format_score
+from vcgym.leaderboard.report.scores import format_score
 from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import format_value

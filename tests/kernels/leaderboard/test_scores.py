@@ -1,7 +1,6 @@
 """Anchored scores and Pareto fronts on synthetic results."""
 
 import itertools
-import math
 
 import numpy as np
 import pyarrow as pa
@@ -9,8 +8,7 @@ import pytest
 from scipy import stats
 
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.scores.anchored import anchored, best_published, format_score
-from vcgym.leaderboard.report.scores.pareto import REFERENCE_LOSS, REFERENCE_MS, front, hypervolume, undominated
+from vcgym.leaderboard.report.scores import anchored, best_published, format_score, front, undominated
 from vcgym.leaderboard.results.call_columns import CALL, EVENT
 from vcgym.leaderboard.results.columns import MEASURED_TIME
 from vcgym.leaderboard.results.files import RESULTS
@@ -118,24 +116,6 @@ def test_the_interval_of_a_score_contains_the_truth_in_most_suites():
     assert held / 60 >= 0.86
 
 
-def area_by_counting(delays, losses, cells=400):
-    """Share of a grid of points that some system dominates."""
-    x, y = ((np.arange(cells) + 0.5) / cells * end for end in (REFERENCE_MS, REFERENCE_LOSS))
-    covered = np.zeros((cells, cells), bool)
-    for delay, loss in zip(delays, losses, strict=True):
-        covered |= (delay <= x)[:, None] & (loss <= y)[None, :]
-    return covered.mean()
-
-
-def test_the_hypervolume_is_the_area_that_is_dominated():
-    draws = np.random.default_rng(1)
-    for systems in (1, 2, 5, 9):
-        delays, losses = draws.uniform(50.0, 500.0, systems), draws.uniform(0.0, 0.12, systems)
-        assert hypervolume(delays, losses) == pytest.approx(area_by_counting(delays, losses), abs=0.01)
-    assert hypervolume(np.array([0.0]), np.array([0.0])) == 1.0
-    assert hypervolume(np.array([500.0, 100.0]), np.array([0.0, 0.2])) == 0.0
-
-
 def test_the_front_is_what_no_pair_of_systems_rules_out():
     draws = np.random.default_rng(2)
     delays, losses = draws.integers(0, 6, 20) * 50.0, draws.integers(0, 6, 20) * 0.01
@@ -160,12 +140,6 @@ def test_a_front_of_results():
         ),
         EVENT,
     )
-    assert [name for name, point in found.points.items() if point.on_front] == ["quick", "safe"]
-    assert [point.front_share for point in found.points.values()] == [1.0, 1.0, 0.0]
-    assert found.points["quick"].loss.value == pytest.approx(0.05)
-    expected = 0.5 * (1.0 - noise.mean() / 400.0 - 0.25) + 0.4 * (0.5 - noise.mean() / 400.0)
-    assert found.hypervolume.value == pytest.approx(hypervolume(np.array([100.0, 200.0]) + noise.mean(), np.array([0.05, 0.01])))
-    assert math.isclose(found.hypervolume.value, expected, abs_tol=0.01)
-    assert found.points["worse"].own.value == pytest.approx(0.0, abs=1e-15)
-    assert found.points["quick"].own.value == pytest.approx(0.25 * 0.5, abs=0.01)
-    assert found.hypervolume.low < found.hypervolume.value < found.hypervolume.high
+    assert [name for name, point in found.items() if point.on_front] == ["quick", "safe"]
+    assert [point.front_share for point in found.values()] == [1.0, 1.0, 0.0]
+    assert found["quick"].loss.value == pytest.approx(0.05)
