@@ -17,7 +17,7 @@ from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
-from vcgym.leaderboard.report.board import boards
+from vcgym.leaderboard.report.board import ABOVE_TUNED, boards
 from vcgym.leaderboard.results.files import results_of
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.kernels.ranges import one_of
@@ -66,10 +66,10 @@ def evaluate(
     agent = local_agent(policy, suite, prepare(suite), options)
     found = boards(play(*bars, suite=suite, named={OWN: agent}, folder=folder, threads=threads, progress_bar=progress_bar))
     return {
-        board.mode: Evaluated(board.worlds, line.estimate(board.columns.primary), line.value.to_bar, board.bar.system)
+        board.mode: Evaluated(board.worlds, line.found[board.columns.ranked_by], line.found.get(ABOVE_TUNED), board.bar.system)
         for board in found
         for line in board.lines
-        if line.standing.system == OWN
+        if line.system == OWN
     }
 
 

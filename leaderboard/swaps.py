@@ -10,8 +10,7 @@ from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.words.systems import in_words
-from vcgym.leaderboard.results.columns import Column, format_value
-from vcgym.leaderboard.statistics import Estimate, differences, pair_worlds
+from vcgym.leaderboard.statistics import differences, pair_worlds
 
 SHOWN = ("r", "video_on_time", "utility", "taken_share")
 """Metrics of the table, as far as the suite has them."""
@@ -43,14 +42,9 @@ def swaps(first: str, second: str, suite: Suite, folder: Path, threads: int = 1)
     columns = [suite.columns.metric[name] for name in SHOWN if name in suite.columns.metric]
 
     def row(label: str, name: str, reference: str) -> list[str]:
-        return [label, *(_cell(column, differences(paired, column.name, reference, column.trim)[name]) for column in columns)]
+        return [label, *(column.interval(differences(paired, column.name, reference, column.trim)[name]) for column in columns)]
 
     rows = [row(f"{in_words(second)} less {in_words(first)}", second, first)]
     rows += [row(f"+ {control}", name, first) for control, name in zip(one.rules, into, strict=True)]
     rows += [row(f"- {control}", name, second) for control, name in zip(one.rules, out_of, strict=True)]
     return ["difference", *(column.heading for column in columns)], rows
-
-
-def _cell(column: Column, difference: Estimate) -> str:
-    value, low, high = (format_value(column, bound) for bound in (difference.value, difference.low, difference.high))
-    return f"{value} [{low}, {high}]"

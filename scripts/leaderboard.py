@@ -33,7 +33,7 @@ from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pair
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.series import draw_series_of, suite_of_series
-from vcgym.leaderboard.report.system_list import system_rows
+from vcgym.leaderboard.report.words.systems import system_rows
 from vcgym.leaderboard.results.files import read_results, read_with_oracles
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.own import on_own_traces, own_methods

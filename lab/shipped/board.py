@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from vcgym.leaderboard.report.board import Board, board_of
 from vcgym.leaderboard.report.table import markdown_table, modes_table
-from vcgym.leaderboard.report.words.headline import headline
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.sentences import headline
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.files import read_with_oracles
@@ -61,7 +61,7 @@ def blocks(boards: Sequence[Board]) -> dict[str, str]:
 
 def short_table(boards: Sequence[Board]) -> str:
     """Return README's table in words: the first system, the references, the agents for one kind and for all, and the last system."""
-    last = boards[0].lines[-1].standing.system
+    last = boards[0].lines[-1].system
     _, rows = modes_table(boards, few(boards[0], ["learned", last]))
     headings = [f"{board.mode}: above {in_words(board.bar.system)}" for board in boards]
     return markdown_table(["system", *headings, "rank"], ([name, *cells] for name, _, *cells in rows))

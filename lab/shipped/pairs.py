@@ -17,7 +17,7 @@ from scipy import stats
 from lab.shipped.board import HOME, write_block
 from vcgym.leaderboard.evaluation.bars import load_bars
 from vcgym.leaderboard.play import play
-from vcgym.leaderboard.report.board import board_name, boards
+from vcgym.leaderboard.report.board import ABOVE_TUNED, board_name, boards
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.network.worlds.strata import NATURAL
@@ -35,10 +35,9 @@ def played() -> Iterator[dict[str, str]]:
         references = sorted(set(load_bars().bars[name].values()))
         rows = play(*references, *PAIRS, suite=name, threads=2, progress_bar=True)
         for board in boards(rows):
-            lines = {line.standing.system: line for line in board.lines}
+            lines = {line.system: line for line in board.lines}
             for pair in PAIRS if board.bar and not board.mode.endswith(NATURAL) else ():
-                difference = lines[pair].value.to_bar
-                assert difference is not None
+                difference = lines[pair].found[ABOVE_TUNED]
                 numbers = {word: getattr(difference, word) for word in ("value", "low", "high")} | _means(
                     rows, board.mode, pair, board.bar.system
                 )

@@ -75,16 +75,16 @@ def leads(board: Board) -> None:
     """Draw the anchored score of the best system of each family; random paths are off the axis."""
     assert board.axis is not None
     scores = board.axis.scores
-    shown = [line for line in reversed(few(board)) if scores[line.standing.system].value > LEAST]
+    shown = [line for line in reversed(few(board)) if scores[line.system].value > LEAST]
 
     def drawn(axes: Any) -> None:
         for kind, label, color in (("agent", "learned", BLUE), ("tuned", "rule, tuned", RED), ("rule", "rule, as published", GREY)):
-            found = [(at, scores[line.standing.system]) for at, line in enumerate(shown) if line.kind == kind]
+            found = [(at, scores[line.system]) for at, line in enumerate(shown) if line.kind == kind]
             at, middle = [at for at, _ in found], [score.value for _, score in found]
             ends = [[score.value - score.low for _, score in found], [score.high - score.value for _, score in found]]
             axes.errorbar(middle, at, xerr=ends, fmt="o", color=color, capsize=3, label=f"{label}, 95 % interval")
         axes.axvline(100.0, color="black", linestyle=":", label="hindsight, which knows the future")
-        axes.set_yticks(range(len(shown)), [in_words(line.standing.system) for line in shown])
+        axes.set_yticks(range(len(shown)), [in_words(line.system) for line in shown])
         axes.set_xlabel(f"% of hindsight's gain over {in_words(board.published)}, {board.worlds} worlds")
 
     _save(drawn, "leads", "lower right")

@@ -1,4 +1,4 @@
-"""The leaderboard as data: for each mode the ranked systems with a summary of every metric, and the same for each stratum.
+"""The leaderboard as data: for each mode the ranked systems with a table of statistics, and the same for each stratum.
 
 Worlds whose strata were sampled with the declared weights make one board per mode; a stratum sampled only by name (the natural mix, a
 control) has its own board. Oracles are on a board's axis and never ranked. `vcgym.leaderboard.results.columns.Columns` defines the metrics
@@ -7,7 +7,7 @@ and the one used for ranking.
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,85 +16,71 @@ import pyarrow.compute as pc
 
 from vcgym.leaderboard.evaluation.bars import Bar, bar_on
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, columns_of
-from vcgym.leaderboard.report.long_calls import long_columns, share_beyond_range, with_whole
 from vcgym.leaderboard.report.notes import calls_apart, notes, older, unpublished
 from vcgym.leaderboard.report.scores import Axis, Point, anchored, best_published, front
-from vcgym.leaderboard.results.columns import COST, Column, Columns, format_value
+from vcgym.leaderboard.results.call_columns import long_columns, share_beyond_range, with_whole
+from vcgym.leaderboard.results.columns import COST, Column, Columns
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
-from vcgym.leaderboard.statistics.seeds import methods
-from vcgym.leaderboard.statistics.summaries import PerformanceProfile, medians, profile_curves, profiles, shortfalls, worlds_won
+from vcgym.leaderboard.statistics.seeds import runs_of
+from vcgym.leaderboard.statistics.summaries import PerformanceProfile, centres, medians, profile_curves, profiles, shortfalls, worlds_won
 from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
 from vcgym.network.scenarios.paths.shipped_series import SATELLITE
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 
-_CENTRES = {"mean": means, "iqm": interquartile_means}
 BY_NAME = (NATURAL, ONE_SECOND_BURSTS, SATELLITE, NOT_SHIPPED)
 ORACLE = "oracle"
-
-
 START = "-start"
 """Ending of the name of an agent before its first update."""
 
+ABOVE_PUBLISHED, ABOVE_TUNED, ATTAINED = "above_published", "above_tuned_rule", "percent_of_attainable"
 
-class Value(NamedTuple):
-    """Ranked metric of one system relative to other systems and to the attainable value.
+Table = dict[str, dict[str, Estimate]]
+"""Statistics by system or method: by the name of a metric its centre (interquartile mean or mean), and of the ranked metric
 
-    Attributes:
-        to_published: paired difference to `Board.published`; None without one.
-        to_bar: paired difference to `Board.bar`; None without one.
-        score: anchored score, 0 to 100 and beyond; None without oracle rows, NaN if there is no room.
-        regret: paired difference of the oracle with score 100 to the system; None without its rows.
-        won: share of worlds in which the system is better than `Board.reference`; a tie counts half.
-        median: median over kinds of worlds of the mean within a kind.
-        shortfall: mean shortfall to `Columns.target`; None without a target.
-        learned: paired difference of an agent to itself before its first update, which plays as NAME-start; None without one.
-    """
+    above_published        paired difference to `Board.published`; absent without one
+    above_tuned_rule       paired difference to `Board.bar`; absent without one
+    percent_of_attainable  anchored score, 0 to 100 and beyond; absent without oracle rows, NaN if there is no room
+    regret                 paired difference of the oracle with score 100 to the system; absent without its rows
+    won                    share of worlds in which the system is better than `Board.reference`; a tie counts half
+    median                 median over kinds of worlds of the mean within a kind
+    shortfall              mean shortfall to `Columns.target`; absent without a target
+    learned                paired difference of an agent to itself before its first update, which plays as NAME-start; absent without one
 
-    to_published: Estimate | None
-    to_bar: Estimate | None
-    score: Estimate | None
-    regret: Estimate | None
-    won: Estimate
-    median: Estimate
-    shortfall: Estimate | None
-    learned: Estimate | None
+and by each of `Columns.bands` its share. In a stratum the last five are absent, and centres but that of the ranked metric have no interval.
+"""
 
 
 class Line(NamedTuple):
-    """Line of a system or method: its kind ("rule", "tuned", "agent", "local"), standing, summary per metric, shares per band, value, cost.
+    """Line of a system or method: its kind ("rule", "tuned", "agent", "local"), standing, statistics (`Table`), and cost.
 
     A method has a line for each of its trainings too, by number; these have no rank.
     """
 
     kind: str
     standing: Standing
-    summaries: dict[str, Estimate]
-    bands: dict[str, float]
-    value: Value
+    found: dict[str, Estimate]
     cost: dict[str, int]
     seeds: tuple["Line", ...] = ()
 
-    def estimate(self, column: Column) -> Estimate:
-        """Return the summary of `column` in tables: its interquartile mean or its mean."""
-        return self.summaries[column.name]
+    @property
+    def system(self) -> str:
+        """Name of the system or method."""
+        return self.standing.system
 
     def cell(self, column: Column) -> str:
-        """Return that summary as rounded text in the column's unit."""
-        return format_value(column, self.estimate(column).value)
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """Systems whose rows these are: that of the line, or the trainings of the method."""
-        return tuple(line.standing.system for line in self.seeds) or (self.standing.system,)
+        """Return the centre of a metric as rounded text in the column's unit."""
+        return column.text(self.found[column.name].value)
 
     @property
     def rank(self) -> str:
         """Rank as text: "2", or "tied 1-3" if the data do not decide; "" for one training of a method, and with too few calls."""
-        if not self.standing.rank_low:
-            return ""
-        tied = self.standing.rank_low < self.standing.rank_high
-        return f"tied {self.standing.ranks}" if tied else self.standing.ranks
+        return f"tied {self.standing.ranks}" if "-" in self.standing.ranks else self.standing.ranks
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Systems whose rows these are: that of the line, or the trainings of the method."""
+        return tuple(line.system for line in self.seeds) or (self.system,)
 
 
 def with_seeds(lines: Iterable[Line]) -> list[Line]:
@@ -103,25 +89,17 @@ def with_seeds(lines: Iterable[Line]) -> list[Line]:
 
 
 class Stratum(NamedTuple):
-    """Results of one stratum of a mode.
-
-    It has the name, the number of worlds, and per system the summary of the ranked metric, the standing, and the differences to
-    `Board.published` and `Board.bar`, if they exist; also the axis of anchored scores, if there are oracles.
-    """
+    """Results of one stratum of a mode: name, number of worlds, standings, statistics, and the axis of scores if there are oracles."""
 
     name: str
     worlds: int
-    column: Column
-    centres: dict[str, Estimate]
     standings: dict[str, Standing]
-    to_published: dict[str, Estimate]
-    to_bar: dict[str, Estimate]
+    found: Table
     axis: Axis | None
 
-    def cell(self, system: str) -> str:
-        """Return the summary and rank of a system, "84.25 (1-3)"."""
-        ranks = self.standings[system].ranks
-        return format_value(self.column, self.centres[system].value) + (f" ({ranks})" if ranks else "")
+    def of(self, line: Line) -> Line:
+        """Return the line of a system in this stratum."""
+        return line._replace(standing=self.standings.get(line.system, Standing(line.system, 0, 0)), found=self.found[line.system], seeds=())
 
 
 class Board(NamedTuple):
@@ -129,9 +107,9 @@ class Board(NamedTuple):
 
     The fields are: columns of its suite, number of worlds, conditions, systems (best first), and strata if there is more than one; the best
     published system ("" without one) and the tuned reference of all comparisons; the axis of anchored scores (None without oracle rows);
-    Pareto fronts by name; performance profiles at `Columns.levels`, with intervals, and at `Columns.profile`; notes for the reader; and the
-    share of calls beyond the range of R's delay impairment (`vcgym.leaderboard.report.long_calls`). `calls` is how many independent calls
-    those over measured time count as; None: the worlds are drawn.
+    systems in each plane of delay and loss; performance profiles at `Columns.levels`, with intervals, and at `Columns.profile`; notes for
+    the reader; and the share of calls beyond the range of R's delay impairment (`call_columns.share_beyond_range`). `calls` is how many
+    independent calls those over measured time count as; None: the worlds are drawn.
     """
 
     columns: Columns
@@ -152,8 +130,18 @@ class Board(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """Reference of `Value.won`: the best published system, or the bar, or the best system, of a method its first training."""
+        """Reference of the worlds won: the best published system, or the bar, or the best system, of a method its first training."""
         return self.published or self.bar.system or self.lines[0].runs[0]
+
+    @property
+    def references(self) -> list[tuple[str, str]]:
+        """The best published system and the bar, as far as there are, each with the statistic of the difference to it."""
+        return [(name, statistic) for name, statistic in ((self.published, ABOVE_PUBLISHED), (self.bar.system, ABOVE_TUNED)) if name]
+
+    @property
+    def has_scores(self) -> bool:
+        """True if the anchored scores are defined."""
+        return self.axis is not None and self.axis.has_headroom
 
 
 def board_name(mode: str, stratum: str | None) -> str:
@@ -200,33 +188,87 @@ def board_of(columns: Columns, name: str, rows: pa.Table) -> Board:
     columns = columns._replace(fronts=tuple(plane for plane in columns.fronts if not {plane.delay, *plane.losses} & set(absent)))
     paired = pair_worlds(results)
     rows = pa.concat_tables([results, *_anchors(columns, rows, paired.row.shape[1])])
-    kinds = dict(zip(rows["system"].to_pylist(), rows["kind"].to_pylist(), strict=True))
-    both = pair_worlds(rows)
-    summaries = {column.name: _CENTRES[column.centre](paired, column.name) for column in columns.numbers}
-    standings = rank(paired, primary.name, primary.better, primary.trim)
-    bar = bar_on(_suite(results), name, {standing.system: kinds.get(standing.system, "") for standing in standings})
+    both, best = pair_worlds(rows), rank(paired, primary.name, primary.better, primary.trim)
+    of_runs = runs_of(paired.systems)
+    row_of = {name: int(paired.row[paired.systems.index(runs[0]), 0]) for name, runs in of_runs.items()}
+    kinds = {name: results["kind"][row].as_py() for name, row in row_of.items()}
+    bar = bar_on(_suite(results), name, {standing.system: kinds[standing.system] for standing in best})
     needed = published_of(columns, _suite(results))
     published = best_published(paired, columns, needed)
     axis = anchored(both, published, columns)
-    of_methods = methods(paired.systems)
-    values = _values(columns, paired, both, axis, bar, published, published or bar.system or _one_run(standings[0].system, of_methods))
+    reference = published or bar.system or of_runs[best[0].system][0]
+    found = summarise(columns, both, paired, axis, published, bar.system, reference)
 
     def line(standing: Standing) -> Line:
-        name, seeds = standing.system, tuple(line(Standing(run, 0, 0)) for run in of_methods.get(standing.system, ()))
-        of_system = results.filter(pc.is_in(pc.field("system"), pa.array(of_methods.get(name, (name,)))))
-        cost = {column: of_system[column][0].as_py() for column in COST}
-        of_metrics = {metric: summary[name] for metric, summary in summaries.items()}
-        kind = seeds[0].kind if seeds else kinds[name]
-        return Line(kind, standing, of_metrics, bands(columns, of_system), values[name], cost, seeds)
+        system = standing.system
+        seeds = tuple(line(Standing(run, 0, 0)) for run in of_runs[system] if run != system)
+        return Line(kinds[system], standing, found[system], {column: results[column][row_of[system]].as_py() for column in COST}, seeds)
 
-    lines = [line(standing) for standing in standings]
     return Board(
-        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(lines), _strata(columns, rows, kinds, bar, published),
-        published, bar, axis, {plane.name: front(paired, plane) for plane in columns.fronts},
+        columns, name, paired.row.shape[1], _conditions(columns, results), tuple(map(line, best)),
+        _strata(columns, rows, paired.systems, published, bar.system), published, bar, axis,
+        {plane.name: front(paired, plane) for plane in columns.fronts},
         profiles(paired, primary.name, np.array(list(columns.levels))), profile_curves(paired, primary.name, columns.profile),
         (*notes(paired, primary, name), *older(absent), *unpublished(needed, paired.systems)),
         long_share, calls_apart(paired, primary.name),
     )  # fmt: skip
+
+
+def _strata(columns: Columns, rows: pa.Table, systems: tuple[str, ...], published: str, bar: str) -> tuple[Stratum, ...]:
+    names, primary, strata = sorted(rows["stratum"].unique().to_pylist()), columns.primary, []
+    for name in names if len(names) > 1 else ():
+        both = pair_worlds(rows.filter(pc.field("stratum") == name))
+        paired, axis = both.of(*systems), anchored(both, published, columns)
+        standings = {one.system: one for one in rank(paired, primary.name, primary.better, primary.trim)}
+        strata.append(Stratum(name, paired.row.shape[1], standings, summarise(columns, both, paired, axis, published, bar), axis))
+    return tuple(strata)
+
+
+def summarise(
+    columns: Columns, both: Paired, paired: Paired, axis: Axis | None, published: str, bar: str, reference: str = ""
+) -> Table:  # fmt: skip
+    """Return the statistics of each system and method.
+
+    Args:
+        columns: columns of the suite.
+        both: results of systems and oracles.
+        paired: results of the systems.
+        axis: axis of the anchored scores, if there is one.
+        published: best published system of the board, or "".
+        bar: tuned reference of the board, or "".
+        reference: of a whole board, with whom worlds are won; "": of a stratum.
+    """
+    primary, of_runs, lone = columns.primary, runs_of(paired.systems), Estimate(math.nan, math.nan, math.nan)
+    found = {column.name: centres(paired, column.name, column.trim) for column in columns.numbers} if not reference else {}
+    if columns.bands is not None:
+        texts = dict(zip(paired.systems, np.array(paired.results[columns.bands[0]].to_pylist(), object)[paired.row], strict=True))
+        bands = {name: np.array([texts[run] for run in runs]) for name, runs in of_runs.items()}
+        found |= {
+            band: {name: lone._replace(value=float((of_run == band).mean())) for name, of_run in bands.items()} for band in columns.bands[1]
+        }
+    found |= {column.name: _centre(paired, column) for column in (columns.numbers if reference else [primary])}
+    found |= {ABOVE_PUBLISHED: _above(paired, primary, published), ABOVE_TUNED: _above(paired, primary, bar)}
+    found[ATTAINED] = axis.scores if axis else {}
+    if reference:
+        hundred = columns.anchors.hundred if columns.anchors else ""
+        lacking = _above(both, primary, hundred if hundred in both.systems else "")
+        found |= {
+            "regret": {name: Estimate(-one.value, -one.high, -one.low) for name, one in lacking.items()},
+            "won": worlds_won(paired, primary.name, reference, primary.better),
+            "median": medians(paired, primary.name),
+            "shortfall": {} if columns.target is None else shortfalls(paired, primary.name, columns.target),
+            "learned": {name: _above(paired, primary, f"{name}{START}")[name] for name in of_runs if f"{name}{START}" in paired.systems},
+        }
+    return {name: {statistic: of[name] for statistic, of in found.items() if name in of} for name in of_runs}
+
+
+def _centre(paired: Paired, column: Column) -> dict[str, Estimate]:
+    return (interquartile_means if column.centre == "iqm" else means)(paired, column.name)
+
+
+def _above(paired: Paired, primary: Column, reference: str) -> dict[str, Estimate]:
+    """Return the paired difference of each system and method to `reference`; an empty mapping without a reference."""
+    return differences(paired, primary.name, reference, primary.trim) if reference else {}
 
 
 def published_of(columns: Columns, suite: str) -> tuple[str, ...]:
@@ -247,74 +289,10 @@ def _anchors(columns: Columns, rows: pa.Table, worlds: int) -> list[pa.Table]:
     return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
 
 
-def _one_run(name: str, of_methods: Mapping[str, tuple[str, ...]]) -> str:
-    """Return a system, or the first training of a method: what others can be compared with world by world."""
-    return of_methods[name][0] if name in of_methods else name
-
-
 def _suite(results: pa.Table) -> str:
     """Return name and version of the suite; "" for several suites."""
     names = {f"{name}-{version}" for name, version in zip(*(results[key].to_pylist() for key in ("suite", "suite_version")), strict=True)}
     return names.pop() if len(names) == 1 else ""
-
-
-def _values(
-    columns: Columns, paired: Paired, both: Paired, axis: Axis | None, bar: Bar, published: str, reference: str
-) -> dict[str, Value]:  # fmt: skip
-    primary = columns.primary
-    hundred = columns.anchors.hundred if columns.anchors else ""
-    lacking = _to(both, primary, hundred if hundred in both.systems else "")
-    won = worlds_won(paired, primary.name, reference, primary.better)
-    middle = medians(paired, primary.name)
-    short = {} if columns.target is None else shortfalls(paired, primary.name, columns.target)
-    to_published, to_bar = (_to(paired, primary, one) for one in (published, bar.system))
-    starts = [name for name in won if f"{name}{START}" in paired.systems]
-    learned = {name: _to(paired, primary, f"{name}{START}")[name] for name in starts}
-    return {
-        name: Value(
-            to_published.get(name),
-            to_bar.get(name),
-            axis.scores[name] if axis else None,
-            _turned(lacking[name]) if lacking else None,
-            won[name],
-            middle[name],
-            short.get(name),
-            learned.get(name),
-        )
-        for name in won
-    }
-
-
-def _turned(difference: Estimate) -> Estimate:
-    return Estimate(-difference.value, -difference.high, -difference.low)
-
-
-def _to(paired: Paired, primary: Column, reference: str) -> dict[str, Estimate]:
-    """Return the paired difference of each system and method to `reference`; an empty mapping without a reference."""
-    return differences(paired, primary.name, reference, primary.trim) if reference else {}
-
-
-def _strata(columns: Columns, rows: pa.Table, kinds: dict[str, str], bar: Bar, published: str) -> tuple[Stratum, ...]:
-    names, primary = sorted(rows["stratum"].unique().to_pylist()), columns.primary
-    found = []
-    for name in names if len(names) > 1 else ():
-        both = pair_worlds(rows.filter(pc.field("stratum") == name))
-        paired = both.of(*(system for system in both.systems if kinds[system] != ORACLE))
-        centres = _CENTRES[primary.centre](paired, primary.name)
-        standings = {one.system: one for one in rank(paired, primary.name, primary.better, primary.trim)}
-        to_published, to_bar = (_to(paired, primary, one) for one in (published, bar.system))
-        axis = anchored(both, published, columns)
-        found.append(Stratum(name, paired.row.shape[1], primary, centres, standings, to_published, to_bar, axis))
-    return tuple(found)
-
-
-def bands(columns: Columns, rows: pa.Table) -> dict[str, float]:
-    """Return the share of rows in each band of `Columns.bands`; empty without bands."""
-    if columns.bands is None:
-        return {}
-    name, values, _ = columns.bands
-    found = rows[name].to_pylist()
-    return {value: found.count(value) / max(1, len(found)) for value in values}
 
 
 def _conditions(columns: Columns, results: pa.Table) -> dict[str, str]:

@@ -3,15 +3,16 @@
 import csv
 import re
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
-from vcgym.leaderboard.report.board import Board, Line, with_seeds
+from vcgym.leaderboard.report.board import ABOVE_PUBLISHED, ABOVE_TUNED, ATTAINED, Board, Line, with_seeds
 from vcgym.leaderboard.report.scores import format_score
-from vcgym.leaderboard.report.words.headline import change
+from vcgym.leaderboard.report.text_tables import Cells, cell, of_lines
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.sentences import change
 from vcgym.leaderboard.report.words.systems import in_words
-from vcgym.leaderboard.results.columns import format_value
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.traces.plain_file import replace_file
 
@@ -41,14 +42,14 @@ def _csv(ranked: Iterable[Board]) -> str:
 
 def _numbers(board: Board) -> Iterable[dict[str, object]]:
     """Yield a row per system, and under a method a row per training, which has the method's name in `training_of`."""
-    primary, value_of = board.columns.primary, {run: line.standing.system for line in board.lines for run in line.runs if line.seeds}
+    primary, method_of = board.columns.primary, {run: line.system for line in board.lines for run in line.runs if line.seeds}
     for line in with_seeds(board.lines):
-        name, value, standing = line.standing.system, line.value, line.standing
+        found, standing = line.found, line.standing
         yield {
-            "suite": board.conditions["suite"], "board": board.mode, "worlds": board.worlds, "system": name, "kind": line.kind,
-            "training_of": value_of.get(name, ""), "seeds": len(line.seeds) or "", "metric": primary.name,
-            **_ends("value", line.estimate(primary)), "published": board.published, **_ends("above_published", value.to_published),
-            "tuned_rule": board.bar.system, **_ends("above_tuned_rule", value.to_bar), **_ends("percent_of_attainable", value.score),
+            "suite": board.conditions["suite"], "board": board.mode, "worlds": board.worlds, "system": line.system, "kind": line.kind,
+            "training_of": method_of.get(line.system, ""), "seeds": len(line.seeds) or "", "metric": primary.name,
+            **_ends("value", found[primary.name]), "published": board.published, **_ends(ABOVE_PUBLISHED, found.get(ABOVE_PUBLISHED)),
+            "tuned_rule": board.bar.system, **_ends(ABOVE_TUNED, found.get(ABOVE_TUNED)), **_ends(ATTAINED, found.get(ATTAINED)),
             "rank_low": standing.rank_low or "", "rank_high": standing.rank_high or "", **line.cost,
         }  # fmt: skip
 
@@ -64,21 +65,19 @@ def _latex(ranked: Iterable[Board], asked: Collection[str]) -> str:
 
 def _tabular(board: Board, lines: Sequence[Line]) -> str:
     """Return a board as a tabular; a method has its number of seeds after its name."""
-    primary, has_room = board.columns.primary, board.axis is not None and board.axis.has_room
-    above = [f"above {in_words(name)}" for name in (board.published, board.bar.system) if name]
-    headings = ["system", primary.heading, *above, *(["% of attainable"] if has_room else []), "rank"]
-    rows = [" & ".join(map(_escaped, headings)) + r" \\", r"\midrule"]
-    for line in lines:
-        value, low, high = (format_value(primary, end) for end in line.estimate(primary))
-        seeds = f" ({len(line.seeds)} seeds)" if line.seeds else ""
-        beside = [change(board, found) for found in (line.value.to_published, line.value.to_bar) if found]
-        score = [format_score(line.value.score)] if has_room and line.value.score else []
-        cells = [in_words(line.standing.system) + seeds, f"{value} [{low}, {high}]", *beside, *score, line.standing.ranks]
-        rows.append(" & ".join(map(_escaped, cells)) + r" \\")
+    primary = board.columns.primary
+    cells: Cells = [
+        ("system", lambda line: in_words(line.system) + (f" ({len(line.seeds)} seeds)" if line.seeds else "")),
+        (primary.heading, cell(primary.name, primary.interval)),
+        *((f"above {in_words(name)}", cell(statistic, partial(change, board))) for name, statistic in board.references),
+        *([("% of attainable", cell(ATTAINED, format_score))] if board.has_scores else []),
+        ("rank", lambda line: line.standing.ranks),
+    ]
+    _, headings, found = of_lines(cells, lines)
+    head, *rows = (" & ".join(map(_escaped, row)) + r" \\" for row in (headings, *found))
     title = _escaped(f"{board.conditions['suite']}, {board.mode}, {board.worlds} worlds")
-    return "\n".join(
-        [f"% {title}", rf"\begin{{tabular}}{{l{'r' * (len(headings) - 2)}l}}", r"\toprule", *rows, r"\bottomrule", r"\end{tabular}", ""]
-    )
+    begin = rf"\begin{{tabular}}{{l{'r' * (len(headings) - 2)}l}}"
+    return "\n".join([f"% {title}", begin, r"\toprule", head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}", ""])
 
 
 def _escaped(text: str) -> str:

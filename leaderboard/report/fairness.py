@@ -32,6 +32,7 @@ from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.case_metrics import jain
+from vcgym.leaderboard.results.columns import interval_text
 from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Tcp
@@ -175,6 +176,6 @@ def _row(pairing: Pairing, shares: PairingShares) -> list[str]:
     )
     delays = "; ".join("-" if np.isnan(ms) else f"{ms:.0f}" for ms in shares.delay_ms.mean(axis=0))
     return [
-        pairing.case, pairing.rule, pairing.against, f"{first.value:.1f} [{first.low:.1f}, {first.high:.1f}]",
-        f"{index.value:.3f} [{index.low:.3f}, {index.high:.3f}]", f"{least.value:.1f}", f"{used.value:.1f}", delays,
+        pairing.case, pairing.rule, pairing.against, interval_text(first, 1),
+        interval_text(index, 3), f"{least.value:.1f}", f"{used.value:.1f}", delays,
     ]  # fmt: skip

@@ -14,7 +14,7 @@ from matplotlib.transforms import Bbox
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
 from vcgym.leaderboard.report.board import Line
-from vcgym.leaderboard.report.page.scale import robust
+from vcgym.leaderboard.report.page.picture import robust
 from vcgym.leaderboard.report.scores import Point
 from vcgym.leaderboard.report.words.names import is_own
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
@@ -150,9 +150,7 @@ def pareto_figure(front: Mapping[str, Point], kinds: Mapping[str, str], drawn: M
 def price_figure(lines: Sequence[Line], columns: Columns) -> str:
     """Return inline SVG of the ranked metric against what systems pay for it; steps join those that no other one dominates."""
     paid, ranked = columns.metric[columns.price], columns.primary
-    places = {
-        line.standing.system: (paid.factor * line.estimate(paid).value, ranked.factor * line.estimate(ranked).value) for line in lines
-    }
+    places = {line.system: (paid.factor * line.found[paid.name].value, ranked.factor * line.found[ranked.name].value) for line in lines}
     in_order = sorted(places, key=lambda name: (places[name][0], -places[name][1]))
     best = np.maximum.accumulate([places[name][1] for name in in_order])
     ahead = [in_order[0], *(name for name, before in zip(in_order[1:], best, strict=False) if places[name][1] > before)]

@@ -15,14 +15,11 @@ from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.picture import ROLES, picture
 from vcgym.leaderboard.report.series import Picture, pictures_of_pages
-from vcgym.leaderboard.report.table import markdown, without_markup
-from vcgym.leaderboard.report.template import render
-from vcgym.leaderboard.report.words import beaten_by_tuned_rule as tuned_rule
-from vcgym.leaderboard.report.words.details import details
-from vcgym.leaderboard.report.words.headline import headline, worth
-from vcgym.leaderboard.report.words.left_out import left_out_lines
-from vcgym.leaderboard.report.words.measured import measured_lines
+from vcgym.leaderboard.report.table import markdown, render, without_markup
+from vcgym.leaderboard.report.text_tables import details
 from vcgym.leaderboard.report.words.names import STRATA, codes, mine
+from vcgym.leaderboard.report.words.remarks import remarks
+from vcgym.leaderboard.report.words.sentences import headline, of_tuned_rule, worth
 from vcgym.leaderboard.results.cdf import Cdfs, by_method, of_board, read_cdfs
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, read, read_with_oracles
 from vcgym.leaderboard.statistics.seeds import methods
@@ -66,7 +63,7 @@ class Stored(NamedTuple):
         timelines = [row | {"system": first.get(row["system"], row["system"])} for row in rows]
         drawn = ((one, path) for one in pictures_of_pages() for path in sorted(folder.glob(f"{one.prefix}*.png")))
         pictures = [(one, path.stem.removeprefix(one.prefix), _png(path)) for one, path in drawn]
-        return cls(results, cdfs, timelines, read_cards(folder), [*measured_lines(folder), *left_out_lines(folder)], pictures)
+        return cls(results, cdfs, timelines, read_cards(folder), remarks(folder), pictures)
 
 
 def _png(path: Path) -> str:
@@ -92,7 +89,7 @@ def publish(folder: Path) -> list[Board]:
     ranked = boards(stored.results)
     replace_file(folder / REPORT, board_page([(ranked, stored)]).encode())
     remarks = "".join(f"\n{line}\n" for line in stored.remarks)
-    replace_file(folder / "leaderboard.md", without_markup(markdown(ranked) + tuned_rule.markdown(ranked) + remarks).encode())
+    replace_file(folder / "leaderboard.md", without_markup(markdown(ranked) + remarks).encode())
     return ranked
 
 
@@ -119,20 +116,16 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
     """
     ranked = [board for of_run, _ in runs for board in of_run]
     first = {name for board in ranked for name in _first(board)}
-    drawn = strokes({line.standing.system: line.kind for board in ranked for line in board.lines}, first)
+    drawn = strokes({line.system: line.kind for board in ranked for line in board.lines}, first)
     shared = {name: value for name, value in ranked[0].conditions.items() if all(board.conditions.get(name) == value for board in ranked)}
-    modes = [
-        _mode(board, stored, drawn, shared) | {"tuned_rule": tuned_rule.sentence(found)}
-        for of_run, stored in runs
-        for board, found in zip(of_run, tuned_rule.beaten_by_tuned_rule(of_run), strict=True)
-    ]
+    modes = [_mode(board, stored, drawn, shared) for of_run, stored in runs for board in of_run]
     return render(
         _PAGE / "page.html.j2",
         modes=modes,
         suites=sorted({mode["suite"] for mode in modes}),
         shared=shared,
         remarks=[line for _, stored in runs for line in stored.remarks],
-        codes=codes(line.standing.system for board in ranked for line in board.lines),
+        codes=codes(line.system for board in ranked for line in board.lines),
         strata={name: words for name, words in STRATA.items() if any(name in board.conditions["strata"].split(", ") for board in ranked)},
         roles=ROLES,
         beside_columns=tables.BESIDE,
@@ -149,20 +142,19 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
 
 def _first(board: Board) -> list[str]:
     """Return the systems that the figures of a board show initially."""
-    kinds = {line.standing.system: line.kind for line in board.lines}
+    kinds = {line.system: line.kind for line in board.lines}
     return explorer.drawn_at_first(list(kinds), kinds, board.columns.drawn)
 
 
 def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[str, str]) -> dict[str, Any]:
-    systems, columns = [line.standing.system for line in board.lines], board.columns
+    systems, columns = [line.system for line in board.lines], board.columns
     cdfs = {accounting: of_board(stored.cdfs, board.mode, accounting) for accounting, _ in columns.curves}
     for accounting, by_system in cdfs.items():
         absent = sorted(set(systems) - set(by_system))
         if absent:
             raise ValueError(f"no {accounting} delay distribution in mode {board.mode!r} for systems {absent}")
     named = {system: drawn[system] for system in sorted(_first(board), key=list(drawn).index)}
-    results = tables.of_board(stored.results, board)
-    kinds = {line.standing.system: line.kind for line in board.lines}
+    kinds = {line.system: line.kind for line in board.lines}
     timelines = [row for row in stored.timelines if board_name(row["mode"], row["stratum"]) == board.mode]
     return {
         "name": board.mode,
@@ -173,14 +165,15 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "groups": columns.grouped,
         "bands": columns.bands,
         "pair_word": columns.pairs,
-        "bodies": tables.bodies(results, board),
+        "bodies": tables.bodies(board),
         "headline": headline(board),
         "worth": worth(board),
-        "own": {run for line in board.lines if line.standing.system in mine(board) for run in (line.standing.system, *line.runs)},
+        "tuned_rule": of_tuned_rule(board),
+        "own": {run for line in board.lines if line.system in mine(board) for run in (line.system, *line.runs)},
         "picture": picture(board),
         "price": price_figure(board.lines, columns) if columns.price else "",
         "notes": board.notes,
-        "pairs": tables.pair_tables(results, board),
+        "pairs": tables.pair_tables(stored.results, board),
         "figures": [
             *(delay_figure(cdfs[accounting], named, title) for accounting, title in columns.curves),
             profile_figure(columns.primary, columns.profile, board.profile_curves, named),
@@ -214,7 +207,7 @@ def _ranks_across_modes(ranked: Sequence[Board]) -> list[tuple[str, str, list[st
     by_system: dict[str, list[Line | None]] = {}
     for number, board in enumerate(ranked):
         for line in board.lines:
-            by_system.setdefault(line.standing.system, [None] * len(ranked))[number] = line
+            by_system.setdefault(line.system, [None] * len(ranked))[number] = line
     found = {system: [line for line in lines if line] for system, lines in by_system.items()}
     order = sorted(by_system, key=lambda system: (sorted(line.standing.rank_high or math.inf for line in found[system]), system))
     return [(system, found[system][0].kind, [line.rank if line else "not run" for line in by_system[system]]) for system in order]

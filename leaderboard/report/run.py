@@ -24,8 +24,7 @@ from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.report.series import draw_with_board
 from vcgym.leaderboard.report.table import print_summary
-from vcgym.leaderboard.report.words.left_out import left_out_lines, write_left_out
-from vcgym.leaderboard.report.words.measured import measured_lines, write_measured
+from vcgym.leaderboard.report.words.remarks import remarks, write_left_out, write_measured
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
 from vcgym.network.traces.plain_file import locked, require_space
@@ -92,7 +91,7 @@ def _published(
 def show(ranked: Sequence[Board], folder: Path, console: Console, asked: Collection[str] = ()) -> None:
     """Print a summary of a finished suite: the systems that the user has `asked` for, its worlds, own methods, and the path of the page."""
     print_summary(ranked, console, asked)
-    for line in (*measured_lines(folder), *left_out_lines(folder)):
+    for line in remarks(folder):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"All systems, strata and modes: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)
     console.print(f"Report, with pictures and the meaning of every name: {folder / REPORT}", soft_wrap=True)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.leaderboard.results.columns import Columns, DelayLoss
+from vcgym.leaderboard.results.columns import Columns, DelayLoss, interval_text
 from vcgym.leaderboard.statistics.aggregates import trimmed_mean
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, resample
@@ -35,15 +35,15 @@ class Axis(NamedTuple):
     Attributes:
         zero: name of the best published system.
         hundred: name of the oracle with score 100.
-        room: centre of hundred minus that of zero, in the ranked metric.
+        headroom: centre of hundred minus that of zero, in the ranked metric.
         scores: score of every system and oracle; all NaN if there is no room.
     """
 
     zero: str
     hundred: str
-    room: Estimate
+    headroom: Estimate
     scores: dict[str, Estimate]
-    has_room: bool
+    has_headroom: bool
 
 
 def anchored(paired: Paired, zero: str, columns: Columns) -> Axis | None:
@@ -58,9 +58,9 @@ def anchored(paired: Paired, zero: str, columns: Columns) -> Axis | None:
     if anchors is None or anchors.hundred not in paired.systems or not zero:
         return None
     above = differences(paired, primary.name, zero, primary.trim)
-    has_room = above[anchors.hundred].value >= anchors.min_room
-    found = shares(paired, primary.name, zero, anchors.hundred, primary.trim) if has_room else dict.fromkeys(above, NOTHING)
-    return Axis(zero, anchors.hundred, above[anchors.hundred], found, has_room)
+    has_headroom = above[anchors.hundred].value >= anchors.min_room
+    found = shares(paired, primary.name, zero, anchors.hundred, primary.trim) if has_headroom else dict.fromkeys(above, NOTHING)
+    return Axis(zero, anchors.hundred, above[anchors.hundred], found, has_headroom)
 
 
 def best_published(paired: Paired, columns: Columns, needed: Collection[str] = ()) -> str:
@@ -75,10 +75,7 @@ def best_published(paired: Paired, columns: Columns, needed: Collection[str] = (
 
 def format_score(score: Estimate) -> str:
     """Return a score as text, "63 [51, 74]", or "no room"."""
-    if not np.isfinite(score.value):
-        return "no room"
-    ends = f" [{round(score.low)}, {round(score.high)}]" if np.isfinite(score.low) else ""
-    return f"{round(score.value)}{ends}"
+    return interval_text(score, 0, style="z") if np.isfinite(score.value) else "no room"
 
 
 class Point(NamedTuple):

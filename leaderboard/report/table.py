@@ -1,23 +1,24 @@
-"""The leaderboard as text: for a terminal with 80 or 120 columns, and as Markdown."""
+"""The leaderboard as text: for a terminal with 80 or 120 columns, as Markdown, and as pages from templates."""
 
 import html
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
+import jinja2
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from vcgym.leaderboard.evaluation.published import AGENT_KINDS
-from vcgym.leaderboard.report.board import Board, Line, Stratum, with_seeds
+from vcgym.leaderboard.report.board import ABOVE_PUBLISHED, ABOVE_TUNED, Board, Line
 from vcgym.leaderboard.report.notes import COUNTED
 from vcgym.leaderboard.report.scores import format_score
-from vcgym.leaderboard.report.words.beaten_by_tuned_rule import of_kinds
-from vcgym.leaderboard.report.words.details import details
-from vcgym.leaderboard.report.words.headline import change, headline, worth
+from vcgym.leaderboard.report.text_tables import WORDS, all_systems, cell, details, few_cells, of_lines
 from vcgym.leaderboard.report.words.names import few
+from vcgym.leaderboard.report.words.sentences import by_kind, change, headline, of_tuned_rule, worth
 from vcgym.leaderboard.report.words.systems import in_words
-from vcgym.leaderboard.results.columns import COST, format_value
-from vcgym.leaderboard.statistics import Estimate
 
 _TEXT = ("rank", "system", "id", "kind")
 _WIDE = 116  # columns of a terminal that shows every heading but the id; a narrower one shows differences and ranks
@@ -31,7 +32,7 @@ def print_summary(boards: Sequence[Board], console: Console, asked: Collection[s
     """
     first, others = boards[0], _other_modes(boards)
     lines = few(first, asked)
-    headings, rows = modes_table(boards, lines) if others else (_few_headings(first), _few_rows(first, lines))
+    headings, rows = modes_table(boards, lines) if others else of_lines(few_cells(first), lines)[1:]
     narrow = headings[:1] + headings[2:-1] if others else [name for name in headings if name in ("system", "rank") or " above\n" in name]
     wide = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in narrow]
     shown = [i for i in wide if console.width >= _WIDEST or headings[i] != "id"]
@@ -49,17 +50,13 @@ def print_summary(boards: Sequence[Board], console: Console, asked: Collection[s
     if elsewhere := [board.mode for board in boards if board.mode not in {first.mode, *(other.mode for other in others)}]:
         console.print(f"On the page and in that file too: {'; '.join(elsewhere)}.", highlight=False)
     console.print()
-    for sentence in (*headline(first), *of_kinds(first)):
+    primary = first.columns.primary
+    of_seeds = {line.system: ", ".join(seed.cell(primary) for seed in line.seeds) for line in lines if line.seeds}
+    seeds = [f"Seeds of {system}: {primary.label} {values}." for system, values in of_seeds.items()]
+    counted = [note for note in first.notes if first.calls is not None and note.startswith(COUNTED)]
+    about = f"{primary.label}: {primary.about} Brackets: 95 % intervals. {worth(first)}".rstrip()
+    for sentence in (*headline(first), *by_kind(first), *seeds, *counted, about):
         console.print(sentence, highlight=False, markup=False)
-    for line in lines:
-        if line.seeds:
-            values = ", ".join(format_value(first.columns.primary, seed.estimate(first.columns.primary).value) for seed in line.seeds)
-            console.print(f"Seeds of {line.standing.system}: {first.columns.primary.label} {values}.", highlight=False, markup=False)
-    for note in first.notes if first.calls is not None else ():
-        if note.startswith(COUNTED):
-            console.print(note, highlight=False, markup=False)
-    about = f"{first.columns.primary.label}: {first.columns.primary.about} Brackets: 95 % intervals. {worth(first)}".rstrip()
-    console.print(about, highlight=False, markup=False)
 
 
 def modes_table(boards: Sequence[Board], chosen: Iterable[Line]) -> tuple[list[str], list[list[str]]]:
@@ -69,18 +66,19 @@ def modes_table(boards: Sequence[Board], chosen: Iterable[Line]) -> tuple[list[s
     each board, and the rank on the first board.
     """
     first, label = boards[0], boards[0].columns.primary.label
-    shown = [first, *_other_modes(boards)]
-    beside = [(first.published, first.mode), *((board.bar.system, board.mode) for board in shown)]
-    words = [(in_words(name).replace(" / ", " /\n"), mode) for name, mode in beside]
-    lines = [{line.standing.system: line for line in board.lines} for board in shown]
-    rows = []
-    for line in chosen:
-        name, above = line.standing.system, [line.value.to_published]
-        above += [of_board[name].value.to_bar for of_board in lines]
-        rows.append(
-            [in_words(name), *(change(board, one) if one else "" for board, one in zip((first, *shown), above, strict=True)), line.rank]
-        )
-    return ["system", *(f"{label} above\n{name}\n{mode} [95 %]" for name, mode in words), "rank"], rows
+
+    def heading(reference: str, board: Board) -> str:
+        words = in_words(reference).replace(" / ", " /\n")
+        return f"{label} above\n{words}\n{board.mode} [95 %]"
+
+    def to_bar(board: Board) -> Callable[[Line], str]:
+        of_system, text = {line.system: line for line in board.lines}, cell(ABOVE_TUNED, partial(change, board))
+        return lambda line: text(of_system[line.system])
+
+    above = [(heading(first.published, first), cell(ABOVE_PUBLISHED, partial(change, first)))]
+    above += [(heading(board.bar.system, board), to_bar(board)) for board in (first, *_other_modes(boards))]
+    _, headings, rows = of_lines([*WORDS, *above, ("rank", lambda line: line.rank)], chosen)
+    return headings, rows
 
 
 def _other_modes(boards: Sequence[Board]) -> list[Board]:
@@ -89,53 +87,27 @@ def _other_modes(boards: Sequence[Board]) -> list[Board]:
 
 
 def markdown(boards: Iterable[Board]) -> str:
-    """Return each mode under a heading: headline, representative systems, all tables, and conditions."""
-    parts = ["# Leaderboard\n"]
+    """Return each mode under a heading: headline, representative systems, all tables, and conditions; then who a tuned rule beats."""
+    boards, parts = list(boards), ["# Leaderboard\n"]
     for board in boards:
+        few_lines = of_lines(few_cells(board), few(board))
         parts += [
             f"## {_title(board)}\n",
             "\n\n".join(filter(None, (*headline(board), worth(board)))) + "\n",
-            few_table(board),
+            markdown_table(few_lines.headings, few_lines.rows),
             f"All {len(board.lines)} systems:\n",
-            markdown_table(_score_headings(board), _score_rows(board)),
-            markdown_table(_bar_headings(board), _bar_rows(board)),
-            markdown_table(_value_headings(board), _value_rows(board)),
-            markdown_table(_detail_headings(board), _detail_rows(board)),
-            *([markdown_table(_strata_headings(board.strata), _strata_rows(board, board.strata))] if board.strata else []),
+            *(markdown_table(table.headings, table.rows) for table in all_systems(board)),
             *(f"{table.title}:\n\n{markdown_table(table.headings, table.rows)}" for table in details(board)),
             _footnote(board) + "\n",
             "\n".join(f"- {name}: {value}" for name, value in board.conditions.items()) + "\n",
         ]
-    return "\n".join(parts)
-
-
-def few_table(board: Board) -> str:
-    """Return the representative systems of a board as a Markdown table."""
-    return markdown_table(_few_headings(board), _few_rows(board, few(board)))
+    beaten = "\n".join(f"- Mode {board.mode}: {of_tuned_rule(board)}" for board in boards)
+    return "\n".join([*parts, f"## Beaten by a tuned rule\n\n{beaten}\n"])
 
 
 def without_markup(text: str) -> str:
     """Return Markdown in which no name can be HTML, a link or an image: names may be of somebody else."""
     return html.escape(text, quote=False).replace("](", r"]\(")
-
-
-def _few_headings(board: Board) -> list[str]:
-    column = board.columns.primary
-    references = [in_words(name).replace(" / ", " /\n") for name in (board.published, board.bar.system) if name]
-    beside = [f"{column.label} above\n{words}\n[95 %]" for words in references]
-    score = ["% of\nattainable"] if board.axis is not None and board.axis.has_room else []
-    return ["system", "id", "kind", *beside, *score, f"{column.heading}\n[95 %]", "rank"]
-
-
-def _few_rows(board: Board, lines: Iterable[Line]) -> list[list[str]]:
-    rows = []
-    for line in lines:
-        value, low, high = (format_value(board.columns.primary, end) for end in line.estimate(board.columns.primary))
-        beside = [change(board, found) for found in (line.value.to_published, line.value.to_bar) if found]
-        score = [format_score(line.value.score)] if board.axis is not None and board.axis.has_room and line.value.score else []
-        name = line.standing.system
-        rows.append([in_words(name), name, line.kind, *beside, *score, f"{value} [{low}, {high}]", line.rank])
-    return rows
 
 
 def _title(board: Board) -> str:
@@ -163,108 +135,8 @@ def _axis(board: Board) -> str:
     informed = board.columns.anchors.informed if board.columns.anchors else ""
     others = [name for name in (board.bar.system, informed) if name in axis.scores]
     scores = [f"100 = {axis.hundred}", *(f"{name} {format_score(axis.scores[name])}" for name in others)]
-    value, low, high = (format_value(primary, end) for end in axis.room)
-    return f"0 = {axis.zero}, {', '.join(scores)}; room {value} {primary.label} [{low}, {high}]"
-
-
-def _bar_headings(board: Board) -> list[str]:
-    label, bar = board.columns.primary.heading, board.bar.system
-    beside = [f"{label} less that of {bar} [95 %]"] if bar else []
-    learned = ["learned [95 %]"] if _learned(board) else []
-    return ["system", "kind", *beside, *learned, "decisions", "trials", "numbers"]
-
-
-def _bar_rows(board: Board) -> list[list[str]]:
-    return [
-        [line.standing.system, line.kind, *_to_bar(board, line), *_to_start(board, line), *(f"{line.cost[name]:,}" for name in COST)]
-        for line in board.lines
-    ]
-
-
-def _learned(board: Board) -> bool:
-    return any(line.value.learned is not None for line in board.lines)
-
-
-def _to_start(board: Board, line: Line) -> list[str]:
-    """Return the cell with the gain of an agent over its start, "" without a start; no cell if no agent of the board has one."""
-    if line.value.learned is None:
-        return [""] if _learned(board) else []
-    value, low, high = (format_value(board.columns.primary, end) for end in line.value.learned)
-    return [f"{value} [{low}, {high}]"]
-
-
-def _to_bar(board: Board, line: Line) -> list[str]:
-    if line.value.to_bar is None:
-        return []
-    value, low, high = (format_value(board.columns.primary, end) for end in line.value.to_bar)
-    return ["the bar" if line.standing.system == board.bar.system else f"{value} [{low}, {high}]"]
-
-
-def _value_headings(board: Board) -> list[str]:
-    columns = board.columns
-    short = [] if columns.target is None else [f"short of\n{columns.primary.factor * columns.target:g}"]
-    label = columns.primary.label.replace(" ", "\n")
-    values = ["% of\nattainable\n[95 %]", f"regret\n{label}", "won %\n[95 %]", f"median\n{label}", *short]
-    return ["system", "kind", *values]
-
-
-def _value_rows(board: Board) -> list[list[str]]:
-    return [[line.standing.system, line.kind, *_value_cells(board, line)] for line in board.lines]
-
-
-def _value_cells(board: Board, line: Line) -> list[str]:
-    primary, found = board.columns.primary, line.value
-    won, low, high = (100.0 * share for share in found.won)
-    return [
-        format_score(found.score) if found.score else "",
-        format_value(primary, found.regret.value) if found.regret else "",
-        f"{won:.0f} [{low:.0f}, {high:.0f}]",
-        *(format_value(primary, estimate.value) for estimate in (found.median, found.shortfall) if estimate),
-    ]
-
-
-def _score_headings(board: Board) -> list[str]:
-    return ["rank", "system", "kind", f"{board.columns.primary.heading} [95 %]", *(heading for heading, _ in board.columns.headline)]
-
-
-def _score_rows(board: Board) -> list[list[str]]:
-    return [_score_cells(board, line) for line in with_seeds(board.lines)]
-
-
-def _score_cells(board: Board, line: Line) -> list[str]:
-    primary, metric = board.columns.primary, board.columns.metric
-    value, low, high = (format_value(primary, end) for end in line.estimate(primary))
-    return [
-        line.rank,
-        line.standing.system,
-        line.kind,
-        f"{value} [{low}, {high}]",
-        *(" / ".join(line.cell(metric[name]) for name in names) for _, names in board.columns.headline),
-    ]
-
-
-def _detail_headings(board: Board) -> list[str]:
-    return ["system", *(board.columns.metric[name].heading.replace(" ", "\n") for name in board.columns.details)]
-
-
-def _detail_rows(board: Board) -> list[list[str]]:
-    shown = [board.columns.metric[name] for name in board.columns.details]
-    return [[in_words(line.standing.system), *map(line.cell, shown)] for line in board.lines]
-
-
-def _strata_headings(strata: Sequence[Stratum]) -> list[str]:
-    return ["system", *(f"{stratum.name}\n{stratum.worlds} worlds" for stratum in strata)]
-
-
-def _strata_rows(board: Board, strata: Sequence[Stratum]) -> list[list[str]]:
-    systems = [line.standing.system for line in board.lines]
-    return [[in_words(system), *(stratum.cell(system) for stratum in strata)] for system in systems]
-
-
-def signed(found: Estimate, decimals: int, factor: float = 1.0) -> str:
-    """Return a difference and its interval, times `factor`, with signs."""
-    value, low, high = (f"{factor * number:+.{decimals}f}" for number in found)
-    return f"{value} [{low}, {high}]"
+    value, *ends = primary.interval(axis.headroom).partition(" ")
+    return f"0 = {axis.zero}, {', '.join(scores)}; room {value} {primary.label}{''.join(ends)}"
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]], text: tuple[str, ...] = _TEXT) -> str:
@@ -272,3 +144,19 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]], text:
     ruler = ["---" if heading in text else "---:" for heading in headings]
     cells = [[heading.replace("\n", " ") for heading in headings], ruler, *([cell.replace("|", r"\|") for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells) + "\n"
+
+
+def render(path: Path, **content: Any) -> str:
+    """Render the template at `path`, with one newline at its end; in ``*.html.j2`` text is escaped.
+
+    Raises:
+        jinja2.UndefinedError: the template uses a name that `content` lacks.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(path.parent),
+        autoescape=path.name.endswith(".html.j2"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(path.name).render(**content).rstrip("\n") + "\n"

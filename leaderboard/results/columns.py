@@ -6,6 +6,7 @@ of a bottleneck. Metrics, files, tables and the report page use them. Names foll
 """
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,14 @@ class Column(NamedTuple):
     def trim(self) -> float:
         """Share of the worlds that the centre cuts off at each end."""
         return 0.25 if self.centre == "iqm" else 0.0
+
+    def text(self, value: float) -> str:
+        """Return a value for tables: rounded, in percent for shares, "n/a" for NaN, without the unit."""
+        return f"{value * self.factor:.{self.decimals}f}" if math.isfinite(value) else "n/a"
+
+    def interval(self, found: Iterable[float]) -> str:
+        """Return a value and the ends of its interval for tables; see `interval_text`."""
+        return interval_text(found, self.decimals, self.factor)
 
 
 class Anchors(NamedTuple):
@@ -212,6 +221,14 @@ WORLD: tuple[str, ...] = ("mode", "scenario", "stratum", "split", "pair", "seed"
 """Columns that together name one world; with `system` they are the key of a row."""
 
 
-def format_value(column: Column, value: float) -> str:
-    """Return `value` of `column` as text for tables: rounded, in percent for shares, "n/a" for NaN, without the unit."""
-    return f"{value * column.factor:.{column.decimals}f}" if math.isfinite(value) else "n/a"
+def interval_text(found: Iterable[float], decimals: int, factor: float = 1.0, style: str = "") -> str:
+    """Return a value and the ends of its interval as text, "84.2 [83.9, 84.6]"; the value alone without an interval, "n/a" for NaN.
+
+    Args:
+        found: the value, and the low and high end of its interval.
+        decimals: decimals of each number.
+        factor: factor from the stored to the displayed numbers.
+        style: options of the number's format: "+" for signs, "z" for no negative zero.
+    """
+    value, low, high = (f"{factor * number:{style}.{decimals}f}" if math.isfinite(number) else "n/a" for number in found)
+    return value if low == "n/a" else f"{value} [{low}, {high}]"

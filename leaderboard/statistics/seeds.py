@@ -34,6 +34,12 @@ def methods(systems: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(its) for name, its in sorted(by_number.items()) if len(its) > 1}
 
 
+def runs_of(systems: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the runs of each system, which is its own, and of each method."""
+    systems = list(systems)
+    return {name: (name,) for name in systems} | methods(systems)
+
+
 class Entries(NamedTuple):
     """Names on a board: systems, and methods in place of their trainings.
 

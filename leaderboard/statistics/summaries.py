@@ -18,7 +18,7 @@ from vcgym.leaderboard.statistics.aggregates import (
 )  # fmt: skip
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.resampling import Estimate, Spread, resample
-from vcgym.leaderboard.statistics.seeds import Entries, entries, methods, pooled
+from vcgym.leaderboard.statistics.seeds import Entries, entries, methods, pooled, runs_of
 
 
 class PerformanceProfile(NamedTuple):
@@ -37,6 +37,14 @@ def means(paired: Paired, metric: str) -> dict[str, Estimate]:
 def interquartile_means(paired: Paired, metric: str) -> dict[str, Estimate]:
     """Return the interquartile mean over the worlds of `means`."""
     return _each(paired, metric, lambda values, _: interquartile_mean(values))
+
+
+def centres(paired: Paired, metric: str, trim: float) -> dict[str, Estimate]:
+    """Return the trimmed mean of each system and method over the worlds in which it has a value, without intervals."""
+    values = paired.results[metric].to_numpy().astype(np.float64)[paired.row]
+    finite = {name: of_system[np.isfinite(of_system)] for name, of_system in zip(paired.systems, values, strict=True)}
+    found = {name: float(trimmed_mean(of_system, trim)) if of_system.size else np.nan for name, of_system in finite.items()}
+    return {name: Estimate(float(np.mean([found[run] for run in runs])), np.nan, np.nan) for name, runs in runs_of(found).items()}
 
 
 def differences(paired: Paired, metric: str, reference: str, trim: float = INTERQUARTILE) -> dict[str, Estimate]:

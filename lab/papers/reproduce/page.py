@@ -20,8 +20,7 @@ from lab.papers.vcroute.measures import Material, MissingError, of_pairs
 from lab.papers.vcroute.statements import LATE_LEARNS
 from lab.papers.verdicts import INPUT, shown, verdict_cell
 from vcgym.baselines.systems import System
-from vcgym.leaderboard.report.table import markdown_table
-from vcgym.leaderboard.report.template import render
+from vcgym.leaderboard.report.table import markdown_table, render
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
 
 Rows = Sequence[Mapping[str, Any]]

@@ -16,9 +16,9 @@ from lab.papers.truth.ranking import ranking
 from lab.papers.vcroute.measures import Material, MissingError, measured, of_pairs
 from lab.papers.vcroute.outcomes import MIN_WORLDS, STATISTICS, Setting
 from lab.papers.vcroute.statements import REFERENCE, Change, StatisticFigure, VCRouteStatement, load_claims, scenario_of
-from vcgym.leaderboard.report.table import markdown_table, signed
-from vcgym.leaderboard.report.template import render
+from vcgym.leaderboard.report.table import markdown_table, render
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
+from vcgym.leaderboard.results.columns import interval_text
 from vcgym.leaderboard.statistics import Estimate, Paired, difference, pair_worlds
 
 Results = Sequence[tuple[Setting, pa.Table]]
@@ -94,7 +94,7 @@ def claim_cell(statement: VCRouteStatement, change: Estimate) -> str:
     """Return the verdict in the page's words, the size relative to the published one, and the change in percent or points."""
     word, size = in_words(statement, change)
     bold = f"**{word}**" if word == HOLDS and size in ("", "larger") else word
-    return f"{bold} {size} {signed(change, 1, 100.0)}".replace("  ", " ")
+    return f"{bold} {size} {interval_text(change, 1, 100.0, '+')}".replace("  ", " ")
 
 
 def in_words(statement: VCRouteStatement, change: Estimate) -> tuple[str, str]:
@@ -149,5 +149,5 @@ def _means(paired: Paired, system: str) -> Iterator[str]:
             column, loss = STATISTICS[statistic].column.format(accounting), statistic == "loss"
             mean = float(paired.results[column].to_numpy()[paired.row[paired.systems.index(system)]].mean())
             shown = f"{100.0 * mean:.2f} %" if loss else f"{mean:.0f} ms"
-            change = signed(difference(paired, column, system, REFERENCE, relative=not loss), 1, 100.0)
+            change = interval_text(difference(paired, column, system, REFERENCE, relative=not loss), 1, 100.0, "+")
             yield shown if system == REFERENCE else f"{shown} ({change})"

@@ -15,8 +15,7 @@ from lab.studies.oracles.rating import GAP
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.report.publish import REPORT, publish
-from vcgym.leaderboard.report.table import markdown_table
-from vcgym.leaderboard.report.template import render
+from vcgym.leaderboard.report.table import markdown_table, render
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD

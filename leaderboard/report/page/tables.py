@@ -1,21 +1,21 @@
 """Rows of the page's tables: all worlds of a board with intervals, each stratum separately, each scenario pair by pair."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vcgym.leaderboard.report.board import ORACLE, Board, Line, Stratum, bands, board_name, with_seeds
-from vcgym.leaderboard.report.long_calls import with_whole
-from vcgym.leaderboard.report.page.scale import robust
+from vcgym.leaderboard.report.board import ABOVE_PUBLISHED, ABOVE_TUNED, ORACLE, Board, Line, Stratum, board_name, with_seeds
+from vcgym.leaderboard.report.page.picture import robust
 from vcgym.leaderboard.report.scores import format_score
-from vcgym.leaderboard.report.words.headline import change
 from vcgym.leaderboard.report.words.names import family, meaning, shown
+from vcgym.leaderboard.report.words.sentences import change
 from vcgym.leaderboard.report.words.systems import in_words
-from vcgym.leaderboard.results.columns import COST, Column, format_value
+from vcgym.leaderboard.results.columns import COST, Column
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.statistics.aggregates import trimmed_mean
 
 BESIDE = (
     ("to published", "The ranked metric less that of the best published system, named below, on the same worlds, with its 95 % interval."),
@@ -53,104 +53,61 @@ class PairTable(NamedTuple):
     rows: list[tuple[str, str, list[tuple[float, str]]]]
 
 
-class _Row(NamedTuple):
-    line: Line
-    rank: str
-    primary: Estimate
-    beside: tuple[Estimate | None, ...]  # in the order of `BESIDE`
-    values: dict[str, float]
-    bands: dict[str, float]
-
-
-def of_board(results: pa.Table, board: Board) -> pa.Table:
-    """Return the rows of results that a board ranks, without oracles, with every column that it shows."""
-    names = map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist())
-    found = results.filter(pa.array([name == board.mode for name in names])).filter(pc.field("kind") != ORACLE)
-    return with_whole(found) if board.long_share else found
-
-
-def bodies(results: pa.Table, board: Board) -> list[Body]:
+def bodies(board: Board) -> list[Body]:
     """Return the table of all worlds of a board, then one table per stratum."""
-    columns = board.columns
-    all_worlds = []
-    for line in with_seeds(board.lines):
-        values = {one.name: line.estimate(one).value for one in columns.numbers}
-        beside = line.value.to_published, line.value.to_bar, line.value.score
-        all_worlds.append(_Row(line, line.rank, line.estimate(columns.primary), beside, values, line.bands))
-    return [_body(board, "all", board.worlds, all_worlds), *(_stratum_body(results, board, stratum) for stratum in board.strata)]
+    lines = with_seeds(board.lines)
+    found = [_body(board, "all", board.worlds, lines, lines)]
+    for stratum in board.strata:
+
+        def place(line: Line, stratum: Stratum = stratum) -> float:
+            return -float(np.nan_to_num(stratum.of(line).found[board.columns.ranked_by].value))
+
+        lines = with_seeds(sorted(board.lines, key=place))
+        found.append(_body(board, stratum.name, stratum.worlds, lines, [stratum.of(line) for line in lines]))
+    return found
 
 
-def _stratum_body(results: pa.Table, board: Board, stratum: Stratum) -> Body:
-    of_stratum, columns = results.filter(pc.field("stratum") == stratum.name), board.columns
-    rows = []
-    for line in with_seeds(sorted(board.lines, key=lambda line: -np.nan_to_num(stratum.centres[line.standing.system].value))):
-        system = line.standing.system
-        of_system = of_stratum.filter(pc.is_in(pc.field("system"), pa.array(line.runs)))
-        of_runs = [of_stratum.filter(pc.field("system") == run) for run in line.runs]
-        values = {metric.name: float(np.mean([_centre(metric, of_run) for of_run in of_runs])) for metric in columns.numbers}
-        ranks = stratum.standings[system].ranks if system in stratum.standings else ""
-        rank = f"tied {ranks}" if "-" in ranks else ranks
-        score = stratum.axis.scores[system] if stratum.axis else None
-        beside = stratum.to_published.get(system), stratum.to_bar.get(system), score
-        rows.append(_Row(line, rank, stratum.centres[system], beside, values, bands(columns, of_system)))
-    return _body(board, stratum.name, stratum.worlds, rows)
+def _cells(found: dict[str, Estimate], **texts: Callable[[Estimate], str]) -> list[tuple[str, str]]:
+    """Return the cells of statistics: sort key and text."""
+    return [(_key(found[name].value), text(found[name])) if name in found else ("nan", "") for name, text in texts.items()]
 
 
-def _centre(metric: Column, rows: pa.Table) -> float:
-    values = rows[metric.name].to_numpy().astype(np.float64)
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return float("nan")
-    return float(trimmed_mean(values, metric.trim))
+def _centre(column: Column, found: Estimate) -> str:
+    return column.text(found.value)
 
 
-def _beside(board: Board, row: _Row) -> list[tuple[str, str]]:
-    """Return the cells of `BESIDE`: sort key and text."""
-    *differences, score = row.beside
-    texts = [change(board, found) if found else "" for found in differences]
-    return [
-        *((_key(found.value) if found else "nan", text) for found, text in zip(differences, texts, strict=True)),
-        (_key(score.value), format_score(score)) if score else ("nan", ""),
-    ]
-
-
-def _value(primary: Column, line: Line) -> list[tuple[str, str]]:
-    """Return the cells of `VALUE` and `COST_HEADINGS`: sort key and text."""
-    regret, won, learned = line.value.regret, line.value.won, line.value.learned
-    return [
-        (_key(learned.value), format_value(primary, learned.value)) if learned else ("nan", ""),
-        (_key(regret.value), format_value(primary, regret.value)) if regret else ("nan", ""),
-        (_key(won.value), f"{100.0 * won.value:.0f}"),
-        *((str(line.cost[name]), f"{line.cost[name]:,}") for name in COST),
-    ]
-
-
-def _body(board: Board, name: str, worlds: int, lines: list[_Row]) -> Body:
+def _body(board: Board, name: str, worlds: int, lines: Sequence[Line], here: Sequence[Line]) -> Body:
+    """Return a table from the lines of the board and those of the worlds at hand."""
     columns, primary = board.columns, board.columns.primary
-    scale = robust([row.primary for row in lines], min_step=columns.min_step)
-    order = [row.line.standing.system for row in lines]
+    scale = robust([line.found[primary.name] for line in here], min_step=columns.min_step)
+    order = [line.system for line in lines]
     stand, families = shown(board, order), [family(system) for system in order]
+    differences = dict.fromkeys((ABOVE_PUBLISHED, ABOVE_TUNED), partial(change, board))
+    in_unit, groups = partial(_centre, primary), [{one.name: partial(_centre, one) for one in few} for _, few in columns.grouped]
+    won = partial(_centre, Column("won", "", "%", 0, 1, ""))
     rows = [
         {
-            "system": system,
-            "words": in_words(system),
-            "kind": row.line.kind,
-            "about": meaning(system),
+            "system": line.system,
+            "words": in_words(line.system),
+            "kind": line.kind,
+            "about": meaning(line.system),
             "family": of_family,
-            "stands": system in stand,
+            "stands": line.system in stand,
             "variants": families.count(of_family) - 1 if families.index(of_family) == index else 0,
-            "beside": _beside(board, row),
-            "value": _value(primary, row.line),
-            "rank": row.rank,
-            "primary": (_key(row.primary.value), format_value(primary, row.primary.value)),
-            "interval": f"{format_value(primary, row.primary.low)} to {format_value(primary, row.primary.high)}",
-            "mark": scale.interval(row.primary),
-            "groups": [
-                [(_key(row.values[one.name]), format_value(one, row.values[one.name])) for one in few] for _, few in columns.grouped
+            "beside": _cells(found, **differences, percent_of_attainable=format_score),
+            "value": [
+                *_cells(line.found, learned=in_unit, regret=in_unit, won=won),
+                *((str(line.cost[name]), f"{line.cost[name]:,}") for name in COST),
             ],
-            "bands": " / ".join(f"{100.0 * share:.0f}" for share in row.bands.values()),
+            "rank": in_worlds.rank,
+            "primary": (_key(found[primary.name].value), primary.text(found[primary.name].value)),
+            "interval": " to ".join(map(primary.text, found[primary.name][1:])),
+            "mark": scale.interval(found[primary.name]),
+            "groups": [_cells(found, **group) for group in groups],
+            "bands": " / ".join(f"{100.0 * found[band].value:.0f}" for band in (columns.bands[1] if columns.bands else ())),
         }
-        for index, (row, system, of_family) in enumerate(zip(lines, order, families, strict=True))
+        for index, (line, in_worlds, of_family) in enumerate(zip(lines, here, families, strict=True))
+        for found in [in_worlds.found]
     ]
     low, high = (f"{primary.factor * end:.1f}" for end in scale)
     return Body(name, worlds, (low, high), rows)
@@ -163,8 +120,10 @@ def _key(value: float) -> str:
 
 def pair_tables(results: pa.Table, board: Board) -> list[PairTable]:
     """Return one table per scenario of a board; if there are many pairs, those with the largest differences between systems."""
+    names = map(board_name, results["mode"].to_pylist(), results["stratum"].to_pylist())
+    ranked = results.filter(pa.array([name == board.mode for name in names])).filter(pc.field("kind") != ORACLE)
     metric = board.columns.ranked_by
-    means = results.group_by(["scenario", "pair", "system"]).aggregate([(metric, "mean")]).to_pylist()
+    means = ranked.group_by(["scenario", "pair", "system"]).aggregate([(metric, "mean")]).to_pylist()
     found: dict[str, dict[str, dict[str, float]]] = {}
     for row in means:
         found.setdefault(row["scenario"], {}).setdefault(row["pair"], {})[row["system"]] = row[f"{metric}_mean"]
@@ -180,7 +139,7 @@ def _pair_table(scenario: str, by_pair: dict[str, dict[str, float]], board: Boar
         low, high = ends[pair]
         value = float(np.mean([by_pair[pair][run] for run in line.runs]))
         heat = float((value - low) / (high - low)) if high > low and value == value else 0.0
-        return heat, format_value(board.columns.primary, value)
+        return heat, board.columns.primary.text(value)
 
-    rows = [(line.standing.system, line.kind, [cell(line, pair) for pair in pairs]) for line in board.lines]
+    rows = [(line.system, line.kind, [cell(line, pair) for pair in pairs]) for line in board.lines]
     return PairTable(scenario, pairs, len(by_pair) - len(pairs), rows)

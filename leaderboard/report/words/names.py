@@ -57,16 +57,16 @@ def few(board: Board, asked: Collection[str] = ()) -> list[Line]:
 
     Where nothing is asked for, the others are the best of each family, so that there are at most `MAX_ROWS` lines.
     """
-    order = [line.standing.system for line in board.lines]
+    order = [line.system for line in board.lines]
     needed = [order[0], board.published, board.bar.system, of_any_kind(), *mine(board)]
     best = dict.fromkeys(name for name in [*needed, *shown(board, order)] if name in order)
     kept = {*needed, *asked} if asked else set(list(best)[:MAX_ROWS])
-    return [line for line in board.lines if line.standing.system in kept]
+    return [line for line in board.lines if line.system in kept]
 
 
 def mine(board: Board) -> list[str]:
     """Return the agents that are not shipped, best first."""
-    return [line.standing.system for line in board.lines if is_own(line.standing.system, line.kind)]
+    return [line.system for line in board.lines if is_own(line.system, line.kind)]
 
 
 def is_own(name: str, kind: str) -> bool:

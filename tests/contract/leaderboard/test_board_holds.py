@@ -12,7 +12,7 @@ from vcgym.leaderboard.evaluation.cells import manifest
 from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
-from vcgym.leaderboard.report.words.left_out import left_out_lines
+from vcgym.leaderboard.report.words.remarks import remarks
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 2), Part("wonderproxy", "paper", 1)))
 FILES = ("results.parquet", "cdf.parquet", "timeline.parquet", "report.html", "leaderboard.md")
@@ -45,7 +45,7 @@ def board(first_run, tmp_path):
 def test_a_page_after_a_partial_play_has_every_system_and_the_same_bytes(board):
     before = {name: (board / name).read_bytes() for name in FILES}
     boards = run(board, "GRD-WM")
-    assert {line.standing.system for line in boards[0].lines} == {"DRT-WM", "RR-WM", "GRD-WM", "stay"}
+    assert {line.system for line in boards[0].lines} == {"DRT-WM", "RR-WM", "GRD-WM", "stay"}
     assert {name: (board / name).read_bytes() for name in FILES} == before
 
 
@@ -67,7 +67,7 @@ def test_a_method_of_ones_own_is_shown_later_and_replaced_by_its_next_version(bo
 def test_what_other_code_or_other_worlds_made_is_left_out_and_named(board, monkeypatch):
     run(board, "GRD-WM", suite=SUITE._replace(packets=190))
     assert shown(board) == ["GRD-WM"]
-    assert left_out_lines(board) == [f"Left out: DRT-WM, RR-WM, stay, which {manifest.STALE}."]
+    assert remarks(board) == [f"Left out: DRT-WM, RR-WM, stay, which {manifest.STALE}."]
     named = manifest.file_name
     monkeypatch.setattr(manifest, "file_name", lambda *given: f"other-{named(*given)}")
     run(board, "DRT-WM")
@@ -80,7 +80,7 @@ def test_a_name_deleted_from_the_file_is_taken_off(board):
     del names["RR-WM"]
     (board / manifest.FILE).write_text(json.dumps(names))
     run(board, "GRD-WM")
-    assert shown(board) == ["DRT-WM", "GRD-WM", "stay"] and left_out_lines(board) == []
+    assert shown(board) == ["DRT-WM", "GRD-WM", "stay"] and remarks(board) == []
 
 
 def test_a_lost_cell_takes_its_system_off_and_names_it(board):
@@ -88,4 +88,4 @@ def test_a_lost_cell_takes_its_system_off_and_names_it(board):
     (board / "cells" / lost).unlink()
     run(board, "GRD-WM")
     assert shown(board) == ["DRT-WM", "GRD-WM", "stay"]
-    assert left_out_lines(board) == [f"Left out: RR-WM, which {manifest.STALE}."]
+    assert remarks(board) == [f"Left out: RR-WM, which {manifest.STALE}."]

@@ -33,8 +33,8 @@ def test_csv_has_every_number_and_the_trainings_of_a_method(board, tmp_path):
         rows = {row["system"]: row for row in csv.DictReader(file)}
     assert list(rows) == ["50 %_mine", "50 %_mine seed 0", "50 %_mine seed 1", "DRT-WM-tuned", "DRT-WM"]
     first = board.lines[0]
-    assert float(rows["50 %_mine"]["value"]) == pytest.approx(first.estimate(COLUMNS.primary).value, rel=1e-5)
-    assert float(rows["50 %_mine"]["above_tuned_rule_low"]) == pytest.approx(first.value.to_bar.low, rel=1e-5)
+    assert float(rows["50 %_mine"]["value"]) == pytest.approx(first.found[COLUMNS.ranked_by].value, rel=1e-5)
+    assert float(rows["50 %_mine"]["above_tuned_rule_low"]) == pytest.approx(first.found["above_tuned_rule"].low, rel=1e-5)
     assert [rows[name]["training_of"] for name in rows] == ["", "50 %_mine", "50 %_mine", "", ""]
     assert (rows["50 %_mine"]["seeds"], rows["50 %_mine seed 0"]["rank_low"]) == ("2", "")
 

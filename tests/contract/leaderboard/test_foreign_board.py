@@ -16,8 +16,7 @@ from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.publish import publish
 from vcgym.leaderboard.report.run import run_suite
-from vcgym.leaderboard.report.words.left_out import left_out_lines
-from vcgym.leaderboard.report.words.measured import measured_lines
+from vcgym.leaderboard.report.words.remarks import remarks
 from vcgym.leaderboard.submissions.accept import accepted
 from vcgym.network.traces.cards import DataError
 
@@ -117,7 +116,7 @@ def test_a_board_without_a_cell_of_a_system_says_so(sent):
     board = json.loads((sent / manifest.FILE).read_text())
     (sent / manifest.FILE).write_text(json.dumps(board | {"other": {}, "third": {SHARE: SHARE}}))
     run(sent, "DRT-WM")
-    assert left_out_lines(sent) == [f"Left out: other, third, which {manifest.STALE}."]
+    assert remarks(sent) == [f"Left out: other, third, which {manifest.STALE}."]
 
 
 def test_cells_of_another_system_or_of_none_are_refused_by_name(sent):
@@ -138,14 +137,14 @@ def test_cells_of_another_system_or_of_none_are_refused_by_name(sent):
 def test_reasons_that_are_no_texts_are_refused(sent, content):
     (sent / "left_out.json").write_text(content)
     with pytest.raises(DataError, match=r"sent/left_out\.json: "):
-        left_out_lines(sent)
+        remarks(sent)
 
 
 @pytest.mark.parametrize("content", ['{"lines": 5}', '{"lines": null}', "{}", '{"lines": [1]}', '{"lines": "text"}'])
 def test_lines_that_are_no_texts_are_refused(sent, content):
     (sent / "measured.json").write_text(content)
     with pytest.raises(DataError, match=r"sent/measured\.json: "):
-        measured_lines(sent)
+        remarks(sent)
 
 
 @pytest.mark.parametrize(

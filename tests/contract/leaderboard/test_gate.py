@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.table import markdown as tables
-from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_rule, markdown, sentence
+from vcgym.leaderboard.report.table import markdown
+from vcgym.leaderboard.report.words.sentences import beaten, of_tuned_rule
 from vcgym.leaderboard.results.call_columns import CALL
 
 WORLDS = 40
@@ -26,27 +26,25 @@ def results(*systems):
 
 
 def said(*systems):
-    table = results(*systems)
-    (found,) = beaten_by_tuned_rule(boards(table))
-    return found, sentence(found)
+    (board,) = boards(results(*systems))
+    return board, of_tuned_rule(board)
 
 
 def test_who_is_beaten_is_said_agents_first():
-    found, words = said(
+    board, words = said(
         ("A-tuned", "tuned", 80.0, 1.0), ("B-tuned", "tuned", 82.0, 1.0), ("B", "rule", 75.0, 1.0),
         ("slow", "agent", 79.0, 1.0), ("same", "agent", 82.05, 1.0), ("fast", "rule", 85.0, 1.0),
     )  # fmt: skip
-    assert found.bar.system == "B-tuned"
-    assert {other.system for other in found.others if other.beaten} == {"A-tuned", "B", "slow"}
+    assert board.bar.system == "B-tuned"
+    assert {line.system for line in beaten(board)} == {"A-tuned", "B", "slow"}
     assert words.startswith("The best tuned rule is B-tuned. Beaten by a tuned rule (R against B-tuned): agent slow (-3.")
     assert "fast" not in words
     assert words.endswith("Not beaten by it: agent same.")
 
 
 def test_the_difference_is_that_of_the_same_worlds():
-    found, _ = said(("A-tuned", "tuned", 80.0, 0.0), ("B", "rule", 79.5, 0.0))
-    (other,) = found.others
-    assert other.difference == pytest.approx((-0.5, -0.5, -0.5))
+    board, _ = said(("A-tuned", "tuned", 80.0, 0.0), ("B", "rule", 79.5, 0.0))
+    assert board.lines[1].found["above_tuned_rule"] == pytest.approx((-0.5, -0.5, -0.5))
 
 
 def test_nothing_is_said_without_a_tuned_rule():
@@ -65,11 +63,11 @@ def test_oracles_and_names_alone_make_no_tuned_rule():
     systems = (("A-tuned", "tuned", 80.0, 1.0), ("B", "rule", 80.0, 1.0), ("C-tuned", "agent", 85.0, 1.0))
     oracles = (("oracle_joint_6", "oracle", 90.0, 1.0), ("oracle_routing_A-tuned", "oracle", 88.0, 1.0))
     table = results(*systems, *oracles)
-    (found,) = beaten_by_tuned_rule(boards(table))
-    assert found.bar.system == "A-tuned"
-    assert [other.system for other in found.others] == ["C-tuned", "B"]
-    assert found == said(*systems)[0]
-    assert "oracle" not in markdown(boards(table))
+    (board,) = boards(table)
+    assert board.bar.system == "A-tuned"
+    assert {line.system for line in board.lines} == {"A-tuned", "C-tuned", "B"}
+    assert of_tuned_rule(board) == said(*systems)[1]
+    assert "oracle" not in markdown([board]).partition("## Beaten")[2]
 
 
 def test_the_bar_was_chosen_elsewhere(monkeypatch):
@@ -82,31 +80,32 @@ def test_the_bar_was_chosen_elsewhere(monkeypatch):
         return "A-tuned"
 
     monkeypatch.setattr("vcgym.leaderboard.evaluation.bars.bar_of", chosen)
-    found, words = said(*systems)
+    board, words = said(*systems)
     assert asked == [("x-x", "paper")]
-    assert found.bar.system == "A-tuned" and found.others[0].difference.value == pytest.approx(2.0, abs=0.6)
+    (better,) = (line for line in board.lines if line.system == "B-tuned")
+    assert board.bar.system == "A-tuned" and better.found["above_tuned_rule"].value == pytest.approx(2.0, abs=0.6)
     assert words.startswith("The bar is A-tuned, the best tuned rule on validation worlds. Beaten by a tuned rule")
     assert "(R against A-tuned): agent slow (-1." in words or "(R against A-tuned): agent slow (-0." in words
-    found, words = said(*systems[1:])
-    assert found.bar == ("", "A-tuned") and found.others == ()
+    board, words = said(*systems[1:])
+    assert board.bar == ("", "A-tuned") and beaten(board) == []
     assert words == "The bar, A-tuned, was not played, so nothing is said about beating one."
 
 
 def test_every_table_shows_the_difference_to_the_bar():
     (board,) = boards(results(("A-tuned", "tuned", 80.0, 0.0), ("B", "rule", 79.5, 0.0)))
-    text = tables([board])
+    text = markdown([board])
     assert "| system | kind | R less that of A-tuned [95 %] | decisions | trials | numbers |" in text
     assert "| A-tuned | tuned | the bar | 0 | 0 | 0 |" in text and "| B | rule | -0.50 [-0.50, -0.50] | 0 | 0 | 0 |" in text
 
 
 def test_an_agent_stands_beside_its_start():
     (board,) = boards(results(("OURS", "agent", 83.0, 0.0), ("OURS-start", "agent", 80.5, 0.0), ("B", "rule", 82.0, 0.0)))
-    found = {line.standing.system: line.value.learned for line in board.lines}
+    found = {line.system: line.found.get("learned") for line in board.lines}
     assert found["OURS"] == pytest.approx((2.5, 2.5, 2.5))
     assert found["OURS-start"] is None and found["B"] is None
-    page = tables([board])
+    page = markdown([board])
     assert "learned [95 %]" in page and "2.50 [2.50, 2.50]" in page
 
 
 def test_without_a_start_there_is_no_such_column():
-    assert "learned" not in tables(boards(results(("OURS", "agent", 83.0, 0.0), ("B", "rule", 82.0, 0.0))))
+    assert "learned" not in markdown(boards(results(("OURS", "agent", 83.0, 0.0), ("B", "rule", 82.0, 0.0))))

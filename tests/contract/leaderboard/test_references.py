@@ -10,7 +10,7 @@ from vcgym.leaderboard.evaluation.participants import systems_of
 from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_of, boards, published_of
 from vcgym.leaderboard.report.publish import publish_together
-from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.words.sentences import headline
 from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import MEASURED_TIME
 
@@ -49,15 +49,15 @@ def test_without_the_bar_no_other_rule_takes_its_place():
     assert bar_on("default-v1", "correlated", {"DRT-WM-tuned": "tuned"}).system == ""
     lacking, whole = board(["MINE", "DRT-WM-tuned", "DRT-WM"]), board(list(KINDS))
     assert whole.bar.system == bar_of("default-v1", "correlated") == "GRD+EWMA-tuned"
-    mine = {line.standing.system: line.value.to_bar for line in whole.lines}["MINE"]
+    mine = {line.system: line.found["above_tuned_rule"] for line in whole.lines}["MINE"]
     assert mine.value == pytest.approx(-1.0)
-    assert all(line.value.to_bar is None for line in lacking.lines)  # it was +1 to the tuned rule that was played
+    assert all("above_tuned_rule" not in line.found for line in lacking.lines)  # it was +1 to the tuned rule that was played
     assert lacking.bar.about == "The bar, GRD+EWMA-tuned, was not played, so nothing is said about beating one."
 
 
 def test_the_best_of_some_published_systems_is_no_reference():
     found = board(list(KINDS))
-    assert found.published == "" and all(line.value.to_published is None for line in found.lines)
+    assert found.published == "" and all("above_published" not in line.found for line in found.lines)
     said = "No difference to the best published system: 6 of the 8 of the suite were not played, such as DRT-BF."
     assert any(note.startswith(said) for note in found.notes) and found.reference == "GRD+EWMA-tuned"
     of_own = board(list(KINDS), suite=("mine", "v0"))

@@ -16,13 +16,12 @@ from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
 from vcgym.leaderboard.report.page.explorer import curves
-from vcgym.leaderboard.report.page.picture import picture
-from vcgym.leaderboard.report.page.scale import robust
+from vcgym.leaderboard.report.page.picture import picture, robust
 from vcgym.leaderboard.report.publish import Stored, board_page, publish, publish_together
 from vcgym.leaderboard.report.table import print_summary
-from vcgym.leaderboard.report.words.details import details
-from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.text_tables import details
 from vcgym.leaderboard.report.words.names import MAX_ROWS, family, few, meaning
+from vcgym.leaderboard.report.words.sentences import headline
 from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
@@ -113,20 +112,20 @@ def test_a_hostile_name_is_only_a_name(folder, tmp_path):
 
 def test_tables_are_in_order_of_rank(folder):
     for board in boards(read(RESULTS, folder / "results.parquet")):
-        assert [line.standing.system for line in board.lines] == SYSTEMS
+        assert [line.system for line in board.lines] == SYSTEMS
         assert [line.rank for line in board.lines] == [str(place) for place in range(1, len(SYSTEMS) + 1)]
         assert board.worlds == WORLDS
-        assert board.lines[0].bands == {"<=150": 1.0, "150-400": 0.0, ">400": 0.0}
+        assert [board.lines[0].found[band].value for band in ("<=150", "150-400", ">400")] == [1.0, 0.0, 0.0]
 
 
 def test_strata_stand_by_themselves(folder):
     for board in boards(read(RESULTS, folder / "results.parquet")):
         assert [(stratum.name, stratum.worlds) for stratum in board.strata] == [("quiet", 3), ("user-node", 3)]
         quiet, user = board.strata
-        assert quiet.centres["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 3)  # seeds 1, 3, 5
-        assert user.centres["DRT-BF"].value == pytest.approx(85.0 - 1 + 0.1 * 2)
+        assert quiet.found["DRT-BF"]["r"].value == pytest.approx(85.0 - 1 + 0.1 * 3)  # seeds 1, 3, 5
+        assert user.found["DRT-BF"]["r"].value == pytest.approx(85.0 - 1 + 0.1 * 2)
         assert [quiet.standings[system].rank_low for system in SYSTEMS] == list(range(1, len(SYSTEMS) + 1))
-        assert quiet.cell("DRT-BF") == "84.30 (2)"
+    assert "| 84.30 (2) |" in (folder / "leaderboard.md").read_text()
     assert "<strong>84.30</strong>" in (folder / "report.html").read_text()
 
 
@@ -150,7 +149,7 @@ def test_the_terminal_shows_a_row_for_each_family_and_ends_with_three_sentences(
     assert " kind " in wide and " kind " not in narrow and " id " in text and " id " not in wide
     assert "\ndirect path / count buffer " in narrow
     rows = [name for name in SYSTEMS if f" {name} " in text.partition("is first")[0].partition(" kind ")[2]]
-    assert rows == [line.standing.system for line in few(ranked[0])]
+    assert rows == [line.system for line in few(ranked[0])]
     assert "DRT-BF" in rows and "DRT-WM" not in rows and "PPO Call <one>" in rows and len(rows) <= MAX_ROWS
     assert " ".join(headline(ranked[0])) in " ".join(text.split())
 
@@ -235,8 +234,8 @@ def test_results_older_than_some_columns_are_shown_without_them_and_it_is_said(f
     pq.write_table(pq.read_table(file).drop_columns(lacked), file)
     for new, old in zip(publish(folder), publish(tmp_path / "older"), strict=True):
         assert [line.standing for line in old.lines] == [line.standing for line in new.lines]
-        assert all(np.isnan(line.summaries["mos"].value) for line in old.lines)
-        assert sum(old.lines[0].bands.values()) == 0.0
+        assert all(np.isnan(line.found["mos"].value) for line in old.lines)
+        assert sum(old.lines[0].found[band].value for band in ("<=150", "150-400", ">400")) == 0.0
     said = "These results are older than mos, g114_band, clocked_end_to_end_delay_mean_ms, concealed_share, probes_sent: they have no value"
     for name in ("leaderboard.md", "report.html"):
         assert said in (tmp_path / "older" / name).read_text() and "older than" not in (folder / name).read_text()
@@ -322,11 +321,11 @@ def test_a_board_with_long_calls_shows_a_second_r(folder, tmp_path):
     assert of_long.long_share == pytest.approx(1.0 / len(SYSTEMS)) and of_short.long_share == 0.0
     assert not any("G.107" in sentence for sentence in headline(of_short))
     assert headline(of_long)[-1].startswith("8.3 % of these calls have more than 350 ms mouth to ear, where R is below that of ITU-T G.107")
-    (line,) = (line for line in of_long.lines if line.standing.system == SYSTEMS[1])
-    assert line.summaries["r_g107"].value - line.summaries["r"].value == pytest.approx(17.17, abs=0.01)
+    (line,) = (line for line in of_long.lines if line.system == SYSTEMS[1])
+    assert line.found["r_g107"].value - line.found["r"].value == pytest.approx(17.17, abs=0.01)
     text = (tmp_path / "long" / "leaderboard.md").read_text()
     assert text.count("| R [95 %] | R G.107 | MOS |") == 1 and text.count("| R [95 %] | MOS |") == 1
-    assert f"| {line.summaries['r_g107'].value:.2f} |" in text
+    assert f"| {line.found['r_g107'].value:.2f} |" in text
     page = (tmp_path / "long" / "report.html").read_text()
     assert page.count("R with the whole delay impairment of ITU-T G.107.") == 1  # heading of one of the two tables
 

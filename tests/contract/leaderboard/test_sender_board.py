@@ -13,8 +13,7 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.publish import publish, publish_together
 from vcgym.leaderboard.report.table import print_summary
-from vcgym.leaderboard.report.words.beaten_by_tuned_rule import beaten_by_tuned_rule, of_kinds, sentence
-from vcgym.leaderboard.report.words.headline import headline
+from vcgym.leaderboard.report.words.sentences import beaten, by_kind, headline, of_tuned_rule
 from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import COST, MEASURED_TIME
@@ -79,7 +78,7 @@ def folder(tmp_path_factory):
 
 def test_systems_are_ranked_by_the_mean_of_the_suites_metric():
     (board,) = boards(table())
-    assert [line.standing.system for line in board.lines] == [
+    assert [line.system for line in board.lines] == [
         BAR,
         "PPO",
         *sorted(("GCC-WEBRTC", "UNMOD"), key=lambda name: -np.mean([row["utility"] for row in rows() if row["system"] == name])),
@@ -87,8 +86,8 @@ def test_systems_are_ranked_by_the_mean_of_the_suites_metric():
     ]
     assert [line.rank for line in board.lines] == ["1", "2", "tied 3-4", "tied 3-4", "5"]
     for line in board.lines:
-        mean = np.mean([row["utility"] for row in rows() if row["system"] == line.standing.system])
-        assert line.estimate(RATE.primary).value == pytest.approx(mean)
+        mean = np.mean([row["utility"] for row in rows() if row["system"] == line.system])
+        assert line.found[RATE.ranked_by].value == pytest.approx(mean)
     assert [stratum.name for stratum in board.strata] == list(KINDS)
 
 
@@ -107,7 +106,7 @@ def test_the_first_system_is_compared_with_the_best_published_one_kind_by_kind(s
 
 def test_a_metric_counts_in_the_worlds_that_have_it():
     (board,) = boards(table())
-    (line,) = [line for line in board.lines if line.standing.system == "PPO"]
+    (line,) = [line for line in board.lines if line.system == "PPO"]
     assert line.cell(RATE.metric["overestimate"]) == "12.0"  # of the steps alone
     assert line.cell(RATE.metric["capacity_error"]) == "n/a"
 
@@ -115,7 +114,7 @@ def test_a_metric_counts_in_the_worlds_that_have_it():
 def test_the_suite_chooses_the_metric():
     (board,) = boards(table("order"))
     assert board.columns.ranked_by == "audio_on_time"
-    assert [line.standing.system for line in board.lines] == [name for name in SYSTEMS if name != "oracle_rate"]
+    assert [line.system for line in board.lines] == [name for name in SYSTEMS if name != "oracle_rate"]
     assert board.axis is None
 
 
@@ -137,18 +136,17 @@ def test_ranks_are_corrected_for_the_number_of_comparisons():
 
 def test_an_oracle_sets_the_axis_and_has_no_rank():
     (board,) = boards(table())
-    assert "oracle_rate" not in {line.standing.system for line in board.lines}
+    assert "oracle_rate" not in {line.system for line in board.lines}
     assert board.axis.zero in ("GCC-WEBRTC", "UNMOD") and board.axis.hundred == "oracle_rate"
     assert board.axis.scores["oracle_rate"].value == pytest.approx(100.0)
     assert board.axis.scores["PPO"].value == pytest.approx(100.0 * 0.4 / 1.4, abs=3.0)
 
 
 def test_who_a_tuned_rule_beats_is_said_in_the_suites_metric():
-    results = table()
-    (found,) = beaten_by_tuned_rule(boards(results))
-    assert found.bar.system == BAR
-    assert {one.system for one in found.others if one.beaten} == {"PPO", "GCC-WEBRTC", "UNMOD", "FIXED"}
-    assert re.search(rf"\(utility against {BAR}\): agent PPO \(-0\.\d\d \[-0\.\d\d, -0\.\d\d\]\)", sentence(found))
+    (board,) = boards(table())
+    assert board.bar.system == BAR
+    assert {line.system for line in beaten(board)} == {"PPO", "GCC-WEBRTC", "UNMOD", "FIXED"}
+    assert re.search(rf"\(utility against {BAR}\): agent PPO \(-0\.\d\d \[-0\.\d\d, -0\.\d\d\]\)", of_tuned_rule(board))
 
 
 def test_the_difference_to_the_bar_is_shown_kind_by_kind(folder):
@@ -156,11 +154,11 @@ def test_the_difference_to_the_bar_is_shown_kind_by_kind(folder):
     leads = {"steps": {"utility": 99.0}, "wifi": {"utility": -9.0}}
     made = [row | (leads[row["stratum"]] if row["system"] == "PPO" else {}) for row in rows()]
     (board,) = boards(pa.Table.from_pylist(made, schema=results_of(RATE).schema))
-    assert board.lines[0].standing.system == "PPO"
-    (of_agent,) = of_kinds(board)
+    assert board.lines[0].system == "PPO"
+    (of_agent,) = by_kind(board)
     assert of_agent.startswith(f"By kind, agent PPO against {in_words(BAR)} (utility): ahead in steps (+9")
     assert re.search(r"\]\); behind in wifi \(-9\.\d\d \[-9\.\d\d, -9\.\d\d\]\)\.$", of_agent)
-    assert sentence(beaten_by_tuned_rule([board])[0]).endswith(of_agent)
+    assert of_tuned_rule(board).endswith(of_agent)
     console = Console(file=io.StringIO(), width=1000)
     print_summary([board], console)
     assert of_agent in console.file.getvalue()

@@ -16,7 +16,7 @@ from vcgym.baselines.systems import ORACLE, TUNED, build_system, description, lo
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, Part, Suite
-from vcgym.leaderboard.report.system_list import system_rows
+from vcgym.leaderboard.report.words.systems import system_rows
 
 PATH = "path:\n  _target_: Direct\n"
 PLAYOUT = "playout:\n  _target_: WMJitter\n"

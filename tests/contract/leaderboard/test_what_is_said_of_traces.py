@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.report.words.measured import measured_lines, write_measured
+from vcgym.leaderboard.report.words.remarks import remarks, write_measured
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.trace import Trace
@@ -21,6 +21,6 @@ def test_a_board_of_one_path_says_that_it_compares_no_routers(tmp_path, paths):
     traces = str(tmp_path / "measured")
     scenario = Scenario("replay", "replay", 300, traces=traces)
     write_measured([(Part("replay", "replay", 1, "all", traces=(traces,)), scenario)], tmp_path)
-    said = measured_lines(tmp_path)
+    said = remarks(tmp_path)
     assert said[0] == f"Played: all of 1 x {paths} traces."
     assert ("One path: this board does not compare routers, all rules of path play alike." in said) == (paths == 1)

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from vcgym.leaderboard.report.scores import format_score
-from vcgym.leaderboard.report.words.headline import change
+from vcgym.leaderboard.report.words.sentences import change
 from vcgym.leaderboard.report.words.systems import in_words
-from vcgym.leaderboard.results.columns import format_value
 
 HOME = Path(__file__).parents[3]
 RESULTS = "lab/notes/results.md"
@@ -30,7 +29,7 @@ def board(boards):
 
 @pytest.fixture(scope="module")
 def lines(board):
-    return {line.standing.system: line for line in board.lines}
+    return {line.system: line for line in board.lines}
 
 
 def read(name):
@@ -49,25 +48,25 @@ def test_the_short_table_has_the_references_and_the_last_system_in_words(boards,
     rows = [row.split(" | ")[0].removeprefix("| ") for row in lines]
     assert [board.mode for board in boards] == ["correlated", "paper", "replay"]
     assert all(f"{one.mode}: above {in_words(one.bar.system)}" in headings for one in boards)
-    ends = board.lines[0].standing.system, board.lines[-1].standing.system
+    ends = board.lines[0].system, board.lines[-1].system
     expected = [*ends, board.published, board.bar.system, "learned", "PPO"]
     assert len(rows) <= 10 and {in_words(name) for name in expected} <= set(rows)
 
 
 def test_the_first_lines_and_the_picture_s_caption_have_the_figures_of_the_table(boards, board, lines):
     first, bar, mine = board.lines[0], lines[board.bar.system], lines["PPO"]
-    lead, more = (change(board, found).lstrip("+") for found in (first.value.to_published, first.value.to_bar))
-    above, ahead = (change(board, found).lstrip("+") for found in (mine.value.to_published, mine.value.to_bar))
-    shares = [format_score(line.value.score).split()[0] for line in (first, mine, bar)]
+    lead, more = (change(board, found).lstrip("+") for found in (first.found["above_published"], first.found["above_tuned_rule"]))
+    above, ahead = (change(board, found).lstrip("+") for found in (mine.found["above_published"], mine.found["above_tuned_rule"]))
+    shares = [format_score(line.found["percent_of_attainable"]).split()[0] for line in (first, mine, bar)]
     opening = " ".join(read("README.md").partition("```sh")[0].split())
-    of_measured = {line.standing.system: line.value.to_bar for line in boards[-1].lines}
+    of_measured = {line.system: line.found["above_tuned_rule"] for line in boards[-1].lines}
     below = [
         "{:.1f} [{:.1f}, {:.1f}]".format(*(-end for end in (found.value, found.high, found.low)))
-        for found in (of_measured[first.standing.system], of_measured["PPO"])
+        for found in (of_measured[first.system], of_measured["PPO"])
     ]
     figures = [f"{board.worlds} synthetic worlds", lead, more, above, ahead, *(f"{share} %" for share in shares), *below]
     assert [figure for figure in figures if figure not in opening] == []
-    assert (first.standing.system, first.rank) == ("learned", "1")  # "the learned pair is first"
+    assert (first.system, first.rank) == ("learned", "1")  # "the learned pair is first"
     assert board.published.startswith("VIA-")
 
 
@@ -75,9 +74,5 @@ def test_the_table_of_all_systems_in_the_results_is_that_of_the_kept_rows(board)
     section = read(RESULTS).partition("## Suite default-v1, mode correlated")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ((?:tied )?[-\d]+ \| \S+ \| \w+ \| [\d.]+ \[[\d.]+, [\d.]+\]) \|", section, re.MULTILINE)
     primary = board.columns.primary
-    ends = [tuple(format_value(primary, end) for end in line.estimate(primary)) for line in board.lines]
-    made = [
-        f"{line.rank} | {line.standing.system} | {line.kind} | {value} [{low}, {high}]"
-        for line, (value, low, high) in zip(board.lines, ends, strict=True)
-    ]
+    made = [f"{line.rank} | {line.system} | {line.kind} | {primary.interval(line.found[primary.name])}" for line in board.lines]
     assert rows == made

@@ -19,7 +19,7 @@ from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
-from vcgym.leaderboard.report.words.left_out import left_out_lines
+from vcgym.leaderboard.report.words.remarks import remarks
 
 HERE = str(Path(__file__).parent)
 SUITE = Suite("tiny", "v0", 300, (Part("wonderproxy", "correlated", 8), Part("table1", "paper", 2)))
@@ -132,7 +132,7 @@ def test_two_workers_give_the_same_bytes_also_when_one_is_lost(tmp_path, serial)
 def test_an_agent_that_fails_is_left_out_and_not_tried_for_ever(tmp_path, serial):
     found = run(tmp_path, {**every_system(), "empty": published("load_nothing")}, workers=1)
     assert {name: found[name] for name in serial} == serial
-    (line,) = left_out_lines(tmp_path)
+    (line,) = remarks(tmp_path)
     assert "empty" in line and "no weights here" in line
 
 

@@ -120,6 +120,6 @@ def test_the_page_of_a_real_run_opens_with_all_rows(systems, folder, visit):
     for board in boards(read(RESULTS, folder / "results.parquet")):
         shown = page.locator(f"#mode-{board.mode} table.board tbody:not([hidden])")
         names = shown.locator("th").evaluate_all("cells => cells.map(cell => cell.dataset.value)")
-        assert names == [line.standing.system for line in board.lines]
+        assert names == [line.system for line in board.lines]
         assert sorted(names) == sorted(systems)
         assert shown.locator("tr.agent").count() == 2

@@ -14,7 +14,7 @@ from vcgym.leaderboard.evaluation.participants import all_participants, shipped_
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM, PublishedAgent, participant
 from vcgym.leaderboard.evaluation.suites import prepare
 from vcgym.leaderboard.report.run import run_suite
-from vcgym.leaderboard.report.words.left_out import left_out_lines
+from vcgym.leaderboard.report.words.remarks import remarks
 from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.submissions.accept import accept, accepted
@@ -228,7 +228,7 @@ def test_an_agent_that_fails_in_play_is_left_out_and_named_and_ends_no_run(tmp_p
     refused = {"torn": "is refused: card.json"}
     run_suite(SUITE, parts, {**rules, **agents}, tmp_path, lambda done, note: notes.append(note), left_out=refused)
     assert {row["system"] for row in read_rows(tmp_path)} == {"DRT-WM", "VCR-WM"}
-    assert left_out_lines(tmp_path) == [
+    assert remarks(tmp_path) == [
         "Left out: empty, which cannot be loaded: ValueError 'nothing to load'.",
         "Left out: failing, which failed in play: FloatingPointError 'worn out'.",
         "Left out: torn, which is refused: card.json.",
@@ -236,4 +236,4 @@ def test_an_agent_that_fails_in_play_is_left_out_and_named_and_ends_no_run(tmp_p
     assert "Left out: failing, which failed in play" in (tmp_path / "leaderboard.md").read_text()
     assert "Left out: failing, which failed in play" in (tmp_path / "report.html").read_text()
     run_suite(SUITE, parts, rules, tmp_path, lambda done, note: None)
-    assert left_out_lines(tmp_path) == []
+    assert remarks(tmp_path) == []

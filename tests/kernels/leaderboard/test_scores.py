@@ -45,7 +45,7 @@ def test_the_axis_runs_from_the_best_published_system_to_the_oracle():
     axis = anchored(PAIRED, "VCR-WM", CALL)
     assert axis.zero == "VCR-WM"
     zero, room = middle(VALUES["VCR-WM"]), middle(VALUES[HUNDRED]) - middle(VALUES["VCR-WM"])
-    assert axis.room.value == pytest.approx(room)
+    assert axis.headroom.value == pytest.approx(room)
     by_hand = {name: 100.0 * (middle(values) - zero) / room for name, values in VALUES.items()}
     assert {name: score.value for name, score in axis.scores.items()} == pytest.approx(by_hand)
     assert tuple(axis.scores[HUNDRED]) == pytest.approx((100.0, 100.0, 100.0))
@@ -78,9 +78,10 @@ def test_share_difference_and_regret_of_a_row_are_one_statistic():
     systems = (("DRT-WM", 0.0, 0.0), ("DRT-NEQ", 0.8, -9.0), ("GRD+EWMA-tuned", -0.1, 9.0), ("PPO", 2.0, -20.0), (HUNDRED, 5.0, 30.0))
     (board,) = boards(pa.Table.from_pylist([row for one in systems for row in skewed(*one)], schema=RESULTS.schema))
     assert board.published == "DRT-NEQ"  # the published system with the best ranked R, so that none is above it
-    assert max(line.value.to_published.value for line in board.lines if line.standing.system in CALL.published) == 0.0
-    rows = [(line.value.to_published, line.value.score, board.axis.room, line.value.regret) for line in board.lines]
-    for to_published, score, room, regret in rows:
+    assert max(line.found["above_published"].value for line in board.lines if line.system in CALL.published) == 0.0
+    room = board.axis.headroom
+    for line in board.lines:
+        to_published, score, regret = (line.found[name] for name in ("above_published", "percent_of_attainable", "regret"))
         assert score.value == pytest.approx(100.0 * to_published.value / room.value)
         assert regret.value == pytest.approx(room.value - to_published.value)
         assert regret.low <= regret.value <= regret.high
@@ -88,14 +89,15 @@ def test_share_difference_and_regret_of_a_row_are_one_statistic():
             assert np.sign(getattr(score, end)) == np.sign(getattr(to_published, end))
     assert len(board.strata) == 2
     for stratum in board.strata:
-        for name, to_published in stratum.to_published.items():
-            assert stratum.axis.scores[name].value == pytest.approx(100.0 * to_published.value / stratum.axis.room.value)
+        for name, found in stratum.found.items():
+            share = 100.0 * found["above_published"].value / stratum.axis.headroom.value
+            assert found["percent_of_attainable"].value == stratum.axis.scores[name].value == pytest.approx(share)
 
 
 @pytest.mark.parametrize(("room", "word"), [(0.49, "no room"), (0.51, "50")])
 def test_under_half_a_point_there_is_no_room(room, word):
     axis = anchored(table({"VCR-WM": BASE, HUNDRED: BASE + room, "PPO": BASE + 0.5 * room}), "VCR-WM", CALL)
-    assert axis.has_room == (word == "50")
+    assert axis.has_headroom == (word == "50")
     assert format_score(axis.scores["PPO"]).split(" [")[0] == word
 
 

@@ -1,7 +1,10 @@
-"""Sentences on what was played of the user's own traces: a file in the folder of results, repeated in summary, table and page."""
+"""Remarks on a run: what was played of the user's own traces, and the systems left out of the board, each with the reason.
+
+Each kind is a file in the folder of results, repeated in summary, table and page.
+"""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +16,53 @@ from vcgym.network.scenarios.splits import ALL
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.coverage import GAP_S, SlotCoverage
 from vcgym.network.traces.plain_file import read_json, replace_file
+from vcgym.network.traces.refusal import shown
 
-FILE = "measured.json"
+_MEASURED, _LEFT_OUT = "measured.json", "left_out.json"
 _NAMED = 4  # traces that a sentence names
 _WHOLE = "split=all plays everything"
 _ONE_PATH = "One path: this board does not compare routers, all rules of path play alike."
+
+
+def remarks(folder: Path) -> list[str]:
+    """Return the sentences on the run in `folder`.
+
+    Raises:
+        DataError: a file is broken.
+    """
+    return [*_measured_lines(folder), *_left_out_lines(folder)]
+
+
+def write_left_out(reasons: Mapping[str, str], folder: Path) -> None:
+    """Replace the file of a run in `folder` by the reasons, by agent; without reasons, remove it."""
+    if reasons:
+        replace_file(folder / _LEFT_OUT, (json.dumps(dict(sorted(reasons.items())), indent=1) + "\n").encode())
+    else:
+        (folder / _LEFT_OUT).unlink(missing_ok=True)
+
+
+def _left_out_lines(folder: Path) -> list[str]:
+    reasons = read_json(folder / _LEFT_OUT) if (folder / _LEFT_OUT).exists() else {}
+    for name, reason in reasons.items():
+        if not isinstance(reason, str):
+            raise DataError(folder / _LEFT_OUT, shown(name), reason, "the reason, a text")
+    names = {reason: [name for name, its in reasons.items() if its == reason] for reason in reasons.values()}
+    return [f"Left out: {', '.join(of_reason)}, which {reason}." for reason, of_reason in names.items()]
 
 
 def write_measured(parts: Iterable[tuple[Part, Any]], folder: Path) -> None:
     """Replace the file of a run in `folder` by what was played of the user's own traces; without such traces, remove it."""
     lines = [line for part, scenario in parts if part.traces for line in _lines(part.split, scenario)]
     if lines:
-        replace_file(folder / FILE, (json.dumps({"lines": lines}, indent=1) + "\n").encode())
+        replace_file(folder / _MEASURED, (json.dumps({"lines": lines}, indent=1) + "\n").encode())
     else:
-        (folder / FILE).unlink(missing_ok=True)
+        (folder / _MEASURED).unlink(missing_ok=True)
 
 
-def measured_lines(folder: Path) -> list[str]:
-    """Return the sentences on the user's own traces of the run in `folder`.
-
-    Raises:
-        DataError: the file is broken.
-    """
-    lines = read_json(folder / FILE).get("lines") if (folder / FILE).exists() else []
+def _measured_lines(folder: Path) -> list[str]:
+    lines = read_json(folder / _MEASURED).get("lines") if (folder / _MEASURED).exists() else []
     if not (isinstance(lines, list) and all(isinstance(line, str) for line in lines)):
-        raise DataError(folder / FILE, "lines", lines, "a list of texts")
+        raise DataError(folder / _MEASURED, "lines", lines, "a list of texts")
     return lines
 
 
