@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from vcgym.envs.call.batch import Played
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.live import commands
 from vcgym.live.call.parties import LiveCall
 from vcgym.live.call.repairing import Repaired

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from vcgym.conference.network.trees import DELAY_BOUND_MS
 from vcgym.conference.rules.play import PlayedConference
 from vcgym.leaderboard.results.cdf import DelayCdf, count_within
-from vcgym.leaderboard.results.columns import Anchors, Column, Columns, DelayLoss
+from vcgym.leaderboard.results.columns import Column, Columns, DelayLoss
 
 ORACLE = "oracle_trees"
 COUNTS_FROM_S = 30
@@ -52,10 +52,9 @@ CONFERENCE = Columns(
     levels={np.log(410.0).item(): "as 400 kbit/s each", np.log(210.0).item(): "as 200", np.log(110.0).item(): "as 100"},
     levels_title="each utility",
     profile=np.linspace(2.0, 8.0, 121),
-    target=None,
-    bands=None,
     published=("CELERITY", "MUTUALCAST", "SIMULCAST", "SFU"),
-    anchors=Anchors(hundred=ORACLE, informed="", min_room=0.02),
+    hundred=ORACLE,
+    min_headroom=0.02,
     fronts=(
         DelayLoss("arrival", "delay_p95_ms", ("lost",), "95th percentile of the delay, mean over conferences", "packets lost", "received"),
     ),

@@ -17,8 +17,8 @@ from vcgym.leaderboard.report.table import markdown_table, modes_table
 from vcgym.leaderboard.report.words.names import few
 from vcgym.leaderboard.report.words.sentences import headline
 from vcgym.leaderboard.report.words.systems import in_words
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.files import read_with_oracles
+from vcgym.leaderboard.results.kinds import CALL
 
 HOME = Path(__file__).parents[2]
 KEPT = Path(__file__).with_name("default_board.parquet")

@@ -18,7 +18,7 @@ from vcgym.leaderboard.evaluation.bars import Bar, bar_on
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, columns_of
 from vcgym.leaderboard.report.notes import calls_apart, notes, older, unpublished
 from vcgym.leaderboard.report.scores import Axis, Point, anchored, best_published, front
-from vcgym.leaderboard.results.call_columns import long_columns, share_beyond_range, with_whole
+from vcgym.leaderboard.results.call_metrics import long_columns, share_beyond_range, with_whole
 from vcgym.leaderboard.results.columns import COST, Column, Columns
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
 from vcgym.leaderboard.statistics.seeds import runs_of
@@ -108,7 +108,7 @@ class Board(NamedTuple):
     The fields are: columns of its suite, number of worlds, conditions, systems (best first), and strata if there is more than one; the best
     published system ("" without one) and the tuned reference of all comparisons; the axis of anchored scores (None without oracle rows);
     systems in each plane of delay and loss; performance profiles at `Columns.levels`, with intervals, and at `Columns.profile`; notes for
-    the reader; and the share of calls beyond the range of R's delay impairment (`call_columns.share_beyond_range`). `calls` is how many
+    the reader; and the share of calls beyond the range of R's delay impairment (`call_metrics.share_beyond_range`). `calls` is how many
     independent calls those over measured time count as; None: the worlds are drawn.
     """
 
@@ -250,7 +250,7 @@ def summarise(
     found |= {ABOVE_PUBLISHED: _above(paired, primary, published), ABOVE_TUNED: _above(paired, primary, bar)}
     found[ATTAINED] = axis.scores if axis else {}
     if reference:
-        hundred = columns.anchors.hundred if columns.anchors else ""
+        hundred = columns.hundred
         lacking = _above(both, primary, hundred if hundred in both.systems else "")
         found |= {
             "regret": {name: Estimate(-one.value, -one.high, -one.low) for name, one in lacking.items()},
@@ -284,7 +284,7 @@ def published_of(columns: Columns, suite: str) -> tuple[str, ...]:
 
 def _anchors(columns: Columns, rows: pa.Table, worlds: int) -> list[pa.Table]:
     """Return the rows of each oracle of the axis that has all worlds."""
-    names = (columns.anchors.hundred, columns.anchors.informed) if columns.anchors else ()
+    names = filter(None, (columns.hundred, columns.informed))
     found = [rows.filter((pc.field("kind") == ORACLE) & (pc.field("system") == name)) for name in names]
     return [of_oracle for of_oracle in found if of_oracle.num_rows == worlds]
 

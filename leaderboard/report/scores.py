@@ -9,7 +9,7 @@ is the ranked difference to zero as a share of that of hundred, and both have th
 ratios would be dominated by worlds without room for gains. Zero is the best published system of the board. Hundred is an oracle.
 For calls over paths it is the hindsight oracle over path and playout lag with at most 6 changes of path per minute, which sees only
 expected losses; for rates it is the rule that knows the capacity of the next tenth of a second, which is not a bound. If hundred minus zero
-is under `Anchors.min_room`, there is no room and no score. Zero is chosen on the board's worlds and fixed during resampling.
+is under `Columns.min_headroom`, there is no room and no score. Zero is chosen on the board's worlds and fixed during resampling.
 
 A Pareto front has the systems that no other one dominates in delay and loss.
 """
@@ -54,13 +54,13 @@ def anchored(paired: Paired, zero: str, columns: Columns) -> Axis | None:
         zero: name of the best published system of the board; "" for none.
         columns: columns of the suite.
     """
-    anchors, primary = columns.anchors, columns.primary
-    if anchors is None or anchors.hundred not in paired.systems or not zero:
+    hundred, primary = columns.hundred, columns.primary
+    if hundred not in paired.systems or not zero:
         return None
     above = differences(paired, primary.name, zero, primary.trim)
-    has_headroom = above[anchors.hundred].value >= anchors.min_room
-    found = shares(paired, primary.name, zero, anchors.hundred, primary.trim) if has_headroom else dict.fromkeys(above, NOTHING)
-    return Axis(zero, anchors.hundred, above[anchors.hundred], found, has_headroom)
+    has_headroom = above[hundred].value >= columns.min_headroom
+    found = shares(paired, primary.name, zero, hundred, primary.trim) if has_headroom else dict.fromkeys(above, NOTHING)
+    return Axis(zero, hundred, above[hundred], found, has_headroom)
 
 
 def best_published(paired: Paired, columns: Columns, needed: Collection[str] = ()) -> str:

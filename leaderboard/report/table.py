@@ -129,10 +129,9 @@ def _footnote(board: Board) -> str:
 def _axis(board: Board) -> str:
     axis, primary = board.axis, board.columns.primary
     if axis is None:
-        anchors = board.columns.anchors
-        is_made_apart = anchors is not None and anchors.hundred not in board.columns.oracles
+        is_made_apart = board.columns.hundred not in ("", *board.columns.oracles)
         return "none, `python -m lab headroom` has not been run" if is_made_apart else "none, no oracle with score 100 was played"
-    informed = board.columns.anchors.informed if board.columns.anchors else ""
+    informed = board.columns.informed
     others = [name for name in (board.bar.system, informed) if name in axis.scores]
     scores = [f"100 = {axis.hundred}", *(f"{name} {format_score(axis.scores[name])}" for name in others)]
     value, *ends = primary.interval(axis.headroom).partition(" ")

@@ -140,7 +140,7 @@ def _scores(board: Board) -> list[TextTable]:
         return []
     of_strata, primary = [axis for _, axis in found], board.columns.primary
     rows = [[f"room, {primary.label}", *(primary.interval(axis.headroom) for axis in of_strata)]]
-    informed = board.columns.anchors.informed if board.columns.anchors else ""
+    informed = board.columns.informed
     names = [*([informed] if informed else []), *(line.system for line in board.lines)]
     rows += [[in_words(name), *(format_score(axis.scores[name]) if name in axis.scores else "" for axis in of_strata)] for name in names]
     title = f"% of attainable in each stratum: 0 = {in_words(board.published)}, 100 = hindsight in that stratum [95 %]"

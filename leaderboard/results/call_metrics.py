@@ -2,17 +2,23 @@
 
 `event`: a packet's delay ends when the receiver emits it; packets flushed at the end of the stream have none. `clocked`: it ends at the
 tick at which a player of constant pace plays it. Percentiles interpolate linearly between order statistics.
+
+R has the reduced delay impairment, which is a fit for up to `REDUCED_RANGE_MS` (`vcgym.network.playout.quality`). With longer calls a board
+has a second R next to the ranked one, with the whole delay impairment of ITU-T G.107. It follows from two stored columns, the mean
+mouth-to-ear delay and the concealed share of a call, as R itself does; it is computed for reports, never stored, and nothing is ranked by
+it.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from vcgym.envs.call.counters import WINDOW_TICKS
-from vcgym.leaderboard.results.call_columns import G114_BANDS
+from vcgym.leaderboard.results.columns import Column, Columns
 from vcgym.network.playout.player import UNIT_US
-from vcgym.network.playout.quality import mos, rating
+from vcgym.network.playout.quality import REDUCED_RANGE_MS, mos, rating, rating_whole
 
 if TYPE_CHECKING:
     from vcgym.envs.call.batch import Played
@@ -28,7 +34,7 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
         **identity: identity columns; a string or number applies to every session, a sequence of S has one value per session.
 
     Returns:
-        S rows, identity columns first, then every metric of `call_columns.METRICS`. A delay without packets is NaN.
+        S rows, identity columns first, then every metric of `kinds.CALL`. A delay without packets is NaN.
 
     Raises:
         ValueError: an identity sequence is not S long.
@@ -41,9 +47,8 @@ def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
 
 
 def g114_band(mouth_to_ear_ms: float) -> str:
-    """Return the band of `call_columns.G114_BANDS` that contains a one-way delay in ms."""
-    good, with_care, beyond = G114_BANDS
-    return good if mouth_to_ear_ms <= 150.0 else with_care if mouth_to_ear_ms <= 400.0 else beyond
+    """Return the band of ITU-T G.114 of a one-way delay in ms: good for most, acceptable with care, beyond it not."""
+    return "<=150" if mouth_to_ear_ms <= 150.0 else "150-400" if mouth_to_ear_ms <= 400.0 else ">400"
 
 
 def _varies(value: Any) -> bool:
@@ -126,3 +131,26 @@ def _delay_statistics(accounting: str, delay_us: np.ndarray) -> dict[str, float]
 
 def _mean_ms(delay_us: np.ndarray) -> float:
     return float(delay_us.mean()) / 1000.0 if delay_us.size else float("nan")
+
+
+_DELAY = "mouth_to_ear_mean_ms"
+WHOLE_R = Column("r_g107", "R G.107", "", 2, 1, "R with the whole delay impairment of ITU-T G.107.", centre="iqm")
+
+
+def share_beyond_range(columns: Columns, rows: pa.Table) -> float:
+    """Return the share of rows whose mean mouth-to-ear delay is above `REDUCED_RANGE_MS`; 0 for other suites than of calls over paths."""
+    return float((rows[_DELAY].to_numpy() > REDUCED_RANGE_MS).mean()) if _DELAY in columns.metric else 0.0
+
+
+def long_columns(columns: Columns) -> Columns:
+    """Return the columns of a board with the second R: next to MOS in the first text table, and under Quality on the page."""
+    groups = tuple((heading, (WHOLE_R.name, *names) if heading == "Quality" else names) for heading, names in columns.groups)
+    return columns._replace(
+        metrics=(*columns.metrics, WHOLE_R), headline=((WHOLE_R.label, (WHOLE_R.name,)), *columns.headline), groups=groups
+    )
+
+
+def with_whole(rows: pa.Table) -> pa.Table:
+    """Return the rows with the column `WHOLE_R`."""
+    values = rating_whole(rows[_DELAY].to_numpy(), rows["concealed_share"].to_numpy())
+    return rows.append_column(WHOLE_R.name, pa.array(values))

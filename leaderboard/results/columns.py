@@ -1,8 +1,7 @@
 """Columns of result rows: identity of the call, measured metrics, and their display on a board.
 
-The `Columns` of a suite are the sum of those of its stages (`with_columns`): `call_columns.CALL` of paths, `sender_columns.RATE` or `ORDER`
-of a bottleneck. Metrics, files, tables and the report page use them. Names follow the project's vocabulary and include units; shares are in
-0..1 in files and shown in percent.
+`vcgym.leaderboard.results.kinds` has the `Columns` of each kind of calls. Metrics, files, tables and the report page use them. Names
+follow the project's vocabulary and include units; shares are in 0..1 in files and shown in percent.
 """
 
 import math
@@ -59,20 +58,6 @@ class Column(NamedTuple):
         return interval_text(found, self.decimals, self.factor)
 
 
-class Anchors(NamedTuple):
-    """Oracles that fix the axis of anchored scores; its 0 is the best published system.
-
-    Attributes:
-        hundred: oracle with score 100.
-        informed: second oracle shown on the axis; "" for none.
-        min_room: minimum difference between 100 and 0, in the ranked metric, for which a score is defined.
-    """
-
-    hundred: str
-    informed: str
-    min_room: float
-
-
 class DelayLoss(NamedTuple):
     """Delay and loss of one Pareto front.
 
@@ -111,12 +96,14 @@ class Columns(NamedTuple):
         target: value of the ranked metric that counts as good; None: none.
         bands: (column, values, heading) of a text column whose shares are shown; None: none.
         published: systems with published constants; the best of them is compared with everyone, and has score 0.
-        anchors: oracles of the anchored scores; None: no scores.
         fronts: Pareto fronts.
         curves: (accounting, title) of the delay distributions; the first one is also shown pair by pair.
         pairs: name of the content of `pair`.
         min_step: minimum difference of the ranked metric that matters, for the scale of figures.
         footnote: definitions for readers of a board.
+        hundred: oracle with anchored score 100; "": no scores. Score 0 is the best published system.
+        informed: second oracle shown on the axis of scores; "" for none.
+        min_headroom: minimum difference between 100 and 0, in the ranked metric, for which a score is defined.
         drawn: systems that figures show initially, in addition to the best one and the agents.
         oracles: systems with information that no controller can have; they are played with the others and never ranked.
         price: metric that a system pays for the ranked one, drawn against it as the first picture; "" for none.
@@ -133,15 +120,17 @@ class Columns(NamedTuple):
     levels: dict[float, str]
     levels_title: str
     profile: np.ndarray
-    target: float | None
-    bands: tuple[str, tuple[str, ...], str] | None
     published: tuple[str, ...]
-    anchors: Anchors | None
     fronts: tuple[DelayLoss, ...]
     curves: tuple[tuple[str, str], ...]
     pairs: str
     min_step: float
     footnote: str
+    hundred: str = ""
+    informed: str = ""
+    min_headroom: float = 0.0
+    target: float | None = None
+    bands: tuple[str, tuple[str, ...], str] | None = None
     drawn: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
     price: str = ""
@@ -171,21 +160,6 @@ class Columns(NamedTuple):
     def types(self) -> dict[str, str]:
         """Name -> Arrow type of every column of a row."""
         return IDENTITY | self.identity | {column.name: column.type for column in self.metrics}
-
-
-def with_columns(first: Columns, second: Columns) -> Columns:
-    """Return the columns of both, shown as those of `first`, which ranks; a metric that both have is that of `first`."""
-    new = tuple(column for column in second.metrics if column.name not in first.metric)
-    names = {column.name for column in new}
-    placed = {name for _, of_group in first.groups for name in of_group}
-    groups = [(heading, tuple(name for name in of_group if name in names - placed)) for heading, of_group in second.groups]
-    return first._replace(
-        identity=first.identity | second.identity,
-        conditions=first.conditions | {text: name for text, name in second.conditions.items() if name not in first.conditions.values()},
-        metrics=(*first.metrics, *new),
-        details=(*first.details, *(name for name in second.details if name in names)),
-        groups=(*first.groups, *((heading, of_group) for heading, of_group in groups if of_group)),
-    )
 
 
 IDENTITY: dict[str, str] = {

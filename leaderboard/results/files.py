@@ -15,11 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vcgym.baselines.controls.control import LOGGED, added_stages
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, MEASURED_TIME, WORLD, Columns
-from vcgym.leaderboard.results.protected_columns import LINKED, PROTECTED
-from vcgym.leaderboard.results.sender_columns import RATE, RMCAT
-from vcgym.leaderboard.results.whole_columns import WHOLE
+from vcgym.leaderboard.results.kinds import CALL, LINKED, PROTECTED, RATE, RMCAT, WHOLE
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.traces.refusal import shown

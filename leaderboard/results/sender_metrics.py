@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.leaderboard.results.cdf import DelayCdf, count_within
-from vcgym.leaderboard.results.sender_columns import METRICS
+from vcgym.leaderboard.results.kinds import RATE
 from vcgym.network.bottleneck.capacity.capacity import mean_bps
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -60,7 +60,7 @@ def metrics(
         "unsent": (totals.rejected[row] + totals.discarded[row]).sum() / max(int(captured.sum()), 1),
         **_estimate(link, targets_bps),
     }
-    return {column.name: float(found[column.name]) for column in METRICS}
+    return {column.name: float(found[column.name]) for column in RATE.metrics}
 
 
 def utility(link: SharedLink, log: NDArray[np.void], totals: "SendingTotals", row: int) -> float:

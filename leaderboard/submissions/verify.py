@@ -26,9 +26,9 @@ from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, LOGGED_FORM, Entrant, LocalAgent, held_by, is_beside
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.columns import WORLD
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.refusal import shown
 
@@ -170,7 +170,7 @@ def _system(
         elif world not in claimed:
             yield Verdict(name, world, False, "no row of results")
         else:
-            differs = [column.name for column in METRICS if not _equal(made[column.name], claimed[world][column.name])]
+            differs = [column.name for column in CALL.metrics if not _equal(made[column.name], claimed[world][column.name])]
             yield Verdict(name, world, not differs, ", ".join(differs))
 
 

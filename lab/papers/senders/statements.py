@@ -11,7 +11,7 @@ from pydantic import model_validator
 from lab.papers.arithmetic import Arithmetic
 from lab.papers.register import Register, load_document
 from lab.papers.statements import Statement, StatementRecord
-from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.results.kinds import RATE
 
 FILE = "published_sending.json"
 

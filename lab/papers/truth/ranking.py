@@ -10,7 +10,7 @@ from lab.papers.vcroute.outcomes import Setting
 from lab.papers.vcroute.statements import REFERENCE
 from vcgym.leaderboard.report.figure import as_svg, strokes, style
 from vcgym.leaderboard.report.table import markdown_table
-from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import differences, pair_worlds, rank
 
 ABOUT = "wonderproxy"

@@ -11,7 +11,7 @@ from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.call_columns import PUBLISHED
+from vcgym.leaderboard.results.kinds import CALL
 
 
 class HeadroomConfig(Config):
@@ -49,7 +49,7 @@ def main(config: HeadroomConfig) -> None:
     config.data.export()
     played = results.read(results.RESULTS, config.results / "results.parquet")
     drawn, ranked = worlds(played, config.own_traces()), set(played["system"].to_pylist())
-    published = load_systems([name for name in PUBLISHED if name in ranked])
+    published = load_systems([name for name in CALL.published if name in ranked])
     with progress("headroom", len(drawn)) as on_progress:
         page = write_headroom(config.results, drawn, published, config.folder, config.threads, on_progress)
     console = Console()

@@ -34,9 +34,9 @@ from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
 from vcgym.leaderboard.cache import cached
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.call_columns import ANCHORS, CALL, METRICS
 from vcgym.leaderboard.results.call_metrics import g114_band, rows
 from vcgym.leaderboard.results.columns import IDENTITY, MEASURED_TIME
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS, emodel_return, impairment_sum, mos, rating
 from vcgym.network.scenarios.scenario import Scenario
@@ -96,10 +96,10 @@ def oracle_rows(world: Drawn, references: Mapping[str, System], folder: Path) ->
 
 
 def hindsight_row(world: Drawn) -> dict[str, Any]:
-    """Return the row of the oracle with anchored score 100 (`ANCHORS`); its R is that of `oracle_rows` within twice `GAP`."""
+    """Return the row of the oracle with anchored score 100 (`Columns.hundred`); its R is that of `oracle_rows` within twice `GAP`."""
     seen = see(world.scenario, world.draw)
-    allowed = dict(zip(JOINT, _limits(world), strict=True))[ANCHORS.hundred.removeprefix(_JOINT)]
-    return world.identity | {"system": ANCHORS.hundred} | plan_metrics(seen, best_ratings(seen, [allowed])[0].plan)
+    allowed = dict(zip(JOINT, _limits(world), strict=True))[CALL.hundred.removeprefix(_JOINT)]
+    return world.identity | {"system": CALL.hundred} | plan_metrics(seen, best_ratings(seen, [allowed])[0].plan)
 
 
 def _made(world: Drawn, references: Mapping[str, System]) -> Iterator[dict[str, Any]]:
@@ -165,7 +165,7 @@ def plan_metrics(seen: Seen, plan: Plan) -> dict[str, Any]:
     chance, delay_us = seen.chance[plan.path, units], seen.delay_us[plan.path, units]
     late = ~heard & (delay_us != LOST)
     heard_ms = (plan.played_tick - units)[heard] * _TICK_MS
-    unknown = {column.name: float("nan") for column in METRICS if column.type == "float64"}
+    unknown = {column.name: float("nan") for column in CALL.metrics if column.type == "float64"}
     return unknown | _plan_score(plan) | _plan_concealment(plan) | {
         "clocked_end_to_end_delay_mean_ms": float(heard_ms.mean()) if heard.any() else float("nan"),
         **{f"clocked_end_to_end_delay_p{p}_ms": float(np.percentile(heard_ms, p)) if heard.any() else float("nan") for p in (50, 95, 99)},

@@ -17,8 +17,8 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard.report.publish import REPORT, publish
 from vcgym.leaderboard.report.table import markdown_table, render
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import IDENTITY, WORLD
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import replace_file
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from lab.studies.headroom.oracle_rows import JOINT as LIMITS
 from vcgym.leaderboard.evaluation.bars import TUNED, bar_of
 from vcgym.leaderboard.report.board import BY_NAME, board_name
-from vcgym.leaderboard.results.call_columns import ANCHORS, PUBLISHED
+from vcgym.leaderboard.results.kinds import CALL
 
 JOINT = tuple(f"oracle_joint_{name}" for name in LIMITS if name != "any")
 MEASURED = {"r": "R", "mouth_to_ear_mean_ms": "ms", "concealed_share": "%"}
@@ -59,16 +59,16 @@ def _lines(rows: Iterable[Mapping[str, Any]], bar: str) -> list[HeadroomLine]:
     means = _means(rows)
     kinds = {row["system"]: row["kind"] for row in rows}
     rules = [name for name in means if kinds[name] == "rule"]
-    published = _best(means, [name for name in rules if name in PUBLISHED])
-    tuned = [name for name in means if kinds[name] == TUNED] or [name for name in rules if name not in PUBLISHED]
+    published = _best(means, [name for name in rules if name in CALL.published])
+    tuned = [name for name in means if kinds[name] == TUNED] or [name for name in rules if name not in CALL.published]
     reference = bar if bar in means else _best(means, tuned)
     agent = _best(means, [name for name in means if kinds[name] == "agent"])
-    named = {"best published": published, "best tuned rule": reference, "best agent": agent, "informed": ANCHORS.informed}
+    named = {"best published": published, "best tuned rule": reference, "best agent": agent, "informed": CALL.informed}
     named |= {name.removeprefix("oracle_").replace("_", " k = "): name for name in JOINT}
     lines = [HeadroomLine(what, name, means[name]) for what, name in named.items() if name in means]
     if published in means:
         ways = {
-            "room": ANCHORS.hundred,
+            "room": CALL.hundred,
             "room, routing": f"oracle_routing_{published}",
             "room, playout": f"oracle_playout_{published}",
         }

@@ -24,8 +24,8 @@ from vcgym.leaderboard.evaluation.kinds.paths import PATHS, conditions, play_rul
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import delay_cdf
-from vcgym.leaderboard.results.protected_columns import LINKED as LINKED_COLUMNS
-from vcgym.leaderboard.results.protected_columns import PROTECTED as PROTECTED_COLUMNS
+from vcgym.leaderboard.results.kinds import LINKED as LINKED_COLUMNS
+from vcgym.leaderboard.results.kinds import PROTECTED as PROTECTED_COLUMNS
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.playout.packet_size import PROBE_BYTES, plain_bytes
 from vcgym.network.scenarios.scenario import Scenario

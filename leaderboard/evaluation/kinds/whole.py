@@ -26,9 +26,8 @@ from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, Agent
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.cdf import delay_cdf
+from vcgym.leaderboard.results.kinds import WHOLE as COLUMNS
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, metrics
-from vcgym.leaderboard.results.whole_columns import TAKEN
-from vcgym.leaderboard.results.whole_columns import WHOLE as COLUMNS
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.recipe import data_hash
@@ -174,7 +173,7 @@ class WholeKind(Kind):
         heard = rows(calls.played, **conditions(scenario.paths, [world.paths for world in self.draw(part, scenario, which)]))
         sent = [
             metrics(flow.link, flow.log, flow.totals, flow.row, flow.targets_bps)
-            | {"trace": flow.link.trace.name, "capacity_kbps": capacity_bps(flow.link) / 1000.0, TAKEN.name: _taken(flow, others)}
+            | {"trace": flow.link.trace.name, "capacity_kbps": capacity_bps(flow.link) / 1000.0, "taken_share": _taken(flow, others)}
             for flow, others in zip(calls.flows, calls.others_bytes, strict=True)
         ]
         return [

@@ -15,7 +15,7 @@ from vcgym.leaderboard.report.notes import NO_PUBLISHED
 from vcgym.leaderboard.report.scores import format_score
 from vcgym.leaderboard.report.words.names import mine
 from vcgym.leaderboard.report.words.systems import in_words, with_id
-from vcgym.leaderboard.results.call_columns import WHOLE
+from vcgym.leaderboard.results.call_metrics import WHOLE_R
 from vcgym.leaderboard.results.columns import interval_text
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.leaderboard.statistics.laws import NORMAL
@@ -109,12 +109,12 @@ def _mine(board: Board) -> str:
 
 
 def _long(board: Board) -> str:
-    best = max(board.lines, key=lambda line: np.nan_to_num(line.found[WHOLE.name].value))
-    name, value = best.system, best.found[WHOLE.name].value
+    best = max(board.lines, key=lambda line: np.nan_to_num(line.found[WHOLE_R.name].value))
+    name, value = best.system, best.found[WHOLE_R.name].value
     first = "still first" if best is board.lines[0] else "first"
     return (
         f"{max(0.1, 100.0 * board.long_share):.1f} % of these calls have more than {REDUCED_RANGE_MS:.0f} ms mouth to ear, where R is "
-        f"below that of ITU-T G.107; by {WHOLE.label}, with its whole delay impairment, {in_words(name)} is {first} ({value:.1f})."
+        f"below that of ITU-T G.107; by {WHOLE_R.label}, with its whole delay impairment, {in_words(name)} is {first} ({value:.1f})."
     )
 
 

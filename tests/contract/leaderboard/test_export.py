@@ -8,7 +8,7 @@ import pytest
 
 from vcgym.leaderboard.report.board import board_of
 from vcgym.leaderboard.report.export import export
-from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.kinds import CALL
 
 COLUMNS = CALL._replace(metrics=(CALL.metric["r"],), headline=(), details=(), groups=(), fronts=(), curves=(), bands=None)
 KINDS = {"DRT-WM": "rule", "DRT-WM-tuned": "tuned", "50 %_mine seed 0": "local", "50 %_mine seed 1": "local"}

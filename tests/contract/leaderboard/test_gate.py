@@ -7,7 +7,7 @@ import pytest
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.table import markdown
 from vcgym.leaderboard.report.words.sentences import beaten, of_tuned_rule
-from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.kinds import CALL
 
 WORLDS = 40
 COMMON = np.random.default_rng(0).normal(0.0, 5.0, WORLDS)

@@ -11,8 +11,8 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_of, boards, published_of
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.words.sentences import headline
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.columns import MEASURED_TIME
+from vcgym.leaderboard.results.kinds import CALL
 
 COLUMNS = CALL._replace(metrics=(CALL.metric["r"],), headline=(), details=(), groups=(), fronts=(), curves=(), bands=None)
 KINDS = {"GRD+EWMA-tuned": "tuned", "DRT-WM-tuned": "tuned", "DRT-WM": "rule", "VIA-WM": "rule", "MINE": "local"}

@@ -23,10 +23,10 @@ from vcgym.leaderboard.report.text_tables import details
 from vcgym.leaderboard.report.words.names import MAX_ROWS, family, few, meaning
 from vcgym.leaderboard.report.words.sentences import headline
 from vcgym.leaderboard.report.words.systems import in_words, with_id
-from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
 from vcgym.leaderboard.results.columns import MEASURED_TIME
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, read, write
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.playout.quality import rating
 from vcgym.network.scenarios.scenario import Scenario
@@ -70,7 +70,7 @@ def result(system, place, mode, seed):
         "training_decisions": 0 if system in RULES else 1_000_000, "tuning_trials": 0, "parameters": 12,
         **{name: [] for name in MEASURED_TIME},
     }  # fmt: skip
-    values = {column.name: (100 + place + seed if column.type == "int64" else 0.01 * place + 0.001 * seed) for column in METRICS}
+    values = {column.name: (100 + place + seed if column.type == "int64" else 0.01 * place + 0.001 * seed) for column in CALL.metrics}
     return identity | values | {"g114_band": "<=150", "r": 85.0 - place + 0.1 * seed}
 
 

@@ -12,9 +12,8 @@ from vcgym.leaderboard.evaluation.kinds.kind import Rollout
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import LocalAgent
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, read_results, results_of, write
-from vcgym.leaderboard.results.sender_columns import ORDER, RATE, RMCAT
+from vcgym.leaderboard.results.kinds import CALL, ORDER, RATE, RMCAT
 
 _EXAMPLES = {"string": "x", "int64": 3, "float64": 1.5, "strings": [], "int64s": []}
 

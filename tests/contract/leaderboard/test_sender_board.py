@@ -18,7 +18,7 @@ from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
 from vcgym.leaderboard.results.columns import COST, MEASURED_TIME
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, results_of, write
-from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.results.kinds import RATE
 
 RUNS = 20
 KINDS = ("steps", "wifi")

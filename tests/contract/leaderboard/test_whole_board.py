@@ -14,10 +14,8 @@ from vcgym.leaderboard.evaluation.local import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.play import play
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.files import columns_with
-from vcgym.leaderboard.results.sender_columns import RATE
-from vcgym.leaderboard.results.whole_columns import WHOLE
+from vcgym.leaderboard.results.kinds import CALL, RATE, WHOLE
 from vcgym.leaderboard.swaps import swaps, with_control
 
 TINY = Suite("tiny", "v0", 300, (Part("wonderproxy+rate", "correlated", 2, "validation", stratum="cubic"),), WHOLE_CALLS)

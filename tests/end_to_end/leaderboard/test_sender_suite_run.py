@@ -27,7 +27,7 @@ from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.results.files import read, results_of
-from vcgym.leaderboard.results.sender_columns import RATE as RATE_COLUMNS
+from vcgym.leaderboard.results.kinds import RATE as RATE_COLUMNS
 
 RATE, ORDER = "vcgym/Rate-v1", "vcgym/SendOrder-v1"
 SUITE = Suite("rate", "tiny", 0, tuple(Part("rate", BOTTLENECK, 2, stratum=kind) for kind in ("cubic", "wifi")), SENDER)

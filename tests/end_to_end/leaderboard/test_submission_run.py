@@ -15,8 +15,8 @@ from vcgym.leaderboard.evaluation.published import LOGGED_FORM, PublishedAgent, 
 from vcgym.leaderboard.evaluation.suites import prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.remarks import remarks
-from vcgym.leaderboard.results.call_columns import METRICS
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.submissions.accept import accept, accepted
 from vcgym.leaderboard.submissions.trial import observe
 from vcgym.leaderboard.submissions.verify import UNKNOWN, verify
@@ -112,7 +112,7 @@ def test_rounding_of_another_platform_is_no_difference(board, known, tmp_path):
 def test_other_actions_come_to_another_score(board, known, tmp_path):
     (verdict,) = altered(board, tmp_path, ACTIONS, "actions.parquet", lambda row: row | {"level": [31] * len(row["level"])})
     assert "r" in verdict.said.split(", ")
-    assert set(verdict.said.split(", ")) <= {column.name for column in METRICS}
+    assert set(verdict.said.split(", ")) <= {column.name for column in CALL.metrics}
 
 
 @pytest.mark.parametrize(

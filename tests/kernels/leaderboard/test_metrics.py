@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.leaderboard.results.call_columns import CALL
 from vcgym.leaderboard.results.call_metrics import g114_band, rows
 from vcgym.leaderboard.results.cdf import GRID_MS, delay_cdf
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.network.playout.quality import mos, rating
 
 PACKET_US = 10_000

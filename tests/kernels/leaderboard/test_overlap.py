@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from vcgym.leaderboard.report.notes import notes
-from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import differences, means, pair_worlds, rank
 from vcgym.leaderboard.statistics.overlap import independent_calls
 from vcgym.leaderboard.statistics.paired import sample

@@ -9,12 +9,12 @@ from scipy import stats
 
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.scores import anchored, best_published, format_score, front, undominated
-from vcgym.leaderboard.results.call_columns import CALL, EVENT
 from vcgym.leaderboard.results.columns import MEASURED_TIME
 from vcgym.leaderboard.results.files import RESULTS
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import pair_worlds
 
-HUNDRED, INFORMED = CALL.anchors.hundred, CALL.anchors.informed
+HUNDRED, INFORMED = CALL.hundred, CALL.informed
 ROOM = np.array([0.0, 0.1, 4.0, 8.0] * 5)  # what can be won in each world
 BASE = 80.0 + np.random.default_rng(0).normal(0.0, 5.0, len(ROOM))
 KINDS = {"VCR-WM": "rule", "DRT-WM": "rule", "GRD": "tuned", "SLOW": "tuned", "PPO": "agent", INFORMED: "oracle", HUNDRED: "oracle"}
@@ -140,7 +140,7 @@ def test_a_front_of_results():
             network_loss={name: np.full(worlds, 0.5 * value) for name, value in loss.items()},
             event_late_loss={name: np.full(worlds, 0.5 * value) for name, value in loss.items()},
         ),
-        EVENT,
+        CALL.fronts[1],
     )
     assert [name for name, point in found.items() if point.on_front] == ["quick", "safe"]
     assert [point.front_share for point in found.values()] == [1.0, 1.0, 0.0]

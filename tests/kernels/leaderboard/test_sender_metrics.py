@@ -7,7 +7,7 @@ from scipy import stats
 from vcgym.envs.call.sender.batch import SendingTotals
 from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.cdf import GRID_MS
-from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.results.kinds import RATE
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, delay_cdf, metrics
 from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.capacity.capacity import steps

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from vcgym.leaderboard.report.notes import notes
-from vcgym.leaderboard.results.call_columns import CALL
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import differences, interquartile_means, means, pair_worlds, rank
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.coverage import expected

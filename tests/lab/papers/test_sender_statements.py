@@ -11,7 +11,7 @@ from lab.papers.senders.statements import FILE, SenderTerm, SendingStatement, St
 from lab.papers.verdicts import VERDICTS
 from vcgym.baselines.system_files import system_names
 from vcgym.leaderboard.results.files import write
-from vcgym.leaderboard.results.sender_columns import RATE
+from vcgym.leaderboard.results.kinds import RATE
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.traces.cards import DataError, parse_carded
 
