@@ -13,7 +13,7 @@ from vcgym.leaderboard.evaluation.bars import references
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.evaluate import evaluate as play_cells
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
-from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.own.local_agent import local_agent
 from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
@@ -52,7 +52,7 @@ def evaluate(
         policy: an object with SB3's `predict`, or a function from a batch of observations to actions.
         suite: see `play`.
         options: arguments of the environment, as in training; without `action` its form follows from the policy's `action_space`. Two more
-            are `env_id` and `normalize`, see `vcgym.leaderboard.evaluation.local.local_agent`.
+            are `env_id` and `normalize`, see `vcgym.leaderboard.evaluation.own.local_agent.local_agent`.
         folder: cache of the rules' results; the policy is played every time.
         threads: see `play`.
         progress_bar: see `play`.

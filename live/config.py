@@ -3,13 +3,21 @@
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from vcgym.agents.config.base import AbsolutePath, Config
-from vcgym.agents.config.names import PolicyName, Traces, WavFile
+from vcgym.agents.config.names import ExistingPath, PolicyName, Traces, refused
 from vcgym.live.protocol.addresses import End, Hop, Host
 
+
+def _wav(file: Path) -> Path:
+    if file.is_dir() or file.open("rb").read(4) != b"RIFF":
+        raise refused("a WAV file, which begins with RIFF")
+    return file
+
+
 Port = Annotated[int, Field(ge=0, le=65535)]
+WavFile = Annotated[ExistingPath, AfterValidator(_wav)]
 Seconds = Annotated[float, Field(ge=1.0, le=86_400.0)]
 
 

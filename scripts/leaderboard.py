@@ -1,7 +1,8 @@
-"""The commands of the leaderboard: play a suite, check and show its results, and explain them."""
+"""The commands of the leaderboard: play a suite, show its results, and explain them."""
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -9,7 +10,6 @@ from rich.table import Table
 
 from vcgym.agents.config.names import EVERY
 from vcgym.agents.tracking.progress import progress
-from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.bars import references
 from vcgym.leaderboard.evaluation.config import (
@@ -22,11 +22,12 @@ from vcgym.leaderboard.evaluation.config import (
     SystemsConfig,
 )
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
-from vcgym.leaderboard.evaluation.local import env_of
-from vcgym.leaderboard.evaluation.participants import all_participants, systems_of, trained_before
+from vcgym.leaderboard.evaluation.own.own_methods import on_own_traces, own_methods
+from vcgym.leaderboard.evaluation.part import Part
+from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
 from vcgym.leaderboard.evaluation.plan import plan
-from vcgym.leaderboard.evaluation.published import AGENT_KINDS, Entrant
-from vcgym.leaderboard.evaluation.suites import SUITES, prepare
+from vcgym.leaderboard.evaluation.published import Entrant
+from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.export import export
 from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pairings_of
@@ -34,30 +35,38 @@ from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
 from vcgym.leaderboard.report.series import draw_series_of, suite_of_series
 from vcgym.leaderboard.report.words.systems import system_rows
-from vcgym.leaderboard.results.files import read_results, read_with_oracles
-from vcgym.leaderboard.submissions.accept import accept, accepted
-from vcgym.leaderboard.submissions.own import on_own_traces, own_methods
-from vcgym.leaderboard.submissions.trial import observe
-from vcgym.leaderboard.submissions.verify import AGENT, verify
+from vcgym.leaderboard.results.files import read_with_oracles
 from vcgym.leaderboard.swaps import swaps
 
 
 def play_suite(config: LeaderboardConfig) -> None:
     """Play the suite, print the ranks and write the board."""
     config.data.export()
-    console, suite = _console(), config.played_suite(on_own_traces(config.agents))
-    parts = prepare(suite)
-    systems = systems_of(suite, config.systems)
+    suite = config.played_suite(on_own_traces(config.agents))
+    rank(config, suite, prepare(suite))
+
+
+def rank(
+    config: LeaderboardConfig, suite: Suite, parts: list[tuple[Part, Any]], joined: Mapping[str, Entrant] = MappingProxyType({}),
+    left_out: Mapping[str, str] = MappingProxyType({}),
+) -> None:  # fmt: skip
+    """Play a suite, print the ranks and write the board.
+
+    Args:
+        config: config of the command.
+        suite: its suite.
+        parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
+        joined: agents that play as well, by name.
+        left_out: agents that do not play, with the reason.
+    """
+    console, systems = _console(), systems_of(suite, config.systems)
     systems |= {name: load_system(name) for name in references(f"{suite.name}-{suite.version}") if name not in systems}
-    if config.submission is not None:
-        console.print(f"Taken: {accept(config.submission, config.folder, observe(suite, parts), system_names(), env_of(suite))}")
     if len(parts) < len(suite.parts):
         console.print("Measured worlds are left out: data.root or VCGYM_DATA names no folder of measured series.")
-    submitted, left_out = accepted(config.folder)
     own, told = own_methods(config.agents, config.agent_options, suite, parts)
     for line in told:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    participants = all_participants(suite, systems, config.train if suite.kind == PATHS else None, {**submitted, **own})
+    participants = all_participants(suite, systems, config.train if suite.kind == PATHS else None, {**joined, **own})
     with progress(f"suite {suite.name}-{suite.version}: parts done", len(plan(suite, parts, participants))) as on_progress:
         ranked = run_suite(
             suite, parts, participants, config.folder, on_progress, config.threads, config.workers, config.ray.address, left_out
@@ -137,35 +146,3 @@ def _print_rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def _console() -> Console:
     return Console(emoji=False, width=None if Console().is_terminal else 120)
-
-
-def verify_board(config: LeaderboardConfig) -> int:
-    """Recompute the scores of agents from their actions; return status 1 if one differs."""
-    config.data.export()
-    console = _console()
-    own = config.suites_of_traces()
-    known = trained_before(config.train) if config.train else {}
-    if config.agents:
-        suite = config.played_suite(on_own_traces(config.agents))
-        known |= own_methods(config.agents, config.agent_options, suite, prepare(suite))[0]
-
-    def report(done: int, name: str) -> None:
-        console.print(f"replayed {done} calls of {name}", highlight=False)
-
-    verdicts = verify(config.folder, report, own, known, config.threads)
-    for name, of_agent in groupby((verdict for verdict in verdicts if not verdict.checked), lambda verdict: verdict.system):
-        rows = list(of_agent)
-        text = f"not verified: {name}, {len(rows)} results: it {rows[0].said.replace('NAME', name)}"
-        console.print(text, highlight=False, soft_wrap=True, markup=False)
-    rules = [row for row in read_results(config.folder / "results.parquet").to_pylist() if row.get("kind", AGENT) not in AGENT_KINDS]
-    if rules:
-        how = "the command of the run with folder=NEW plays the same worlds with the same seeds again, and its rows must be equal"
-        text = f"not verified: {len(rules)} results of {len({row['system'] for row in rules})} rules, which log no actions; {how}"
-        console.print(text, highlight=False, soft_wrap=True, markup=False)
-    verdicts = [verdict for verdict in verdicts if verdict.checked]
-    for verdict in verdicts:
-        text = f"{verdict.system}: {', '.join(map(str, verdict.world))}  {verdict.said}".rstrip()
-        console.print(f"{'equal' if verdict.equal else 'NOT equal'}: {text}", highlight=False, soft_wrap=True, markup=False)
-    equal = sum(verdict.equal for verdict in verdicts)
-    console.print(f"{equal} of {len(verdicts)} agent results reproduced.")
-    return int(equal < len(verdicts))

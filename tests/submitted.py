@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lab.learners.exported.graph import Graph
-from vcgym.leaderboard.submissions.accept import take
-from vcgym.leaderboard.submissions.folder import RefusedError
+from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
+from vcgym.submissions.accept import take
 
 ONNX = Path(__file__).parent / "contract" / "submissions" / "submission_onnx"
 

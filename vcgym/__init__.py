@@ -5,10 +5,11 @@
     vcgym.envs         environments of calls, features and rewards
     vcgym.baselines    published and tuned rules; `vcgym.baselines.systems.load_system("VIA-WM")`
     vcgym.agents       training, learned policies; `vcgym.agents.sb3.make_vec_env` for Stable-Baselines3
-    vcgym.leaderboard  suites, ranking, statistics, submissions
-    vcgym.live         calls over real sockets
+    vcgym.leaderboard  suites, ranking, statistics
     vcgym.network      worlds, traces, bottleneck and player
     vcgym.predictors   forecasts of delay
+    vcgym.live         calls over real sockets
+    vcgym.submissions  agents from elsewhere, played and verified
 
 The program `vcgym` runs it from a shell: `vcgym --help`.
 """

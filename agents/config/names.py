@@ -38,37 +38,32 @@ def refusals(error: ValidationError, where: str = "") -> str:
     return faults(error, where)
 
 
-def _refuse(allowed: str) -> PydanticCustomError:
+def refused(allowed: str) -> PydanticCustomError:
+    """Return the error of a check that refuses a value and says what is allowed."""
     return PydanticCustomError(_REFUSED, "allowed: {allowed}", {"allowed": allowed})
 
 
 def _existing(path: Path) -> Path:
     if not path.exists():
-        raise _refuse("a file or folder that exists")
+        raise refused("a file or folder that exists")
     return path
 
 
 def _trained(folder: Path) -> Path:
     if not (folder / "card.json").is_file():
-        raise _refuse("a folder with the card.json of a trained agent, such as outputs/train/study/seed-0/agent")
+        raise refused("a folder with the card.json of a trained agent, such as outputs/train/study/seed-0/agent")
     return folder
-
-
-def _wav(file: Path) -> Path:
-    if _existing(file).is_dir() or file.open("rb").read(4) != b"RIFF":
-        raise _refuse("a WAV file, which begins with RIFF")
-    return file
 
 
 def _traces(path: Path) -> Path:
     if _existing(path).is_dir() and not any(file.is_file() and file.suffix in (".gz", ".csv") for file in path.rglob("*")):
-        raise _refuse("traces (*.csv.gz), or a folder of them")
+        raise refused("traces (*.csv.gz), or a folder of them")
     return path
 
 
 def _require_system(name: str) -> None:
     if name not in (known := system_names()):
-        raise _refuse(", ".join(known))
+        raise refused(", ".join(known))
 
 
 def _system(name: str) -> str:
@@ -88,23 +83,23 @@ def _agent(name: str) -> str:
         return name
     if name.endswith((".zip", ".onnx")) or "/" in name:
         if not Path(name).is_file():
-            raise _refuse("a file or folder that exists")
+            raise refused("a file or folder that exists")
         if name.endswith(".onnx") and find_spec("onnxruntime") is None:
-            raise _refuse("an .onnx where onnxruntime is installed; type pip install '.[onnx]' in a checkout")
+            raise refused("an .onnx where onnxruntime is installed; type pip install '.[onnx]' in a checkout")
         if name.endswith(".zip") and not zipfile.is_zipfile(name):
-            raise _refuse("a zip that model.save() of Stable-Baselines3 wrote; this file is no zip")
+            raise refused("a zip that model.save() of Stable-Baselines3 wrote; this file is no zip")
         return name
     module, _, wanted = name.partition(":")
     if not module or not wanted:
         allowed = "module:name, a .zip that Stable-Baselines3 has saved, an .onnx, a folder of vcgym train"
-        raise _refuse(f"{allowed}, {', '.join(shipped_names())}")
+        raise refused(f"{allowed}, {', '.join(shipped_names())}")
     top = module.partition(".")[0]
     found = PathFinder.find_spec(top, [os.getcwd()]) or find_spec(top)
     if found is None:
-        raise _refuse(f"a module that can be imported; {top} is neither installed nor in {os.getcwd()}")
+        raise refused(f"a module that can be imported; {top} is neither installed nor in {os.getcwd()}")
     defined = _defined(Path(found.origin)) if found.origin and found.origin.endswith(".py") and top == module else []
     if defined and wanted not in defined:
-        raise _refuse(", ".join(f"{module}:{one}" for one in defined))
+        raise refused(", ".join(f"{module}:{one}" for one in defined))
     return name
 
 
@@ -132,8 +127,6 @@ ExistingPath = Annotated[AbsolutePath, AfterValidator(_existing)]
 """A file or folder that exists."""
 TrainedAgent = Annotated[AbsolutePath, AfterValidator(_trained)]
 """Folder of a trained agent."""
-WavFile = Annotated[AbsolutePath, AfterValidator(_wav)]
-"""A WAV file."""
 Traces = Annotated[AbsolutePath, AfterValidator(_traces)]
 """A file of traces, or a folder of them."""
 SystemName = Annotated[str, AfterValidator(_system)]

@@ -143,18 +143,16 @@ class OwnConfig(Config):
 
 
 class LeaderboardConfig(BoardConfig, OwnConfig):
-    """Ranking of systems, agents and submissions on a suite. For suites over paths a small agent is trained if there is none.
+    """Ranking of systems and agents on a suite. For suites over paths a small agent is trained if there is none.
 
     Attributes:
         train: training of the agent of calls over paths, done once and resumed if interrupted; None: no training.
-        submission: folder of a submission that joins the board.
         threads: threads that share the calls played in this process; no effect on the results.
         workers: processes of a local Ray that play the calls; 0: play in this process. No effect on the results.
         ray: cluster to play on, regardless of `workers`; no effect on the results.
     """
 
     train: TrainConfig | None = Field(default_factory=TrainConfig)
-    submission: AbsolutePath | None = None
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     workers: Annotated[int, Field(ge=0, le=1024)] = 0
     ray: RayConfig = Field(default_factory=RayConfig)

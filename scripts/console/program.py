@@ -14,33 +14,44 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from vcgym import __version__
+from vcgym.network.kernels.plugins import plugins_of
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 from vcgym.scripts.console.arguments import check, meant
 from vcgym.scripts.console.completion import completion
 from vcgym.scripts.console.usage import Key, keys_of, usage, yaml_of
+
+EXTENSIONS = "vcgym.commands"
+"""Group of entry points: the commands of an extension, as `commands_of` takes them, in a module that loads nothing."""
 
 
 class Command(NamedTuple):
     """A command of a program.
 
     Attributes:
-        about: its purpose, in one line.
         config: class of its config, MODULE:NAME.
         function: what it runs with the config, MODULE:NAME; returns an integer as status, None for 0, or a float that a sweeper of hydra
             compares.
+        about: its purpose, in one line.
+        yaml: name of its YAML, if it has one.
     """
 
-    about: str
     config: str
     function: str
+    about: str
+    yaml: str
 
 
-def commands_of(rooms: Mapping[tuple[str, str], Mapping[str, tuple[str, str, str]]]) -> dict[str, Command]:
-    """Return commands by name, from their configs, functions and purposes by the modules of configs and functions."""
+def commands_of(rooms: Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]) -> dict[str, Command]:
+    """Return commands by name.
+
+    Args:
+        rooms: config, function and purpose of each command by its name, and the YAML if it has another name; by the modules of the configs
+            and of the functions.
+    """
     return {
-        name: Command(about, f"{configs}:{config}", f"{functions}:{function}")
+        name: Command(f"{configs}:{config}", f"{functions}:{function}", about, (*yaml, name.replace("-", "_"))[0])
         for (configs, functions), commands in rooms.items()
-        for name, (config, function, about) in commands.items()
+        for name, (config, function, about, *yaml) in commands.items()
     }
 
 
@@ -67,9 +78,8 @@ class Program(NamedTuple):
         return found
 
     def yaml(self, command: str) -> str:
-        """Return the name of the YAML of a command: that of the first with its config."""
-        config = self.commands[command].config
-        return next(name for name, one in self.commands.items() if one.config == config).replace("-", "_")
+        """Return the name of the YAML of a command."""
+        return self.commands[command].yaml
 
     def keys(self, command: str, deep: bool = True) -> list[Key]:
         """Return the keys of a command, see `keys_of`."""
@@ -136,7 +146,6 @@ VCGYM = Program(
         {
             ("vcgym.leaderboard.evaluation.config", "vcgym.scripts.leaderboard"): {
                 "leaderboard": ("LeaderboardConfig", "play_suite", "play a suite, print the ranks, write the page"),
-                "verify": ("LeaderboardConfig", "verify_board", "recompute the scores of a board's agents from their actions"),
                 "page": ("PageConfig", "write_page", "write one page for all boards in a folder"),
                 "export": ("ExportConfig", "write_table", "write a board as LaTeX or CSV"),
                 "systems": ("SystemsConfig", "list_systems", "list the systems that play a suite, with rules, parameters and sources"),
@@ -157,13 +166,6 @@ VCGYM = Program(
                 "import": ("ImportConfig", "import_data", "import measured delays or capacities"),
                 "fit": ("FitConfig", "fit_data", "fit a scenario to traces"),
             },
-            ("vcgym.live.config", "vcgym.scripts.live"): {
-                "call": ("CallConfig", "call", "play a live call over real sockets of this machine, and print its result"),
-                "join": ("JoinConfig", "join", "be one party of a live call"),
-                "relay": ("RelayConfig", "relay", "forward datagrams of live calls along their source route"),
-                "emulate": ("EmulateConfig", "emulate", "play a world in real time between the parties of a live call"),
-                "measure": ("MeasureConfig", "measure", "probe pairs of hosts, or paths of a session, and write traces"),
-            },
             ("vcgym.scripts.zoo.config", "vcgym.scripts.zoo.command"): {
                 "zoo": ("ZooConfig", "zoo", "train algorithms on environments, write table and picture; or search arguments"),
             },
@@ -176,7 +178,8 @@ VCGYM = Program(
                 ),
             },
         }
-    ),
+    )
+    | {name: command for offered in plugins_of(EXTENSIONS) for name, command in commands_of(offered.load()).items()},
 )
 
 

@@ -36,7 +36,7 @@ REQUIRED = {"evaluate": ["agent=somewhere"], "relay": ["secret=somewhere"]}
 REQUIRED |= {"emulate": ["secret=somewhere", "session=somewhere", "relays=['127.0.0.1:7000']"]}
 REQUIRED |= {"export": ["output=a.csv"], "swaps": ["systems=[CALL-PLAIN,CALL-PAPERS]"], "fit": ["file=somewhere"]}
 REQUIRED |= {"import": ["format=ping", "file=somewhere", "output=a"], "join": ["party=sender", "session=somewhere"]}
-REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewhere"]}
+REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewhere"], "submit": ["submission=somewhere"]}
 
 
 @pytest.fixture(autouse=True)

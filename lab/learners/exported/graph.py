@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vcgym.leaderboard.submissions.onnx_format import BOOL, DOUBLE, FLOAT, INT64, Model
+from vcgym.leaderboard.evaluation.own.onnx_format import BOOL, DOUBLE, FLOAT, INT64, Model
 
 IR_VERSION, OPSET = 8, 17
 _INTEGER = 2  # ONNX's code of an integer attribute

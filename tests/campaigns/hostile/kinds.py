@@ -110,7 +110,7 @@ def tiny():
 def _rank(folder, *systems):
     """Rank systems, and beside several of them a user's own, on three worlds."""
     from vcgym.baselines.systems import load_systems
-    from vcgym.leaderboard.evaluation.local import local_agent
+    from vcgym.leaderboard.evaluation.own.local_agent import local_agent
     from vcgym.leaderboard.evaluation.suites import prepare
     from vcgym.leaderboard.report.run import run_suite
 
@@ -126,11 +126,11 @@ def user(kind, folder):
     from vcgym.baselines.systems import learned_system
     from vcgym.baselines.zoo import LEARNED
     from vcgym.leaderboard.report.publish import publish
-    from vcgym.leaderboard.submissions.verify import verify
     from vcgym.live.protocol.session import read_session
     from vcgym.network.scenarios.scenario import Scenario
     from vcgym.predictors.published import load_network
     from vcgym.predictors.rows import read_rows
+    from vcgym.submissions.verify import verify
 
     def scenario():
         for path in sorted(folder.glob("*.json")):

@@ -16,9 +16,9 @@ from vcgym.agents.published.export import CARD, WEIGHTS, load_agent, publish, re
 from vcgym.agents.published.shipped import shipped_folder, shipped_names
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.agents.training.flat_policy import flat_policy
+from vcgym.leaderboard.evaluation.own.own_methods import own_methods
 from vcgym.leaderboard.evaluation.participants import shipped_agent
 from vcgym.leaderboard.evaluation.suites import SUITES, Part, Suite, prepare
-from vcgym.leaderboard.submissions.own import own_methods
 
 RELAY = "vcgym/Relay-v1"
 SMALL = {"seed": 0, "device": "cpu", "policy_kwargs": {"net_arch": [6, 5]}}

@@ -14,9 +14,9 @@ from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.evaluation.saved_model import Normaliser, beside
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.systems import load_system
+from vcgym.leaderboard.evaluation.own.own_methods import own_methods
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate
-from vcgym.leaderboard.submissions.own import own_methods
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "paper", 1),))
 SMALL = {"n_steps": 16, "batch_size": 16, "n_epochs": 1, "seed": 0, "device": "cpu", "policy_kwargs": {"net_arch": [4]}}

@@ -9,7 +9,7 @@ import pytest
 
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation.cells import manifest
-from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.own.local_agent import local_agent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.remarks import remarks

@@ -12,13 +12,13 @@ import pytest
 
 from vcgym.baselines.systems import load_systems
 from vcgym.leaderboard.evaluation.cells import manifest
-from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.own.local_agent import local_agent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.publish import publish
 from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.remarks import remarks
-from vcgym.leaderboard.submissions.accept import accepted
 from vcgym.network.traces.cards import DataError
+from vcgym.submissions.accept import accepted
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "correlated", 1),))
 SHARE = "0" * 32 + ".parquet"

@@ -12,7 +12,7 @@ from vcgym.agents.evaluation.own_policy import load_own
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.kinds.sender import ORDERED, SENDER
-from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.own.local_agent import local_agent
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate, play
 from vcgym.leaderboard.report.publish import REPORT

@@ -14,9 +14,9 @@ from vcgym.envs import name_of
 from vcgym.envs.environments.made_with import MADE_WITH
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
 from vcgym.leaderboard.evaluation.kinds.sender import ORDERED, SENDER
+from vcgym.leaderboard.evaluation.own.own_methods import own_methods
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite, prepare
 from vcgym.leaderboard.play import play
-from vcgym.leaderboard.submissions.own import own_methods
 
 SUITE = Suite("tiny", "v0", 200, (Part("wonderproxy", "paper", 1),))
 RATE_SUITE = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 1, stratum="wifi"),), SENDER)

@@ -12,8 +12,8 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.published.shipped import shipped_folder
 from vcgym.agents.sb3 import make_vec_env
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig
+from vcgym.leaderboard.evaluation.own.own_methods import on_own_traces, own_methods
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
-from vcgym.leaderboard.submissions.own import on_own_traces, own_methods
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.catalogue import shipped
 from vcgym.network.traces.trace import Trace

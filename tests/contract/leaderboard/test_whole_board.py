@@ -10,7 +10,7 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.kinds.whole import WHOLE as WHOLE_CALLS
-from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.own.local_agent import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.play import play

@@ -14,7 +14,7 @@ from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
 from vcgym.agents.published.export import publish
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, LOGGED_FORM
-from vcgym.leaderboard.submissions.card import call_parts
+from vcgym.submissions.card import call_parts
 
 ONNX = Path(__file__).parent / "submission_onnx"
 HIDDEN = 8

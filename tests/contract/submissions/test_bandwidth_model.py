@@ -9,16 +9,16 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from lab.learners.exported.graph import Graph
 from vcgym.agents.evaluation.play import play
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
-from vcgym.leaderboard.evaluation.local import env_of, local_agent
+from vcgym.leaderboard.evaluation.own.bandwidth_model import BandwidthModel
+from vcgym.leaderboard.evaluation.own.local_agent import env_of, local_agent
+from vcgym.leaderboard.evaluation.own.onnx_format import Model
+from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
 from vcgym.leaderboard.evaluation.published import RATE_ENV
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate
-from vcgym.leaderboard.submissions.accept import FOLDER, accept, accepted, take
-from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
-from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.onnx_format import Model
-from vcgym.leaderboard.submissions.trial import observe
 from vcgym.network.traces.cards import data_root
+from vcgym.submissions.accept import FOLDER, accept, accepted, take
+from vcgym.submissions.trial import observe
 
 SUITE = Suite("tiny", "v0", 0, (Part("rate", BOTTLENECK, 1, stratum="steps"),), SENDER)
 BASELINE = "bwe_models/msft_offline_rl_baseline.onnx"

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from submitted import observed, refused
 
-from vcgym.leaderboard.submissions.accept import accept, take
-from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.onnx_format import Model
-from vcgym.leaderboard.submissions.onnx_model import checked_model
+from vcgym.leaderboard.evaluation.own.onnx_format import Model
+from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError, checked_model
+from vcgym.submissions.accept import accept, take
 
 ONNX = Path(__file__).parent / "submission_onnx"
 

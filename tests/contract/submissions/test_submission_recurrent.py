@@ -6,7 +6,7 @@ import pytest
 from submitted import edit_card, observations, observed, refused, write_recurrent
 
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM
-from vcgym.leaderboard.submissions.accept import take
+from vcgym.submissions.accept import take
 
 pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
 

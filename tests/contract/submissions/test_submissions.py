@@ -18,9 +18,9 @@ from safetensors.numpy import load, save
 from submitted import edit_card, observations, observed, refused
 
 from vcgym.agents.published.export import load_agent
-from vcgym.leaderboard.submissions.accept import accept, accepted, take
-from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.load import read
+from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
+from vcgym.submissions.accept import accept, accepted, take
+from vcgym.submissions.load import read
 
 pytestmark = pytest.mark.long  # starts processes, or compiles much that no other test needs
 

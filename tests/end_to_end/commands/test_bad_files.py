@@ -135,7 +135,7 @@ READS = [
     ("vcgym leaderboard", f"{STUDY}/config.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
     ("vcgym leaderboard", f"{AGENT}/card.json", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
     ("vcgym leaderboard", f"{AGENT}/agent.safetensors", ["train=null", f"agents.mine={STUDY}", "folder=new"]),
-    ("vcgym leaderboard", f"{AGENT}/card.json", ["train=null", f"submission={AGENT}", "folder=new"]),
+    ("vcgym submit", f"{AGENT}/card.json", ["train=null", f"submission={AGENT}", "folder=new"]),
     ("vcgym verify", f"{BOARD}/actions.parquet", [f"folder={BOARD}"]),
     ("vcgym verify", f"{BOARD}/results.parquet", [f"folder={BOARD}"]),
     ("vcgym page", f"{BOARD}/results.parquet", ["results=."]),

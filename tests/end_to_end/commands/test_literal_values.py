@@ -61,7 +61,7 @@ def test_a_path_of_any_name_is_taken_as_it_stands(here, name):
 def test_a_text_and_a_new_path_of_any_name_are_taken_as_they_stand(here, name):
     expected = name if name not in ("'a'", '"a"') else "a"  # quotes around the whole: as hydra reads them
     assert got("train", f"study={name}", f"folder=./{name}", f"data.root=./{name}") == [expected, f"./{name}", f"./{name}"]
-    assert got("leaderboard", f"folder=./{name}", f"submission=./{name}") == [f"./{name}"] * 2
+    assert got("submit", f"folder=./{name}", f"submission=./{name}") == [f"./{name}"] * 2
     if "," not in name and name == name.strip():
         assert got("train", "-m", f"folder=./{name},other") == [f"./{name}", "other"]
 

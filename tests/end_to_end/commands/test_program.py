@@ -64,7 +64,7 @@ def test_help_imports_nothing_heavy(words, said):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("trian",), "vcgym: command is 'trian'; allowed: leaderboard, verify, page"),
+        (("trian",), "vcgym: command is 'trian'; allowed: leaderboard, page"),
         (("train", "stepz=3"), "vcgym train: stepz is no key of this command; --help lists those that are; did you mean steps?"),
         (("leaderboard", "suite=papr-v0"), "did you mean paper-v0?"),
         (("leaderboard", "train=null", "systems=[DRT-VM]"), "did you mean DRT-WM?"),

@@ -17,10 +17,10 @@ from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.remarks import remarks
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.results.kinds import CALL
-from vcgym.leaderboard.submissions.accept import accept, accepted
-from vcgym.leaderboard.submissions.trial import observe
-from vcgym.leaderboard.submissions.verify import UNKNOWN, verify
-from vcgym.scripts.leaderboard import verify_board
+from vcgym.submissions.accept import accept, accepted
+from vcgym.submissions.commands import verify_board
+from vcgym.submissions.trial import observe
+from vcgym.submissions.verify import UNKNOWN, verify
 
 SUITE = suites.Suite("submitted", "v0", 205, (suites.Part("wonderproxy", "correlated", 1), suites.Part("table1", "paper", 2)))
 ONNX = Path(__file__).parents[2] / "contract" / "submissions" / "submission_onnx"

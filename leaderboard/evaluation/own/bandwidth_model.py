@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.leaderboard.submissions.onnx_model import checked_model
-from vcgym.leaderboard.submissions.onnx_session import open_model
+from vcgym.leaderboard.evaluation.own.onnx_model import checked_model, open_model
 from vcgym.network.traces.plain_file import read_plain
 
 _STATES = {"hidden_states": "state_out", "cell_states": "cell_out"}

@@ -6,7 +6,7 @@ the inputs, so a trial with each input shape shows the maximum memory. The runti
 bytes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +14,11 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from vcgym.leaderboard.submissions.folder import RefusedError
-from vcgym.leaderboard.submissions.onnx_format import BOOL, FLOAT, INT64, MESSAGES, Model
+from vcgym.leaderboard.evaluation.own.onnx_format import BOOL, FLOAT, INT64, MESSAGES, Model
+from vcgym.network.traces.refusal import MAX_LINE, one_line
 
 MAX_NODES = 2000
+MIN_FOUND = 100  # minimum number of shown characters of a fault
 _TYPES: dict[int, np.dtype[Any]] = {FLOAT: np.dtype("<f4"), INT64: np.dtype("<i8"), BOOL: np.dtype("?")}
 _OPSETS = range(11, 24)  # models of the Bandwidth Estimation Challenge have 11
 _UNUSED = "ai.onnx.ml"  # some exporters name it though no node is of it
@@ -34,6 +35,18 @@ _OPERATORS = {
     "RNN", "Reciprocal", "Relu", "Selu", "Shape", "Sigmoid", "Sign", "Sin", "Softmax", "Softplus", "Softsign", "Sqrt", "Sub", "Sum",
     "Tanh", "Transpose", "Where", *_SHAPING,
 }  # fmt: skip
+
+
+class RefusedError(ValueError):
+    """Rejection of a submission: the file, the fault, and the allowed value."""
+
+    def __init__(self, location: Path | str, found: str, allowed: str) -> None:
+        super().__init__(str(location), found, allowed)
+
+    def __str__(self) -> str:
+        location, found, allowed = self.args
+        max_found = MAX_LINE - len(f"{location}: ; allowed: {allowed}")
+        return one_line(f"{location}: {one_line(found, max(max_found, MIN_FOUND))}; allowed: {allowed}")
 
 
 class CheckedModel(NamedTuple):
@@ -77,6 +90,30 @@ def checked_model(path: Path, content: bytes) -> CheckedModel:
     _refuse_nodes(path, model.graph)
     tensors = [message for _, message in _within("model", model) if message.DESCRIPTOR.name == "Tensor" and message.data_type == FLOAT]
     return CheckedModel(bytes(model.SerializeToString()), sum(int(np.prod(tensor.dims)) for tensor in tensors))
+
+
+def open_model(model: bytes, axes: Mapping[str, int]) -> Any:
+    """Open a session of the runtime on one thread.
+
+    Args:
+        model: content of an ONNX file.
+        axes: of each input and output, by name; all are float32.
+
+    Raises:
+        ValueError: other inputs or outputs.
+    """
+    import onnxruntime  # imported here: only these agents need it
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    found = [(one.name, one.type, len(one.shape)) for one in (*session.get_inputs(), *session.get_outputs())]
+    wanted = [(name, "tensor(float)", count) for name, count in axes.items()]
+    if sorted(found) != sorted(wanted):
+        raise ValueError(f"inputs and outputs (name, type, axes) are {found}; allowed: {wanted}")
+    return session
 
 
 def _within(location: str, message: Any) -> Iterator[tuple[str, Any]]:

@@ -4,13 +4,13 @@ from collections.abc import Collection
 from pathlib import Path
 
 from vcgym.agents.published.new_folder import new_folder
+from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
 from vcgym.leaderboard.evaluation.participants import is_agent_name
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, PublishedAgent
-from vcgym.leaderboard.submissions.folder import CARD, RefusedError
-from vcgym.leaderboard.submissions.load import Submission, read
-from vcgym.leaderboard.submissions.trial import Observed, try_submission
 from vcgym.network.traces.plain_file import inside
 from vcgym.network.traces.refusal import shown
+from vcgym.submissions.load import CARD, Submission, read
+from vcgym.submissions.trial import Observed, try_submission
 
 FOLDER = "submissions"  # within the folder of results
 
@@ -21,7 +21,7 @@ def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]
     Args:
         folder: folder of the submission.
         board: folder of the results.
-        observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
+        observed: observations of the trial, see `vcgym.submissions.trial.observe`.
         rules: names of all rules that may be played with it.
         env: id of the environment in which agents play the suite.
 
@@ -48,7 +48,7 @@ def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
 
     Args:
         folder: folder of the submission, see docs/submit.md.
-        observed: observations of the trial, see `vcgym.leaderboard.submissions.trial.observe`.
+        observed: observations of the trial, see `vcgym.submissions.trial.observe`.
         env: id of the environment in which agents play the suite.
 
     Raises:

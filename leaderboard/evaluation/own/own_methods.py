@@ -18,13 +18,13 @@ from vcgym.baselines.systems import System
 from vcgym.envs import name_of
 from vcgym.envs.environments.made_with import MADE_WITH
 from vcgym.leaderboard.cache import canonical
-from vcgym.leaderboard.evaluation.local import local_agent
+from vcgym.leaderboard.evaluation.own.bandwidth_model import BandwidthModel
+from vcgym.leaderboard.evaluation.own.local_agent import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.participants import shipped_agent, study_agents, study_config
 from vcgym.leaderboard.evaluation.published import Entrant, LocalAgent, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.statistics.seeds import SEED
-from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 

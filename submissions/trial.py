@@ -3,7 +3,7 @@
 The submission decides in sequence, with its state, on the observations of a call on each part of the suite. The calls are played here
 with random actions, so that observations cover more than one policy would see; the process gets only the observations.
 
-``python -m vcgym.leaderboard.submissions.trial FOLDER OBSERVATIONS`` is that process. The system bounds memory on Linux, and CPU time
+``python -m vcgym.submissions.trial FOLDER OBSERVATIONS`` is that process. The system bounds memory on Linux, and CPU time
 everywhere.
 """
 
@@ -25,11 +25,11 @@ from vcgym.agents.evaluation.own_policy import OwnPolicy
 from vcgym.envs.environments.vector.actions import LEVELS
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
+from vcgym.leaderboard.evaluation.own.bandwidth_model import BandwidthModel
+from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM, LocalAgent
 from vcgym.leaderboard.evaluation.suites import Suite
-from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
-from vcgym.leaderboard.submissions.folder import RefusedError
 from vcgym.network.traces.refusal import shown
 
 MEMORY_BYTES, PROCESSOR_S, WAIT_S = 3 << 30, 60, 180
@@ -116,7 +116,7 @@ def _main() -> None:
     for limit, value in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, PROCESSOR_S), (resource.RLIMIT_CORE, 0)):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(limit, (value, value))
-    from vcgym.leaderboard.submissions.load import read  # imported after the limits are set
+    from vcgym.submissions.load import read  # imported after the limits are set
 
     policy = read(Path(sys.argv[1])).policy
     for calls in load_file(sys.argv[2]).values():

@@ -1,6 +1,10 @@
-"""Loading of a submission's folder as a policy: card, then weights. Each step must pass before the next begins."""
+"""Loading of a submission's folder as a policy: two plain files, the card, then the weights. Each step must pass before the next begins.
+
+The files are of bounded size and read once, without following links or unpacking archives.
+"""
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -14,13 +18,17 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import AgentCard, agent_from
 from vcgym.envs.call.features.call import CALL_WIDTH
 from vcgym.envs.call.features.path import PATH_WIDTH
+from vcgym.leaderboard.evaluation.own.bandwidth_model import BandwidthModel
+from vcgym.leaderboard.evaluation.own.onnx_model import CheckedModel, RefusedError, checked_model
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM, RATE_ENV, PublishedAgent, held_by
-from vcgym.leaderboard.submissions.bandwidth_model import BandwidthModel
-from vcgym.leaderboard.submissions.card import OnnxCard, SubmissionCard, parse_card
-from vcgym.leaderboard.submissions.folder import CARD, ONNX, SAFETENSORS, RefusedError, read_files
-from vcgym.leaderboard.submissions.onnx_model import CheckedModel, checked_model
-from vcgym.leaderboard.submissions.onnx_session import decide, open_session
+from vcgym.network.traces.cards import DataError
+from vcgym.network.traces.plain_file import read_plain
+from vcgym.network.traces.refusal import shown
+from vcgym.submissions.card import OnnxCard, SubmissionCard, parse_card
+from vcgym.submissions.onnx_session import decide, open_session
 
+CARD, SAFETENSORS, ONNX = "card.json", "agent.safetensors", "policy.onnx"
+MAX_BYTES = {CARD: 1 << 18, SAFETENSORS: 1 << 24, ONNX: 1 << 24}
 _HEADER_BYTES = 1 << 16  # maximum header size of a safetensors file
 
 
@@ -91,8 +99,35 @@ def read(folder: Path) -> Submission:
     return _checked(read_files(folder), folder)
 
 
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Read card and weights, and return their content by file name.
+
+    Raises:
+        RefusedError: it is not a folder (archives are not unpacked), contains anything but a card and one weights file, or a file is a
+            link, a device, too large or unreadable.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        raise RefusedError(folder, "is not a folder", "a folder, not a link to one; archives are not unpacked")
+    names = sorted(os.listdir(folder))
+    weights = [name for name in names if name in (SAFETENSORS, ONNX)]
+    for name in names:
+        if name not in MAX_BYTES:
+            raise RefusedError(folder / ascii(name)[1:-1], "does not belong here", f"{CARD} and one of {SAFETENSORS}, {ONNX}")
+    if CARD not in names or len(weights) != 1:
+        raise RefusedError(folder, f"holds {names}", f"{CARD} and one of {SAFETENSORS}, {ONNX}")
+    return {name: _plain(folder / name, MAX_BYTES[name]) for name in names}
+
+
+def _plain(path: Path, max_bytes: int) -> bytes:
+    try:
+        return read_plain(path, max_bytes, links=False)
+    except DataError as error:
+        _, where, value, allowed = error.args
+        raise RefusedError(path, f"{where} is {shown(value)}", allowed) from error
+
+
 def load(files: Mapping[str, bytes]) -> Policy:
-    """Return the policy of a submission that `vcgym.leaderboard.submissions.accept.take` has checked, from its files by name."""
+    """Return the policy of a submission that `vcgym.submissions.accept.take` has checked, from its files by name."""
     return _checked(files, Path()).policy
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import LOGGED
 from vcgym.envs.environments.vector.actions import action_counts
+from vcgym.leaderboard.evaluation.own.onnx_model import open_model
 
 INPUTS = ("paths", "call")
 OUTPUTS = {control: f"{column}_scores" for column, control in LOGGED.items()}
@@ -41,30 +42,6 @@ def open_session(model: bytes, interface: Interface) -> Any:
     """
     axes = {"paths": 3, "call": 2} | dict.fromkeys(interface.scores, 2)
     return open_model(model, axes | {f"{prefix}{name}": 1 + len(shape) for name, shape in interface.state.items() for prefix in ("", NEXT)})
-
-
-def open_model(model: bytes, axes: Mapping[str, int]) -> Any:
-    """Open a session of the runtime on one thread.
-
-    Args:
-        model: content of an ONNX file.
-        axes: of each input and output, by name; all are float32.
-
-    Raises:
-        ValueError: other inputs or outputs.
-    """
-    import onnxruntime  # imported here: only these agents need it
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    found = [(one.name, one.type, len(one.shape)) for one in (*session.get_inputs(), *session.get_outputs())]
-    wanted = [(name, "tensor(float)", count) for name, count in axes.items()]
-    if sorted(found) != sorted(wanted):
-        raise ValueError(f"inputs and outputs (name, type, axes) are {found}; allowed: {wanted}")
-    return session
 
 
 def decide(
