@@ -1,11 +1,12 @@
 """Names and files in a config. Each check imports only what it needs, so a command can refuse a value before it loads anything else."""
 
-import ast
 import os
+import re
 import zipfile
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
+from symtable import symtable
 from typing import Annotated
 
 from pydantic import AfterValidator, ValidationError
@@ -81,6 +82,9 @@ def _policy(name: str) -> str:
 def _agent(name: str) -> str:
     if name in shipped_names() or os.path.isdir(os.path.expanduser(name)):
         return name
+    if file := re.fullmatch(r"(.+)\.py(:.+)?", name):
+        path = Path(file[1]).absolute()
+        raise refused(f"module:name; type {path.name}{file[2] or ':NAME'} in the folder {path.parent}")
     if name.endswith((".zip", ".onnx")) or "/" in name:
         if not Path(name).is_file():
             raise refused("a file or folder that exists")
@@ -97,30 +101,20 @@ def _agent(name: str) -> str:
     found = PathFinder.find_spec(top, [os.getcwd()]) or find_spec(top)
     if found is None:
         raise refused(f"a module that can be imported; {top} is neither installed nor in {os.getcwd()}")
-    defined = _defined(Path(found.origin)) if found.origin and found.origin.endswith(".py") and top == module else []
-    if defined and wanted not in defined:
-        raise refused(", ".join(f"{module}:{one}" for one in defined))
+    if found.origin and found.origin.endswith(".py") and top == module:
+        _require_defined(Path(found.origin), module, wanted)
     return name
 
 
-def _defined(file: Path) -> list[str]:
-    """Return the names that a module defines and then those that it imports; none if only its execution tells what is wrong or there."""
+def _require_defined(file: Path, module: str, wanted: str) -> None:
+    """Refuse a name that a module does not have, unless only its execution tells; the message lists what it defines, but for imports."""
     try:
-        tree = ast.parse(read_plain(file, MAX_JSON_BYTES))
+        text = read_plain(file, MAX_JSON_BYTES).decode("utf-8-sig")
+        symbols = {one.get_name(): one for one in symtable(text, str(file), "exec").get_symbols()}
     except (ValueError, SyntaxError, RecursionError):
-        return []
-    if any(isinstance(one, ast.ImportFrom) and one.names[0].name == "*" for one in ast.walk(tree)):
-        return []
-    own: list[str] = []
-    imported: list[str] = []
-    for one in ast.walk(tree):
-        if isinstance(one, ast.FunctionDef | ast.ClassDef):
-            own.append(one.name)
-        elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-            own.append(one.id)
-        elif isinstance(one, ast.Import | ast.ImportFrom):
-            imported += [each.asname or each.name for each in one.names]
-    return [] if "__getattr__" in own else [*own, *imported]
+        return
+    if wanted not in symbols and "__getattr__" not in symbols and not re.search(r"\bimport\s*\*", text):
+        raise refused(", ".join(f"{module}:{name}" for name, one in symbols.items() if one.is_assigned()) or f"a name that {file} defines")
 
 
 ExistingPath = Annotated[AbsolutePath, AfterValidator(_existing)]

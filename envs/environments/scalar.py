@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 
 from vcgym.envs.environments.made_with import Marking
 from vcgym.envs.environments.render import RENDER_MODES, Rendered
+from vcgym.envs.environments.vector.checks import ActionError
 from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.environments.vector.settings import arguments_of
 
@@ -47,7 +48,10 @@ class ScalarEnv(Marking, Rendered, gym.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play to the next decision, or to the end of the call (truncated)."""
-        observations, rewards, _, truncated, infos = self.native.step(np.expand_dims(np.asarray(action), 0))
+        try:
+            observations, rewards, _, truncated, infos = self.native.step(np.expand_dims(np.asarray(action), 0))
+        except ActionError:
+            raise ActionError(np.asarray(action), self.action_space) from None
         self._show()
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), self._own(infos)
 

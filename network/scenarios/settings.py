@@ -35,7 +35,7 @@ class WorldSettings:
 
     Attributes:
         scenario: name, see `vcgym.network.scenarios.scenario`; any subclass of `Recipe`; or a `Scenario`, which keeps its settings.
-        mode: generation of delays from statistics: correlated, paper or replay.
+        mode: generation of delays from statistics: correlated, paper or replay, which is the only one of scenario replay.
         packets: length of a call in 10-ms slots, 1 to 1,000,000.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
         burst: mode paper only: the measured burst to which draws are fitted, worst or median.
@@ -69,6 +69,8 @@ class WorldSettings:
         if self.loss_run_slots != 1.0 and self.mode not in ("paper", "correlated"):
             raise ValueError(f"loss_run_slots = {self.loss_run_slots!r}: allowed is 1 in mode {self.mode}, whose losses are as measured")
         one_of("offsets", self.offsets, OFFSETS)
+        if self.scenario == REPLAY and self.mode == WorldSettings.mode:
+            object.__setattr__(self, "mode", REPLAY)
         for one in fields(self):
             value = getattr(self, one.name)
             if one.name in _OF_REPLAY and self.scenario != REPLAY and value != one.default:

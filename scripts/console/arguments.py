@@ -170,7 +170,7 @@ def _checked(key: str, text: str, declared: Sequence[Key], multirun: bool, known
         value = _listed(given) if LIST in forms and (is_below or isinstance(given, dict)) else given
         refused = [error for kind in kinds for error in [_refusal(kind, value, key)] if error]
         if len(refused) == len(kinds):
-            raise ValueError(refused[0])
+            raise ValueError(refused[0] if value is given else refused[0].replace(f"{key}.0 is", f"{key} is", 1))
     return written
 
 

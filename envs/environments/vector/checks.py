@@ -10,6 +10,13 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.ranges import is_whole
 
 
+class ActionError(ValueError):
+    """Error of an action outside the space."""
+
+    def __init__(self, actions: NDArray[Any], space: spaces.Space[Any]) -> None:
+        super().__init__(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
+
+
 def checked_autoreset(mode: AutoresetMode | str) -> AutoresetMode:
     """Return gymnasium's autoreset mode by name (NEXT_STEP) or value (NextStep).
 
@@ -52,11 +59,11 @@ def checked_actions(actions: Any, space: spaces.Space[Any]) -> NDArray[Any]:
     """Return actions of the batched space as an array.
 
     Raises:
-        ValueError: an action outside the space.
+        ActionError: an action outside the space.
     """
     actions = np.asarray(actions)
     # A float in place of an index, even NaN, would be truncated silently.
     same_kind = np.can_cast(actions.dtype, space.dtype or actions.dtype, "same_kind")
     if not same_kind or not space.contains(actions.astype(space.dtype, copy=False)):
-        raise ValueError(f"action {actions!r} of {actions.dtype}: allowed are values of {space}")
+        raise ActionError(actions, space)
     return actions

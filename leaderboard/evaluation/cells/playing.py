@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vcgym.agents.evaluation.play import Policy
+from vcgym.envs.environments.vector.checks import ActionError
 from vcgym.leaderboard.cache import to_bytes
 from vcgym.leaderboard.evaluation.cells.cells import Cell, failed
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout
@@ -109,6 +110,8 @@ def _table_of_agent(cell: Cell, agent: Agent, scenario: Any, threads: int) -> pa
         rollout = cell.kind.play_policy(agent, judged, cell.batch.part, scenario, cell.batch.worlds, threads)
     except EntrantError as error:
         return failed(cell.kind.columns, str(error))
+    except ActionError as error:
+        return failed(cell.kind.columns, _reason("failed in play", error))
     return _table(cell, scenario, rollout, cost_of(judged.policy))
 
 

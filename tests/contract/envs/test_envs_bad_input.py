@@ -21,6 +21,7 @@ REFUSED = [
     ({"threads": 0}, "threads = 0: allowed are integers from 1 to 256"),
     ({"scenario": "mars"}, "scenario = 'mars': allowed are wonderproxy, world, "),
     ({"mode": "replay"}, "mode of scenario wonderproxy = 'replay': allowed are correlated, paper"),
+    ({"scenario": "replay"}, "scenario replay: traces is None; allowed: a folder of traces"),
     ({"scenario": "leo"}, "mode of scenario leo = 'correlated': allowed are replay"),
     ({"split": "holdout"}, "split = 'holdout': allowed are train, validation, test"),
     ({"split": "test"}, "split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone"),
@@ -119,6 +120,14 @@ def test_an_action_outside_the_space_moves_nothing(path_env_id, form):
             env.step(action)
     after = env.get_state()
     assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+
+
+@pytest.mark.parametrize("action", [16, [1, 2], 1.5])
+def test_an_action_outside_the_space_of_one_call_names_that_space(action):
+    env = gymnasium.make("vcgym/Call-v1", packets=60, disable_env_checker=True)
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match=r"^action array\(.*: allowed are values of Discrete\(16\)$"):
+        env.step(action)
 
 
 @pytest.mark.parametrize("seed", [1.5, True, "1", -1, 1 << 64, (1 << 64) - 1, [0, 1.5], [0]])

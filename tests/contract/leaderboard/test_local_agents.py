@@ -53,6 +53,13 @@ def test_it_is_ranked_beside_rules_as_local_and_nothing_is_logged(tmp_path):
     assert "stay" in (tmp_path / REPORT).read_text(encoding="utf-8")
 
 
+def test_actions_of_a_wrong_shape_in_play_name_the_agent(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"^own failed in play: ActionError 'action array\(\[\[0, 4\]\]\) of int64: allowed are values of "
+    ):
+        evaluate(lambda observation: np.array([[0, 4]]), suite=CALLS, options={"action": "relative"}, folder=tmp_path)  # fits one call
+
+
 def test_a_sender_of_ones_own_sets_the_rate(tmp_path):
     agents = {name: local_agent(rate_of(share), SENDERS, prepare(SENDERS), TARGET) for name, share in (("slow", -0.5), ("fast", 0.2))}
     kbps = {row["system"]: row["throughput_kbps"] for row in play(suite=SENDERS, named=agents, folder=tmp_path).to_pylist()}
@@ -86,7 +93,7 @@ REFUSED = [
         {},
         rf"agent cannot play table1, mode paper: RuntimeError out of ideas \(test_local_agents.py, line {LINE}\); it was asked for",
     ),
-    (lambda observation: np.array([[9, 0]]), {"action": "relative"}, r"agent cannot play table1, mode paper: ValueError action array"),
+    (lambda observation: np.array([[9, 0]]), {"action": "relative"}, r"agent cannot play table1, mode paper: ActionError action array"),
     (fails, {"packets": 9}, "agent_options has packets, which suite tiny chooses"),
     (fails, {"acton": 9}, "vcgym/Call-v1 has no argument {'acton': 9}"),
 ]

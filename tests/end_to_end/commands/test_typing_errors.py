@@ -1,4 +1,4 @@
-"""Twenty-four typing errors: each is refused in one line, before torch or hydra is imported, and leaves nothing."""
+"""Typing errors: each is refused in one line, before torch or hydra is imported, and leaves nothing."""
 
 import subprocess
 import sys
@@ -43,8 +43,11 @@ ERRORS = [
     ("train env.options.action=relativ", "did you mean relative?"),
     ("leaderboard suite=papr-v0", "did you mean paper-v0?"),
     ("leaderboard systems=[DRT-WM,DRT-VM]", "did you mean DRT-WM?"),
-    ("leaderboard agents.mine=my_ppo.zip", "agents.mine.0 is 'my_ppo.zip'; allowed: a file or folder that exists"),
-    ("leaderboard agents.mine=[mine:act,mine:atc]", "agents.mine.1 is 'mine:atc'; allowed: mine:act, mine:np; did you mean mine:act?"),
+    ("leaderboard agents.mine=my_ppo.zip", "agents.mine is 'my_ppo.zip'; allowed: a file or folder that exists"),
+    ("leaderboard agents.mine=[mine:act,mine:atc]", "agents.mine.1 is 'mine:atc'; allowed: mine:act; did you mean mine:act?"),
+    ("leaderboard agents.mine=mine:atc", "agents.mine is 'mine:atc'; allowed: mine:act; did you mean mine:act?"),
+    ("leaderboard agents.mine=./mine.py:act", "agents.mine is './mine.py:act'; allowed: module:name; type mine:act in the folder /"),
+    ("leaderboard agents.mine=mine.py", "agents.mine is 'mine.py'; allowed: module:name; type mine:NAME in the folder /"),
     ("leaderboard agents.mine=text.zip", "this file is no zip"),
     ("evaluate", "agent is not given; type agent=..."),
     ("call wav=mine.py", "wav is 'mine.py'; allowed: a WAV file"),
