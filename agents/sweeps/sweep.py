@@ -11,7 +11,7 @@ import os
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
@@ -71,7 +71,7 @@ def run_sweep(config: SweepConfig) -> BestTrial:
         ray_running(config.concurrent, config.ray.address),
         tracking.run(f"{title} sweep: {config.train.study}", tags=tags_of(config.train, data), marker=folder / _MARKER) as sweep,
         progress("sweep", config.trials) as report_progress,
-        ExitStack() as trials,
+        _TrialRuns(tracking, sweep, config.train, data, report_progress) as trial_runs,
     ):
         sweep.config(config)
         report_progress(0, _before(config.train))
@@ -82,7 +82,7 @@ def run_sweep(config: SweepConfig) -> BestTrial:
             run_config=tune.RunConfig(
                 name=folder.name,
                 storage_path=str(folder.parent),
-                callbacks=[_Nested(tracking, sweep, config.train, data, report_progress, trials)],
+                callbacks=[trial_runs],
                 failure_config=tune.FailureConfig(max_failures=_RETRIES),
                 verbose=0,
             ),
@@ -147,15 +147,20 @@ def _halving(config: SweepConfig) -> ASHAScheduler:
     return ASHAScheduler(time_attr="steps", max_t=max_t, grace_period=interval, reduction_factor=2)
 
 
-class _Nested(tune.Callback):
-    """Callback of the driver that logs the reports of trials as runs nested in the sweep's; `trials` closes those left open."""
+class _TrialRuns(tune.Callback):
+    """Callback of the driver that logs each trial as a run nested in the sweep's; those still open end with the block."""
 
-    def __init__(
-        self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, report_progress: OnProgress, trials: ExitStack
-    ) -> None:
+    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, report_progress: OnProgress) -> None:
         self.tracking, self.sweep, self.config, self.data_hash, self.report_progress = tracking, sweep, config, data_hash, report_progress
-        self.trials, self.ended = trials, 0
+        self.ended = 0
         self.open: dict[str, tuple[Run, ExitStack]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        for _, ending in self.open.values():
+            ending.__exit__(*failure)
 
     def __getstate__(self) -> dict[str, Any]:
         # Ray pickles callbacks in case it restores a search; this one holds open runs and lives only in the driver.
@@ -164,13 +169,13 @@ class _Nested(tune.Callback):
     def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         name = name_of(trial.trial_id)
         if name not in self.open:
-            stack, marker = self.trials.enter_context(ExitStack()), home_of(self.config, name) / _MARKER
+            ending, marker = ExitStack(), home_of(self.config, name) / _MARKER
             tags = tags_of(self.config, self.data_hash, self.config.seeds[0])
             chosen = trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name)
             title = ", ".join([*(named(key, trial.config[key]) for key in VALUES), name.replace("-", " ")])
-            run = stack.enter_context(self.tracking.run(title, parent=self.sweep, tags=tags, marker=marker))
+            run = ending.enter_context(self.tracking.run(title, parent=self.sweep, tags=tags, marker=marker))
+            self.open[name] = run, ending
             log_inputs(run, chosen, self.data_hash)
-            self.open[name] = run, stack
 
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
         metrics = {name: value for name, value in result.items() if name.startswith("validation/") or name in VALUES}
@@ -180,19 +185,19 @@ class _Nested(tune.Callback):
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         name = name_of(trial.trial_id)
-        run, stack = self.open.pop(name)
+        run, ending = self.open.pop(name)
         # A trial stopped early publishes nothing, and without shared storage the driver does not see the agents of other machines.
         agent = agent_of(self.config, name)
         if agent.exists():
             run.folder(agent)
-        stack.close()
+        ending.close()
         self._count(f"{name} ended")
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         # A trial that could not be started has no run.
         name = name_of(trial.trial_id)
-        _, stack = self.open.pop(name, (None, ExitStack()))
-        with suppress(TrialError), stack:
+        _, ending = self.open.pop(name, (None, ExitStack()))
+        with suppress(TrialError), ending:
             raise TrialError(name)
         self._count(f"{name} failed: see {trial.local_path}")
 
