@@ -1,21 +1,17 @@
 """Environments over paths: Relay, where the agent chooses the path; Playout, the lag; Call, both, and what else of a call no rule sets."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, PROTECTED, Control
-from vcgym.baselines.path.direct import Direct
-from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET
-from vcgym.envs.call.sender.no_uplink import NO_UPLINK, PACING, SenderStages
+from vcgym.envs.call.batch import MAX_BUDGET
+from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.environments.scalar import ScalarEnv
 from vcgym.envs.environments.vector.paths import PathsVectorEnv
+from vcgym.envs.environments.vector.settings import GROUPS, CallSettings, PlayoutSettings, RelaySettings, taken
 from vcgym.network.kernels.ranges import require_number
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
-
-DIRECT, WMJITTER = Direct(), WMJitter()
 
 
 class RelayVectorEnv(PathsVectorEnv):
@@ -39,9 +35,12 @@ class RelayVectorEnv(PathsVectorEnv):
         arguments: those of every environment over paths, docs/envs.md.
     """
 
-    def __init__(self, num_envs: int = 1, playout: NamedTuple = WMJITTER, interval: int = 100, **arguments: Any) -> None:
-        require_rule("playout", playout, Control.PLAYOUT)
-        super().__init__(num_envs, {Control.PATH: None, Control.PLAYOUT: playout}, interval, False, **arguments)
+    settings = GROUPS["Relay"]
+
+    def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
+        own = taken(RelaySettings, arguments)
+        require_rule("playout", own.playout, Control.PLAYOUT)
+        super().__init__(num_envs, {Control.PATH: None, Control.PLAYOUT: own.playout}, own.interval, False, **arguments)
 
 
 class PlayoutVectorEnv(PathsVectorEnv):
@@ -65,9 +64,12 @@ class PlayoutVectorEnv(PathsVectorEnv):
         arguments: those of every environment over paths, docs/envs.md.
     """
 
-    def __init__(self, num_envs: int = 1, path: NamedTuple = DIRECT, interval: int = 10, **arguments: Any) -> None:
-        require_rule("path", path, Control.PATH)
-        super().__init__(num_envs, {Control.PATH: path, Control.PLAYOUT: None}, interval, True, **arguments)
+    settings = GROUPS["Playout"]
+
+    def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
+        own = taken(PlayoutSettings, arguments)
+        require_rule("path", own.path, Control.PATH)
+        super().__init__(num_envs, {Control.PATH: own.path, Control.PLAYOUT: None}, own.interval, True, **arguments)
 
 
 class CallVectorEnv(PathsVectorEnv):
@@ -110,29 +112,18 @@ class CallVectorEnv(PathsVectorEnv):
     """
 
     reset_options = ("pair", "stratum", "kind")
+    settings = GROUPS["Call"]
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        interval: int = 50,
-        path: Any = None,
-        playout: Any = None,
-        uplink: str | BottleneckRecipe | None = None,
-        rate: Any = None,
-        order: Any = None,
-        pacing: float = PACING,
-        protection: Any = False,
-        protection_budget: float = 0.1,
-        frame_ms: int = FRAMES_MS[0],
-        **arguments: Any,
-    ) -> None:
-        rules = {Control.PATH: path, Control.PLAYOUT: playout} | ({} if protection is False else {Control.PROTECTION: protection})
-        require_number("protection_budget", protection_budget, 0.0, MAX_BUDGET)
-        _require_agent(uplink, {**rules, Control.RATE: rate, Control.ORDER: order})
-        self.budget, self.frame_ms = protection_budget, frame_ms
-        self._uplink, self._logs = uplink, bool(arguments.get("log"))
-        self._sender = {"rate": rate, "order": order, "pacing": pacing}
-        super().__init__(num_envs, rules, interval, False, **arguments)
+    def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
+        own = taken(CallSettings, arguments)
+        rules = {Control.PATH: own.path, Control.PLAYOUT: own.playout}
+        rules |= {} if own.protection is False else {Control.PROTECTION: own.protection}
+        require_number("protection_budget", own.protection_budget, 0.0, MAX_BUDGET)
+        _require_agent(own.uplink, {**rules, Control.RATE: own.rate, Control.ORDER: own.order})
+        self.budget, self.frame_ms = own.protection_budget, own.frame_ms
+        self._uplink, self._logs = own.uplink, bool(arguments.get("log"))
+        self._sender = {"rate": own.rate, "order": own.order, "pacing": own.pacing}
+        super().__init__(num_envs, rules, own.interval, False, **arguments)
 
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:

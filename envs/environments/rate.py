@@ -1,6 +1,6 @@
 """Rate: the agent chooses the target bitrate."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
-from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rule import NEVER_US, require_rule
 from vcgym.envs.call.features.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart, compressed_features
@@ -16,13 +15,11 @@ from vcgym.envs.call.features.sender import RATE_FEATURES, compress_senders, obs
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, Requests, follow_aims
-from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.environments.scalar import ScalarEnv
 from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of
+from vcgym.envs.environments.vector.settings import GROUPS, RateSettings, taken
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
-ORDER = Fifo()
 FEATURES = ("reports", "intervals")
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
 AIMS = 8
@@ -60,23 +57,15 @@ class RateVectorEnv(SenderVectorEnv):
     rewards: ClassVar = {"utility": Utility(), "emodel": AudioEModel()}
     forms = ("continuous", "discrete", "exact", *RELATIVE)
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        order: NamedTuple = ORDER,
-        scenario: str | BottleneckRecipe = "rate",
-        pacing: float = PACING,
-        reward: str = "utility",
-        action: str = "relative_discrete",
-        features: str = "reports",
-        interval: int = 5,
-        **arguments: Any,
-    ) -> None:
-        require_rule("order", order, Control.ORDER)
-        one_of("features", features, FEATURES)
-        self.features = features
+    settings = GROUPS["Rate"]
+
+    def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
+        own = taken(RateSettings, arguments)
+        require_rule("order", own.order, Control.ORDER)
+        one_of("features", own.features, FEATURES)
+        self.features = own.features
         agent = in_place_of(Control.RATE, SENDER, effect=Requests())
-        super().__init__(num_envs, agent, order, interval, scenario=scenario, pacing=pacing, reward=reward, action=action, **arguments)
+        super().__init__(num_envs, agent, own.order, own.interval, pacing=own.pacing, reward=own.reward, **arguments)
         self._reported, self._aim_ms = np.zeros(num_envs, np.int64), np.zeros(num_envs)
         self._smallest_us = np.full(num_envs, -1, np.int64)
 

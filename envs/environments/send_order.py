@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.order.sbpn import Overflow, Sbpn
-from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart, compressed_features
 from vcgym.envs.call.features.queue import QUEUE_FEATURES, observe_best, observe_queues
@@ -19,14 +18,12 @@ from vcgym.envs.call.features.sender import ORDER_FEATURES, compress_senders, ob
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.sender.effects import MAX_MARGIN, MIN_MARGIN, PacketChoice, choose_by_margin
-from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.envs.environments.render import draw_queue
 from vcgym.envs.environments.scalar import ScalarEnv
 from vcgym.envs.environments.vector.sender import RELATIVE, SenderVectorEnv, position_of
+from vcgym.envs.environments.vector.settings import GROUPS, OrderSettings, taken
 from vcgym.network.bottleneck.shared_link import SharedLink
-from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 
-RATE = Tfrc()
 EVICTS = Sbpn(overflow=Overflow.EVICTS)
 MARGINS = 4
 
@@ -64,25 +61,15 @@ class SendOrderVectorEnv(SenderVectorEnv):
     rewards: ClassVar = {"on_time": OnTime(), "missed": Missed(), "emodel": AudioEModel()}
     forms = ("discrete", *RELATIVE)
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        rate: NamedTuple = RATE,
-        overflow: Any = None,
-        scenario: str | BottleneckRecipe = "order",
-        send_queue: int | None = None,
-        pacing: float = BY_PACKET,
-        reward: str = "missed",
-        interval: int = 10,
-        action: str = "relative_discrete",
-        **arguments: Any,
-    ) -> None:
-        require_rule("rate", rate, Control.RATE)
-        overflow = EVICTS if overflow is None else overflow
+    settings = GROUPS["SendOrder"]
+
+    def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
+        own = taken(OrderSettings, arguments)
+        require_rule("rate", own.rate, Control.RATE)
+        overflow = EVICTS if own.overflow is None else own.overflow
         require_rule("overflow", overflow, Control.ORDER)
         agent = in_place_of(Control.ORDER, SENDER, effect=PacketChoice(overflow))
-        world: dict[str, Any] = {"scenario": scenario, "send_queue": send_queue, "pacing": pacing}
-        super().__init__(num_envs, rate, agent, interval, reward=reward, action=action, **world, **arguments)
+        super().__init__(num_envs, own.rate, agent, own.interval, scenario=own.scenario, reward=own.reward, **arguments)
         self._margin, self._alone = np.ones(num_envs), np.zeros(num_envs, bool)
 
     @cached_property

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from vcgym.network.kernels.ranges import one_of, require_number, require_whole
-from vcgym.network.worlds.correlated import MAX_TAU_MS
-from vcgym.network.worlds.links import BURSTS
 
 if TYPE_CHECKING:
     from vcgym.network.scenarios.recipe import Recipe
@@ -62,6 +60,9 @@ class WorldSettings:
     direct: str | None = None
 
     def __post_init__(self) -> None:
+        from vcgym.network.worlds.correlated import MAX_TAU_MS  # imported here: names and types of the fields are read without worlds
+        from vcgym.network.worlds.links import BURSTS
+
         require_whole(packets=(self.packets, 1, 1_000_000))
         one_of("burst", self.burst, BURSTS)
         require_number("tau_ms", self.tau_ms, 0.0, MAX_TAU_MS)

@@ -9,14 +9,13 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from inspect import Parameter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 from pydantic import ConfigDict, PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
-from vcgym.agents.config.names import PolicyName, refusals
+from vcgym.agents.config.names import SET_BY_VCGYM, PolicyName, refusals
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.scripts.console.literal import LIST, OTHER, forms_of, readable, typed
 from vcgym.scripts.console.search_path import chosen_file, option_of, search_path
@@ -234,7 +233,7 @@ def _options(
         if key == f"{prefix}.options.{option}":
             is_rule = option in CONTROLS
             is_name = is_rule and (not typed[key].startswith("{") or os.path.exists(typed[key]))
-            found[key] = PolicyName | None if is_name else Any if is_rule or option not in declared else declared[option].annotation
+            found[key] = PolicyName | None if is_name else Any if is_rule else declared.get(option, Any)
     return found
 
 
@@ -252,19 +251,18 @@ def _written_id(group: str, choice: str, places: Sequence[Path]) -> str | None:
     return None
 
 
-def _arguments_of_id(env_id: str, where: str) -> dict[str, Parameter]:
-    """Return the arguments of an environment of vcgym that a config may set; none of another one."""
+def _arguments_of_id(env_id: str, where: str) -> dict[str, Any]:
+    """Return the arguments of an environment of vcgym that a config may set, with their types; none of another one."""
     import gymnasium  # imported here, as what follows: only these keys need it, and most errors are found without it
 
-    import vcgym.envs  # noqa: F401  (registers the ids)
+    from vcgym.envs import IDS, name_of
+    from vcgym.envs.environments.vector.settings import types_of
 
     if ":" in env_id or "$" in env_id:
         return {}
     if env_id not in gymnasium.registry:
         own = sorted(one for one in gymnasium.registry if one.startswith("vcgym/"))
         raise ValueError(f"{where} is {env_id!r}; allowed: {', '.join(own)}, or module:id")
-    if not str(gymnasium.registry[env_id].vector_entry_point).startswith("vcgym."):
+    if env_id not in IDS.values():
         return {}
-    from vcgym.agents.config.env_arguments import env_parameters
-
-    return env_parameters(env_id)
+    return {name: kind for name, kind in types_of(name_of(env_id)).items() if name not in SET_BY_VCGYM}

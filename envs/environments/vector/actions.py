@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CONTROLS, Control, LogScale, OneOf
 from vcgym.envs.call.features.relative import slot_count
+from vcgym.envs.environments.vector.settings import RELATIVE
 
 LEVELS = 32
-RELATIVE = ("relative", "relative_discrete", "relative_continuous")
 FORMS = ("discrete", "continuous", "exact", *RELATIVE)
 
 Options = Mapping[Control, int]

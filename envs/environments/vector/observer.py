@@ -25,8 +25,7 @@ from vcgym.envs.call.features.observe import (
     show_feed,
 )
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
-from vcgym.envs.environments.vector.actions import RELATIVE
-from vcgym.envs.environments.vector.settings import CallAgentSettings
+from vcgym.envs.environments.vector.settings import RELATIVE, CallAgentSettings
 from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS

@@ -19,16 +19,15 @@ from vcgym.envs.call.rewards.on_time import OnTime
 from vcgym.envs.call.rewards.reward import PATHS, SENDER, Accounts, Sum, require_reward
 from vcgym.envs.call.sender.no_uplink import NO_UPLINK, SenderStages
 from vcgym.envs.environments.render import draw_paths
-from vcgym.envs.environments.vector.actions import FORMS, RELATIVE, action_space, decode, options_of
+from vcgym.envs.environments.vector.actions import FORMS, action_space, decode, options_of
 from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.environments.vector.observer import Observer
-from vcgym.envs.environments.vector.settings import CallAgentSettings, LocationSettings, grouped
+from vcgym.envs.environments.vector.settings import OF_PATHS, RELATIVE, grouped
 from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.packet_size import plain_bytes
 from vcgym.network.playout.quality import mos, rating
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.settings import WorldSettings
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
 
@@ -56,7 +55,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
     """
 
     reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
-    settings = (WorldSettings, LocationSettings, CallAgentSettings)
+    settings: ClassVar[tuple[Any, ...]] = OF_PATHS
     batch: CallBatch
     budget: float = MAX_BUDGET
     frame_ms: int = FRAMES_MS[0]
@@ -74,7 +73,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, RECORDS_SHOWN // 2))
-        settings, at, agent = grouped(type(self), arguments)
+        settings, at, agent, *_ = grouped(type(self), arguments)
         one_of("action", agent.action, FORMS)
         if at_arrivals and interval > 1 and agent.observation == "records":
             raise ValueError(f"interval = {interval} with observation 'records': allowed is 1, which shows every arrival")

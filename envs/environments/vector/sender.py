@@ -15,7 +15,7 @@ from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_r
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.environments.render import draw_sender
 from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
-from vcgym.envs.environments.vector.settings import BottleneckSettings, SenderAgentSettings, grouped
+from vcgym.envs.environments.vector.settings import grouped
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of, require_whole
@@ -47,7 +47,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
     """
 
     reset_options = ("kind",)
-    settings = (BottleneckSettings, SenderAgentSettings)
+    settings: ClassVar[tuple[Any, ...]]
     batch: SendingBatch
     rewards: ClassVar[dict[str, Any]]
     forms: ClassVar[tuple[str, ...]]
@@ -64,7 +64,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, 1000))
-        asked, agent = grouped(type(self), arguments)
+        asked, agent, *_ = grouped(type(self), arguments)
         one_of("action", agent.action, self.forms)
         self.is_relative, self.holds = agent.action in RELATIVE, interval
         if interval > 1 and not self.is_relative:

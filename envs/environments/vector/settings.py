@@ -1,15 +1,29 @@
-"""Settings of environments in groups, whose fields are keyword arguments of the environments."""
+"""Settings of environments in groups, whose fields are keyword arguments of the environments.
+
+This module loads neither numba nor gymnasium, so a command checks names and types of arguments before it loads an environment.
+"""
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import partial
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from vcgym.envs.environments.vector.actions import RELATIVE
-from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import is_number, one_of, require_number, require_whole
-from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.settings import WorldSettings
+
+if TYPE_CHECKING:
+    from vcgym.network.bottleneck.shared_link import SharedLink
+    from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
+
+RELATIVE = ("relative", "relative_discrete", "relative_continuous")
+Group = TypeVar("Group")
+
+
+def _rule(name: str) -> Any:
+    """Return a rule of `vcgym.baselines` with the parameters of its class, which is loaded only now."""
+    return resolve_name(f"vcgym.baselines.{name}")()
 
 
 @dataclass(frozen=True)
@@ -26,7 +40,7 @@ class BottleneckSettings:
         traces: scenario rate-replay only: a folder or files of capacity traces.
     """
 
-    scenario: str | BottleneckRecipe = "rate"
+    scenario: "str | BottleneckRecipe" = "rate"
     split: str = "train"
     seconds: float | None = None
     send_queue: int | None = None
@@ -34,13 +48,15 @@ class BottleneckSettings:
     data: str | None = None
     traces: str | Sequence[str] | None = None
 
-    def make(self) -> BottleneckRecipe:
+    def make(self) -> "BottleneckRecipe":
         """Return the scenario.
 
         Raises:
             ValueError: a value that is not allowed, or an unknown split.
             DataError: data is missing or broken.
         """
+        from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario  # imported here: it loads the worlds
+
         if self.send_queue is not None:
             require_whole(send_queue=(self.send_queue, 1, 1024))
         if self.seconds is not None:
@@ -50,7 +66,7 @@ class BottleneckSettings:
         made.draw(self.split, 0)  # rejects an unknown split
         return made
 
-    def applied(self, link: SharedLink) -> SharedLink:
+    def applied(self, link: "SharedLink") -> "SharedLink":
         """Return the world with the requested length and send queue."""
         if self.seconds is not None:
             link = link._replace(seconds=self.seconds, counts_from_s=link.counts_from_s if link.counts_from_s < self.seconds else 0.0)
@@ -139,6 +155,77 @@ class SenderAgentSettings(AgentSettings):
         require_whole(log_packets=(self.log_packets, 0, 10_000_000))
 
 
+@dataclass(frozen=True)
+class RelaySettings:
+    """Arguments of Relay alone."""
+
+    playout: Any = field(default_factory=partial(_rule, "playout.wmjitter:WMJitter"))
+    interval: int = 100
+
+
+@dataclass(frozen=True)
+class PlayoutSettings:
+    """Arguments of Playout alone."""
+
+    path: Any = field(default_factory=partial(_rule, "path.direct:Direct"))
+    interval: int = 10
+
+
+@dataclass(frozen=True)
+class CallSettings:
+    """Arguments of Call alone."""
+
+    interval: int = 50
+    path: Any = None
+    playout: Any = None
+    uplink: "str | BottleneckRecipe | None" = None
+    rate: Any = None
+    order: Any = None
+    pacing: float = 2.5  # PACING
+    protection: Any = False
+    protection_budget: float = 0.1
+    frame_ms: int = 10
+
+
+@dataclass(frozen=True)
+class RateSettings:
+    """Arguments of Rate alone, or with another default."""
+
+    order: Any = field(default_factory=partial(_rule, "order.fifo:Fifo"))
+    pacing: float = 2.5  # PACING
+    reward: Any = "utility"
+    features: str = "reports"
+    interval: int = 5
+
+
+@dataclass(frozen=True)
+class OrderSettings:
+    """Arguments of SendOrder alone, or with another default."""
+
+    rate: Any = field(default_factory=partial(_rule, "rate.tfrc.tfrc:Tfrc"))
+    overflow: Any = None
+    scenario: "str | BottleneckRecipe" = "order"
+    reward: Any = "missed"
+    interval: int = 10
+
+
+OF_PATHS = (WorldSettings, LocationSettings, CallAgentSettings)
+GROUPS: Mapping[str, tuple[Any, ...]] = {
+    "Relay": (*OF_PATHS, RelaySettings),
+    "Playout": (*OF_PATHS, PlayoutSettings),
+    "Call": (*OF_PATHS, CallSettings),
+    "Rate": (BottleneckSettings, SenderAgentSettings, RateSettings),
+    "SendOrder": (BottleneckSettings, SenderAgentSettings, OrderSettings),
+}
+"""Groups of settings by the name of the environment, its own last."""
+
+
+def types_of(name: str) -> dict[str, Any]:
+    """Return the arguments of an environment of `GROUPS` with their types; Any where a type is not loaded yet."""
+    found = {one.name: Any if isinstance(one.type, str) else one.type for group in GROUPS[name] for one in fields(group)}
+    return {**found, "max_episode_steps": int | None}
+
+
 def arguments_of(creator: Any) -> dict[str, inspect.Parameter]:
     """Return the arguments with defaults of a function or class, including those of its bases and settings, with their types."""
     found: dict[str, inspect.Parameter] = {}
@@ -148,20 +235,29 @@ def arguments_of(creator: Any) -> dict[str, inspect.Parameter]:
         found = {p.name: p for p in parameters if p.default is not p.empty} | found
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break
-    of_groups = [field for group in getattr(creator, "settings", ()) for field in fields(group)]
-    grouped = {f.name: inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type) for f in of_groups}
-    return grouped | found
+    return {one.name: _parameter(one) for group in getattr(creator, "settings", ()) for one in fields(group)} | found
 
 
-def grouped(env: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return the groups of settings given by keyword arguments of an environment.
+def _parameter(one: Field[Any]) -> inspect.Parameter:
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    return inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=one.type)
+
+
+def taken(group: type[Group], arguments: dict[str, Any]) -> Group:
+    """Take the fields of a group out of the keyword arguments of an environment."""
+    names = [one.name for one in fields(group) if one.name in arguments]  # type: ignore[arg-type]
+    return group(**{name: arguments.pop(name) for name in names})
+
+
+def grouped(env: Any, arguments: dict[str, Any]) -> Any:
+    """Return the groups of settings that environments share, given by keyword arguments of an environment.
 
     Raises:
         TypeError: an unknown argument.
         ValueError: a value is not allowed.
     """
-    names = {group: [field.name for field in fields(group)] for group in env.settings}
-    known = {name for found in names.values() for name in found}
-    if unknown := [name for name in arguments if name not in known]:
-        raise TypeError(f"unexpected keyword argument {unknown[0]!r}: allowed are {', '.join(sorted(arguments_of(env)))}")
-    return [group(**{name: arguments[name] for name in found if name in arguments}) for group, found in names.items()]
+    left = dict(arguments)
+    found = [taken(group, left) for group in env.settings]
+    if left:
+        raise TypeError(f"unexpected keyword argument {next(iter(left))!r}: allowed are {', '.join(sorted(arguments_of(env)))}")
+    return found

@@ -1,4 +1,4 @@
-"""Typing errors: each is refused in one line, before torch or hydra is imported, and leaves nothing."""
+"""Typing errors: each is refused in one line, before torch, hydra or numba is imported, and leaves nothing."""
 
 import subprocess
 import sys
@@ -6,7 +6,12 @@ from typing import get_args
 
 import pytest
 
-from vcgym.envs.call.batch import MAX_BUDGET
+from vcgym.agents.config.env_arguments import env_parameters
+from vcgym.agents.config.names import SET_BY_VCGYM
+from vcgym.envs import IDS
+from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET
+from vcgym.envs.call.sender.no_uplink import PACING
+from vcgym.envs.environments.vector.settings import CallSettings, RateSettings, types_of
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig, SuiteName
 from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES
 from vcgym.scripts.console import arguments
@@ -19,9 +24,7 @@ sys.argv = ["vcgym", *sys.argv[1:]]
 try:
     main()
 finally:
-    of_an_environment = any(word.startswith("env.options.") for word in sys.argv)  # which is imported
-    assert not {'hydra', 'torch', 'mlflow', 'ray'} & set(sys.modules)
-    assert of_an_environment or 'numba' not in sys.modules
+    assert not {'hydra', 'torch', 'mlflow', 'ray', 'numba'} & set(sys.modules)
 """
 ERRORS = [
     ("trian", "did you mean train?"),
@@ -40,6 +43,7 @@ ERRORS = [
     ("train env=cal", "env is 'cal'; allowed: call, call_cloud"),
     ("train env.id=vcgym/Cal-v1", "did you mean vcgym/Call-v1?"),
     ("train env.options.intervall=50", "vcgym/Call-v1 has no argument 'intervall'"),
+    ("train env=rate env.options.interval=often", "env.options.interval is 'often'; allowed: a valid integer"),
     ("train env.options.action=relativ", "did you mean relative?"),
     ("leaderboard suite=papr-v0", "did you mean paper-v0?"),
     ("leaderboard systems=[DRT-WM,DRT-VM]", "did you mean DRT-WM?"),
@@ -93,6 +97,9 @@ def test_the_names_of_the_suites_are_those_that_there_are():
 
 def test_the_bounds_that_a_light_config_repeats_are_those_of_the_code():
     assert LeaderboardConfig.model_fields["packets"].default == PACKETS
+    for name, env_id in IDS.items():
+        assert types_of(name).keys() - SET_BY_VCGYM == env_parameters(env_id).keys()
+    assert CallSettings.pacing == RateSettings.pacing == PACING and CallSettings.frame_ms == FRAMES_MS[0]
     (budget,) = (key for key in VCGYM.keys("call") if key.name == "budget")
     assert budget.allowed == f"number at least 0.0, at most {MAX_BUDGET}"
 
