@@ -19,13 +19,13 @@ from vcgym.network.traces.plain_file import replace_file
 _SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {one: rf"\{one}" for one in "&%$#_{}"}
 
 
-def export(ranked: Sequence[Board], path: Path, asked: Collection[str] = ()) -> None:
+def export(ranked: Sequence[Board], path: Path, requested: Collection[str] = ()) -> None:
     """Write boards to `path`: LaTeX with the systems of the terminal (`few`) if it ends in .tex, CSV with all of them if in .csv.
 
     Raises:
         ValueError: another ending.
     """
-    kinds = {".tex": lambda: _latex(ranked, asked), ".csv": lambda: _csv(ranked)}
+    kinds = {".tex": lambda: _latex(ranked, requested), ".csv": lambda: _csv(ranked)}
     if path.suffix not in kinds:
         raise ValueError(f"output is {path}; allowed: a file that ends in {' or '.join(kinds)}")
     replace_file(path, kinds[path.suffix]().encode())
@@ -59,8 +59,10 @@ def _ends(name: str, found: Estimate | None) -> dict[str, object]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
 
 
-def _latex(ranked: Iterable[Board], asked: Collection[str]) -> str:
-    return "% needs \\usepackage{booktabs}; brackets: 95 % intervals\n" + "\n".join(_tabular(board, few(board, asked)) for board in ranked)
+def _latex(ranked: Iterable[Board], requested: Collection[str]) -> str:
+    return "% needs \\usepackage{booktabs}; brackets: 95 % intervals\n" + "\n".join(
+        _tabular(board, few(board, requested)) for board in ranked
+    )
 
 
 def _tabular(board: Board, lines: Sequence[Line]) -> str:

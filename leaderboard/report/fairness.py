@@ -31,8 +31,8 @@ from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 from vcgym.leaderboard.report.table import markdown_table
-from vcgym.leaderboard.results.case_metrics import jain
 from vcgym.leaderboard.results.columns import interval_text
+from vcgym.leaderboard.results.sender_metrics import jain
 from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Tcp

@@ -51,7 +51,7 @@ def strokes(kinds: Mapping[str, str], first: Collection[str] = ()) -> dict[str, 
 
 
 def delay_figure(cdfs: Mapping[str, DelayCdf], drawn: Mapping[str, Stroke], title: str) -> str:
-    """Return inline SVG of the share of sent packets heard within a delay, one curve per system.
+    """Return inline SVG of the share of sent packets received within a delay, one curve per system.
 
     Args:
         cdfs: system -> distribution.

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 from vcgym.leaderboard.results.columns import Column
 from vcgym.leaderboard.statistics.coverage import expected, expected_over
-from vcgym.leaderboard.statistics.detectable import detectable
 from vcgym.leaderboard.statistics.paired import Paired, sample
-from vcgym.leaderboard.statistics.ranking import MIN_CALLS
+from vcgym.leaderboard.statistics.ranking import MIN_CALLS, detectable
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 from vcgym.network.worlds.strata import NATURAL
 

@@ -17,7 +17,7 @@ from vcgym.leaderboard.report.page.picture import ROLES, picture
 from vcgym.leaderboard.report.series import Picture, pictures_of_pages
 from vcgym.leaderboard.report.table import markdown, render, without_markup
 from vcgym.leaderboard.report.text_tables import details
-from vcgym.leaderboard.report.words.names import STRATA, codes, mine
+from vcgym.leaderboard.report.words.names import STRATA, codes, own_agents
 from vcgym.leaderboard.report.words.remarks import remarks
 from vcgym.leaderboard.report.words.sentences import headline, of_tuned_rule, worth
 from vcgym.leaderboard.results.cdf import Cdfs, by_method, of_board, read_cdfs
@@ -128,7 +128,7 @@ def board_page(runs: Sequence[tuple[list[Board], Stored]]) -> str:
         codes=codes(line.system for board in ranked for line in board.lines),
         strata={name: words for name, words in STRATA.items() if any(name in board.conditions["strata"].split(", ") for board in ranked)},
         roles=ROLES,
-        beside_columns=tables.BESIDE,
+        difference_columns=tables.DIFFERENCES,
         value_columns=tables.VALUE,
         cost_columns=tables.COST_HEADINGS,
         footnotes=list(dict.fromkeys(board.columns.footnote for board in ranked)),
@@ -169,7 +169,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
         "headline": headline(board),
         "worth": worth(board),
         "tuned_rule": of_tuned_rule(board),
-        "own": {run for line in board.lines if line.system in mine(board) for run in (line.system, *line.runs)},
+        "own": {run for line in board.lines if line.system in own_agents(board) for run in (line.system, *line.runs)},
         "picture": picture(board),
         "price": price_figure(board.lines, columns) if columns.price else "",
         "notes": board.notes,

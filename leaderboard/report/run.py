@@ -88,9 +88,9 @@ def _published(
     return publish(folder)
 
 
-def show(ranked: Sequence[Board], folder: Path, console: Console, asked: Collection[str] = ()) -> None:
-    """Print a summary of a finished suite: the systems that the user has `asked` for, its worlds, own methods, and the path of the page."""
-    print_summary(ranked, console, asked)
+def show(ranked: Sequence[Board], folder: Path, console: Console, requested: Collection[str] = ()) -> None:
+    """Print a summary of a finished suite: `requested` systems, its worlds, own methods, and the path of the page."""
+    print_summary(ranked, console, requested)
     for line in remarks(folder):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"All systems, strata and modes: {folder / 'leaderboard.md'}", highlight=False, soft_wrap=True)

@@ -25,13 +25,13 @@ _WIDE = 116  # columns of a terminal that shows every heading but the id; a narr
 _WIDEST = 150  # columns of a terminal that shows the id too
 
 
-def print_summary(boards: Sequence[Board], console: Console, asked: Collection[str] = ()) -> None:
+def print_summary(boards: Sequence[Board], console: Console, requested: Collection[str] = ()) -> None:
     """Print the headline of the first board, agents by kind of world, and a few systems (`few`); the file has the rest.
 
     If the suite has other modes, the table has a column for each of them (`modes_table`).
     """
     first, others = boards[0], _other_modes(boards)
-    lines = few(first, asked)
+    lines = few(first, requested)
     headings, rows = modes_table(boards, lines) if others else of_lines(few_cells(first), lines)[1:]
     narrow = headings[:1] + headings[2:-1] if others else [name for name in headings if name in ("system", "rank") or " above\n" in name]
     wide = [i for i, name in enumerate(headings) if console.width >= _WIDE or name in narrow]

@@ -58,18 +58,18 @@ def _varies(value: Any) -> bool:
 def _call(played: "Played", s: int) -> dict[str, Any]:
     sent_us = np.arange(played.arrived_us.shape[1], dtype=np.int64) * played.packet_us
     arrived_us, emitted_us, played_us = played.arrived_us[s], played.emitted_us[s], played.played_us[s]
-    arrived, flushed, heard = arrived_us >= 0, played.flushed[s], played_us >= 0
+    arrived, flushed, is_played = arrived_us >= 0, played.flushed[s], played_us >= 0
     emitted = (emitted_us >= 0) & ~flushed
     return {
         **_score(played, s),
-        **_delay_statistics("clocked", (played_us - sent_us)[heard]),
+        **_delay_statistics("clocked", (played_us - sent_us)[is_played]),
         **_delay_statistics("event", (emitted_us - sent_us)[emitted]),
         "one_way_delay_mean_ms": _mean_ms((arrived_us - sent_us)[emitted]),
         "reordering_delay_mean_ms": _mean_ms((emitted_us - arrived_us)[emitted]),
-        "playout_delay_mean_ms": _mean_ms((played_us - arrived_us)[heard]),
+        "playout_delay_mean_ms": _mean_ms((played_us - arrived_us)[is_played]),
         "network_loss": float(np.mean(~arrived)),
         "event_late_loss": float(np.mean(arrived & (emitted_us < 0))),
-        "clocked_late_loss": float(np.mean(arrived & ~heard)),
+        "clocked_late_loss": float(np.mean(arrived & ~is_played)),
         "flushed_share": float(np.mean(flushed)),
         **_concealment(played, s),
         **{name: int(getattr(played.totals, name)[s]) for name in ("path_changes", "plans_sent", "probes_sent")},

@@ -14,7 +14,7 @@ GRID_MS = np.arange(0.0, 2001.0, 10.0)
 
 
 class DelayCdf(NamedTuple):
-    """Counts of the sent packets that were heard within each delay of `GRID_MS`.
+    """Counts of the sent packets that were received within each delay of `GRID_MS`.
 
     Attributes:
         packets_within: (len(GRID_MS),) int64, packets with an end-to-end delay up to the grid value.

@@ -65,7 +65,7 @@ DELAY_CDF = layout_of(
     dict.fromkeys(("system", "mode", "scenario", "pair", "accounting"), "string") | {"packets_sent": "int64", "packets_within": "int64s"},
     ("mode", "scenario", "pair", "accounting", "system"),
 )
-"""`cdf.parquet`: of `packets_sent`, how many were heard within each delay of `cdf.GRID_MS`; `mode` is a board's."""
+"""`cdf.parquet`: of `packets_sent`, how many were received within each delay of `cdf.GRID_MS`; `mode` is a board's."""
 
 TIMELINE = layout_of(
     {name: IDENTITY[name] for name in ("system", *WORLD)}

@@ -1,23 +1,32 @@
-"""Result rows of finished calls over a bottleneck, from their packets and totals."""
+"""Result rows of finished calls over a bottleneck, from their packets and totals.
+
+Of the test cases of RFC 8867 with the metrics of RFC 8868: means over the media flows of a case, and joint metrics.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from vcgym.leaderboard.results.cdf import DelayCdf, count_within
 from vcgym.leaderboard.results.kinds import RATE
 from vcgym.network.bottleneck.capacity.capacity import mean_bps
+from vcgym.network.bottleneck.flow import Tcp
+from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.playout.quality import rating
 
 if TYPE_CHECKING:
-    from vcgym.envs.call.sender.batch import SendingTotals
+    from vcgym.envs.call.sender.batch import PlayedFlow, SendingTotals
 
 ACCOUNTING = "arrival"
+_SETTLED = 0.2  # maximum deviation of a settled rate, relative to its level
+_WINDOW_S = 5
+_MIN_STRETCH_S = 2 * _WINDOW_S  # minimum time between changes to be evaluated
 
 
 def metrics(
@@ -114,3 +123,98 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 def _percentile(values: NDArray[np.float64], which: float) -> float:
     return float(np.percentile(values, which)) if len(values) else 0.0
+
+
+def jain(rates: ArrayLike) -> NDArray[np.float64]:
+    """Return Jain's index over the last axis: (sum x)^2 / (n sum x^2) (Jain, Chiu, Hawe, DEC TR-301, 1984)."""
+    x = np.asarray(rates, np.float64)
+    index: NDArray[np.float64] = x.sum(axis=-1) ** 2 / (x.shape[-1] * (x**2).sum(axis=-1))
+    return index
+
+
+def case_metrics(link: SharedLink, flows: Sequence["PlayedFlow"]) -> dict[str, float]:
+    """Return the metrics of one case.
+
+    Args:
+        link: world of the case.
+        flows: media flows of the case, the measured one first.
+    """
+    each = [metrics(flow.link, flow.log, flow.totals, flow.row, flow.targets_bps) for flow in flows]
+    found = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+    return found | {
+        "utilisation": _utilisation(link, flows),
+        "delay_p99_ms": float(np.mean([_p99_ms(flow) for flow in flows])),
+        "jain": _fairness(link, flows),
+        "settling_s": _settling_s(link, flows),
+    }
+
+
+def case_delays(flows: Sequence["PlayedFlow"]) -> Mapping[str, DelayCdf]:
+    """Return the distribution of the delay over the packets of all media flows."""
+    return {ACCOUNTING: DelayCdf.of_all(delay_cdf(flow.link, flow.log)[ACCOUNTING] for flow in flows)}
+
+
+def _utilisation(link: SharedLink, flows: Sequence["PlayedFlow"]) -> float:
+    """Return the delivered share of the capacity of all bottlenecks, all flows; a flow that passes two counts for both."""
+    from_us, to_us = round(link.counts_from_s * 1e6), round(link.seconds * 1e6)
+    passing = [*flows, flows[0]] if link.second is not None else flows
+    bits = 8.0 * sum(int(_arrived(flow)["size_bytes"].sum()) for flow in passing)
+    bps = capacity_bps(link) + sum(mean_bps(which.trace, from_us, to_us) for which in (link.reverse, link.second) if which is not None)
+    return bits / (bps * (to_us - from_us) * 1e-6)
+
+
+def _p99_ms(flow: "PlayedFlow") -> float:
+    arrived = _arrived(flow)
+    return float(np.percentile((arrived["arrived_us"] - arrived["created_us"]) / 1000.0, 99)) if len(arrived) else 0.0
+
+
+def _arrived(flow: "PlayedFlow") -> NDArray[np.void]:
+    log = flow.log[flow.log["created_us"] >= round(flow.link.counts_from_s * 1e6)]
+    arrived: NDArray[np.void] = log[log["arrived_us"] >= 0]
+    return arrived
+
+
+def _fairness(link: SharedLink, flows: Sequence["PlayedFlow"]) -> float:
+    """Return Jain's index of the forward flows' rates over their priorities, in the second half of the time when all are active."""
+    ahead = [flow for flow in flows if not flow.backwards]
+    from_s = max(flow.starts_s for flow in ahead)
+    to_s = min(flow.starts_s + flow.link.seconds for flow in ahead)
+    half_s = (from_s + to_s) / 2.0
+    rates = [_rates_bps(flow, to_s)[round(half_s) :].sum() for flow in ahead]
+    return float(jain(np.array(rates) / [flow.link.priority for flow in ahead])) if any(rates) else 1.0
+
+
+def _rates_bps(flow: "PlayedFlow", seconds: float) -> NDArray[np.float64]:
+    """Return the delivered rate in each second of the case."""
+    arrived = flow.log[flow.log["arrived_us"] >= 0]
+    seconds_of = arrived["arrived_us"] / 1e6 + flow.starts_s
+    bits, _ = np.histogram(seconds_of, np.arange(0.0, int(seconds) + 1.0), weights=8.0 * arrived["size_bytes"])
+    return bits
+
+
+def _settling_s(link: SharedLink, flows: Sequence["PlayedFlow"]) -> float:
+    """Return the mean settling time of the media rate after a change: until 5 s of it are within 20 % of its later half."""
+    bps = np.sum([_rates_bps(flow, link.seconds) for flow in flows], axis=0)
+    took_s = []
+    for begins_s, ends_s in pairwise([*sorted(set(_changes_s(link))), int(link.seconds)]):
+        stretch = bps[begins_s:ends_s]
+        level = stretch[len(stretch) // 2 :].mean() if len(stretch) >= _MIN_STRETCH_S else 0.0
+        if level > 0.0:
+            windows = np.convolve(stretch, np.ones(_WINDOW_S) / _WINDOW_S, "valid")
+            settled = np.abs(windows / level - 1.0) <= _SETTLED
+            took_s.append(int(np.argmax(settled)) if settled.any() else len(stretch))
+    return float(np.mean(took_s)) if took_s else 0.0
+
+
+def _changes_s(link: SharedLink) -> Iterator[int]:
+    """Yield each whole second in which the capacity, the media flows or competing long flows change."""
+    instants = [link.counts_from_s, *(link.trace.times_us / 1e6)]
+    for which in (link.reverse, link.second):
+        if which is not None:
+            instants += [*(which.trace.times_us / 1e6)]
+    for flow in link.flows:
+        if not (isinstance(flow, Tcp) and flow.file_bytes):
+            instants += [flow.starts_s, flow.stops_s]
+        if isinstance(flow, OtherCall):
+            instants += [at_s for pause in flow.pauses_s for at_s in pause]
+    return (int(at_s) for at_s in instants if link.counts_from_s <= at_s < int(link.seconds))

@@ -39,11 +39,11 @@ def _timeline(played: "Played", s: int) -> dict[str, Any]:
     emitted = (played.emitted_us[s] >= 0) & ~played.flushed[s]
     changed = np.diff(played.path[s], prepend=played.path[s, :1]) != 0
     bins = [slice(first, min(first + width, packets)) for first in range(0, packets, width)]
-    heard = [delay_ms[inside][emitted[inside]] for inside in bins]
+    delays_ms = [delay_ms[inside][emitted[inside]] for inside in bins]
     return {
         "packets_per_bin": width,
-        "delay_median_ms": [round(float(np.median(delays))) if len(delays) else -1 for delays in heard],
-        "delay_most_ms": [round(float(delays.max())) if len(delays) else -1 for delays in heard],
+        "delay_median_ms": [round(float(np.median(delays))) if len(delays) else -1 for delays in delays_ms],
+        "delay_most_ms": [round(float(delays.max())) if len(delays) else -1 for delays in delays_ms],
         "missing": [int((~emitted[inside] & ~played.flushed[s, inside]).sum()) for inside in bins],
         "path": [int(played.path[s, inside][-1]) for inside in bins],
         "path_changes": [int(changed[inside].sum()) for inside in bins],

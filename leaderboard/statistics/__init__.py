@@ -7,8 +7,7 @@
     resampling      variation of that number with other worlds of the same kinds: 95 % intervals
     summaries       these numbers for each system
     seeds           several trainings of one agent as one system, whose intervals cover other seeds too
-    ranking         comparisons of systems and resulting ranks, corrected for the number of comparisons
-    detectable      the smallest difference that the worlds can detect
+    ranking         comparisons of systems and resulting ranks, corrected for their number, and the smallest difference that worlds detect
     coverage        how often such intervals contain the truth, by simulation; printed beside the intervals
 
 docs/rank.md explains each number.

@@ -1,6 +1,6 @@
 """Calls over measured time: how many of them count as independent.
 
-Calls that are cut from the same traces overlap or touch: two that hear the same seconds say the same thing twice, and two of neighbouring
+Calls that are cut from the same traces overlap or touch: two of the same seconds say the same thing twice, and two of neighbouring
 seconds much of it. What a call has of each trace, without the history before it, is a stretch of measured time. Each stretch is taken half
 of its length further at both ends, and the results of two calls correlate by the share of what they then have in common, as with blocks of
 two calls (Kuensch, The jackknife and the bootstrap for general stationary observations, Annals of Statistics 17, 1989: Bartlett weights;

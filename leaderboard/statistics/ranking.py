@@ -13,6 +13,13 @@ Holm's step-down of separate tests was not chosen: it ignores how similar most s
 Source: Romano and Wolf, Exact and approximate stepdown methods for multiple hypothesis testing, JASA 100 (2005), algorithm 4.1, on
 studentised differences; Mogstad, Romano, Shaikh and Wilhelm, Inference for ranks, Review of Economic Studies 91 (2024), for ranks from
 them.
+
+The smallest difference that a suite detects with a power of 80 %: a difference is detected if it exceeds c standard errors. A difference d
+is detected with probability 80 % if d = (c + z) standard errors, with z the 80 % quantile of the error's distribution (Bloom, Minimum
+detectable effects, Evaluation Review 19, 1995). The standard error is the median over all pairs of differing systems of that of their
+paired difference. The distribution is Student's, with the number of worlds minus the number of kinds as degrees of freedom. With fewer than
+`MIN_FREEDOM` the result is NaN, because standard error, quantile and bound are then too uncertain. Alone: c for one comparison chosen in
+advance, two-sided at 5 %. Together: the bound for all comparisons of a board.
 """
 
 from typing import NamedTuple
@@ -20,11 +27,13 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
-from vcgym.leaderboard.statistics.laws import as_normal
+from vcgym.leaderboard.statistics.laws import as_normal, student_quantile
 from vcgym.leaderboard.statistics.paired import MetricSample, Paired, sample
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
 from vcgym.leaderboard.statistics.seeds import Entries, entries
 
+POWER = 0.8
+MIN_FREEDOM = 10  # with so many, a standard error is within a quarter of the truth in two of three cases
 MIN_CALLS = 5  # independent ones over measured time: with fewer no system has a rank
 ROUNDING = 1e-9  # relative difference of equal systems due to rounding
 # Minimum of a resample's standard error as a share of the sample's: with fewer than `FEW` worlds of some kind, and otherwise.
@@ -118,8 +127,9 @@ def separated(
         found.values, found.sizes, lambda values: _centres_and_covariances(values, found, trim), rng_seed, resamples, calls=found.calls
     )  # fmt: skip
     floor = ROUNDING * max(1.0, float(np.abs(spread.centre[: len(found.values)]).max()))
-    difference, error = _differences(spread.centre, ranked, floor)
-    moved, errors = _differences(spread.resampled, ranked, floor)
+    systems = len(found.values)  # whose centres come before the covariances
+    difference, error = _differences(spread.centre[:systems], spread.centre[systems:], ranked, floor)
+    moved, errors = _differences(spread.resampled[:systems], spread.resampled[systems:], ranked, floor)
     # If two systems differ in only one or two worlds, a resample without them has zero difference with zero standard error. Without a
     # minimum, one such pair would prevent every claim on the board. data/coverage.json has the rate of false claims with these minima.
     min_error = MIN_ERROR_OF_FEW if found.calls.min() < FEW else MIN_ERROR
@@ -129,16 +139,16 @@ def separated(
     freedom = ranked.freedom[first] + ranked.freedom[second]
     seeded = freedom > 0
     excess[:, seeded] = as_normal(excess[:, seeded], freedom[seeded])
-    open_claims, asked = np.ones(excess.shape, bool), np.nan
+    open_claims, first_bound = np.ones(excess.shape, bool), np.nan
     while open_claims.any():
         bound = float(np.quantile(moves[open_claims].max(axis=0), CONFIDENCE))
-        asked = bound if np.isnan(asked) else asked
+        first_bound = bound if np.isnan(first_bound) else first_bound
         rejected = open_claims & (excess > bound)
         if not rejected.any():
             break
         open_claims &= ~rejected
     beats[first, second], beats[second, first] = ~open_claims
-    return Comparison(beats, np.where(error > floor, error, 0.0), asked)
+    return Comparison(beats, np.where(error > floor, error, 0.0), first_bound)
 
 
 def _centres_and_covariances(values: np.ndarray, found: MetricSample, trim: float) -> np.ndarray:
@@ -158,23 +168,50 @@ def _centres_and_covariances(values: np.ndarray, found: MetricSample, trim: floa
     return np.concatenate([trimmed_mean(values, trim), covariance.reshape(len(errors), -1).T])
 
 
-def _differences(both: np.ndarray, ranked: Entries, floor: float) -> tuple[np.ndarray, np.ndarray]:
+def _differences(centre: np.ndarray, covariances: np.ndarray, ranked: Entries, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """Return (E (E - 1) / 2, ...) the differences of each pair of entries, and their standard errors, at least `floor`.
 
     Args:
-        both: (S + S * S, ...) centres of the systems, and the covariances of their errors; with a second axis, of resamples.
+        centre: (S, ...) centres of the systems; with a second axis, of resamples.
+        covariances: (S * S, ...) covariances of their errors.
         ranked: the E entries.
         floor: smallest error.
     """
-    count = sum(map(len, ranked.members))
-    centre, covariance = both[:count], both[count:].reshape(count, count, *both.shape[1:])
+    covariance = covariances.reshape(len(centre), *centre.shape)
     first, second = np.triu_indices(len(ranked.names), 1)
     of_seeds = ranked.seed_variance(centre) if ranked.has_methods else np.zeros(centre.shape)
     if ranked.has_methods:
         centre = np.tensordot(ranked.means, centre, 1)
         covariance = np.tensordot(ranked.means, np.tensordot(ranked.means, covariance, (1, 1)), (1, 1))
-        if both.ndim > 1:
-            centre = centre + ranked.draws(both.shape[1]) * np.sqrt(of_seeds)
+        if centre.ndim > 1:
+            centre = centre + ranked.draws(centre.shape[1]) * np.sqrt(of_seeds)
     worlds = np.maximum(covariance[first, first] + covariance[second, second] - 2.0 * covariance[first, second], 0.0)
     variance = worlds + of_seeds[first] + of_seeds[second]
     return centre[first] - centre[second], np.maximum(np.sqrt(variance), floor)
+
+
+class Detectable(NamedTuple):
+    """Detectable differences in the metric's unit; NaN if systems cannot be compared or worlds are too few.
+
+    Attributes:
+        alone: for two systems chosen in advance.
+        together: for any two systems of a board, corrected for all comparisons.
+        comparisons: number of pairs of systems.
+    """
+
+    alone: float
+    together: float
+    comparisons: int
+
+
+def detectable(paired: Paired, metric: str, trim: float = INTERQUARTILE) -> Detectable:
+    """Return the smallest detectable difference of trimmed means of `metric`."""
+    found = sample(paired, metric)
+    _, error, bound = separated(found, 1, trim=trim, ranked=entries(paired.systems))
+    differing = error[error > 0.0]  # excludes NaN
+    freedom = int(found.calls.sum()) - len(found.calls)
+    if not differing.size or freedom < MIN_FREEDOM:
+        return Detectable(np.nan, np.nan, len(error))
+    alone, power = float(student_quantile(0.5 * (1.0 - CONFIDENCE), freedom)), float(student_quantile(1.0 - POWER, freedom))
+    typical = float(np.median(differing))
+    return Detectable((alone + power) * typical, (max(alone, bound) + power) * typical, len(error))

@@ -20,10 +20,9 @@ from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, Take, WorldKeys, delays_of, measured_time
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import ORDER_ENV, RATE_ENV, Agent
-from vcgym.leaderboard.results.case_metrics import case_delays, case_metrics
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.kinds import ORDER, RATE, RMCAT
-from vcgym.leaderboard.results.sender_metrics import ACCOUNTING, capacity_bps, delay_cdf, metrics
+from vcgym.leaderboard.results.sender_metrics import ACCOUNTING, capacity_bps, case_delays, case_metrics, delay_cdf, metrics
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink

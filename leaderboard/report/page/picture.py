@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from vcgym.leaderboard.report.board import ABOVE_PUBLISHED, Board, Line
 from vcgym.leaderboard.report.scores import format_score
-from vcgym.leaderboard.report.words.names import STRATA, few, meaning, mine
+from vcgym.leaderboard.report.words.names import STRATA, few, meaning, own_agents
 from vcgym.leaderboard.report.words.sentences import change
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.statistics import Estimate
@@ -115,7 +115,7 @@ def picture(board: Board) -> list[Panel]:
 def _roles(board: Board) -> dict[str, str]:
     """Return the role of each system that has one."""
     first = board.lines[0].system
-    of_role = {"published": [board.published], "bar": [board.bar.system], "first": [first], "mine": mine(board)}
+    of_role = {"published": [board.published], "bar": [board.bar.system], "first": [first], "mine": own_agents(board)}
     return {name: role for role, names in of_role.items() for name in names}
 
 

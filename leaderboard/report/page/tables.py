@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from vcgym.leaderboard.report.board import ABOVE_PUBLISHED, ABOVE_TUNED, ORACLE, Board, Line, Stratum, board_name, with_seeds
 from vcgym.leaderboard.report.page.picture import robust
 from vcgym.leaderboard.report.scores import format_score
-from vcgym.leaderboard.report.words.names import family, meaning, shown
+from vcgym.leaderboard.report.words.names import family, meaning, representatives
 from vcgym.leaderboard.report.words.sentences import change
 from vcgym.leaderboard.report.words.systems import in_words
 from vcgym.leaderboard.results.columns import COST, Column
 from vcgym.leaderboard.statistics import Estimate
 
-BESIDE = (
+DIFFERENCES = (
     ("to published", "The ranked metric less that of the best published system, named below, on the same worlds, with its 95 % interval."),
     ("to tuned rule", "The same beside the bar, the best tuned rule on validation worlds, named below."),
     ("% of attainable", "The difference to published in percent of that of hindsight; empty where hindsight is not known."),
@@ -81,7 +81,7 @@ def _body(board: Board, name: str, worlds: int, lines: Sequence[Line], here: Seq
     columns, primary = board.columns, board.columns.primary
     scale = robust([line.found[primary.name] for line in here], min_step=columns.min_step)
     order = [line.system for line in lines]
-    stand, families = shown(board, order), [family(system) for system in order]
+    stand, families = representatives(board, order), [family(system) for system in order]
     differences = dict.fromkeys((ABOVE_PUBLISHED, ABOVE_TUNED), partial(change, board))
     in_unit, groups = partial(_centre, primary), [{one.name: partial(_centre, one) for one in few} for _, few in columns.grouped]
     won = partial(_centre, Column("won", "", "%", 0, 1, ""))
@@ -94,7 +94,7 @@ def _body(board: Board, name: str, worlds: int, lines: Sequence[Line], here: Seq
             "family": of_family,
             "stands": line.system in stand,
             "variants": families.count(of_family) - 1 if families.index(of_family) == index else 0,
-            "beside": _cells(found, **differences, percent_of_attainable=format_score),
+            "differences": _cells(found, **differences, percent_of_attainable=format_score),
             "value": [
                 *_cells(line.found, learned=in_unit, regret=in_unit, won=won),
                 *((str(line.cost[name]), f"{line.cost[name]:,}") for name in COST),

@@ -45,26 +45,26 @@ def meaning(name: str) -> str:
     return "; ".join(words for code, words in codes([name]).items() if code in (name, *re.split(r"[-+]", name)))
 
 
-def shown(board: Board, order: Sequence[str]) -> list[str]:
+def representatives(board: Board, order: Sequence[str]) -> list[str]:
     """Return the representative systems in `order`, best first: the best of each family, the references, and the user's agents."""
-    heads = {family(name): name for name in reversed(order)}.values()
-    wanted = {*heads, board.published, board.bar.system, *mine(board)}
+    best_of_families = {family(name): name for name in reversed(order)}.values()
+    wanted = {*best_of_families, board.published, board.bar.system, *own_agents(board)}
     return [name for name in order if name in wanted]
 
 
-def few(board: Board, asked: Collection[str] = ()) -> list[Line]:
-    """Return a few lines, best first: the first system, the references and the rule for unknown paths, the user's agents, those `asked`.
+def few(board: Board, requested: Collection[str] = ()) -> list[Line]:
+    """Return a few lines, best first: the first system, references, the rule for unknown paths, the user's agents, those `requested`.
 
-    Where nothing is asked for, the others are the best of each family, so that there are at most `MAX_ROWS` lines.
+    Where nothing is requested, the others are the best of each family, so that there are at most `MAX_ROWS` lines.
     """
     order = [line.system for line in board.lines]
-    needed = [order[0], board.published, board.bar.system, of_any_kind(), *mine(board)]
-    best = dict.fromkeys(name for name in [*needed, *shown(board, order)] if name in order)
-    kept = {*needed, *asked} if asked else set(list(best)[:MAX_ROWS])
-    return [line for line in board.lines if line.system in kept]
+    always = [order[0], board.published, board.bar.system, of_any_kind(), *own_agents(board)]
+    best = dict.fromkeys(name for name in [*always, *representatives(board, order)] if name in order)
+    listed = {*always, *requested} if requested else set(list(best)[:MAX_ROWS])
+    return [line for line in board.lines if line.system in listed]
 
 
-def mine(board: Board) -> list[str]:
+def own_agents(board: Board) -> list[str]:
     """Return the agents that are not shipped, best first."""
     return [line.system for line in board.lines if is_own(line.system, line.kind)]
 

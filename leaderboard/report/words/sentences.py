@@ -13,7 +13,7 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import ABOVE_PUBLISHED, ABOVE_TUNED, ATTAINED, START, Board, Line
 from vcgym.leaderboard.report.notes import NO_PUBLISHED
 from vcgym.leaderboard.report.scores import format_score
-from vcgym.leaderboard.report.words.names import mine
+from vcgym.leaderboard.report.words.names import own_agents
 from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.results.call_metrics import WHOLE_R
 from vcgym.leaderboard.results.columns import interval_text
@@ -25,7 +25,7 @@ from vcgym.network.playout.quality import REDUCED_RANGE_MS, mos
 
 def headline(board: Board) -> tuple[str, ...]:
     """Return the sentences, with 95 % intervals."""
-    return _first(board), _where(board), _mine(board), *((_long(board),) if board.long_share else ())
+    return _first(board), _where(board), _own(board), *((_long(board),) if board.long_share else ())
 
 
 def change(board: Board, found: Estimate) -> str:
@@ -92,8 +92,8 @@ def _where(board: Board) -> str:
     return text + (f"; in {unsure} its interval contains 0" if unsure else "") + (f"; it is behind in {behind}" if behind else "") + "."
 
 
-def _mine(board: Board) -> str:
-    own = mine(board)
+def _own(board: Board) -> str:
+    own = own_agents(board)
     if not own:
         suite = SUITES.get(board.conditions["suite"].replace(" ", "-"))
         if suite and not suite.kind.env_ids:

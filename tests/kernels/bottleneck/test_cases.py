@@ -16,8 +16,8 @@ from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.reports import REPORT_BYTES
 from vcgym.envs.call.sender.state import LOGGED
-from vcgym.leaderboard.results.case_metrics import case_metrics, jain
 from vcgym.leaderboard.results.kinds import RMCAT
+from vcgym.leaderboard.results.sender_metrics import case_metrics, jain
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, describe_flow

@@ -13,9 +13,8 @@ from vcgym.leaderboard.statistics import differences, interquartile_means, means
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean
 from vcgym.leaderboard.statistics.coverage import expected
 from vcgym.leaderboard.statistics.coverage import table as table_of_coverage
-from vcgym.leaderboard.statistics.detectable import detectable
 from vcgym.leaderboard.statistics.paired import MetricSample, sample
-from vcgym.leaderboard.statistics.ranking import separated
+from vcgym.leaderboard.statistics.ranking import detectable, separated
 from vcgym.leaderboard.statistics.resampling import resample
 from vcgym.leaderboard.statistics.summaries import medians, profiles, shortfalls, worlds_won
 
