@@ -1,45 +1,67 @@
-"""Training of a small torch network on rows: standardised values, Adam, early stopping, a checkpoint after each epoch.
+"""Training of the VCRoute paper's predictor (arXiv 2310.05054, IV-B2): 2 - 64 - 64 - 64 - 1 with ReLU, 8,577 parameters.
 
-Training is deterministic on one platform with one thread. After the initial weights, only the order of rows is random, and it follows from
-seed and epoch. So network, optimiser and epoch are the whole state, and a killed and resumed training ends with the same weights.
-
-A checkpoint is one safetensors file, replaced atomically; nothing is pickled.
+The paper does not state the loss; the published code uses the mean absolute error, and Adam at its default rate. Values are standardised,
+and a training stops early by the loss on held-out rows. It is deterministic on one platform with one thread: after the initial weights only
+the order of rows is random, and it follows from seed and epoch.
+The fitted network runs compiled, without torch (`vcgym.predictors.mlp`), and can be published.
 """
 
-import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from vcgym.network.traces.plain_file import read_plain, replace_file
-from vcgym.network.traces.refusal import shown
 from vcgym.predictors.dnn import Dnn
+from vcgym.predictors.mlp import HIDDEN, LAYERS, Network, make_network
+from vcgym.predictors.predictor import predict_each
+from vcgym.predictors.rows import Rows
 
-CHECKPOINT = "checkpoint.safetensors"
-_MAX_CHECKPOINT_BYTES = 1 << 28
+LOSSES: dict[str, nn.Module] = {"mae": nn.L1Loss(), "mse": nn.MSELoss(), "huber": nn.HuberLoss()}
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class Site(NamedTuple):
-    """Context of a fit: folders, device, seed.
+    """Who is informed of a training.
 
     Attributes:
-        folder: folder of checkpoints from which an interrupted fit resumes; None: no checkpoints.
         log: called with metric values by name and the number of finished epochs.
         tell: called with the number of finished epochs and a note.
     """
 
-    folder: Path | None = None
     log: Callable[[dict[str, float], int], None] = lambda metrics, epoch: None
     tell: Callable[[int, str], None] = lambda done, note: None
+
+
+class History(NamedTuple):
+    """Loss per epoch in units of the standardised target: on training rows during the epoch, on held-out rows after it."""
+
+    fit: list[float]
+    check: list[float]
+
+
+def fit_dnn(settings: Dnn, rows: Rows, check: Rows, seed: int, site: Site) -> "TrainedDnn":
+    """Train the network on `rows`, and stop by the loss on `check`."""
+    scale = _scale_of(rows.inputs, rows.target_ms)
+    net, loss = seeded(lambda: layers(1), seed), LOSSES[settings.loss]
+    learnt, held = (Examples(scale.inputs(part.inputs), scale.target(part.target_ms)) for part in (rows, check))
+    history = _train(net, lambda output, target: loss(output[:, 0], target), learnt, held, settings, seed, site)
+    return TrainedDnn(compiled(net, scale), history)
+
+
+@dataclass(frozen=True)
+class TrainedDnn:
+    """Trained network in the form that runs inside calls."""
+
+    network: Network
+    history: History
+
+    def predict(self, rows: Rows) -> NDArray[np.float64]:
+        return predict_each(self.network, rows.inputs[:, 0], rows.inputs[:, 1])
 
 
 class InputScale(NamedTuple):
@@ -63,7 +85,7 @@ class InputScale(NamedTuple):
         return np.asarray(output.numpy().astype(np.float64) * self.output_sd_ms + self.output_mean_ms)
 
 
-def scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) -> InputScale:
+def _scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) -> InputScale:
     """Return the scale of the training rows; a constant column is only centred."""
     input_sd, output_sd = inputs_ms.std(0), float(target_ms.std())
     return InputScale(
@@ -85,34 +107,28 @@ class Examples(NamedTuple):
     targets: Tensor
 
 
-class History(NamedTuple):
-    """Loss per epoch in units of the standardised target: on training rows during the epoch, on held-out rows after it."""
-
-    fit: list[float]
-    check: list[float]
-
-
-def train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: Dnn, seed: int, site: Site) -> History:
-    """Train `net` in place; it ends with the weights of the best epoch on `check`.
-
-    Raises:
-        ValueError: the checkpoint in `site.folder` cannot be read or is of another training.
-    """
+def _train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: Dnn, seed: int, site: Site) -> History:
+    """Train `net` in place; it ends with the weights of the best epoch on `check`."""
     torch.set_num_threads(settings.threads)
-    state = _State(net, settings.learning_rate, _identity(settings, seed, fit, check))
-    checkpoint = None if site.folder is None else site.folder / CHECKPOINT
-    if checkpoint is not None and checkpoint.exists():
-        state.load(checkpoint)
-    while state.epoch < settings.epochs and state.waited < settings.patience:
-        fit_loss = _epoch(net, state.optimiser, loss, fit, settings.batch_size, seed * settings.epochs + state.epoch)
-        losses = fit_loss, float(loss(outputs(net, check.inputs), check.targets))
-        state.finish_epoch(*losses)
-        if checkpoint is not None:
-            state.save(checkpoint)
-        site.log({"loss/fit": losses[0], "loss/check": losses[1]}, state.epoch)
-        site.tell(state.epoch, f"loss {losses[0]:.4f}, held out {losses[1]:.4f}")
-    net.load_state_dict(state.best)
-    return state.history
+    optimiser, history = torch.optim.Adam(net.parameters(), lr=settings.learning_rate), History([], [])
+    best, best_epoch = _weights(net), -1
+    for epoch in range(settings.epochs):
+        fit_loss = _epoch(net, optimiser, loss, fit, settings.batch_size, seed * settings.epochs + epoch)
+        check_loss = float(loss(_outputs(net, check.inputs), check.targets))
+        if check_loss < min(history.check, default=np.inf):
+            best, best_epoch = _weights(net), epoch
+        history.fit.append(fit_loss)
+        history.check.append(check_loss)
+        site.log({"loss/fit": fit_loss, "loss/check": check_loss}, epoch + 1)
+        site.tell(epoch + 1, f"loss {fit_loss:.4f}, held out {check_loss:.4f}")
+        if epoch - best_epoch >= settings.patience:
+            break
+    net.load_state_dict(best)
+    return history
+
+
+def _weights(net: nn.Module) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in net.state_dict().items()}
 
 
 def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Examples, batch_size: int, seed: int) -> float:
@@ -128,73 +144,26 @@ def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Example
     return float(total) / len(fit.targets)
 
 
-def outputs(net: nn.Module, inputs: Tensor) -> Tensor:
+def _outputs(net: nn.Module, inputs: Tensor) -> Tensor:
     """Evaluate `net` in batches."""
     with torch.no_grad():
         return torch.cat([net(part) for part in inputs.split(8192)])
 
 
-def _identity(settings: Dnn, seed: int, fit: Examples, check: Examples) -> dict[str, Any]:
-    """Return the values that must be equal for a resumed training to equal an uninterrupted one."""
-    sums = [float(tensor.double().sum()) for examples in (fit, check) for tensor in examples]
-    return {"settings": settings.model_dump(mode="json"), "seed": seed, "rows": [len(fit.targets), len(check.targets)], "sums": sums}
+def layers(outputs: int) -> nn.Sequential:
+    """Return the untrained network with torch's default initial weights, as in the published code."""
+    widths = [weights[0] for weights, _ in LAYERS]
+    hidden = [part for width in widths[:-1] for part in (nn.Linear(width, HIDDEN), nn.ReLU())]
+    return nn.Sequential(*hidden, nn.Linear(HIDDEN, outputs))
 
 
-class _State:
-    """State of a training between two epochs."""
-
-    def __init__(self, net: nn.Module, learning_rate: float, identity: dict[str, Any]) -> None:
-        self.net, self.identity = net, identity
-        self.optimiser = torch.optim.Adam(net.parameters(), lr=learning_rate)
-        self.best = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-        self.history = History([], [])
-        self.waited = 0
-
-    @property
-    def epoch(self) -> int:
-        return len(self.history.fit)
-
-    def finish_epoch(self, fit: float, check: float) -> None:
-        if check < min(self.history.check, default=np.inf):
-            self.best = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
-            self.waited = 0
-        else:
-            self.waited += 1
-        self.history.fit.append(fit)
-        self.history.check.append(check)
-
-    def save(self, path: Path) -> None:
-        tensors = {f"net/{name}": tensor for name, tensor in self.net.state_dict().items()}
-        tensors |= {f"best/{name}": tensor for name, tensor in self.best.items()}
-        for number, moments in self.optimiser.state_dict()["state"].items():
-            tensors |= {f"optimiser/{number}/{name}": tensor for name, tensor in moments.items()}
-        scalars = {"identity": self.identity, "history": self.history._asdict(), "waited": self.waited}
-        content = save({name: tensor.contiguous() for name, tensor in tensors.items()}, {"state": json.dumps(scalars)})
-        replace_file(path, content)
-
-    def load(self, path: Path) -> None:
-        content = read_plain(path, _MAX_CHECKPOINT_BYTES)
-        try:
-            header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-            scalars, tensors = json.loads(header["__metadata__"]["state"]), load(content)
-            for field, wanted in self.identity.items():
-                found = scalars["identity"].get(field)
-                if found != wanted:
-                    raise ValueError(f"is of another training: {field} is {shown(found)}, expected {shown(wanted)}")
-            self._restore(tensors, scalars)
-        except (SafetensorError, ValueError, LookupError, TypeError, AttributeError, RuntimeError) as error:
-            raise ValueError(f"checkpoint {path} cannot be read: {type(error).__name__} {shown(str(error), 160)}") from error
-
-    def _restore(self, tensors: dict[str, Tensor], scalars: dict[str, Any]) -> None:
-        self.net.load_state_dict(_part(tensors, "net"))
-        self.best = _part(tensors, "best")
-        moments: dict[int, dict[str, Tensor]] = {}
-        for key, tensor in _part(tensors, "optimiser").items():
-            number, name = key.split("/")
-            moments.setdefault(int(number), {})[name] = tensor
-        self.optimiser.load_state_dict({"state": moments, "param_groups": self.optimiser.state_dict()["param_groups"]})
-        self.history, self.waited = History(**scalars["history"]), scalars["waited"]
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(f"{prefix}/"): tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}/")}
+def compiled(net: nn.Module, scale: InputScale) -> Network:
+    """Convert the network to parameters of the compiled forward pass."""
+    linear = [part for part in net.modules() if isinstance(part, nn.Linear)]
+    arrays = [
+        (np.ascontiguousarray(layer.weight.detach().numpy().T.reshape(shape)), layer.bias.detach().numpy())
+        for layer, (shape, _) in zip(linear, LAYERS, strict=True)
+    ]
+    transmit_mean, jitter_mean = scale.input_mean_ms.tolist()
+    transmit_sd, jitter_sd = scale.input_sd_ms.tolist()
+    return make_network(arrays, (transmit_mean, jitter_mean), (transmit_sd, jitter_sd), scale.output_mean_ms, scale.output_sd_ms)

@@ -3,9 +3,8 @@
 import numpy as np
 import pyarrow as pa
 
-from vcgym.predictors.fitting_dnn import fit_dnn
 from vcgym.predictors.rows import COLUMNS, Rows, partition
-from vcgym.predictors.training import Site
+from vcgym.predictors.training import Site, fit_dnn
 
 QUICK = {"epochs": 3, "batch_size": 256}
 
@@ -25,9 +24,9 @@ def made_rows(calls=30, each=100, noise_ms=0.0, seed=0):
     return Rows(columns, np.column_stack([transmit, lag]), np.arange(n))
 
 
-def fitted(method, rows, holdout="random", seed=0, site=None):
+def fitted(method, rows, holdout="random", seed=0):
     parts = partition(rows, holdout, seed)
-    return fit_dnn(method, parts.fit, parts.check, seed, site or Site()), parts
+    return fit_dnn(method, parts.fit, parts.check, seed, Site()), parts
 
 
 def assert_same_seed_same_forecasts_and_no_target_is_read(method):

@@ -16,7 +16,7 @@ those that fill it; the lower the target, the longer the queue that it accepts, 
 At most rate x (least round trip + slow q + window) may be in flight, so that packets wait at the sender when the capacity falls, and are
 not lost; window = exp(alone + c x in competition), and the slow q counts up to 100 ms. The rate is the target, but while there is a queue
 at most 1.2 times the delivered rate. The minimum rate x (least round trip + slow q up to 1.2 s + exp(alone)) is always allowed. A sender
-that hears nothing for `SILENCE_US` while packets wait lowers its target and sends `PROBE_BYTES` more.
+without a report for `SILENCE_US` while packets wait lowers its target and sends `PROBE_BYTES` more.
 
 Our own formulation; `lab.learners.rate_search` finds the weights.
 """
@@ -38,7 +38,7 @@ PACING = 2.5  # of libwebrtc
 MAX_STEP_S = 0.2
 SILENCE_US = 500_000
 PROBE_BYTES = 3000
-_SILENT = 0.7  # factor on the target of a sender that hears nothing
+_SILENT = 0.7  # factor on the target of a sender without reports
 _SLOW_S, _LOSS_S, _RATE_S = 1.0, 1.0, 0.3  # memories
 _STANDING_US = 3_000_000
 _STANDING_MS = 50.0  # standing q at which c is one half

@@ -41,7 +41,7 @@ class TrainingCalls:
         self.world = DrawnWorld(world, rows, -(-scenario.packets // BLOCK_SLOTS))
 
     @classmethod
-    def evenly(cls, scenario: Scenario, split: str, count: int, first_seed: int = 0) -> Self:
+    def sample(cls, scenario: Scenario, split: str, count: int, first_seed: int = 0) -> Self:
         """Return `count` calls with seeds `first_seed`, `first_seed` + 1, ...; they cycle over all pairs of a split and all strata."""
         pairs, strata = scenario.pairs(split), list(scenario.strata)
         return cls(
@@ -53,7 +53,7 @@ class TrainingCalls:
         """Return the number of calls."""
         return len(self.draws)
 
-    def lengthen(self, max_added_ms: float, draws: np.random.Generator) -> None:
+    def add_delay(self, max_added_ms: float, draws: np.random.Generator) -> None:
         """Add a delay to every path of half of the calls, drawn for each call between 0 and `max_added_ms`, history included."""
         chosen = draws.random(len(self)) < LENGTHENED
         added_us = np.where(chosen, draws.uniform(0.0, 1000.0 * max_added_ms, len(self)), 0.0).astype(np.int32)[:, None, None]
@@ -64,9 +64,9 @@ class TrainingCalls:
 
     def cut(self, parts: int) -> "list[TrainingCalls]":
         """Deal the calls in turn into `parts` groups of nearly equal size."""
-        return [self.some(np.arange(part, len(self), parts)) for part in range(parts)]
+        return [self.take(np.arange(part, len(self), parts)) for part in range(parts)]
 
-    def some(self, which: NDArray[np.int64]) -> "TrainingCalls":
+    def take(self, which: NDArray[np.int64]) -> "TrainingCalls":
         """Return some of the calls by their numbers, which may repeat."""
         some = copy.copy(self)
         some.draws = [self.draws[row] for row in which]

@@ -75,7 +75,7 @@ class Task(ABC):
         """Return the worlds of each kind: `count` of a split, with seeds from `first_seed` on."""
 
     @abstractmethod
-    def lengthen(self, worlds: Any, max_added_ms: float, draws: np.random.Generator) -> None:
+    def add_delay(self, worlds: Any, max_added_ms: float, draws: np.random.Generator) -> None:
         """Add a delay between 0 and `max_added_ms` to half of the worlds of a kind."""
 
     @abstractmethod
@@ -101,7 +101,7 @@ class Task(ABC):
         kinds = self.worlds("train", each, self.training.seed * each)
         if self.training.max_added_ms:
             for worlds in kinds:
-                self.lengthen(worlds, self.training.max_added_ms, lengths)
+                self.add_delay(worlds, self.training.max_added_ms, lengths)
         return kinds
 
     def sampled(self, policy: Any, noise: Noise, draw: int = 0, every: int = 1) -> Sampled:
@@ -126,13 +126,13 @@ class PathsTask(Task):
         self.slots, self.kinds, self.location = scenarios[0].packets, len(scenarios), location
 
     def worlds(self, split: str, count: int, first_seed: int = 0) -> list[TrainingCalls]:
-        return [TrainingCalls.evenly(scenario, split, count, first_seed) for scenario in self.scenarios]
+        return [TrainingCalls.sample(scenario, split, count, first_seed) for scenario in self.scenarios]
 
-    def lengthen(self, worlds: TrainingCalls, max_added_ms: float, draws: np.random.Generator) -> None:
-        worlds.lengthen(max_added_ms, draws)
+    def add_delay(self, worlds: TrainingCalls, max_added_ms: float, draws: np.random.Generator) -> None:
+        worlds.add_delay(max_added_ms, draws)
 
     def started(self, rules: dict[str, Any], worlds: TrainingCalls, which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:
-        calls, threads = worlds.some(which), self.training.threads
+        calls, threads = worlds.take(which), self.training.threads
         batch = CallBatch(worlds.scenario, len(which), **rules, **self.location, threads=threads, world=calls.world)
         batch.path_state, batch.playout_state = states = bound(batch.path_state, batch.calls), bound(batch.playout_state, batch.calls)
         for row, draw in enumerate(calls.draws):
@@ -169,7 +169,7 @@ class BottleneckTask(Task):
     def worlds(self, split: str, count: int, first_seed: int = 0) -> list[list[SharedLink]]:
         return [[self.asked.applied(self.scenario.draw(split, first_seed + n)) for n in range(count)]]
 
-    def lengthen(self, worlds: list[SharedLink], max_added_ms: float, draws: np.random.Generator) -> None:
+    def add_delay(self, worlds: list[SharedLink], max_added_ms: float, draws: np.random.Generator) -> None:
         raise ValueError(f"algorithm.max_added_ms is {max_added_ms:g}; allowed in environments over a bottleneck: 0")
 
     def started(self, rules: dict[str, Any], worlds: list[SharedLink], which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:

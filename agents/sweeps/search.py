@@ -71,7 +71,7 @@ class Domain(Config):
         return tune.loguniform(self.low, self.high) if self.log else tune.uniform(self.low, self.high)
 
 
-def each(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], on_progress: OnProgress = unseen) -> list[Any]:
+def parallel_map(function: Callable[..., Any], calls: Iterable[tuple[Any, ...]], on_progress: OnProgress = unseen) -> list[Any]:
     """Call a module-level function with each tuple of arguments in processes of the running Ray; return the results in order.
 
     `on_progress` is called with the number of finished calls.

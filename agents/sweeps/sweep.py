@@ -25,7 +25,7 @@ from vcgym.agents.sweeps.trial import METRIC, VALUES, agent_of, home_of, name_of
 from vcgym.agents.tracking import points, registry
 from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.tracking.same_study import require_same_study
-from vcgym.agents.tracking.tracking import Run, Tracking, marked
+from vcgym.agents.tracking.tracking import Run, Tracking, read_run_id
 from vcgym.agents.training.study import FINAL, log_agent, log_inputs, model_name, named, tags_of, title_of
 from vcgym.agents.training.training import require_trainable
 from vcgym.network.traces.plain_file import replace_file, require_space
@@ -107,9 +107,9 @@ def _log_best(tracking: Tracking, config: TrainConfig, best: BestTrial, steps: i
     """Log the best agent as the model of its run, unless no server has the run."""
     marker = best.agent.parents[1] / _MARKER
     if marker.exists():
-        run = Run(tracking.server, marked(marker), None)
+        run = Run(tracking.server, read_run_id(marker), None)
         log_agent(run, config, best.agent, steps, {FINAL: best.return_mean})
-        run.server.ask(lambda: registry.crown(run, model_name(config)))
+        run.server.ask(lambda: registry.set_champion(run, model_name(config)))
 
 
 def _best(config: TrainConfig, results: tune.ResultGrid) -> tuple[BestTrial, int]:

@@ -85,7 +85,7 @@ def log_model(run: Run, name: str, served: Served, steps: int, metrics: Mapping[
     client.create_model_version(name, model.artifact_location, run.id, tags, model_id=model.model_id)
 
 
-def crown(run: Run, name: str) -> None:
+def set_champion(run: Run, name: str) -> None:
     """Point the alias `CHAMPION` of a registered model at the newest version that a run trained; two processes may have trained it."""
     newest = max(_versions(run, name), key=int)
     run.client.set_registered_model_alias(name, CHAMPION, newest)

@@ -217,7 +217,7 @@ class Tracking:
         Raises:
             DataError: the marker holds anything else.
         """
-        found = marked(marker) if marker is not None and marker.exists() else ""
+        found = read_run_id(marker) if marker is not None and marker.exists() else ""
         run = Run(self.server, found, marker and marker.with_name(UNSENT))
         if found:
             self.server.ask(lambda: self.client.update_run(run.id, status="RUNNING"))
@@ -246,7 +246,7 @@ def _default() -> str:
     return f"{_SQLITE}{database if set('#?%') & set(str(Path.cwd())) else database.absolute()}"
 
 
-def marked(marker: Path) -> str:
+def read_run_id(marker: Path) -> str:
     """Return the id of the run in a marker file.
 
     Raises:

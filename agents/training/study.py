@@ -53,7 +53,7 @@ def run_study(config: TrainConfig) -> list[Trained]:
                 runs.append(run)
         study.metrics({"validation/return_mean": sum(r.validation.return_mean for r in results) / len(results)}, results[-1].steps)
         best, _ = max(zip(runs, results, strict=True), key=lambda one: one[1].validation.return_mean)
-        study.server.ask(lambda: registry.crown(best, model_name(config)))
+        study.server.ask(lambda: registry.set_champion(best, model_name(config)))
     return results
 
 

@@ -144,7 +144,8 @@ class OpusFec(NamedTuple):
     packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
 
     def update(self, row, plan, record):
-        _see(self, row, record)
+        if record.kind == MEDIA:
+            see_loss(row.loss, record.packet, 1.0 - _KEPT**self.packet_ms)
 
     def protect(self, row, plan, now_us, path):
         return UNPROTECTED
@@ -160,25 +161,12 @@ class Dred(NamedTuple):
     rate_kbps: Annotated[float, (6.0, 510.0)] = 64.0
     packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
 
-    def update(self, row, plan, record):
-        _see(self, row, record)
-
-    def protect(self, row, plan, now_us, path):
-        return UNPROTECTED
-
-    def in_band(self, row, plan, now_us):
-        return _planned(row, plan)
-
-
-@kernel
-def _see(params, row, record):
-    if record.kind == MEDIA:
-        see_loss(row.loss, record.packet, 1.0 - _KEPT**params.packet_ms)
+    update, protect, in_band = OpusFec.update, OpusFec.protect, OpusFec.in_band
 
 
 @kernel
 def _planned(row, plan):
-    told_percent = np.int64(np.rint(100.0 * min(max(row.loss.missing, 0.0), _TOLD_AT_MOST)))
-    frames, size = plan[row.is_on, told_percent]
+    loss_percent = np.int64(np.rint(100.0 * min(max(row.loss.missing, 0.0), _TOLD_AT_MOST)))
+    frames, size = plan[row.is_on, loss_percent]
     row.is_on = 1 if frames != 0 else 0
     return InBand(frames, size)

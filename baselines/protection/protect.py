@@ -63,7 +63,7 @@ def protection(earlier=0, again=0, path=NONE, second=NONE, covers=0, behind=0):
 
 
 class InBand(NamedTuple):
-    """Addition of the codec to one packet: coarse frames of earlier ones, heard if nothing better has come.
+    """Addition of the codec to one packet: coarse frames of earlier ones, played if nothing better has come.
 
     Attributes:
         frames: set of the packets whose coarse frames go along; bit 0 is ignored.

@@ -35,7 +35,7 @@ from vcgym.agents.controllers.hedged_lag import HedgedLag
 from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_router import ABOVE, BELOW, SCALE, SHARED, START, LearnedRouter
 from vcgym.agents.evaluation.calls import TrainingCalls
-from vcgym.agents.sweeps.search import each
+from vcgym.agents.sweeps.search import parallel_map
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.systems import System, learned_system
 from vcgym.baselines.zoo import LEARNED
@@ -74,7 +74,7 @@ class Candidates:
     def scores(self, rules: Sequence[Any], chunk: int) -> list[NDArray[np.float64]]:
         """Return, for each router, R of the calls of a chunk."""
         if self._packed:
-            return each(_play_packed, [(self._packed[chunk], router, self._receiver) for router in rules])
+            return parallel_map(_play_packed, [(self._packed[chunk], router, self._receiver) for router in rules])
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(lambda router: _play(self._chunks[chunk], router, self._receiver), rules))
 
@@ -134,7 +134,7 @@ class Turns:
         self.config, self.seed, self.home, self.log = config, seed, home, log
         scenarios = scenarios_of(config, config.worlds)
         self.train = [self._calls(scenario) for scenario in scenarios]
-        self.validation = [TrainingCalls.evenly(scenario, "validation", config.validation_calls) for scenario in scenarios]
+        self.validation = [TrainingCalls.sample(scenario, "validation", config.validation_calls) for scenario in scenarios]
         self.packets_played = 0
         torch.manual_seed(seed)
         self.net = LagNet(config.hidden)
@@ -155,7 +155,7 @@ class Turns:
         return Pair(self._router(self.prices), hedged([own, *self.experts], specialists) if self.experts else own)
 
     def _calls(self, scenario: Scenario) -> TrainingCalls:
-        return TrainingCalls.evenly(scenario, "train", self.config.calls, self.seed * self.config.calls)
+        return TrainingCalls.sample(scenario, "train", self.config.calls, self.seed * self.config.calls)
 
     def _router(self, prices: NDArray[np.float64]) -> LearnedRouter | GatedRouter:
         return LearnedRouter(prices) if self.rough is None else GatedRouter(np.stack([prices, self.rough]))
@@ -170,7 +170,7 @@ class Turns:
             self._search_router(turn)
             found[f"router {turn}"] = self._validate()
         for kind, calls in enumerate(self.train):
-            calls.lengthen(self.config.max_added_ms, np.random.default_rng([self.seed, kind]))
+            calls.add_delay(self.config.max_added_ms, np.random.default_rng([self.seed, kind]))
         self._learn_lag(self.config.turns)
         for number, (net, kinds) in enumerate(zip(self.specialists, self.config.specialists, strict=True)):
             train = [self._calls(scenario) for scenario in scenarios_of(self.config, kinds)]

@@ -71,7 +71,7 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
                 run.folder(home)
                 runs.append(run)
         best, _ = max(zip(runs, results, strict=True), key=lambda one: one[1].validation_r["end"])
-        study.server.ask(lambda: registry.crown(best, MODEL))
+        study.server.ask(lambda: registry.set_champion(best, MODEL))
     return results
 
 

@@ -78,7 +78,7 @@ class TrainPredictorConfig(Config):
         seed: seed of the holdout and of the training.
         study: name of the run.
         folder: folder of everything the training writes except the tracking database.
-        resume: continue the training in `folder`.
+        resume: train again in a `folder` that holds this training.
     """
 
     network: Dnn = Field(default_factory=Dnn)

@@ -13,10 +13,9 @@ from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.predictors.fitting_dnn import fit_dnn
 from vcgym.predictors.published import Training, publish, read_card
 from vcgym.predictors.rows import COLUMNS, Rows, partition, read_rows
-from vcgym.predictors.training import Site
+from vcgym.predictors.training import Site, fit_dnn
 
 MODEL, PUBLISHED = "vcgym-delay-predictor", "predictor"
 CLOSE = 0.1  # maximum relative error that the paper counts as close
@@ -51,7 +50,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
         run.config(config)
         log_rows(run, config.rows, data_sha256, len(all_rows))
         parts = partition(rows, config.holdout, config.seed)
-        fitted = fit_dnn(config.network, parts.fit, parts.check, config.seed, Site(config.folder, run.metrics, on_progress))
+        fitted = fit_dnn(config.network, parts.fit, parts.check, config.seed, Site(run.metrics, on_progress))
         found = scores(parts.test.target_ms, fitted.predict(parts.test))
         run.metrics(found, 0)
         metrics = {name: value for name, value in found.items() if name != "n"}
@@ -66,7 +65,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
             raise ValueError(f"{folder} holds a predictor of other data or code; choose another folder")
         run.folder(folder)
         if run.server.ask(lambda: registry.log_model(run, MODEL, registry.predictor(folder), 0, metrics)):
-            run.server.ask(lambda: registry.crown(run, MODEL))
+            run.server.ask(lambda: registry.set_champion(run, MODEL))
     return found
 
 

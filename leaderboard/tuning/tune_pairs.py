@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vcgym.agents.sweeps.search import Domain, Values, each
+from vcgym.agents.sweeps.search import Domain, Values, parallel_map
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.cache import cached_document
@@ -133,7 +133,7 @@ def _search(candidates: Mapping[str, Candidate], task: CallTask, one: Round, see
     round_task = task._replace(worlds=one.worlds)
     calls = [(of_name, round_task, one.trials, zlib.crc32(f"{seed} {name}".encode()), folder) for name, of_name in candidates.items()]
     with progress(f"tuning on {one.worlds} worlds of {task.kinds.names[0]}: searches", len(calls)) as on_progress:
-        found = each(search_candidate, calls, on_progress)
+        found = parallel_map(search_candidate, calls, on_progress)
     return {name: FoundValues(values, best, one.trials, one.worlds) for name, (values, best) in zip(candidates, found, strict=True)}
 
 

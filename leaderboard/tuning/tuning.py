@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.sweeps.search import Domain, Values, each
+from vcgym.agents.sweeps.search import Domain, Values, parallel_map
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import TUNED, System
 from vcgym.leaderboard.cache import cached_document
@@ -92,7 +92,7 @@ def _searched(
     before = values_of(published, space)
     drawn = [{}, *around(before, space, how.trials - 1, how.seed)]
     with progress(f"tuning {task.name(name)}: trials", len(drawn)) as on_progress:
-        scores = np.array(each(_trial, [(published, task, values) for values in drawn], on_progress))
+        scores = np.array(parallel_map(_trial, [(published, task, values) for values in drawn], on_progress))
     best, regret = chosen(scores), total_regret(scores)
     values = drawn[best]
     left_out = judged(scores, task.kinds.groups, lambda number, group: _validated(published, task.of(group), drawn[number]))

@@ -98,7 +98,7 @@ class Call:
     key: np.uint64 = np.uint64(0)
     candidates: Candidates = Candidates()
     screen_limit: ScreenLimit = ScreenLimit()
-    unheard: NDArray[np.int32] = np.full(_RING, -1, np.int32)  # path chosen for a packet without feedback, by packet modulo the ring
+    pending: NDArray[np.int32] = np.full(_RING, -1, np.int32)  # path chosen for a packet without feedback, by packet modulo the ring
     jitter: Lag = Lag()
 
 
@@ -176,7 +176,7 @@ def _update(params, state, s, record):
     if record.kind == MEDIA:
         if params.reward == RewardSource.DELAYED_ACTUAL:
             learn(params, state, s, record.path, delay_ms)
-            call.unheard[record.packet % _RING] = -1
+            call.pending[record.packet % _RING] = -1
         else:
             learn_lag(params.jitter, call.jitter, record)
 
@@ -190,7 +190,7 @@ def _decide(params, state, s, now_us):
         transmit_ms, jitter_ms = predictor_inputs(state, s, path)
         learn(params, state, s, path, predict_e2e(params.predictor, transmit_ms, jitter_ms))
     else:
-        state.call[s].unheard[packet_at(now_us, params.packet_ms) % _RING] = path
+        state.call[s].pending[packet_at(now_us, params.packet_ms) % _RING] = path
     return path
 
 
@@ -271,7 +271,7 @@ def count_lost(params, state, s, packet):
         packet: int64, packet that leaves now.
     """
     call, index = state.call[s], (packet - params.loss_after_packets) % _RING
-    path = call.unheard[index]
+    path = call.pending[index]
     if path >= 0:
         learn(params, state, s, path, params.loss_reward_ms)
-        call.unheard[index] = -1
+        call.pending[index] = -1

@@ -307,7 +307,7 @@ def test_a_model_gets_its_version_after_a_kill_and_two_processes_may_give_it_one
         registry.log_model(run, "model", served, 1, {"final/r": 1.0})
         (first,) = run.client.search_model_versions("name='model'")
         run.client.create_model_version("model", first.source, run.id)
-        registry.crown(run, "model")
+        registry.set_champion(run, "model")
     assert int(run.client.get_model_version_by_alias("model", registry.CHAMPION).version) == 2
 
 

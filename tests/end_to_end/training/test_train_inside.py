@@ -89,7 +89,7 @@ def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
     study = json.loads((trained.agent / "learned.json").read_text())["study"]
     assert system.is_learned and system.trained_packets == study["budget"]["packets"] > 0
     assert study["budget"]["decisions"] == trained.steps
-    r = TrainingCalls.evenly(Scenario("wonderproxy", "correlated", 500), "validation", 4).scores(*system.chosen)
+    r = TrainingCalls.sample(Scenario("wonderproxy", "correlated", 500), "validation", 4).scores(*system.chosen)
     runs = MlflowClient().search_runs(
         ["1"], filter_string=f"tags.algorithm = 'InsidePPO' and tags.seed = '0' and tags.env = '{playout.id}'"
     )
@@ -103,7 +103,7 @@ def test_a_training_over_several_kinds_says_what_each_has(tmp_path):
     study = json.loads((trained.agent / "learned.json").read_text())["study"]
     validation_r, system = study["validation_r"], learned_system(trained.agent, LEARNED)
     for kind in kinds:
-        calls = TrainingCalls.evenly(Scenario(*kind.split(), 500), "validation", 4)
+        calls = TrainingCalls.sample(Scenario(*kind.split(), 500), "validation", 4)
         assert validation_r[kind] == pytest.approx(calls.scores(*system.chosen).mean(), abs=1e-3)
     assert validation_r["end"] == pytest.approx(sum(validation_r[kind] for kind in kinds) / 2, abs=1e-3)
     (run,) = MlflowClient().search_runs(["1"], filter_string=f"tags.kinds = '{', '.join(kinds)}' and tags.seed = '0'")

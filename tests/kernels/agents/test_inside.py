@@ -17,14 +17,13 @@ from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_margin import SBPN2
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS
 from vcgym.agents.controllers.policy import act, answer, consider, due, observe, output, place, two_layers
-from vcgym.agents.inside.advantages import leave_one_out, returns
 from vcgym.agents.inside.learner import LEARNED
 from vcgym.agents.inside.noise import Bernoulli, Normal, density
 from vcgym.agents.inside.recorder import bind, close
 from vcgym.agents.inside.rollout import play
 from vcgym.agents.inside.sampled import Sampled
 from vcgym.agents.inside.tasks import task_of
-from vcgym.agents.inside.update import normalise
+from vcgym.agents.inside.update import leave_one_out, normalise, returns
 from vcgym.baselines.controls.control import Control
 from vcgym.baselines.order.scheduler import choose
 from vcgym.baselines.path.direct import Direct
@@ -203,7 +202,7 @@ def test_units_of_features_leave_the_rule_the_same_function():
     x = 3.0 + torch.randn(1000, WIDTH) * torch.logspace(-1, 1, WIDTH)
     network.measure(x)
     torch.testing.assert_close(network.unit, x.std(0))
-    rule, layers = LearnedLag(*network.arrays()), np.zeros((2, 8), np.float32)
+    rule, layers = LearnedLag(*network.arrays()), np.zeros(16, np.float32)
     out = [two_layers(rule, row, layers) for row in x[:20].numpy()]
     np.testing.assert_allclose(out, network.output(x[:20]).detach().numpy(), rtol=1e-4, atol=1e-5)
 

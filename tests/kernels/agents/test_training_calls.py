@@ -15,8 +15,8 @@ def arrived_us(calls):
 
 
 def test_every_packet_of_half_of_the_calls_arrives_later_by_the_same_time():
-    calls, other = (TrainingCalls.evenly(Scenario("wonderproxy", "correlated", PACKETS), "train", 40) for _ in range(2))
-    other.lengthen(100.0, np.random.default_rng(0))
+    calls, other = (TrainingCalls.sample(Scenario("wonderproxy", "correlated", PACKETS), "train", 40) for _ in range(2))
+    other.add_delay(100.0, np.random.default_rng(0))
     before, after = arrived_us(calls), arrived_us(other)
     np.testing.assert_array_equal(before < 0, after < 0)
     added_us = np.where(before < 0, -1, after - before).max(1)
@@ -31,7 +31,7 @@ def test_every_packet_of_half_of_the_calls_arrives_later_by_the_same_time():
 
 
 def test_no_added_delay_changes_nothing():
-    calls, other = (TrainingCalls.evenly(Scenario("wonderproxy", "paper", PACKETS), "train", 4) for _ in range(2))
-    other.lengthen(0.0, np.random.default_rng(0))
+    calls, other = (TrainingCalls.sample(Scenario("wonderproxy", "paper", PACKETS), "train", 4) for _ in range(2))
+    other.add_delay(0.0, np.random.default_rng(0))
     np.testing.assert_array_equal(calls.world.loaded, other.world.loaded)
     np.testing.assert_array_equal(calls.world.history, other.world.history)

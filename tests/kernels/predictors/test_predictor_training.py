@@ -1,11 +1,6 @@
 """Training of the predictor on rows with known truth: the paper's facts, torch against the compiled pass, determinism, kills."""
 
 import math
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +10,8 @@ from scipy import stats
 
 from vcgym.leaderboard.forecasts.train import scores
 from vcgym.predictors.dnn import Dnn
-from vcgym.predictors.fitting_dnn import compiled, layers
 from vcgym.predictors.predictor import predict_each
-from vcgym.predictors.training import CHECKPOINT, InputScale, Site, seeded
+from vcgym.predictors.training import InputScale, compiled, layers, seeded
 
 
 def test_parameters():
@@ -69,52 +63,3 @@ def test_the_compiled_pass_is_the_network_of_torch():
 @pytest.mark.parametrize("method", [Dnn(**QUICK), Dnn(loss="mse", **QUICK)])
 def test_same_seed_same_forecasts_and_no_target_is_read(method):
     assert_same_seed_same_forecasts_and_no_target_is_read(method)
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import forecast_rows as tests
-from vcgym.predictors import training
-from vcgym.predictors.dnn import Dnn
-from vcgym.predictors.training import Site
-
-epoch, done = training._epoch, [0]
-
-def epoch_or_die(net, optimiser, loss, fit, batch_size, seed):
-    value = epoch(net, optimiser, loss, fit, batch_size, seed)
-    done[0] += 1
-    if done[0] == int(sys.argv[2]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return value
-
-training._epoch = epoch_or_die
-tests.fitted(Dnn(epochs=6, batch_size=256), tests.made_rows(noise_ms=20.0), site=Site(Path(sys.argv[1])))
-"""
-
-
-@pytest.mark.long
-def test_killed_twice_and_resumed_gives_the_same_weights(tmp_path):
-    search = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
-    for kill_at in (3, 2):
-        command = [sys.executable, "-c", KILLED, str(tmp_path / "killed"), str(kill_at)]
-        killed = subprocess.run(command, env=os.environ | {"PYTHONPATH": search}, capture_output=True, text=True, check=False)
-        assert killed.returncode == -signal.SIGKILL, killed.stderr
-    method, rows, told = Dnn(epochs=6, batch_size=256), made_rows(noise_ms=20.0), []
-    resumed, _ = fitted(method, rows, site=Site(tmp_path / "killed", tell=lambda done, note: told.append(done)))
-    assert told == [4, 5, 6]
-    whole, _ = fitted(method, rows, site=Site(tmp_path / "whole"))
-    assert all((ours == theirs).all() for ours, theirs in zip(resumed.network, whole.network, strict=True))
-    assert resumed.history == whole.history
-
-
-def test_a_foreign_or_broken_checkpoint_is_refused(tmp_path):
-    method, rows = Dnn(**QUICK), made_rows()
-    fitted(method, rows, site=Site(tmp_path))
-    with pytest.raises(ValueError, match="is of another training: seed is 0, expected 1"):
-        fitted(method, rows, seed=1, site=Site(tmp_path))
-    with pytest.raises(ValueError, match="is of another training: settings"):
-        fitted(Dnn(epochs=3, batch_size=128), rows, site=Site(tmp_path))
-    (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:1000])
-    with pytest.raises(ValueError, match="cannot be read"):
-        fitted(method, rows, site=Site(tmp_path))

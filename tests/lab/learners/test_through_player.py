@@ -35,7 +35,7 @@ def rating(target_ms, delay_ms, passed_ms, overtaken, packets):
 
 @pytest.fixture(scope="module")
 def calls():
-    return TrainingCalls.evenly(Scenario("wonderproxy", "correlated", PACKETS), "train", 12)
+    return TrainingCalls.sample(Scenario("wonderproxy", "correlated", PACKETS), "train", 12)
 
 
 @pytest.fixture(scope="module")

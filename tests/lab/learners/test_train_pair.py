@@ -21,7 +21,7 @@ from lab.learners.pair_config import PairConfig
 from lab.learners.study import MODEL, run_pairs
 from vcgym.agents.controllers.learned_router import NUMBERS
 from vcgym.agents.evaluation.calls import TrainingCalls
-from vcgym.agents.sweeps.search import each
+from vcgym.agents.sweeps.search import parallel_map
 from vcgym.agents.tracking import registry
 from vcgym.baselines.records import Record
 from vcgym.baselines.rule import allocate, decide, start, update
@@ -66,7 +66,7 @@ def files_of(home):
 
 def test_a_trained_pair_beats_its_start_on_training_calls(trained):
     _, pair = trained
-    calls = TrainingCalls.evenly(Scenario("wonderproxy", "correlated", 300), "train", 8, 24)
+    calls = TrainingCalls.sample(Scenario("wonderproxy", "correlated", 300), "train", 8, 24)
     before, after = (calls.scores(*learned_system(pair.folder, name).chosen).mean() for name in ("start", LEARNED))
     assert after > before
     assert set(pair.validation_r) == {"start", "lag 0", "router 0", "end", "DRT-WM"}
@@ -174,7 +174,7 @@ def test_processes_of_ray_give_the_same_bytes_and_a_machine_may_be_lost(trained,
         generations.append(len(calls))
         if len(generations) == 2:
             Timer(0.1, cluster.remove_node, (second,), {"allow_graceful": False}).start()
-        return each(function, calls)
+        return parallel_map(function, calls)
 
     monkeypatch.setattr(learned_pair, "each", losing)
     try:
