@@ -95,7 +95,7 @@ def next_emitted(emissions):
 
 
 @kernel
-def hear_arrival(emissions, record):
+def add_arrival(emissions, record):
     """Store an arrival until its lag is known; call it after `settle_last` and `next_emitted`."""
     emissions.last = record.packet
     emissions.last_path = record.path

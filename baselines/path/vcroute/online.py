@@ -16,28 +16,16 @@ predictor's own weights.
 
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
 from vcgym.baselines.path.top_k import has_converged
-from vcgym.baselines.path.vcroute.emissions import Emissions, expect_emission, hear_arrival, next_emitted, settle_last
-from vcgym.baselines.path.vcroute.vcroute import VCRoute, VCRouteState, learn, predictor_inputs, require_predicted, sample_path
+from vcgym.baselines.path.vcroute.emissions import Emissions, add_arrival, expect_emission, next_emitted, settle_last
+from vcgym.baselines.path.vcroute.vcroute import PARTS, VCRoute, begin, follow, learn, predictor_inputs, require_predicted, sample_path
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, decide, init, record, records, rule, update
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.network.kernels.jit import kernel
-from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.record import restart
 from vcgym.network.kernels.slots import microseconds, packet_at
 from vcgym.predictors.predictor import predict_e2e
 
 PER_100_MS = 0.01
-
-
-@rule(Control.PATH)
-class VCRouteOnline(NamedTuple):
-    """Parameters."""
-
-    step: Annotated[float, (0.0, 1.0)] = 0.01  # share of an error that one update corrects
-    route: VCRoute = VCRoute()
 
 
 @record
@@ -49,66 +37,45 @@ class Weights:
     jitter_ms: float = 0.0
 
 
-_START_WEIGHTS, _NO_EMISSIONS = records(Weights, 1), records(Emissions, 1)
+@rule(Control.PATH, **PARTS, emissions=Emissions, weights=Rows(Weights))
+class VCRouteOnline(NamedTuple):
+    """Parameters."""
 
+    step: Annotated[float, (0.0, 1.0)] = 0.01  # share of an error that one update corrects
+    route: VCRoute = VCRoute()
 
-class VCRouteOnlineState(NamedTuple):
-    """State; first axis: session."""
+    def check(self):
+        require_predicted(self.route)
 
-    route: VCRouteState
-    emissions: np.recarray  # (sessions,) of Emissions
-    weights: np.recarray  # (sessions, paths) of Weights
+    def init(self, call, arms, shortlist, upper, passes, emissions, weights, start, key):
+        begin(self.route, call, arms, shortlist, start, key)
+        emissions.packet_us = microseconds(self.route.packet_ms)
 
-
-@allocate.register(VCRouteOnline)
-def _allocate(params, sessions, paths):
-    require_within(params)
-    require_predicted(params.route)
-    return VCRouteOnlineState(
-        allocate(params.route, sessions, paths),
-        records(Emissions, sessions),
-        records(Weights, sessions, paths),
-    )
-
-
-@init.register(VCRouteOnline)
-def _init(params, state, s, start, key):
-    init(params.route, state.route, s, start, key)
-    restart(state.emissions[s : s + 1], _NO_EMISSIONS)
-    state.emissions[s].packet_us = microseconds(params.route.packet_ms)
-    restart(state.weights[s], _START_WEIGHTS)
-
-
-@update.register(VCRouteOnline)
-def _update(params, state, s, record):
-    if has_converged(params.route.topk, state.route.call[s].candidates):
-        return
-    update(params.route, state.route, s, record)
-    if record.kind != MEDIA:
-        return
-    emissions = state.emissions[s]
-    settle_last(emissions, record.lag_us)
-    index = next_emitted(emissions)
-    while index >= 0:
-        packet = emissions.expected[index]
-        e2e_ms = (emissions.last_arrived_us - packet.packet * emissions.packet_us) / 1000.0
-        correct(state.weights[s, packet.path], packet, e2e_ms, params.step)
+    def update(self, call, arms, shortlist, upper, passes, emissions, weights, record):
+        if has_converged(self.route.topk, call.candidates):
+            return
+        follow(self.route, call, arms, upper, record)
+        if record.kind != MEDIA:
+            return
+        settle_last(emissions, record.lag_us)
         index = next_emitted(emissions)
-    hear_arrival(emissions, record)
+        while index >= 0:
+            packet = emissions.expected[index]
+            e2e_ms = (emissions.last_arrived_us - packet.packet * emissions.packet_us) / 1000.0
+            correct(weights[packet.path], packet, e2e_ms, self.step)
+            index = next_emitted(emissions)
+        add_arrival(emissions, record)
 
-
-@decide.register(VCRouteOnline)
-def _decide(params, state, s, now_us):
-    route, beliefs = params.route, state.route
-    path, is_only = sample_path(route, beliefs, s, now_us)
-    if is_only:
+    def decide(self, call, arms, shortlist, upper, passes, emissions, weights, now_us):
+        route = self.route
+        path, is_only = sample_path(route, call, arms, shortlist, upper, passes, now_us)
+        if is_only:
+            return path
+        transmit_ms, jitter_ms = predictor_inputs(call, arms, path)
+        forecast_ms = predict_e2e(route.predictor, transmit_ms, jitter_ms)
+        expect_emission(emissions, packet_at(now_us, route.packet_ms), path, transmit_ms, jitter_ms, forecast_ms)
+        learn(route, call, arms, upper, path, forecast_ms + correction(weights[path], transmit_ms, jitter_ms))
         return path
-    transmit_ms, jitter_ms = predictor_inputs(beliefs, s, path)
-    forecast_ms = predict_e2e(route.predictor, transmit_ms, jitter_ms)
-    packet = packet_at(now_us, route.packet_ms)
-    expect_emission(state.emissions[s], packet, path, transmit_ms, jitter_ms, forecast_ms)
-    learn(route, beliefs, s, path, forecast_ms + correction(state.weights[s, path], transmit_ms, jitter_ms))
-    return path
 
 
 @kernel

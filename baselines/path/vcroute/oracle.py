@@ -9,46 +9,33 @@ from typing import Annotated, NamedTuple
 
 from vcgym.baselines.path.top_k import refresh, watch
 from vcgym.baselines.path.vcroute.screening import lowest_draw
-from vcgym.baselines.path.vcroute.vcroute import VCRoute, learn, require_predicted
-from vcgym.baselines.rule import Control, allocate, decide, init, reveal_delay, rule, update
-from vcgym.network.kernels.ranges import require_within
+from vcgym.baselines.path.vcroute.vcroute import PARTS, VCRoute, begin, learn, require_predicted
+from vcgym.baselines.rule import Control, rule
 from vcgym.network.kernels.slots import slot_at
 
 
-@rule(Control.PATH, oracle=True)
+@rule(Control.PATH, oracle=True, **PARTS)
 class OracleVCRoute(NamedTuple):
     """Parameters."""
 
     loss_reward_ms: Annotated[float, (0.0, 1e6)] = 0.0  # 0: lost packets are ignored
     route: VCRoute = VCRoute()
 
+    def check(self):
+        require_predicted(self.route)
 
-@allocate.register(OracleVCRoute)
-def _allocate(params, sessions, paths):
-    require_within(params)
-    require_predicted(params.route)
-    return allocate(params.route, sessions, paths)
+    def init(self, call, arms, shortlist, upper, passes, start, key):
+        begin(self.route, call, arms, shortlist, start, key)
 
+    def update(self, call, arms, shortlist, upper, passes, record):
+        watch(self.route.topk, arms[record.path].bounds, (record.arrived_us - record.sent_us) / 1000.0)
 
-@init.register(OracleVCRoute)
-def _init(params, state, s, start, key):
-    init(params.route, state, s, start, key)
+    def decide(self, call, arms, shortlist, upper, passes, now_us):
+        refresh(self.route.topk, call.candidates, arms, shortlist, now_us)
+        return lowest_draw(call, arms, shortlist, upper, passes, slot_at(now_us))
 
-
-@update.register(OracleVCRoute)
-def _update(params, state, s, record):
-    watch(params.route.topk, state.arms[s, record.path].bounds, (record.arrived_us - record.sent_us) / 1000.0)
-
-
-@decide.register(OracleVCRoute)
-def _decide(params, state, s, now_us):
-    refresh(params.route.topk, state.call[s].candidates, state.arms[s], state.shortlist[s], now_us)
-    return lowest_draw(state, s, slot_at(now_us))
-
-
-@reveal_delay.register(OracleVCRoute)
-def _reveal_delay(params, state, s, path, delay_us):
-    if delay_us >= 0:
-        learn(params.route, state, s, path, delay_us / 1000.0)
-    elif params.loss_reward_ms > 0.0:
-        learn(params.route, state, s, path, params.loss_reward_ms)
+    def reveal_delay(self, call, arms, shortlist, upper, passes, path, delay_us):
+        if delay_us >= 0:
+            learn(self.route, call, arms, upper, path, delay_us / 1000.0)
+        elif self.loss_reward_ms > 0.0:
+            learn(self.route, call, arms, upper, path, self.loss_reward_ms)

@@ -6,11 +6,11 @@ its result. The limit is the largest recent winning draw: few paths pass, and ne
 """
 
 import math
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vcgym.baselines.declared import Rows
 from vcgym.baselines.path.draws import draw_below, upper_bound
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record
@@ -30,17 +30,13 @@ class ScreenLimit:
     next_slot: int = 0  # slot of the next limit
 
 
-class Screening(NamedTuple):
-    """Upper bounds on the random bits of each path in S sessions; paths are rounded up to TOGETHER, and 0 below MANY."""
-
-    upper_bound: NDArray[np.uint64]  # (S, paths)
-    passes: NDArray[np.uint8]  # (S, paths), 1: the path's draw in this slot may be below the limit
+def _screened(params: Any, paths: int) -> int:
+    """Return the paths of a screening, rounded up to TOGETHER; 0 below MANY."""
+    return -(-paths // TOGETHER) * TOGETHER if paths >= MANY else 0
 
 
-def allocate_screening(sessions: int, paths: int) -> Screening:
-    """Return upper bounds that nothing passes."""
-    shape = sessions, -(-paths // TOGETHER) * TOGETHER if paths >= MANY else 0
-    return Screening(np.zeros(shape, np.uint64), np.zeros(shape, np.uint8))
+UPPER, PASSES = Rows(np.uint64, _screened), Rows(np.uint8, _screened)
+"""Parts of a state by path: upper bound on its random bits, and 1 if its draw in this slot may be below the limit."""
 
 
 @kernel
@@ -54,27 +50,26 @@ def renew_limit(screen_limit, slot):
 
 
 @kernel
-def screen(screening, s, key, counter):
+def screen(upper, passes, key, counter):
     """Mark the paths whose draw may be below the limit.
 
     Args:
-        screening: Screening; `passes` of row `s` is overwritten.
-        s: int64, session.
+        upper: uint64 (paths,), read only.
+        passes: uint8 (paths,), overwritten.
         key: uint64, random stream.
         counter: int64, number of the draw of path 0; those of the other paths follow.
     """
-    bounds, passes = screening.upper_bound[s], screening.passes[s]
-    for path in range(bounds.size):
-        passes[path] = 1 if bits64(key, counter + path) <= bounds[path] else 0
+    for path in range(upper.size):
+        passes[path] = 1 if bits64(key, counter + path) <= upper[path] else 0
 
 
 @kernel
-def lowest_draw(state, s, slot):
+def lowest_draw(call, arms, shortlist, upper, passes, slot):
     """Return the candidate with the smallest draw, the lowest path on ties."""
-    call, arms, shortlist = state.call[s], state.arms[s], state.shortlist[s][: state.call[s].candidates.count]
-    if state.screening.upper_bound.shape[1] > 0 and shortlist.size >= MANY:
-        return _lowest_of_many(call, arms, shortlist, state.screening, s, slot)
-    return _lowest_of_all(call, arms, shortlist, slot)[0]
+    candidates = shortlist[: call.candidates.count]
+    if upper.size > 0 and candidates.size >= MANY:
+        return _lowest_of_many(call, arms, candidates, upper, passes, slot)
+    return _lowest_of_all(call, arms, candidates, slot)[0]
 
 
 @kernel
@@ -88,31 +83,30 @@ def _lowest_of_all(call, arms, shortlist, slot):
 
 
 @kernel
-def _lowest_of_many(call, arms, shortlist, screening, s, slot):
+def _lowest_of_many(call, arms, shortlist, upper, passes, slot):
     if renew_limit(call.screen_limit, slot):
-        _renew_upper_bounds(call, arms, screening, s)
-    best, best_ms = _lowest_passing(call, arms, screening, s, slot * arms.size)
+        _renew_upper_bounds(call, arms, upper)
+    best, best_ms = _lowest_passing(call, arms, upper, passes, slot * arms.size)
     if best < 0:
         # Every draw is above the limit: draw all, and take this winner as the limit, since the old one has become too low.
         best, best_ms = _lowest_of_all(call, arms, shortlist, slot)
         call.screen_limit.limit_ms = best_ms
-        _renew_upper_bounds(call, arms, screening, s)
+        _renew_upper_bounds(call, arms, upper)
     call.screen_limit.highest_ms = max(call.screen_limit.highest_ms, best_ms)
     return best
 
 
 @kernel
-def _renew_upper_bounds(call, arms, screening, s):
+def _renew_upper_bounds(call, arms, upper):
     for path in range(arms.size):
-        screening.upper_bound[s, path] = upper_bound(call.screen_limit.limit_ms, arms[path].mu_ms, arms[path].sd_ms)
+        upper[path] = upper_bound(call.screen_limit.limit_ms, arms[path].mu_ms, arms[path].sd_ms)
 
 
 @kernel
-def _lowest_passing(call, arms, screening, s, counter):
+def _lowest_passing(call, arms, upper, passes, counter):
     """Return the candidate with the smallest draw below the limit, and that draw; -1 if there is none."""
     best, best_ms = -1, call.screen_limit.limit_ms
-    screen(screening, s, call.key, counter)
-    passes = screening.passes[s]
+    screen(upper, passes, call.key, counter)
     words = passes.view(np.uint64)
     for word in range(words.size):
         # Few paths pass, so most words are 0 and eight paths are skipped at once.

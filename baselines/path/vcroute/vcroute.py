@@ -45,13 +45,12 @@ from numpy.typing import NDArray
 from vcgym.baselines.path.draws import upper_bound
 from vcgym.baselines.path.history import imputed_means, imputed_variances
 from vcgym.baselines.path.top_k import Bounds, Candidates, TopK, has_converged, refresh, start_candidates, watch
-from vcgym.baselines.path.vcroute.screening import Screening, ScreenLimit, allocate_screening, lowest_draw
+from vcgym.baselines.path.vcroute.screening import PASSES, UPPER, ScreenLimit, lowest_draw
 from vcgym.baselines.playout.wmjitter import Lag, WMJitter, learn_lag, start_lag
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, decide, init, record, records, rule, update
-from vcgym.network.kernels.jit import kernel
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Rows, record, rule
+from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.kernels.ranges import require_within
-from vcgym.network.kernels.record import restart
 from vcgym.network.kernels.rng import POLICY, stream_key
 from vcgym.network.kernels.slots import microseconds, packet_at, slot_at
 from vcgym.predictors.predictor import LastValue, predict_e2e, require_predictor
@@ -71,24 +70,6 @@ class RewardSource(enum.IntEnum):
 
     PREDICTED = 0
     DELAYED_ACTUAL = 1
-
-
-@rule(Control.PATH)
-class VCRoute(NamedTuple):
-    """Parameters."""
-
-    tau_prior_per_ms2: Annotated[float, (1e-9, 1e9)] = 0.001  # precision of the initial belief, whose mean is 0
-    variance_floor_ms2: Annotated[float, (1e-9, 1e9)] = 1.0
-    sample: Sample = Sample.PREDICTIVE
-    reward: RewardSource = RewardSource.PREDICTED
-    loss_reward_ms: Annotated[float, (0.0, 1e6)] = 0.0  # for DELAYED_ACTUAL alone; 0: lost packets are ignored
-    loss_after_packets: Annotated[int, (1, _RING - 1)] = 100
-    discount: Annotated[float, (0.0, 1.0)] = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
-    topk: TopK = TopK()
-    predictor: Any = LastValue()  # or another of `vcgym.predictors`
-    newest_weight: Annotated[float, (0.0, 1.0)] = 1.0  # weight of the newest delay in the predictor's input; below 1 an EWMA
-    jitter: WMJitter = WMJitter()
-    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0  # packet interval
 
 
 @record
@@ -115,42 +96,73 @@ class Arm:
     bounds: Bounds = Bounds()
 
 
-_START, _START_ARM = records(Call, 1), records(Arm, 1)
+PARTS = {"call": Call, "arms": Rows(Arm), "shortlist": Rows(np.int64), "upper": UPPER, "passes": PASSES}
+"""State of a VCRoute, also where another rule wraps it."""
 
 
-class VCRouteState(NamedTuple):
-    """State; first axis: session."""
+@rule(Control.PATH, **PARTS)
+class VCRoute(NamedTuple):
+    """Parameters."""
 
-    call: np.recarray  # (sessions,) of Call
-    arms: np.recarray  # (sessions, paths) of Arm
-    shortlist: NDArray[np.int64]  # (sessions, paths)
-    screening: Screening
+    tau_prior_per_ms2: Annotated[float, (1e-9, 1e9)] = 0.001  # precision of the initial belief, whose mean is 0
+    variance_floor_ms2: Annotated[float, (1e-9, 1e9)] = 1.0
+    sample: Sample = Sample.PREDICTIVE
+    reward: RewardSource = RewardSource.PREDICTED
+    loss_reward_ms: Annotated[float, (0.0, 1e6)] = 0.0  # for DELAYED_ACTUAL alone; 0: lost packets are ignored
+    loss_after_packets: Annotated[int, (1, _RING - 1)] = 100
+    discount: Annotated[float, (0.0, 1.0)] = 1.0  # tau <- max(tau_prior, discount tau) before an update; 1 never forgets
+    topk: TopK = TopK()
+    predictor: Any = LastValue()  # or another of `vcgym.predictors`
+    newest_weight: Annotated[float, (0.0, 1.0)] = 1.0  # weight of the newest delay in the predictor's input; below 1 an EWMA
+    jitter: WMJitter = WMJitter()
+    packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0  # packet interval
 
+    def check(self):
+        require_within(self, loss_reward_ms=(0.0, 1e6 if self.reward == RewardSource.DELAYED_ACTUAL else 0.0))
+        require_predictor(self.predictor)
 
-@allocate.register(VCRoute)
-def _allocate(params, sessions, paths):
-    require_within(params, loss_reward_ms=(0.0, 1e6 if params.reward == RewardSource.DELAYED_ACTUAL else 0.0))
-    require_predictor(params.predictor)
-    arms, shortlist = records(Arm, sessions, paths), np.zeros((sessions, paths), np.int64)
-    return VCRouteState(records(Call, sessions), arms, shortlist, allocate_screening(sessions, paths))
+    def init(self, call, arms, shortlist, upper, passes, start, key):
+        begin(self, call, arms, shortlist, start, key)
+
+    def update(self, call, arms, shortlist, upper, passes, record):
+        follow(self, call, arms, upper, record)
+
+    def decide(self, call, arms, shortlist, upper, passes, now_us):
+        path, is_only = sample_path(self, call, arms, shortlist, upper, passes, now_us)
+        if is_only:
+            return path
+        if self.reward == RewardSource.PREDICTED:
+            transmit_ms, jitter_ms = predictor_inputs(call, arms, path)
+            learn(self, call, arms, upper, path, predict_e2e(self.predictor, transmit_ms, jitter_ms))
+        else:
+            call.pending[packet_at(now_us, self.packet_ms) % _RING] = path
+        return path
 
 
 def require_predicted(route: VCRoute) -> None:
-    """Check the reward of a VCRoute that another rule wraps.
+    """Check the VCRoute that another rule wraps.
 
     Raises:
-        ValueError: the reward is not PREDICTED.
+        ValueError: the reward is not PREDICTED, or a parameter is out of range.
     """
+    route.check()
     if route.reward is not RewardSource.PREDICTED:
         raise ValueError(f"VCRoute.reward is {route.reward!r}; allowed here: {RewardSource.PREDICTED!r}")
 
 
-@init.register(VCRoute)
-def _init(params, state, s, start, key):
-    call, arms = state.call[s], state.arms[s]
-    restart(state.call[s : s + 1], _START)
-    restart(arms, _START_ARM)
-    start_candidates(params.topk, call.candidates, arms, state.shortlist[s], start)
+@allocating_kernel
+def begin(params, call, arms, shortlist, start, key):
+    """Start a row whose records have their initial values.
+
+    Args:
+        params: VCRoute.
+        call: Call, updated.
+        arms: (paths,) of Arm, updated.
+        shortlist: int64 (paths,), updated.
+        start: PathHistory.
+        key: uint64, key of the rule's random draws.
+    """
+    start_candidates(params.topk, call.candidates, arms, shortlist, start)
     mean_ms = imputed_means(start)
     variance_ms2 = imputed_variances(start, params.variance_floor_ms2, 1.0 / params.tau_prior_per_ms2)
     for path in range(arms.size):
@@ -163,11 +175,12 @@ def _init(params, state, s, start, key):
     start_lag(params.jitter, call.jitter, microseconds(params.jitter.start_lag_ms))
 
 
-@update.register(VCRoute)
-def _update(params, state, s, record):
-    call, arm = state.call[s], state.arms[s, record.path]
+@kernel
+def follow(params, call, arms, upper, record):
+    """Learn from a record, as `update` does."""
     if has_converged(params.topk, call.candidates):
         return
+    arm = arms[record.path]
     delay_ms = (record.arrived_us - record.sent_us) / 1000.0
     watch(params.topk, arm.bounds, delay_ms)
     if record.sent_us > arm.newest_sent_us:
@@ -175,23 +188,10 @@ def _update(params, state, s, record):
         arm.newest_ms = (1.0 - params.newest_weight) * arm.newest_ms + params.newest_weight * delay_ms
     if record.kind == MEDIA:
         if params.reward == RewardSource.DELAYED_ACTUAL:
-            learn(params, state, s, record.path, delay_ms)
+            learn(params, call, arms, upper, record.path, delay_ms)
             call.pending[record.packet % _RING] = -1
         else:
             learn_lag(params.jitter, call.jitter, record)
-
-
-@decide.register(VCRoute)
-def _decide(params, state, s, now_us):
-    path, is_only = sample_path(params, state, s, now_us)
-    if is_only:
-        return path
-    if params.reward == RewardSource.PREDICTED:
-        transmit_ms, jitter_ms = predictor_inputs(state, s, path)
-        learn(params, state, s, path, predict_e2e(params.predictor, transmit_ms, jitter_ms))
-    else:
-        state.call[s].pending[packet_at(now_us, params.packet_ms) % _RING] = path
-    return path
 
 
 @kernel
@@ -214,64 +214,60 @@ def draw_sd(tau, tau0, sample):
 
 
 @kernel
-def learn(params, state, s, path, x_ms):
+def learn(params, call, arms, upper, path, x_ms):
     """Update the belief about one path with a reward.
 
     Args:
         params: VCRoute.
-        state: VCRouteState; path `path` of row `s` is updated.
-        s: int64, session.
+        call: Call; read only.
+        arms: (paths,) of Arm; that of the path is updated.
+        upper: uint64, upper bounds of the screening; that of the path is updated.
         path: int64, path, 0 to paths - 1.
         x_ms: float64, the reward, a delay.
     """
-    arm = state.arms[s, path]
+    arm = arms[path]
     tau = arm.tau
     if params.discount < 1.0:
         tau = max(params.tau_prior_per_ms2, params.discount * tau)
     arm.mu_ms, arm.tau = update_posterior(arm.mu_ms, tau, arm.tau0, x_ms)
     arm.sd_ms = draw_sd(arm.tau, arm.tau0, params.sample)
     # The bound of a path depends on its belief; a stale one could hide a winning draw.
-    if state.screening.upper_bound.shape[1] > 0:
-        state.screening.upper_bound[s, path] = upper_bound(state.call[s].screen_limit.limit_ms, arm.mu_ms, arm.sd_ms)
+    if upper.size > 0:
+        upper[path] = upper_bound(call.screen_limit.limit_ms, arm.mu_ms, arm.sd_ms)
 
 
 @kernel
-def sample_path(params, state, s, now_us):
+def sample_path(params, call, arms, shortlist, upper, passes, now_us):
     """Return the candidate with the smallest draw and False; or, if only one path remains for the whole call, that path and True.
 
     Args:
         params: VCRoute.
-        state: VCRouteState; row `s` is updated.
-        s: int64, session.
+        call: Call, updated.
+        arms: (paths,) of Arm, updated.
+        shortlist: int64 (paths,), updated.
+        upper: uint64, as for `screen`, updated.
+        passes: uint8, as for `screen`, overwritten.
         now_us: int64, time of the decision; its slot numbers the draws.
     """
-    candidates, shortlist = state.call[s].candidates, state.shortlist[s]
-    refresh(params.topk, candidates, state.arms[s], shortlist, now_us)
-    if has_converged(params.topk, candidates):
+    refresh(params.topk, call.candidates, arms, shortlist, now_us)
+    if has_converged(params.topk, call.candidates):
         return shortlist[0], True
     if params.loss_reward_ms > 0.0:
-        count_lost(params, state, s, packet_at(now_us, params.packet_ms))
-    return lowest_draw(state, s, slot_at(now_us)), False
+        _count_lost(params, call, arms, upper, packet_at(now_us, params.packet_ms))
+    return lowest_draw(call, arms, shortlist, upper, passes, slot_at(now_us)), False
 
 
 @kernel
-def predictor_inputs(state, s, path):
+def predictor_inputs(call, arms, path):
     """Return the newest fed-back delay of a path and the lag of CalculateLag, in ms."""
-    return state.arms[s, path].newest_ms, state.call[s].jitter.lag_us / 1000.0
+    return arms[path].newest_ms, call.jitter.lag_us / 1000.0
 
 
 @kernel
-def count_lost(params, state, s, packet):
-    """Count the packet sent `loss_after_packets` ago as lost, if it has no feedback, in the belief about its chosen path.
-
-    Args:
-        params: VCRoute.
-        state: VCRouteState; row `s` is updated.
-        s: int64, session.
-        packet: int64, packet that leaves now.
-    """
-    call, index = state.call[s], (packet - params.loss_after_packets) % _RING
+def _count_lost(params, call, arms, upper, packet):
+    """Count the packet sent `loss_after_packets` before `packet` as lost, if it has no feedback, in the belief about its chosen path."""
+    index = (packet - params.loss_after_packets) % _RING
     path = call.pending[index]
     if path >= 0:
-        learn(params, state, s, path, params.loss_reward_ms)
+        learn(params, call, arms, upper, path, params.loss_reward_ms)
         call.pending[index] = -1

@@ -3,46 +3,32 @@
 Probabilities have 30 fractional bits, forget factors 15, and every product rounds down. Left out: resizing.
 """
 
-from typing import NamedTuple
-
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 BUCKETS = 100
 ONE = 1 << 30  # probability 1
 FULL_FACTOR = 1 << 15  # forget factor 1
 
 
-class Histogram(NamedTuple):
-    """Arrays (sessions,), probability (sessions, 100), int64."""
+@record
+class Histogram:
+    """Shares of the buckets: at first bucket i holds about 2^-(i+1), and the factor 0 makes the first samples overwrite that."""
 
-    probability: np.ndarray
-    factor: np.ndarray
-    added: np.ndarray
-
-
-def allocate_histogram(sessions: int) -> Histogram:
-    """Return rows to be started by `reset_histogram`."""
-    return Histogram(np.zeros((sessions, BUCKETS), np.int64), np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
+    probability: NDArray[np.int64] = np.array([16386 >> min(i + 1, 15) << 16 for i in range(BUCKETS)])
+    factor: int = 0
+    added: int = 0
 
 
 @kernel
-def reset_histogram(histogram, s):
-    """Start row `s`: bucket i holds about 2^-(i+1), and the factor 0 makes the first samples overwrite that."""
-    for i in range(BUCKETS):
-        histogram.probability[s, i] = (16386 >> min(i + 1, 15)) << 16
-    histogram.factor[s] = 0
-    histogram.added[s] = 0
-
-
-@kernel
-def add_to_histogram(histogram, s, bucket, forget_factor, start_weight):
+def add_to_histogram(histogram, bucket, forget_factor, start_weight):
     """Add one sample to `bucket`; a sample at or beyond the last edge is ignored.
 
     Args:
-        histogram: state.
-        s: row.
+        histogram: Histogram, updated.
         bucket: at least 0.
         forget_factor: final weight f of the past, in [0, 1].
         start_weight: growth of f from 0: initially f = 1 - start_weight / (samples + 1). With 0, each sample moves f a quarter of the way
@@ -50,54 +36,53 @@ def add_to_histogram(histogram, s, bucket, forget_factor, start_weight):
     """
     if bucket >= BUCKETS:
         return
-    factor = histogram.factor[s]
+    factor = histogram.factor
     excess = -ONE
     for i in range(BUCKETS):
-        histogram.probability[s, i] = (histogram.probability[s, i] * factor) >> 15
-        excess += histogram.probability[s, i]
+        histogram.probability[i] = (histogram.probability[i] * factor) >> 15
+        excess += histogram.probability[i]
     hit = (FULL_FACTOR - factor) << 15
-    histogram.probability[s, bucket] += hit
-    _settle(histogram, s, excess + hit)
-    histogram.added[s] += 1
+    histogram.probability[bucket] += hit
+    _settle(histogram, excess + hit)
+    histogram.added += 1
     full = int(forget_factor * FULL_FACTOR)
     if start_weight == 0:
-        histogram.factor[s] += (full - factor + 3) // 4
+        histogram.factor += (full - factor + 3) // 4
     else:
-        rising = FULL_FACTOR * (histogram.added[s] + 1 - start_weight) // (histogram.added[s] + 1)
-        histogram.factor[s] = min(max(rising, 0), full)
+        rising = FULL_FACTOR * (histogram.added + 1 - start_weight) // (histogram.added + 1)
+        histogram.factor = min(max(rising, 0), full)
 
 
 @kernel
-def _settle(histogram, s, excess):
+def _settle(histogram, excess):
     """Correct rounding errors so that the sum is exactly 1: from bucket 0 on, by at most a sixteenth of each bucket."""
     for i in range(BUCKETS):
         if excess == 0:
             return
-        sixteenth = histogram.probability[s, i] >> 4
+        sixteenth = histogram.probability[i] >> 4
         correction = max(-excess, -sixteenth) if excess > 0 else min(-excess, sixteenth)
-        histogram.probability[s, i] += correction
+        histogram.probability[i] += correction
         excess += correction
 
 
 @kernel
-def quantile_bucket(histogram, s, quantile):
+def quantile_bucket(histogram, quantile):
     """Return the smallest bucket with a cumulative probability of at least `quantile`."""
     wanted = int(quantile * ONE)
-    reached = histogram.probability[s, 0]
+    reached = histogram.probability[0]
     bucket = 0
     while reached < wanted and bucket < BUCKETS - 1:
         bucket += 1
-        reached += histogram.probability[s, bucket]
+        reached += histogram.probability[bucket]
     return bucket
 
 
 @kernel
-def cheapest_bucket(histogram, s, bucket_us, base_us, us_per_loss_percent):
+def cheapest_bucket(histogram, bucket_us, base_us, us_per_loss_percent):
     """Return the lowest bucket i that minimises max(0, i bucket_us - base_us) + us_per_loss_percent * percent beyond i.
 
     Args:
-        histogram: state; read only.
-        s: int64, row.
+        histogram: Histogram; read only.
         bucket_us: int64, width of a bucket, above 0.
         base_us: int64, wait that costs nothing.
         us_per_loss_percent: int64, price of one percent of probability beyond the bucket, at least 0.
@@ -105,7 +90,7 @@ def cheapest_bucket(histogram, s, bucket_us, base_us, us_per_loss_percent):
     beyond = ONE
     best, best_cost = 0, np.iinfo(np.int64).max
     for i in range(BUCKETS):
-        beyond -= histogram.probability[s, i]
+        beyond -= histogram.probability[i]
         cost = (max(0, i * bucket_us - base_us) << 30) + 100 * us_per_loss_percent * beyond
         if cost < best_cost:
             best, best_cost = i, cost

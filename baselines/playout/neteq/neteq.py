@@ -8,16 +8,17 @@ Left out: the playout decisions (acceleration, expansion), since the clocked pla
 
 from typing import Annotated, NamedTuple
 
-from vcgym.baselines.playout.neteq.delay import DelayState, allocate_delay, packet_arrived, reset_delay
-from vcgym.baselines.playout.neteq.history import WINDOW_MS
+from vcgym.baselines.playout.neteq.delay import DelayState, packet_arrived
+from vcgym.baselines.playout.neteq.history import WINDOW_MS, Seen
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, decide, init, rule, update
-from vcgym.network.kernels.ranges import require_within
+from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Rows, rule
 from vcgym.network.kernels.slots import microseconds
 from vcgym.network.playout.receiver import COUNT
 
+RING = Rows(Seen, lambda params, paths: int(WINDOW_MS / params.packet_ms) + 1)
 
-@rule(Control.PLAYOUT, buffer=COUNT)
+
+@rule(Control.PLAYOUT, buffer=COUNT, state=DelayState, ring=RING)
 class NetEQ(NamedTuple):
     """Parameters. All durations except `packet_ms` are whole ms, as in libwebrtc."""
 
@@ -34,24 +35,9 @@ class NetEQ(NamedTuple):
     max_packets: Annotated[int, (1, 1_000_000)] = 200  # capacity of the buffer
     packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0  # length of a call's packets; in a list each packet has its own length
 
+    def update(self, state, ring, record):
+        if record.kind == MEDIA:
+            packet_arrived(self, state, ring, record.sent_us, record.arrived_us // 1000, microseconds(self.packet_ms), 1000)
 
-@allocate.register(NetEQ)
-def _allocate(params: NetEQ, sessions: int, paths: int) -> DelayState:
-    require_within(params)
-    return allocate_delay(sessions, int(WINDOW_MS / params.packet_ms) + 1)
-
-
-@init.register(NetEQ)
-def _init(params, state, s, start, key):
-    reset_delay(state, s)
-
-
-@update.register(NetEQ)
-def _update(params, state, s, record):
-    if record.kind == MEDIA:
-        packet_arrived(params, state, s, record.sent_us, record.arrived_us // 1000, microseconds(params.packet_ms), 1000)
-
-
-@decide.register(NetEQ)
-def _decide(params, state, s, now_us):
-    return state.target_ms[s] * 1000
+    def decide(self, state, ring, now_us):
+        return state.target_ms * 1000

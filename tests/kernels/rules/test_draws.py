@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.baselines.path.draws import FARTHEST_SD, draw_below, upper_bound
-from vcgym.baselines.path.vcroute.screening import MANY, TOGETHER, allocate_screening, screen
+from vcgym.baselines.path.vcroute.screening import MANY, TOGETHER, screen
 from vcgym.baselines.path.vcroute.vcroute import VCRoute, learn, lowest_draw
 from vcgym.baselines.records import path_history
 from vcgym.baselines.rule import allocate, init
@@ -69,17 +69,16 @@ def test_the_largest_draw_there_is(rest):
 
 
 def test_bars_are_for_many_paths():
-    assert allocate_screening(2, MANY - 1).upper_bound.shape == (2, 0)
-    assert allocate_screening(2, MANY + 1).upper_bound.shape == (2, MANY + TOGETHER)
+    assert allocate(VCRoute(), 2, MANY - 1).upper.shape == (2, 0)
+    assert allocate(VCRoute(), 2, MANY + 1).upper.shape == (2, MANY + TOGETHER)
 
 
 def test_paths_pass_whose_bits_do_not_exceed_their_bars():
-    screening = allocate_screening(2, MANY)
-    screening.upper_bound[1] = np.linspace(0, 2**64 - 2**12, MANY).astype(np.uint64)
-    screen(screening, 1, np.uint64(7), 900)
-    limits = [normal_quantile(max(bound / 2**64, 1e-300)) for bound in screening.upper_bound[1, :MANY]]
+    passes, upper = np.zeros(MANY, np.uint8), np.linspace(0, 2**64 - 2**12, MANY).astype(np.uint64)
+    screen(upper, passes, np.uint64(7), 900)
+    limits = [normal_quantile(max(bound / 2**64, 1e-300)) for bound in upper]
     expected = [normal(np.uint64(7), 900 + path) <= limit for path, limit in enumerate(limits)]
-    assert screening.passes[1].tolist() == expected
+    assert passes.tolist() == expected
     assert 0 < sum(expected) < MANY
 
 
@@ -101,9 +100,9 @@ def test_the_smallest_of_many_draws_is_the_smallest_of_all(paths, seed, scale_ms
     for slot in range(400):
         arms = state.arms[1]
         draws = [arms[p].mu_ms + arms[p].sd_ms * normal(state.call[1].key, slot * paths + p) for p in range(paths)]
-        path = lowest_draw(state, 1, slot)
+        path = lowest_draw(*(part[1] for part in state), slot)
         assert path == int(np.argmin(draws))
-        learn(rule, state, 1, path, history[path, 1] + (jump_ms if slot > 200 else 0.0))
+        learn(rule, state.call[1], state.arms[1], state.upper[1], path, history[path, 1] + (jump_ms if slot > 200 else 0.0))
         if slot == 300:
             for other in range(paths):
-                learn(rule, state, 1, other, 2.0 * jump_ms)
+                learn(rule, state.call[1], state.arms[1], state.upper[1], other, 2.0 * jump_ms)

@@ -9,23 +9,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twins.standalone import emissions, levels
-from vcgym.baselines.playout.neteq.delay import allocate_delay, packet_arrived, reset_delay
-from vcgym.baselines.playout.neteq.histogram import ONE, add_to_histogram, allocate_histogram, quantile_bucket, reset_histogram
-from vcgym.baselines.playout.neteq.history import WINDOW_MS
+from vcgym.baselines.playout.neteq.delay import DelayState, packet_arrived
+from vcgym.baselines.playout.neteq.histogram import ONE, Histogram, add_to_histogram, quantile_bucket
+from vcgym.baselines.playout.neteq.history import WINDOW_MS, Seen
 from vcgym.baselines.playout.neteq.neteq import NetEQ
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
+from vcgym.network.kernels.record import records
 from vcgym.network.playout.receiver import COUNT
+
+
+def started(places=201):
+    return records(DelayState, 1)[0], records(Seen, places)
 
 
 def target_levels(params, timestamps, samples, rate_hz, arrived_us):
     """Target in ms after each packet of an RTP stream."""
     unwrapped = np.unwrap(np.asarray(timestamps, np.int64), period=2**32)
-    state, levels_ms = allocate_delay(1, max(1, min(unwrapped.size, WINDOW_MS * rate_hz // 1000 + 1))), []
-    reset_delay(state, 0)
+    state, ring, levels_ms = *started(max(1, min(unwrapped.size, WINDOW_MS * rate_hz // 1000 + 1))), []
     for stamp, length, now_us in zip(unwrapped, np.broadcast_to(samples, unwrapped.shape), arrived_us, strict=True):
-        packet_arrived(params, state, 0, int(stamp), int(now_us) // 1000, int(length), rate_hz // 1000)
-        levels_ms.append(int(state.target_ms[0]))
+        packet_arrived(params, state, ring, int(stamp), int(now_us) // 1000, int(length), rate_hz // 1000)
+        levels_ms.append(int(state.target_ms))
     return np.array(levels_ms)
 
 
@@ -186,51 +190,47 @@ def test_the_rule_equals_the_list_in_samples():
 
 def test_reset_histogram():
     """P7: both histograms as reset."""
-    state = allocate_delay(2, 4)
-    reset_delay(state, 1)
+    state, _ = started()
     for histogram in (state.underrun, state.reorder):
-        assert quantile_bucket(histogram, 1, 0.95) == 4
-        assert histogram.probability[1, :5].sum() / ONE == pytest.approx(0.96881, abs=5e-6)
-        assert quantile_bucket(histogram, 1, 0.5) == 0
-        assert histogram.probability[1].sum() == ONE
+        assert quantile_bucket(histogram, 0.95) == 4
+        assert histogram.probability[:5].sum() / ONE == pytest.approx(0.96881, abs=5e-6)
+        assert quantile_bucket(histogram, 0.5) == 0
+        assert histogram.probability.sum() == ONE
 
 
 @pytest.mark.parametrize(("which", "adds", "reached"), [("underrun", 117, 32210), ("reorder", 2849, 32745)])
 def test_packets_until_the_forget_factors_are_reached(which, adds, reached):
     """P8: 117 samples at 0.983, 2849 at 0.9993."""
-    params, state = NetEQ(resample_interval_ms=0), allocate_delay(1, 201)
-    reset_delay(state, 0)
+    params, (state, ring) = NetEQ(resample_interval_ms=0), started()
     for k in range(adds):
-        packet_arrived(params, state, 0, 10 * k, 10 * k, 10, 1)
+        packet_arrived(params, state, ring, 10 * k, 10 * k, 10, 1)
     histogram = getattr(state, which)
-    assert histogram.factor[0] < reached  # the first packet is no sample
-    packet_arrived(params, state, 0, 10 * adds, 10 * adds, 10, 1)
-    assert histogram.factor[0] == reached
+    assert histogram.factor < reached  # the first packet is no sample
+    packet_arrived(params, state, ring, 10 * adds, 10 * adds, 10, 1)
+    assert histogram.factor == reached
 
 
 def test_forget_factor_without_a_start_weight():
     """A quarter of the way to 0.983 at each sample, rounded up: only the first sample overwrites what a reset left."""
-    histogram = allocate_histogram(1)
-    reset_histogram(histogram, 0)
+    histogram = records(Histogram, 1)[0]
     factors = []
     for _ in range(40):
-        add_to_histogram(histogram, 0, 0, NetEQ().forget_factor, 0)
-        factors.append(int(histogram.factor[0]))
+        add_to_histogram(histogram, 0, NetEQ().forget_factor, 0)
+        factors.append(int(histogram.factor))
     assert factors[:4] == [8053, 14093, 18623, 22020]
     assert factors.index(32210) == 33 and factors[-1] == 32210
 
 
 def test_steady_state_moves_on_the_third_late_interval_and_returns_after_a_clean_one():
     """P9: after 300 samples of 0."""
-    histogram = allocate_histogram(1)
-    reset_histogram(histogram, 0)
+    histogram = records(Histogram, 1)[0]
     for _ in range(300):
-        add_to_histogram(histogram, 0, 0, NetEQ().forget_factor, NetEQ().start_weight)
+        add_to_histogram(histogram, 0, NetEQ().forget_factor, NetEQ().start_weight)
     buckets, shares = [], []
     for bucket in (10, 10, 10, 0):
-        add_to_histogram(histogram, 0, bucket, NetEQ().forget_factor, NetEQ().start_weight)
-        buckets.append(quantile_bucket(histogram, 0, NetEQ().quantile))
-        shares.append(histogram.probability[0, 10] / ONE)
+        add_to_histogram(histogram, bucket, NetEQ().forget_factor, NetEQ().start_weight)
+        buckets.append(quantile_bucket(histogram, NetEQ().quantile))
+        shares.append(histogram.probability[10] / ONE)
     assert buckets == [0, 0, 10, 0]
     assert shares[2] == pytest.approx(0.0502, abs=5e-5)
 
@@ -250,17 +250,16 @@ def test_target_before_and_after_the_first_interval():
 
 def test_reorder_optimizer_weighs_waiting_against_loss():
     """P12: nine packets in order, one reordered by 60 to 79 ms."""
-    params, state = NetEQ(), allocate_delay(1, 201)
-    reset_delay(state, 0)
-    state.underrun_ms[0] = 40
+    params, (state, ring) = NetEQ(), started()
+    state.underrun_ms = 40
     for k in range(10):  # the first one enters no histogram
-        packet_arrived(params, state, 0, 20 * k, 20 * k, 20, 1)
-    packet_arrived(params, state, 0, 130, 200, 20, 1)
-    shares = state.reorder.probability[0] / ONE
+        packet_arrived(params, state, ring, 20 * k, 20 * k, 20, 1)
+    packet_arrived(params, state, ring, 130, 200, 20, 1)
+    shares = state.reorder.probability / ONE
     assert shares[3] == pytest.approx(0.2, abs=5e-5)
     costs = [max(0, 20 * i - 40) + 2000 * (1 - shares[: i + 1].sum()) for i in range(4)]
     assert costs == pytest.approx([400, 400, 400, 20], abs=0.1)
-    assert state.target_ms[0] == 80
+    assert state.target_ms == 80
 
 
 @pytest.mark.parametrize(("packet_ms", "cap_ms"), [(10, 1500), (20, 3000)])

@@ -10,7 +10,7 @@ from untrained import random_network
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute import emissions
-from vcgym.baselines.path.vcroute.emissions import Emissions, expect_emission, hear_arrival, next_emitted, settle_last
+from vcgym.baselines.path.vcroute.emissions import Emissions, add_arrival, expect_emission, next_emitted, settle_last
 from vcgym.baselines.path.vcroute.online import VCRouteOnline, Weights, correct, correction
 from vcgym.baselines.path.vcroute.vcroute import RewardSource, VCRoute
 from vcgym.baselines.playout.wmjitter import WMJitter
@@ -46,7 +46,7 @@ def worked_out(env, paths, seed=3):
             settle_last(mine, record.lag_us)
             while (place := next_emitted(mine)) >= 0:
                 found[int(mine.expected[place].packet)] = int(mine.last_arrived_us)
-            hear_arrival(mine, record)
+            add_arrival(mine, record)
         expect_emission(mine, slot, path, 1.0, 1.0, 1.0)
         observation = env.step(np.array([path]))[0]
     return found
@@ -84,7 +84,7 @@ def test_what_nobody_expected_is_not_told_of():
     for packet, path in ((0, 3), (700, 2), (1400, 2)):  # another path; never expected; never expected
         settle_last(mine, 0)
         assert next_emitted(mine) == -1
-        hear_arrival(mine, Record(MEDIA, packet, path, packet * 10_000, packet * 10_000 + 5, 0, 0, 0))
+        add_arrival(mine, Record(MEDIA, packet, path, packet * 10_000, packet * 10_000 + 5, 0, 0, 0))
     assert emissions.AWAITED & (emissions.AWAITED - 1) == 0
 
 
