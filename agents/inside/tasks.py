@@ -17,11 +17,11 @@ from vcgym.baselines.controls.control import Control
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.envs.call.batch import Batch, CallBatch
 from vcgym.envs.call.counters import ratings_of
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, worlds_of
 from vcgym.envs.environments.vector.settings import BottleneckSettings
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.settings import WorldSettings
 
@@ -173,10 +173,9 @@ class BottleneckTask(Task):
         raise ValueError(f"algorithm.max_added_ms is {max_added_ms:g}; allowed in environments over a bottleneck: 0")
 
     def started(self, rules: dict[str, Any], worlds: list[SharedLink], which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:
-        world = self.scenario
         batch = SendingBatch(
-            len(which), rules["rate"], rules["order"], world.traces, world.flows, world.series, pacing=self.asked.pacing,
-            seconds=self.seconds, threads=self.training.threads, calls=world.calls, rates=rates_of(world),
+            len(which), rules["rate"], rules["order"], worlds_of(self.scenario)._replace(seconds=self.seconds), pacing=self.asked.pacing,
+            threads=self.training.threads,
         )  # fmt: skip
         batch.rate_state, batch.order_state = states = bound(batch.rate_state, batch.senders), bound(batch.order_state, batch.senders)
         for row, number in enumerate(which):

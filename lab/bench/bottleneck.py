@@ -16,7 +16,7 @@ import numpy as np
 from lab.bench.measure import Effort, Measurement, Run, median_ratio, rate
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
@@ -120,8 +120,7 @@ def rmcat_five_flows(effort: Effort) -> Iterator[Measurement]:
     traces = traces_of("5.5", case)
     link = case_link("5.5", 1, case, traces)
     link = link._replace(seconds=effort.part(1000) / 1000.0 * link.seconds)
-    calls = len(link.flows)
-    batch = SendingBatch(1, GccWebrtc(), Fifo(), traces, calls, seconds=link.seconds, calls=calls, same=True)
+    batch = SendingBatch(1, GccWebrtc(), Fifo(), Worlds.of(link))
 
     def run() -> None:
         batch.start(0, link)

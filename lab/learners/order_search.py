@@ -89,7 +89,7 @@ class OrderWorlds:
         per_kind, first = self._config.worlds, self._first + chunk
         seeds = range(first * per_kind, (first + 1) * per_kind)
         links = [self._scenario.draw("train", seed, kind) for kind in self._scenario.kinds for seed in seeds]
-        batch = started_batch(System(Tfrc(), scheduler), links, self._scenario.traces, self._scenario.flows)
+        batch = started_batch(System(Tfrc(), scheduler), links)
         batch.play(np.arange(len(links)))
         return batch.totals()
 

@@ -105,8 +105,7 @@ class RateWorlds:
         system, found, packets = System(LearnedRate(weights), Fifo()), np.zeros(len(links)), 0
         for rows in _alike(links):
             group = [links[row] for row in rows]
-            traces = {id(trace): trace for link in group for trace in (link.trace, *([link.reverse.trace] if link.reverse else []))}
-            batch = started_batch(system, group, list(traces.values()), max(len(link.flows) for link in group))
+            batch = started_batch(system, group)
             batch.play(np.arange(len(group)))
             packets += int(batch.totals().sent.sum())
             found[rows] = [score(link, batch, row, self._config.price) for row, link in enumerate(group)]

@@ -132,13 +132,12 @@ def _playout(seed: int) -> float:
     return float(plan_metrics(alone, best_ratings(alone, (0,))[0].plan)["r"])
 
 
-def _link(name: str, seed: int) -> tuple[SendingScenario, SharedLink]:
-    scenario = SendingScenario(name)
-    return scenario, scenario.draw("validation", seed)
+def _link(name: str, seed: int) -> SharedLink:
+    return SendingScenario(name).draw("validation", seed)
 
 
 def _capacity(seed: int) -> float:
-    _, link = _link("rate", seed)
+    link = _link("rate", seed)
     seconds: NDArray[np.int64] = np.arange(math.ceil(link.counts_from_s), int(link.seconds)) * 1_000_000
     most_bps = 1000.0 * link.rates_kbps[2]
     rates = [min(mean_bps(link.trace, link.start_us + at, link.start_us + at + 1_000_000), most_bps) for at in seconds.tolist()]
@@ -146,8 +145,7 @@ def _capacity(seed: int) -> float:
 
 
 def _created(seed: int) -> float:
-    scenario, link = _link("order", seed)
-    batch = started_batch(load_system(RIVALS["vcgym/SendOrder-v1"].published), [link], scenario.traces, scenario.flows)
+    batch = started_batch(load_system(RIVALS["vcgym/SendOrder-v1"].published), [_link("order", seed)])
     batch.play(np.arange(1))
     created = batch.totals().created[0]
     return float(created[AUDIO] + 0.25 * created[VIDEO])

@@ -28,7 +28,7 @@ from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.systems import System
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.columns import interval_text
@@ -133,10 +133,7 @@ def play_pairing(pairing: Pairing, runs: int = RUNS) -> PairingShares:
     """Play a pairing with seeds from 0 on."""
     sender, link = pairing.sender, pairing.link
     calls = [flow for flow in link.flows if isinstance(flow, OtherCall)]
-    batch = SendingBatch(
-        runs, sender.rate, sender.order, [link.trace], len(link.flows), pacing=sender.pacing or 0.0, log_packets=1 << 17,
-        seconds=link.seconds, calls=len(calls), same=any(call.rate == SAME for call in calls),
-    )  # fmt: skip
+    batch = SendingBatch(runs, sender.rate, sender.order, Worlds.of(link), pacing=sender.pacing or 0.0, log_packets=1 << 17)
     for seed in range(runs):
         batch.start(seed, link._replace(seed=seed))
     batch.play(np.arange(runs))

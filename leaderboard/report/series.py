@@ -52,7 +52,7 @@ def draw_flows(name: str, system: System, folder: Path, suite: Suite) -> Path:
     )
     panels: Any = figure.subfigures(rows, _COLUMNS)
     for link, panel in zip(links, panels.flat, strict=False):
-        batch = started_batch(system, [link], scenario.traces, scenario.flows)
+        batch = started_batch(system, [link])
         batch.play(np.arange(1))
         above, below = panel.subplots(2, sharex=True, gridspec_kw={"height_ratios": (2, 1)})
         above.set_title(link.name, fontsize=9)

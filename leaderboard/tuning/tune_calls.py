@@ -137,8 +137,8 @@ class SenderTask(NamedTuple):
         found: dict[str, Sequence[float]] = {}
         for name in dict.fromkeys(kind.partition(" ")[0] for kind in self.kinds.names):
             of_scenario = [kind for kind in self.kinds.names if kind.partition(" ")[0] == name]
-            scenario, links = _links(name, self.traces, split, tuple(kind.partition(" ")[2] for kind in of_scenario), worlds)
-            values = [call.metrics[self.metric] for call in play_sender(system, links, scenario.traces, scenario.flows).calls]
+            links = _links(name, self.traces, split, tuple(kind.partition(" ")[2] for kind in of_scenario), worlds)
+            values = [call.metrics[self.metric] for call in play_sender(system, links).calls]
             found |= {kind: values[number * worlds :][:worlds] for number, kind in enumerate(of_scenario)}
         return np.array([found[kind] for kind in self.kinds.names])
 
@@ -152,10 +152,8 @@ class SenderTask(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _links(
-    name: str, traces: tuple[str, ...], split: str, kinds: tuple[str, ...], worlds: int
-) -> tuple[SendingScenario, list[SharedLink]]:  # fmt: skip
+def _links(name: str, traces: tuple[str, ...], split: str, kinds: tuple[str, ...], worlds: int) -> list[SharedLink]:
     scenario = SendingScenario(name, traces=traces or None)
     every = scenario.kinds
     seeds = {kind: range(every.index(kind), worlds * len(every), len(every)) for kind in kinds}
-    return scenario, [scenario.draw(split, seed, kind) for kind in kinds for seed in seeds[kind]]
+    return [scenario.draw(split, seed, kind) for kind in kinds for seed in seeds[kind]]

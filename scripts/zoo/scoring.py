@@ -46,7 +46,7 @@ def _of_sender_rule(system: System, env: str, worlds: int) -> list[float]:
     found: list[float] = []
     for first in range(0, worlds, TOGETHER):
         links = [scenario.draw("validation", seed) for seed in range(first, min(first + TOGETHER, worlds))]
-        batch = started_batch(system, links, scenario.traces, scenario.flows)
+        batch = started_batch(system, links)
         batch.play(np.arange(len(links)))
         found += [_of_sender(env, batch, row) for row in range(len(links))]
     return found

@@ -1,7 +1,7 @@
 """A batch of calls over shared bottlenecks, one each: worlds, senders and controllers, stepped together."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from vcgym.network.bottleneck.sources import Series
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import records
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
+
+T = TypeVar("T")
 
 
 class SendingTotals(NamedTuple):
@@ -55,6 +58,60 @@ class PlayedFlow(NamedTuple):
     backwards: bool
 
 
+class Worlds(NamedTuple):
+    """What the worlds of a batch have at most.
+
+    Attributes:
+        traces: every capacity trace that a world may have.
+        flows: other flows in a call's world.
+        calls: other calls among them.
+        series: every series of frame sizes that a world may have.
+        rates: rate rules of other calls that have no name.
+        seconds: length of the longest call.
+        same: the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name.
+        reverse: there is a bottleneck in the reverse direction.
+        second: there is a second bottleneck.
+    """
+
+    traces: Sequence[CapacityTrace]
+    flows: int = 0
+    calls: int = 0
+    series: Sequence[Series] = ()
+    rates: Sequence[Any] = ()
+    seconds: float = 600.0
+    same: bool = False
+    reverse: bool = False
+    second: bool = False
+
+    @classmethod
+    def of(cls, *links: SharedLink) -> Self:
+        """Return what the given worlds have."""
+        others = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
+        calls = [call for of_link in others for call in of_link]
+        traces = [part.trace for link in links for part in (link, link.reverse, link.second) if part is not None]
+        videos = [*(link.video for link in links), *(call.video for call in calls)]
+        return cls(
+            traces=_each_once(traces),
+            flows=max(len(link.flows) for link in links),
+            calls=max(map(len, others)),
+            series=_each_once(video for video in videos if isinstance(video, Series)),
+            rates=_each_once(call.rate for call in calls if not isinstance(call.rate, str)),
+            seconds=max(link.seconds for link in links),
+            same=any(isinstance(call.rate, str) and call.rate == SAME for call in calls),
+            reverse=any(link.reverse is not None for link in links),
+            second=any(link.second is not None for link in links),
+        )
+
+
+def _each_once(those: Iterable[T]) -> list[T]:
+    return list({id(one): one for one in those}.values())
+
+
+def worlds_of(scenario: BottleneckRecipe) -> Worlds:
+    """Return what the worlds of a scenario have."""
+    return Worlds(scenario.traces, scenario.flows, scenario.calls, scenario.series, rates_of(scenario), scenario.seconds)
+
+
 @kernel
 def _start_outages(outages, s, seed, works_ms, low_ms, high_ms):
     start_outages(outages[s], seed, works_ms, low_ms, high_ms)
@@ -67,19 +124,11 @@ class SendingBatch(Batch):
         sessions: number of sessions, >= 1.
         rate: a rate rule, or `FromAgent`.
         order: a scheduler, `FromAgent`, or parameters from which `scheduler_of` makes the scheduler of each session.
-        traces: every trace that a world may have.
-        flows: maximum number of other flows in a call's world.
-        series: every series of frame sizes that a world may have.
+        worlds: what the worlds have at most.
         pacing: pacing factor relative to the target, or BY_PACKET.
         log_packets: number of packets of each call kept for `log`.
-        seconds: length of the longest call.
         threads: number of threads; the result does not depend on it.
-        calls: maximum number of other calls among the flows.
-        same: the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name.
-        beside: rate rule of the other calls with `same`; None: that of the first call.
-        rates: rate rules of other calls that have no name.
-        reverse: worlds have a bottleneck in the reverse direction.
-        second: worlds have a second bottleneck.
+        beside: rate rule of the other calls of worlds with `same`; None: that of the first call.
         followed_by_paths: paths follow the bottleneck (vcgym.envs.call.sender.uplink), so a call is played slot by slot.
     """
 
@@ -88,26 +137,19 @@ class SendingBatch(Batch):
         sessions: int,
         rate: Any,
         order: Any,
-        traces: Sequence[CapacityTrace],
-        flows: int = 0,
-        series: Sequence[Series] = (),
+        worlds: Worlds,
         *,
         pacing: float = PACING,
         log_packets: int = 0,
-        seconds: float = 600.0,
         threads: int = 1,
-        calls: int = 0,
-        same: bool = False,
         beside: Any = None,
-        rates: Sequence[Any] = (),
-        reverse: bool = False,
-        second: bool = False,
         followed_by_paths: bool = False,
     ) -> None:
         differs = type(order) in scheduler_of.versions  # from session to session, by its state
         if not differs and not isinstance(order, FromAgent):
             require_rule("order", order, Control.ORDER)
         super().__init__(sessions, threads)
+        traces, flows, calls, same = worlds.traces, worlds.flows, worlds.calls, worlds.same
         bounds = ("flows", flows, 0, 64), ("calls", calls, 0, flows), ("pacing", pacing, 0.0, 1000.0)
         for name, value, low, high in bounds:
             if not low <= value <= high:
@@ -119,16 +161,15 @@ class SendingBatch(Batch):
                 if is_oracle(rule):
                     raise ValueError(f"{name} = {rule!r} with same = True: allowed are rules that are no oracles")
             require_rule("order", order, Control.ORDER)
-        self.rate, self.order, self.pacing, self.calls = for_kernels(rate), for_kernels(order), pacing, calls
-        self.same, self.reverse, self.second, self.rates = same, reverse, second, tuple(rates)
+        self.rate, self.order, self.pacing, self.worlds = for_kernels(rate), for_kernels(order), pacing, worlds
         self.traces = {id(trace): index for index, trace in enumerate(traces)}
         self.series, sizes = {}, [np.ones(1, np.int64)]
-        for which in series:
+        for which in worlds.series:
             self.series[id(which)] = sum(map(len, sizes))
             sizes.append(which.sizes_bytes)
-        self._kept_alive = (list(traces), list(series), list(rates))  # their ids are keys
+        self._kept_alive = (list(traces), list(worlds.series), list(worlds.rates))  # their ids are keys
         self.senders = records(SenderState, sessions).view(np.ndarray)
-        links = 2 * sessions if reverse or second else sessions  # see `further_bottleneck`
+        links = 2 * sessions if worlds.reverse or worlds.second else sessions  # see `further_bottleneck`
         dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
         frame_bytes = np.concatenate(sizes)
         self.tables = SenderTables(
@@ -137,8 +178,8 @@ class SendingBatch(Batch):
             allocate_departures(sessions if followed_by_paths else 0),
             frame_bytes,
             np.zeros((sessions, log_packets), LOGGED),
-            np.zeros((sessions, int(seconds) + 1)),
-            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None, rates),
+            np.zeros((sessions, int(worlds.seconds) + 1)),
+            allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None, worlds.rates),
         )
         self.rate_state, self.order_state = allocate(rate, sessions, 1), allocate(order, sessions, 1) if differs else ()
         self.history = np.zeros((sessions, 1, 3))
@@ -154,12 +195,12 @@ class SendingBatch(Batch):
         dumbbell, others = self.tables.dumbbell, self.tables.others
         described = [describe_flow(flow) for flow in link.flows]
         calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
-        if any(isinstance(flow, OtherCall) and (flow.rate == SAME) != self.same for flow in link.flows):
-            raise ValueError(f"{link.name}: rate of an OtherCall is {SAME!r} or not; the batch was made for same = {self.same}")
-        for name, made_for in (("reverse", self.reverse), ("second", self.second)):
+        if any(isinstance(flow, OtherCall) and (flow.rate == SAME) != self.worlds.same for flow in link.flows):
+            raise ValueError(f"{link.name}: rate of an OtherCall is {SAME!r} or not; the batch was made for same = {self.worlds.same}")
+        for name, made_for in (("reverse", self.worlds.reverse), ("second", self.worlds.second)):
             if (getattr(link, name) is not None) != made_for:
                 raise ValueError(f"{link.name}: {name} = {getattr(link, name)}; the batch was made for {name} = {made_for}")
-        if id(link.trace) not in self.traces or len(described) > dumbbell.flows.flow.shape[1] or calls > self.calls:
+        if id(link.trace) not in self.traces or len(described) > dumbbell.flows.flow.shape[1] or calls > self.worlds.calls:
             raise ValueError(
                 f"{link.name}: trace {link.trace.name} and {len(described)} flows, {calls} of them calls, are not among those the batch "
                 "was made for"
@@ -181,7 +222,7 @@ class SendingBatch(Batch):
         back = row if link.air is not None else self._start_further(row, "reverse", link.reverse, seed)
         second = self._start_further(row, "second", link.second, seed)
         if isinstance(others, OtherCalls):
-            begin_others(others, row, link, self.pacing, self.series, back, second, self.rates)
+            begin_others(others, row, link, self.pacing, self.series, back, second, self.worlds.rates)
         begin_sender(self.senders, row, link, self.pacing, self.series)
         sender = self.senders[row]
         sender["bottleneck"], sender["reverse"], sender["second"] = row, back, second
@@ -251,7 +292,7 @@ class SendingBatch(Batch):
         for f, flow in enumerate(link.flows):
             of_flow = self.tables.dumbbell.flows.flow[row, f]
             if isinstance(flow, OtherCall):
-                found.append(int(delivered[row * self.calls + sum(isinstance(one, OtherCall) for one in link.flows[:f])].sum()))
+                found.append(int(delivered[row * self.worlds.calls + sum(isinstance(one, OtherCall) for one in link.flows[:f])].sum()))
             else:
                 found.append(int(of_flow["size_bytes"] * (of_flow["sent"] - of_flow["dropped"])))
         return found

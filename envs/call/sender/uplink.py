@@ -15,7 +15,7 @@ from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import Feature, ObservationPart
 from vcgym.envs.call.features.scales import rate_position
 from vcgym.envs.call.features.sender import RATE_FEATURES, RATE_WIDTH
-from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch
+from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, worlds_of
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
 from vcgym.envs.call.sender.no_uplink import PACING, SenderStages
@@ -29,7 +29,7 @@ from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
-from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, data_hash, rates_of
+from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, data_hash
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
 
 # One packet per slot: 64 kbit/s of voice, plus the headers of vcgym.network.bottleneck.sources.Audio.
@@ -120,8 +120,8 @@ class UplinkBatch(SenderStages):
         self.controls = tuple(control for control, rule in ((Control.RATE, rate), (Control.ORDER, order)) if rule is None)
         self._sets_rate, self._orders = rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, rate_setter, order_setter, world.traces, world.flows, world.series, pacing=pacing,
-            log_packets=log_packets, seconds=seconds, calls=world.calls, rates=rates_of(world), followed_by_paths=True,
+            sessions, rate_setter, order_setter, worlds_of(world)._replace(seconds=seconds), pacing=pacing, log_packets=log_packets,
+            followed_by_paths=True,
         )  # fmt: skip
         self._new_remote = records(Commanded, 1)
         self._new_remote.keeps_order = keeps_order

@@ -12,7 +12,7 @@ from vcgym.baselines.controls.control import Control
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.paths.state import CallState
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, worlds_of
 from vcgym.envs.environments.render import draw_sender
 from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.environments.vector.settings import grouped
@@ -21,7 +21,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.kernels.record import records
 from vcgym.network.playout.quality import rating
-from vcgym.network.scenarios.bottleneck.recipe import data_hash, rates_of
+from vcgym.network.scenarios.bottleneck.recipe import data_hash
 
 RELATIVE = ("relative_discrete", "relative_continuous")
 
@@ -72,12 +72,10 @@ class SenderVectorEnv(EpisodeVectorEnv):
         self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
         self.setters: dict[str, Any] = {Control.RATE: rate, Control.ORDER: order}
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))
-        world = self.scenario
-        lasts_s = world.seconds if asked.seconds is None else asked.seconds
-        self.batch = SendingBatch(
-            num_envs, rate, order, world.traces, world.flows, world.series, pacing=asked.pacing, log_packets=agent.log_packets,
-            seconds=lasts_s, threads=agent.threads, calls=world.calls, rates=rates_of(world),
-        )  # fmt: skip
+        world, worlds = self.scenario, worlds_of(self.scenario)
+        if asked.seconds is not None:
+            worlds = worlds._replace(seconds=asked.seconds)
+        self.batch = SendingBatch(num_envs, rate, order, worlds, pacing=asked.pacing, log_packets=agent.log_packets, threads=agent.threads)
         self._kinds = [""] * num_envs
         decisive = (
             rate, order, world.name, data_hash(world), asked.split, asked.seconds, asked.send_queue, float(asked.pacing), chosen,

@@ -78,7 +78,7 @@ def play_lossy(senders: Mapping[str, System], seeds: Sequence[int]) -> Played:
         for loss in LOSS[1:]:
             links = [order_link("loss", seed, trace, rtt_ms, send_queue, loss, flows=0) for seed in seeds]
             for sender, system in senders.items():
-                calls = play_sender(system, links, [trace], 0).calls
+                calls = play_sender(system, links).calls
                 played[f"{name}, {100 * loss:g} % loss", "", sender] = [call.metrics for call in calls]
     return played
 
@@ -156,7 +156,7 @@ def reproduce(senders: Mapping[str, System], folder: Path, on_progress: OnProgre
             done += 1
             for label, kinds in labels.items():
                 for kind, links in kinds.items():
-                    calls = play_sender(senders[sender], links, list(traces.values()), 2 if name == "tcp" else 0).calls
+                    calls = play_sender(senders[sender], links).calls
                     played[name][label, kind, sender] = [call.metrics for call in calls]
     rows = [row for statement in statements for row in verdicts(statement, played.get(statement.setting, {}))]
     on_progress(done, "experiments for what is not reproduced")

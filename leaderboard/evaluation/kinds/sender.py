@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import controls_of
 from vcgym.baselines.systems import System
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, Take, WorldKeys, delays_of, measured_time
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import ORDER_ENV, RATE_ENV, Agent
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.kinds import ORDER, RATE, RMCAT
 from vcgym.leaderboard.results.sender_metrics import ACCOUNTING, capacity_bps, case_delays, case_metrics, delay_cdf, metrics
-from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
-from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.recipe import data_hash
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
@@ -49,16 +47,12 @@ class SenderCall(NamedTuple):
     delays: Mapping[str, DelayCdf]
 
 
-def play_sender(
-    system: System, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int, threads: int = 1, cases: bool = False
-) -> Rollout:  # fmt: skip
+def play_sender(system: System, links: Sequence[SharedLink], threads: int = 1, cases: bool = False) -> Rollout:
     """Play a system on each world; the time per decision is that per sent packet.
 
     Args:
         system: system with rules for rate and order.
         links: the worlds.
-        traces: all capacity traces of the worlds.
-        flows: maximum number of other flows.
         threads: threads that share the calls; no effect on the result.
         cases: true if the worlds are test cases with several media flows; metrics then cover all of them.
 
@@ -68,7 +62,7 @@ def play_sender(
     Raises:
         OverflowError: a call sends more packets than its log holds.
     """
-    batch = started_batch(system, links, traces, flows, threads)
+    batch = started_batch(system, links, threads)
     began = time.perf_counter()
     batch.play(np.arange(len(links)))
     took_s = time.perf_counter() - began
@@ -76,18 +70,10 @@ def play_sender(
     return Rollout(calls, 1e6 * took_s / max(1, int(batch.totals().sent.sum())), took_s)
 
 
-def started_batch(
-    system: System, links: Sequence[SharedLink], traces: Sequence[CapacityTrace], flows: int, threads: int = 1
-) -> SendingBatch:  # fmt: skip
+def started_batch(system: System, links: Sequence[SharedLink], threads: int = 1) -> SendingBatch:
     """Return started calls, one per world, with logs of `MAX_PACKETS` packets; for the arguments see `play_sender`."""
-    calls = [[flow for flow in link.flows if isinstance(flow, OtherCall)] for link in links]
-    batch = SendingBatch(
-        len(links), system.rate, system.order, traces, flows, pacing=system.pacing or 0.0, log_packets=MAX_PACKETS,
-        seconds=max(link.seconds for link in links), threads=threads,
-        calls=max(map(len, calls)), same=any(call.rate == SAME for of_link in calls for call in of_link),
-        rates=list({id(call.rate): call.rate for of_link in calls for call in of_link if not isinstance(call.rate, str)}.values()),
-        reverse=any(link.reverse is not None for link in links), second=any(link.second is not None for link in links),
-    )  # fmt: skip
+    worlds, pacing = Worlds.of(*links), system.pacing or 0.0
+    batch = SendingBatch(len(links), system.rate, system.order, worlds, pacing=pacing, log_packets=MAX_PACKETS, threads=threads)
     for row, link in enumerate(links):
         batch.start(row, link)
     return batch
@@ -138,7 +124,7 @@ class SenderKind(Kind):
         self, systems: Sequence[System], scenario: SendingScenario, draws: Sequence[SharedLink], threads: int
     ) -> Iterator[Rollout]:  # fmt: skip
         for system in systems:
-            yield play_sender(system, draws, scenario.traces, scenario.flows, threads, self.cases)
+            yield play_sender(system, draws, threads, self.cases)
 
     @unlock_test_split()
     def envs(

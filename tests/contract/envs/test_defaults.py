@@ -12,7 +12,7 @@ import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.order.sbpn import Overflow, Sbpn
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, worlds_of
 from vcgym.envs.environments.vector.actions import HEADROOMS_US
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 
@@ -169,7 +169,7 @@ def test_the_first_order_is_sbpn2(kind):
     while not envs.step(np.zeros(1, np.int64))[3][0]:
         pass
     world, scenario = envs.batch.links[0], envs.scenario
-    rules = SendingBatch(1, Tfrc(), Sbpn(overflow=Overflow.EVICTS), scenario.traces, scenario.flows, pacing=0.0, seconds=world.seconds)
+    rules = SendingBatch(1, Tfrc(), Sbpn(overflow=Overflow.EVICTS), worlds_of(scenario), pacing=0.0)
     rules.start(0, world)
     rules.play(np.arange(1))
     for ours, theirs in zip(envs.batch.totals(), rules.totals(), strict=True):

@@ -61,7 +61,7 @@ def test_an_agent_that_acts_as_a_rule_has_the_rules_row(scenario, kind, sender, 
     which = SUITE.kind.worlds(part, drawn)
     load, env, arguments = agent
     published = PublishedAgent(load, (), WITH_RECORDS[env], tuple(sorted(arguments.items())))
-    expected = play_sender(sender, SUITE.kind.draw(part, drawn, which), drawn.traces, drawn.flows)
+    expected = play_sender(sender, SUITE.kind.draw(part, drawn, which))
     found = SENDER.play_policy(published, published.policy(), part, drawn, which)
     assert [call.metrics for call in found.calls] == [call.metrics for call in expected.calls]
     assert [call.delays["arrival"].packets_within.tolist() for call in found.calls] == [

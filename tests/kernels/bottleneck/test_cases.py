@@ -11,7 +11,7 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
-from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, SendingTotals
+from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, SendingTotals, Worlds
 from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.reports import REPORT_BYTES
@@ -31,10 +31,8 @@ pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 FORWARD = constant(1.2e6)
 
 
-def play(link, rate, traces=(), **arguments):
-    batch = SendingBatch(
-        1, rate, Fifo(), [link.trace, *traces], len(link.flows), log_packets=9000, seconds=link.seconds, calls=len(link.flows), **arguments
-    )
+def play(link, rate):
+    batch = SendingBatch(1, rate, Fifo(), Worlds.of(link), log_packets=9000)
     batch.start(0, link)
     batch.play(np.arange(1))
     return batch
@@ -71,7 +69,7 @@ def test_calls_with_the_rules_of_the_first_are_as_calls_that_name_them():
     link, logs = SharedLink("x", 5, FORWARD, seconds=12.0, queue_packets=40), []
     for name in ("gcc_webrtc", SAME):
         others = (OtherCall(name, pacing=PACING, starts_s=1.0), OtherCall(name, pacing=PACING, starts_s=2.5, forward_ms=70.0))
-        batch = play(link._replace(flows=others), GccWebrtc(), same=name == SAME)
+        batch = play(link._replace(flows=others), GccWebrtc())
         logs.append([batch.log(0).tolist(), *(batch.log_of_other(0, i).tolist() for i in range(2))])
     assert logs[0] == logs[1]
     flows = batch.flows(0)
@@ -84,7 +82,7 @@ def test_calls_with_the_rules_of_the_first_are_as_calls_that_name_them():
 def test_reports_through_a_wide_bottleneck_are_a_microsecond_late():
     link, wide = SharedLink("x", 5, FORWARD, seconds=10.0, queue_packets=40), constant(1e11)
     plain = play(link, GccWebrtc()).log(0)
-    through = play(link._replace(reverse=Reverse(wide), backward_ms=24.999), GccWebrtc(), [wide], reverse=True).log(0)
+    through = play(link._replace(reverse=Reverse(wide), backward_ms=24.999), GccWebrtc()).log(0)
     assert through.tolist() == plain.tolist()
 
 
@@ -93,7 +91,7 @@ def test_reports_wait_behind_the_media_of_the_way_back():
     narrow = constant(0.8e6)
     link = SharedLink("x", 5, FORWARD, seconds=6.0, queue_packets=40, reverse=Reverse(narrow, 40_000))
     link = link._replace(flows=(OtherCall(SAME, backwards=True),))
-    batch = play(link, Told(), [narrow], same=True, reverse=True)
+    batch = play(link, Told())
     back, told = batch.log_of_other(0, 0), batch.rate_state[0, : len(batch.log(0))]
     queue, capacity = allocate_queue(1), pool([narrow], 1)
     start_link(queue, capacity, 0, *require_limits(8192, 40_000))
@@ -113,7 +111,7 @@ def test_reports_wait_behind_the_media_of_the_way_back():
 
 def test_nothing_is_captured_in_a_pause():
     link = SharedLink("x", 5, FORWARD, seconds=12.0, queue_packets=40, flows=(OtherCall(SAME, starts_s=1.0, pauses_s=((3.0, 5.0),)),))
-    batch = play(link._replace(pauses_s=((0.0, 2.0), (6.0, 7.5))), Told(300.0), same=True)
+    batch = play(link._replace(pauses_s=((0.0, 2.0), (6.0, 7.5))), Told(300.0))
     for log, pauses_s in ((batch.log(0), ((0.0, 2.0), (6.0, 7.5))), (batch.log_of_other(0, 0), ((3.0, 5.0),))):
         created_s = np.unique(log["created_us"]) / 1e6
         gaps = [(round(a, 1), round(b, 1)) for a, b in zip([0.0, *created_s], [*created_s, 12.0], strict=True) if b - a > 0.1]
@@ -123,7 +121,7 @@ def test_nothing_is_captured_in_a_pause():
 @pytest.mark.parametrize("rate", [FromAgent(effect=Requests()), OracleRate()])
 def test_who_cannot_decide_for_several_calls_is_refused(rate):
     with pytest.raises(ValueError, match=r"rate = .*: allowed are rules"):
-        SendingBatch(1, rate, Fifo(), [FORWARD], 1, calls=1, same=True)
+        SendingBatch(1, rate, Fifo(), Worlds([FORWARD], 1, 1, same=True))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +132,7 @@ def test_who_cannot_decide_for_several_calls_is_refused(rate):
     ],
 )
 def test_worlds_that_a_batch_was_not_made_for(changed, message):
-    batch = SendingBatch(1, FixedRate(), Fifo(), [FORWARD], 1, calls=1)
+    batch = SendingBatch(1, FixedRate(), Fifo(), Worlds([FORWARD], 1, 1))
     with pytest.raises(ValueError, match=message):
         batch.start(0, SharedLink("x", 1, FORWARD)._replace(**changed))
 

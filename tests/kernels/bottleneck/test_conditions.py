@@ -10,7 +10,7 @@ import pytest
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.alphartc import import_alphartc
 from vcgym.network.bottleneck.capacity.capacity import Conditions, choose_trace, constant, cut, pool, rate_trace
 from vcgym.network.bottleneck.capacity.described import describe_capacity
@@ -129,7 +129,7 @@ def test_what_is_written_is_read_back(folder):
 
 def test_a_call_meets_capacity_delay_and_loss_that_change_together():
     link = SharedLink("steps", 1, STEPS, forward_ms=5.0, backward_ms=5.0, queue_packets=8192, seconds=20.0, rates_kbps=(300.0,) * 3)
-    batch = SendingBatch(1, FixedRate(300.0), Fifo(), [STEPS], log_packets=8192, seconds=20.0)
+    batch = SendingBatch(1, FixedRate(300.0), Fifo(), Worlds([STEPS], seconds=20.0), log_packets=8192)
     batch.start(0, link)
     batch.play(np.arange(1))
     log = batch.log(0)

@@ -9,7 +9,7 @@ import pytest
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.reports import REPORT_BYTES
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Udp
@@ -23,15 +23,11 @@ GCC = GccWebrtc()
 
 
 def play(link, rate=GCC):
-    traces = [link.trace] if link.second is None else [link.trace, link.second.trace]
-    calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
-    batch = SendingBatch(
-        1, rate, Fifo(), traces, len(link.flows), log_packets=9000, seconds=link.seconds, calls=calls, same=calls > 0,
-        second=link.second is not None,
-    )  # fmt: skip
+    worlds = Worlds.of(link)
+    batch = SendingBatch(1, rate, Fifo(), worlds, log_packets=9000)
     batch.start(0, link)
     batch.play(np.arange(1))
-    return [batch.log(0), *(batch.log_of_other(0, call) for call in range(calls))]
+    return [batch.log(0), *(batch.log_of_other(0, call) for call in range(worlds.calls))]
 
 
 class PlainQueue:

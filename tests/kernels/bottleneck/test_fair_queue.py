@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from twins.fair_queue import Arrival, Limits, simulate
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.uplink import UplinkBatch
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.codel import control_law_us
@@ -125,7 +125,7 @@ def test_flows_with_full_queues_have_equal_shares_of_bytes():
 def delays_ms(discipline, flows, others=()):
     link = SharedLink("x", 3, constant(2e6), queue_packets=300, discipline=discipline, flows=(*flows, *others), seconds=20.0)
     link = link._replace(rates_kbps=(500.0, 50.0, 500.0))
-    batch = SendingBatch(1, FixedRate(500.0), Fifo(), [link.trace], len(link.flows), log_packets=9000, seconds=20.0, calls=len(others))
+    batch = SendingBatch(1, FixedRate(500.0), Fifo(), Worlds.of(link), log_packets=9000)
     batch.start(0, link)
     batch.play(np.arange(1))
     logs, p95_ms = [batch.log(0), *(batch.log_of_other(0, i) for i in range(len(others)))], []
@@ -168,13 +168,13 @@ def test_a_call_beside_cubic_and_another_call_keeps_its_delay_under_fq_codel():
 def test_a_discipline_that_cannot_be_is_refused(discipline, message):
     link = SharedLink("x", 1, constant(1e6), discipline=discipline)
     with pytest.raises(ValueError, match=message):
-        SendingBatch(1, FixedRate(), Fifo(), [link.trace]).start(0, link)
+        SendingBatch(1, FixedRate(), Fifo(), Worlds([link.trace])).start(0, link)
 
 
 def test_a_queue_longer_than_there_is_room_for_is_refused():
     link = SharedLink("x", 1, constant(1e6), discipline=Codel(), queue_packets=4096)
     with pytest.raises(ValueError, match=r"queue_packets = 4096 under Codel.*: allowed is 1 to 2048"):
-        SendingBatch(1, FixedRate(), Fifo(), [link.trace]).start(0, link)
+        SendingBatch(1, FixedRate(), Fifo(), Worlds([link.trace])).start(0, link)
 
 
 def test_paths_follow_a_queue_that_knows_departures():

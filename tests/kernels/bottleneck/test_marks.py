@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rule import Control, allocate, decide, init, reads_marks, rule, update
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, is_marked, offer, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import SharedLink, Threshold
@@ -93,7 +93,7 @@ def _reads_marks(params, state, s):
 @pytest.mark.parametrize("capable", [True, False])
 def test_a_sender_is_told_of_marks_if_its_packets_are_capable(capable):
     link = SharedLink("x", 1, constant(1.2e6), discipline=Threshold(30.0), seconds=10.0, queue_packets=100)
-    batch = SendingBatch(1, MarkCounter(capable=capable), Fifo(), [link.trace], log_packets=4000, seconds=10.0)
+    batch = SendingBatch(1, MarkCounter(capable=capable), Fifo(), Worlds.of(link), log_packets=4000)
     batch.start(0, link)
     batch.play(np.arange(1))
     log = batch.log(0)
@@ -114,7 +114,7 @@ def test_marks_change_nothing_else():
     link = SharedLink("x", 1, constant(1.2e6), seconds=5.0, queue_packets=100)
     logs = []
     for discipline in (None, Threshold(5.0)):
-        batch = SendingBatch(1, FixedRate(1500.0), Fifo(), [link.trace], log_packets=4000, seconds=5.0)
+        batch = SendingBatch(1, FixedRate(1500.0), Fifo(), Worlds.of(link), log_packets=4000)
         batch.start(0, link._replace(discipline=discipline))
         batch.play(np.arange(1))
         logs.append(batch.log(0).tolist())
@@ -124,4 +124,4 @@ def test_marks_change_nothing_else():
 def test_a_threshold_that_cannot_be_is_refused():
     link = SharedLink("x", 1, constant(1e6), discipline=Threshold(-1.0))
     with pytest.raises(ValueError, match=r"Threshold.delay_ms is -1.0; allowed range is \[0.0"):
-        SendingBatch(1, FixedRate(), Fifo(), [link.trace]).start(0, link)
+        SendingBatch(1, FixedRate(), Fifo(), Worlds([link.trace])).start(0, link)

@@ -25,7 +25,7 @@ from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.systems import load_system
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 from vcgym.envs.call.sender.state import MEAN_BYTES
@@ -45,20 +45,7 @@ SIZES = Series(np.array([9000, 700, 2500, 1300, 400, 5200]), 24.0)
 
 
 def play(link, rate, order=None, pacing=PACING, sessions=1, log_packets=40_000):
-    calls = sum(isinstance(flow, OtherCall) for flow in link.flows)
-    series = [of.video for of in (link, *link.flows) if isinstance(getattr(of, "video", None), Series)]
-    batch = SendingBatch(
-        sessions,
-        rate,
-        order or Fifo(),
-        [link.trace],
-        len(link.flows),
-        series,
-        pacing=pacing,
-        log_packets=log_packets,
-        seconds=link.seconds,
-        calls=calls,
-    )
+    batch = SendingBatch(sessions, rate, order or Fifo(), Worlds.of(link), pacing=pacing, log_packets=log_packets)
     for row in range(sessions):
         batch.start(row, link._replace(seed=link.seed + row))
     batch.play(np.arange(sessions))
@@ -293,7 +280,7 @@ def test_packets_in_are_packets_out_at_every_instant(seed, names, orders, kbps, 
         video=Encoder(key_every=10),
     )  # fmt: skip
     agent = FromAgent(effect=Requests())
-    batch = SendingBatch(1, agent, Fifo(), [link.trace], len(flows), log_packets=9000, seconds=3.0, calls=len(others))
+    batch = SendingBatch(1, agent, Fifo(), Worlds.of(link), log_packets=9000)
     batch.start(0, link)
     draws, senders = np.random.default_rng(seed), batch.tables.others.senders
     while True:
@@ -350,8 +337,7 @@ def test_same_bytes_however_batched():
     links = [SharedLink("x", seed, constant(2e6), flows=flows[: 1 + seed % 3], seconds=5.0, loss=0.01) for seed in range(6)]
     kept = []
     for threads, groups in ((1, [[0, 1, 2, 3, 4, 5]]), (3, [[0, 1, 2, 3, 4, 5]]), (1, [[5], [2, 0], [1, 4, 3]])):
-        traces = [link.trace for link in links]
-        batch = SendingBatch(6, GccWebrtc(), Fifo(), traces, 3, log_packets=9000, seconds=5.0, threads=threads, calls=2)
+        batch = SendingBatch(6, GccWebrtc(), Fifo(), Worlds.of(*links), log_packets=9000, threads=threads)
         for row, link in enumerate(links):
             batch.start(row, link)
         for group in groups:
@@ -366,14 +352,14 @@ SCRIPT = """
 import numpy as np
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.order.fifo import Fifo
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 
 flows = (OtherCall("tfrc", "sbpn2", 0.0, starts_s=0.1), OtherCall("gcc_draft", starts_s=0.2), OtherCall("fixed"))
 link = SharedLink("x", 3, constant(1e6), flows=flows, seconds=1.0, queue_packets=20)
-batch = SendingBatch(1, GccWebrtc(), Fifo(), [link.trace], 3, log_packets=999, calls=3)
+batch = SendingBatch(1, GccWebrtc(), Fifo(), Worlds.of(link), log_packets=999)
 batch.start(0, link)
 batch.play(np.arange(1))
 print(*(log.tolist() for log in (batch.log(0), *(batch.log_of_other(0, call) for call in range(3)))))
@@ -407,7 +393,7 @@ def test_plain_python_sends_the_same_packets():
 )
 def test_what_cannot_be_is_refused_before_the_call_begins(call, message):
     link = SharedLink("x", 1, constant(1e6), flows=(call,))
-    batch = SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=1)
+    batch = SendingBatch(1, FixedRate(), Fifo(), Worlds([link.trace], 1, 1))
     with pytest.raises(ValueError, match=message):
         batch.start(0, link)
 
@@ -420,7 +406,7 @@ def test_a_rule_without_a_name_sends_what_the_named_rule_sends():
     def sent(played, **chosen):
         flows = tuple(OtherCall(rate, starts_s=0.2 * i) for i, rate in enumerate(played))
         link = SharedLink("x", 5, constant(2e6), flows=flows, seconds=4.0, queue_packets=30)
-        batch = SendingBatch(1, GccWebrtc(), Fifo(), [link.trace], 2, log_packets=9999, calls=2, **chosen)
+        batch = SendingBatch(1, GccWebrtc(), Fifo(), Worlds([link.trace], 2, 2, **chosen), log_packets=9999)
         batch.start(0, link)
         batch.play(np.arange(1))
         return [batch.log(0), *(batch.log_of_other(0, call) for call in range(2))]
@@ -439,10 +425,10 @@ def test_a_rule_without_a_name_sends_what_the_named_rule_sends():
 def test_more_calls_than_there_is_room_for():
     link = SharedLink("x", 1, constant(1e6), flows=(OtherCall(),))
     with pytest.raises(ValueError, match="1 flows, 1 of them calls, are not among"):
-        SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1).start(0, link)
+        SendingBatch(1, FixedRate(), Fifo(), Worlds([link.trace], 1)).start(0, link)
     with pytest.raises(ValueError, match="calls = 2: allowed is 0 to 1"):
-        SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=2)
-    batch = SendingBatch(1, FixedRate(), Fifo(), [link.trace], 1, calls=1)
+        SendingBatch(1, FixedRate(), Fifo(), Worlds([link.trace], 1, 2))
+    batch = SendingBatch(1, FixedRate(), Fifo(), Worlds.of(link))
     batch.start(0, link)
     with pytest.raises(ValueError, match="call = 1 of row 0: the row has 1 other calls"):
         batch.log_of_other(0, 1)
@@ -461,4 +447,4 @@ def test_more_calls_than_there_is_room_for():
 def test_a_world_that_cannot_be_is_refused(link, message):
     world = SharedLink("x", 1, constant(1e6))._replace(**link)
     with pytest.raises(ValueError, match=message):
-        SendingBatch(1, FixedRate(), Fifo(), [world.trace]).start(0, world)
+        SendingBatch(1, FixedRate(), Fifo(), Worlds([world.trace])).start(0, world)

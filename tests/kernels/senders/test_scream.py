@@ -11,7 +11,7 @@ from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, reads_marks, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.systems import load_system
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Encoder
@@ -80,7 +80,7 @@ def test_an_empty_link_is_used_at_every_frame_rate(system, frames_per_s):
     which, trace = load_system(system), constant(5e6)
     video = Encoder(frames_per_s=frames_per_s, lag_ms=0.0, spread=0.0, key_every=0)
     link = SharedLink("empty", 0, trace, queue_packets=8192, video=video, audio=None, rates_kbps=(300.0, 50.0, 6000.0), seconds=100.0)
-    batch = SendingBatch(1, which.rate, which.order, [trace], pacing=which.pacing, seconds=100.0)
+    batch = SendingBatch(1, which.rate, which.order, Worlds([trace], seconds=100.0), pacing=which.pacing)
     batch.start(0, link)
     batch.play(np.arange(1))
     assert batch.tables.targets[0, 50:100].min() > 4.2e6

@@ -9,7 +9,7 @@ from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, is_oracle, report_every_us, see_capacity, update, wake_us
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import constant, pool, steps
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -45,8 +45,8 @@ def test_oracle_sees_a_tenth_of_a_second():
     assert not is_oracle(GccWebrtc())
 
 
-def play(rate, link, flows=0):
-    batch = SendingBatch(1, rate, Fifo(), [link.trace], flows, log_packets=50_000, seconds=link.seconds)
+def play(rate, link):
+    batch = SendingBatch(1, rate, Fifo(), Worlds.of(link), log_packets=50_000)
     batch.start(0, link)
     batch.play(np.array([0]))
     return batch
@@ -62,7 +62,7 @@ def test_oracle_follows_the_capacity():
 def test_what_is_captured_before_the_count_begins_is_played_but_not_counted():
     whole = SharedLink("x", 3, constant(0.4e6), video=Timeline(), send_queue=5, flows=(Tcp(size_bytes=519),), seconds=20.0)
     late = whole._replace(counts_from_s=7.0)
-    of_whole, of_late = play(FixedRate(400.0), whole, 1), play(FixedRate(400.0), late, 1)
+    of_whole, of_late = play(FixedRate(400.0), whole), play(FixedRate(400.0), late)
     log = of_whole.log(0)
     assert log.tolist() == of_late.log(0).tolist()
     counted = log[log["created_us"] >= 7_000_000]

@@ -109,7 +109,7 @@ class Calls:
 
     best, links = np.linspace(-1.0, 1.0, NUMBERS), []
 
-    def __init__(self, system, links, traces, flows):
+    def __init__(self, system, links):
         weights = system.order.weights if system.is_learned else self.best
         if system.is_learned:
             self.links.append([(link.name, link.seed) for link in links])

@@ -106,7 +106,7 @@ def test_the_search_finds_the_best_weights(monkeypatch):
 def test_what_it_takes_from_others_costs():
     """The second of two calls, there for 100 of 120 s, lacks a part of its half of them: at a price of 2, that costs twice the part."""
     late = next(one for one in pairings() if (one.case, one.rule, one.against) == ("late", "gcc_webrtc", "gcc_webrtc"))
-    batch = started_batch(late.sender, [late.link], [late.link.trace], 1)
+    batch = started_batch(late.sender, [late.link])
     batch.play(np.arange(1))
     heard = batch.log(0)[batch.log(0)["arrived_us"] >= 0]
     share = 8.0 * heard["size_bytes"].sum() / (late.link.seconds * 2e6)

@@ -15,7 +15,7 @@ from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
-from vcgym.envs.call.sender.batch import SendingBatch
+from vcgym.envs.call.sender.batch import SendingBatch, worlds_of
 from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
@@ -33,9 +33,7 @@ def same_inside_and_outside(env_id, policy, worlds, rate, order, pacing, **argum
     env = gymnasium.make_vec(WITH_RECORDS[env_id], num_envs=1, autoreset_mode=AutoresetMode.DISABLED, **arguments).unwrapped
     scenario = env.scenario
     links = [env.asked.applied(scenario.draw("train", 9 + i, kind))._replace(**changes) for i, (kind, changes) in enumerate(worlds)]
-    inside = SendingBatch(
-        len(links), rate, order, scenario.traces, scenario.flows, scenario.series, pacing=pacing, log_packets=PACKETS, calls=scenario.calls
-    )
+    inside = SendingBatch(len(links), rate, order, worlds_of(scenario), pacing=pacing, log_packets=PACKETS)
     for row, link in enumerate(links):
         inside.start(row, link)
     inside.play(np.arange(len(links)))
