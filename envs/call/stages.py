@@ -29,21 +29,13 @@ class NoPaths(NamedTuple):
 
 
 class Stages(NamedTuple):
-    """The stages of a batch of calls.
+    """The stages of a batch of calls."""
 
-    Attributes:
-        why: int64 (sessions,), reason why each call stopped; DONE before its start.
-        sender: NoSender, Sender or Uplink.
-        calls: Calls or NoPaths.
-        routing: Routing or NoPaths.
-        receiving: Receiving or NoPaths.
-    """
-
-    why: NDArray[np.int64]
-    sender: Any
-    calls: Any = NoPaths()
-    routing: Any = NoPaths()
-    receiving: Any = NoPaths()
+    why: NDArray[np.int64]  # int64 (sessions,), reason why each call stopped; DONE before its start
+    sender: Any  # NoSender, Sender or Uplink
+    calls: Any = NoPaths()  # Calls or NoPaths
+    routing: Any = NoPaths()  # Routing or NoPaths
+    receiving: Any = NoPaths()  # Receiving or NoPaths
 
 
 class Roles(NamedTuple):

@@ -47,21 +47,13 @@ _DIGITS = 5
 
 
 class Observed(NamedTuple):
-    """Trace as slots of a call.
+    """Trace as slots of a call."""
 
-    Attributes:
-        name: name in errors.
-        delay_us: int64 (slots,), one-way delay or LOST.
-        answered: bool (slots,), slots with an answered probe.
-        known: bool (slots,), slots outside gaps.
-        coverage: spacing of the probes.
-    """
-
-    name: str
-    delay_us: NDArray[np.int64]
-    answered: NDArray[np.bool_]
-    known: NDArray[np.bool_]
-    coverage: SlotCoverage
+    name: str  # name in errors
+    delay_us: NDArray[np.int64]  # int64 (slots,), one-way delay or LOST
+    answered: NDArray[np.bool_]  # bool (slots,), slots with an answered probe
+    known: NDArray[np.bool_]  # bool (slots,), slots outside gaps
+    coverage: SlotCoverage  # spacing of the probes
 
     @property
     def values_ms(self) -> NDArray[np.float64]:

@@ -18,21 +18,13 @@ _NOT_DATA = re.compile(r"\..*|README.*|.*\.pyc?|sources\.json|measured\.json")
 
 
 class Entry(NamedTuple):
-    """Data file.
+    """Data file."""
 
-    Attributes:
-        name: path relative to the searched folder.
-        path: path of the file.
-        size_bytes: size on disk; 0 if the card's file is missing.
-        sha256: hash of the current content, computed as for its card; empty if the card or its file is missing.
-        card: card of the file, or None.
-    """
-
-    name: str
-    path: Path
-    size_bytes: int
-    sha256: str
-    card: Card | None
+    name: str  # path relative to the searched folder
+    path: Path  # path of the file
+    size_bytes: int  # size on disk; 0 if the card's file is missing
+    sha256: str  # hash of the current content, computed as for its card; empty if the card or its file is missing
+    card: Card | None  # card of the file, or None
 
     @property
     def state(self) -> str:

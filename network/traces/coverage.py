@@ -17,21 +17,13 @@ SPARSE_MS = 20.0  # two slots, the packets of an audio call
 
 
 class SlotCoverage(NamedTuple):
-    """Spacing of the probes of one trace.
+    """Spacing of the probes of one trace."""
 
-    Attributes:
-        share: share of slots in which a probe was sent, answered or not, above 0 and at most 1.
-        spacing_ms: median time between neighbouring probes, of one instant counted once, without gaps; 0 for a single probe.
-        spacing_95_ms: its 95th percentile, without gaps.
-        largest_gap_s: longest time between neighbouring probes.
-        gaps: number of gaps, each at least `GAP_S`.
-    """
-
-    share: float
-    spacing_ms: float
-    spacing_95_ms: float
-    largest_gap_s: float
-    gaps: int
+    share: float  # share of slots in which a probe was sent, answered or not, above 0 and at most 1
+    spacing_ms: float  # median time between neighbouring probes, of one instant counted once, without gaps; 0 for a single probe
+    spacing_95_ms: float  # its 95th percentile, without gaps
+    largest_gap_s: float  # longest time between neighbouring probes
+    gaps: int  # number of gaps, each at least `GAP_S`
 
     @property
     def sparse(self) -> bool:

@@ -86,19 +86,12 @@ _queue_quantiles = functools.lru_cache(maxsize=4096)(lognormal_table)
 
 
 class WorldLinks(NamedTuple):
-    """Links between named cities.
+    """Links between named cities."""
 
-    Attributes:
-        row: number of each known link (source, destination).
-        links: dtype `LINK`, by link number.
-        pairs: sender-receiver names that may be sampled, in a fixed order.
-        card: sha256 of the data.
-    """
-
-    row: dict[tuple[str, str], int]
-    links: NDArray[Any]
-    pairs: tuple[str, ...]
-    card: str
+    row: dict[tuple[str, str], int]  # number of each known link (source, destination)
+    links: NDArray[Any]  # dtype `LINK`, by link number
+    pairs: tuple[str, ...]  # sender-receiver names that may be sampled, in a fixed order
+    card: str  # sha256 of the data
 
 
 def relays_of(pair: str, count: int) -> list[str]:

@@ -65,22 +65,14 @@ class RegimeLaws(NamedTuple):
 
     A sampled world has, for each link: law, a number; every_slots and window_slots, at least 1; base_ms (default 0); gain (default 1),
     factor of level and excess; loss, (links, REGIMES), and loss_run, see `vcgym.network.worlds.losses`.
-
-    Attributes:
-        change: float64 (laws, REGIMES, REGIMES), chance of each next regime, cumulative.
-        level_us: float32 (laws, REGIMES, SCORES), rises.
-        edges_us: float32 (laws, REGIMES, CELLS - 1), borders of the cells of the last excess, rises.
-        excess_us: float32 (laws, REGIMES, CELLS, SCORES), rises.
-        kept: float64 (laws,), chance that the score of the level stays at the end of a window.
-        held: float64 (laws,), chance that the excess stays when it could change.
     """
 
-    change: NDArray[np.float64]
-    level_us: NDArray[np.float32]
-    edges_us: NDArray[np.float32]
-    excess_us: NDArray[np.float32]
-    kept: NDArray[np.float64]
-    held: NDArray[np.float64]
+    change: NDArray[np.float64]  # float64 (laws, REGIMES, REGIMES), chance of each next regime, cumulative
+    level_us: NDArray[np.float32]  # float32 (laws, REGIMES, SCORES), rises
+    edges_us: NDArray[np.float32]  # float32 (laws, REGIMES, CELLS - 1), borders of the cells of the last excess, rises
+    excess_us: NDArray[np.float32]  # float32 (laws, REGIMES, CELLS, SCORES), rises
+    kept: NDArray[np.float64]  # float64 (laws,), chance that the score of the level stays at the end of a window
+    held: NDArray[np.float64]  # float64 (laws,), chance that the excess stays when it could change
 
 
 def checked_laws(

@@ -56,17 +56,11 @@ def columns(features: Sequence[Feature]) -> Any:
 
 
 class ObservationPart(NamedTuple):
-    """Array of an observation: a row of features, or one such row per item.
+    """Array of an observation: a row of features, or one such row per item."""
 
-    Attributes:
-        name: call, paths, slots, sender or queue.
-        features: features of one item.
-        items: names of the items; None: a single row.
-    """
-
-    name: str
-    features: tuple[Feature, ...]
-    items: tuple[str, ...] | None = None
+    name: str  # call, paths, slots, sender or queue
+    features: tuple[Feature, ...]  # features of one item
+    items: tuple[str, ...] | None = None  # names of the items; None: a single row
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -88,17 +82,11 @@ class ObservationPart(NamedTuple):
 
 
 class RecordPart(NamedTuple):
-    """Array of an observation that is no feature: records, or what belongs to them. Only observations by parts have it.
+    """Array of an observation that is no feature: records, or what belongs to them. Only observations by parts have it."""
 
-    Attributes:
-        name: unique in its observation.
-        space: space of the array.
-        features: none.
-    """
-
-    name: str
-    space: spaces.Box
-    features: tuple[Feature, ...] = ()
+    name: str  # unique in its observation
+    space: spaces.Box  # space of the array
+    features: tuple[Feature, ...] = ()  # none
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -87,17 +87,11 @@ _NEW_CALL = records(ProtectedCall, 1)
 
 
 class Protecting(NamedTuple):
-    """Sender stage of calls with protection; first axis: session.
+    """Sender stage of calls with protection; first axis: session."""
 
-    Attributes:
-        rule: parameters of the rule.
-        state: its state.
-        rows: (sessions,) of ProtectedCall.
-    """
-
-    rule: Any
-    state: Any
-    rows: NDArray[np.void]
+    rule: Any  # parameters of the rule
+    state: Any  # its state
+    rows: NDArray[np.void]  # (sessions,) of ProtectedCall
 
 
 for stage in (reveal, leave, is_draining):

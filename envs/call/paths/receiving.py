@@ -32,15 +32,10 @@ from vcgym.network.playout.slot_window import smallest_delay_us
 
 
 class Receiving(NamedTuple):
-    """Receiver's half of a batch of calls.
+    """Receiver's half of a batch of calls."""
 
-    Attributes:
-        receiver: parameters of the receiver's rule, or `FromAgent`.
-        state: its state.
-    """
-
-    receiver: Any
-    state: Any
+    receiver: Any  # parameters of the receiver's rule, or `FromAgent`
+    state: Any  # its state
 
 
 @asks_agent.register(Receiving)

@@ -32,15 +32,10 @@ from vcgym.network.playout.slot_window import expect_slot
 
 
 class Routing(NamedTuple):
-    """Router's half of a batch of calls.
+    """Router's half of a batch of calls."""
 
-    Attributes:
-        router: parameters of the router's rule, or `FromAgent`.
-        state: its state.
-    """
-
-    router: Any
-    state: Any
+    router: Any  # parameters of the router's rule, or `FromAgent`
+    state: Any  # its state
 
 
 @asks_agent.register(Routing)

@@ -100,17 +100,11 @@ class PathTables(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """Calls over paths and their world; first axis of `rows` and `tables`: session.
+    """Calls over paths and their world; first axis of `rows` and `tables`: session."""
 
-    Attributes:
-        rows: (sessions,) of CallState.
-        tables: arrays whose size depends on the batch.
-        delay_us: int32 (blocks, sessions, paths, BLOCK_SLOTS), the world's delays from each call's `block` on.
-    """
-
-    rows: NDArray
-    tables: PathTables
-    delay_us: NDArray[np.int32]
+    rows: NDArray  # (sessions,) of CallState
+    tables: PathTables  # arrays whose size depends on the batch
+    delay_us: NDArray[np.int32]  # int32 (blocks, sessions, paths, BLOCK_SLOTS), the world's delays from each call's `block` on
 
 
 @kernel

@@ -59,29 +59,17 @@ class PlayedFlow(NamedTuple):
 
 
 class Worlds(NamedTuple):
-    """What the worlds of a batch have at most.
+    """What the worlds of a batch have at most."""
 
-    Attributes:
-        traces: every capacity trace that a world may have.
-        flows: other flows in a call's world.
-        calls: other calls among them.
-        series: every series of frame sizes that a world may have.
-        rates: rate rules of other calls that have no name.
-        seconds: length of the longest call.
-        same: the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name.
-        reverse: there is a bottleneck in the reverse direction.
-        second: there is a second bottleneck.
-    """
-
-    traces: Sequence[CapacityTrace]
-    flows: int = 0
-    calls: int = 0
-    series: Sequence[Series] = ()
-    rates: Sequence[Any] = ()
-    seconds: float = 600.0
-    same: bool = False
-    reverse: bool = False
-    second: bool = False
+    traces: Sequence[CapacityTrace]  # every capacity trace that a world may have
+    flows: int = 0  # other flows in a call's world
+    calls: int = 0  # other calls among them
+    series: Sequence[Series] = ()  # every series of frame sizes that a world may have
+    rates: Sequence[Any] = ()  # rate rules of other calls that have no name
+    seconds: float = 600.0  # length of the longest call
+    same: bool = False  # the other calls use rate rule, scheduler and pacing of the first call (SAME); otherwise they select rules by name
+    reverse: bool = False  # there is a bottleneck in the reverse direction
+    second: bool = False  # there is a second bottleneck
 
     @classmethod
     def of(cls, *links: SharedLink) -> Self:

@@ -246,23 +246,14 @@ def settled(sender, counts):
 
 
 class Sender(NamedTuple):
-    """Sender stage of a batch of calls without paths behind the bottleneck.
+    """Sender stage of a batch of calls without paths behind the bottleneck."""
 
-    Attributes:
-        senders: (sessions,) of SenderState.
-        tables: arrays whose size depends on the batch.
-        rate: parameters of a rate rule, or `FromAgent`.
-        rate_state: state of the rate rule.
-        order: parameters of a scheduler, or a controller.
-        order_state: state of a scheduler that has one, or ().
-    """
-
-    senders: NDArray
-    tables: SenderTables
-    rate: Any
-    rate_state: Any
-    order: Any
-    order_state: Any
+    senders: NDArray  # (sessions,) of SenderState
+    tables: SenderTables  # arrays whose size depends on the batch
+    rate: Any  # parameters of a rate rule, or `FromAgent`
+    rate_state: Any  # state of the rate rule
+    order: Any  # parameters of a scheduler, or a controller
+    order_state: Any  # state of a scheduler that has one, or ()
 
 
 @leave.register(Sender)

@@ -16,21 +16,13 @@ _MAX_EPISODE = 1 << 62
 
 
 class UnderWay(NamedTuple):
-    """Running calls; first axis: session.
+    """Running calls; first axis: session."""
 
-    Attributes:
-        seeds: uint64 (sessions,), seed of the first episode since the last seeded reset.
-        episodes: int64 (sessions,), episodes since then; -1 before the first.
-        steps: int64 (sessions,), number of decisions in the call.
-        decisions: (maximum steps, sessions, *action), aligned at the last step; zeros before a session's first step.
-        options: a line per session: the options of the reset that started the call.
-    """
-
-    seeds: NDArray[np.uint64]
-    episodes: NDArray[np.int64]
-    steps: NDArray[np.int64]
-    decisions: NDArray[Any]
-    options: list[str]
+    seeds: NDArray[np.uint64]  # uint64 (sessions,), seed of the first episode since the last seeded reset
+    episodes: NDArray[np.int64]  # int64 (sessions,), episodes since then; -1 before the first
+    steps: NDArray[np.int64]  # int64 (sessions,), number of decisions in the call
+    decisions: NDArray[Any]  # (maximum steps, sessions, *action), aligned at the last step; zeros before a session's first step
+    options: list[str]  # a line per session: the options of the reset that started the call
 
 
 def snapshot(arguments: str, under_way: UnderWay, draws: np.random.Generator) -> dict[str, NDArray[Any]]:

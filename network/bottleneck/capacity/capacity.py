@@ -24,17 +24,11 @@ _MIN_RATE_BPS = 1000
 
 
 class Conditions(NamedTuple):
-    """Delay and loss of a link that change with its rates; arrays (n,), each in force as long as the rate.
+    """Delay and loss of a link that change with its rates; arrays (n,), each in force as long as the rate."""
 
-    Attributes:
-        delay_us: int64, one-way delay behind the queue, 0 to 60 s.
-        jitter_us: int64, the delay of a packet is uniform in this range around `delay_us`, but not below 0.
-        loss: float64, probability of random loss, 0 to 1.
-    """
-
-    delay_us: NDArray[np.int64]
-    jitter_us: NDArray[np.int64]
-    loss: NDArray[np.float64]
+    delay_us: NDArray[np.int64]  # int64, one-way delay behind the queue, 0 to 60 s
+    jitter_us: NDArray[np.int64]  # int64, the delay of a packet is uniform in this range around `delay_us`, but not below 0
+    loss: NDArray[np.float64]  # float64, probability of random loss, 0 to 1
 
     @property
     def floor_us(self) -> int:

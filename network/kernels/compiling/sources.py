@@ -47,15 +47,10 @@ def reread(module: str, path: Path) -> None:
 
 
 class SourceFile(NamedTuple):
-    """The content of a source file.
+    """The content of a source file."""
 
-    Attributes:
-        digest: SHA-256 of the syntax tree without docstrings, in hex.
-        imports: dotted names of imported modules and of imported attributes of modules.
-    """
-
-    digest: str
-    imports: tuple[str, ...]
+    digest: str  # SHA-256 of the syntax tree without docstrings, in hex
+    imports: tuple[str, ...]  # dotted names of imported modules and of imported attributes of modules
 
 
 def cache_home() -> Path:

@@ -81,23 +81,14 @@ class Kind(NamedTuple):
 
 
 class BottleneckKinds(NamedTuple):
-    """Kinds of world of a scenario, by name, and bounds over all of them.
+    """Kinds of world of a scenario, by name, and bounds over all of them."""
 
-    Attributes:
-        kinds: each is sampled as often as the others.
-        flows: maximum number of other flows in a call's world.
-        calls: maximum number of calls among them.
-        seconds: length of the longest call.
-        beside: capacity traces of reverse directions and of second bottlenecks.
-        rates: every rate rule without a name that one of those calls may have.
-    """
-
-    kinds: dict[str, Kind]
-    flows: int = 0
-    calls: int = 0
-    seconds: float = RUN_S
-    beside: tuple[CapacityTrace, ...] = ()
-    rates: tuple[Any, ...] = ()
+    kinds: dict[str, Kind]  # each is sampled as often as the others
+    flows: int = 0  # maximum number of other flows in a call's world
+    calls: int = 0  # maximum number of calls among them
+    seconds: float = RUN_S  # length of the longest call
+    beside: tuple[CapacityTrace, ...] = ()  # capacity traces of reverse directions and of second bottlenecks
+    rates: tuple[Any, ...] = ()  # every rate rule without a name that one of those calls may have
 
 
 def everywhere(*traces: CapacityTrace) -> Traces:

@@ -51,31 +51,18 @@ def media(starts_s: float = 0.0, stops_s: float = math.inf, way_ms: float = 50.0
 
 
 class Case(NamedTuple):
-    """A test case.
+    """A test case."""
 
-    Attributes:
-        seconds: length of the case.
-        mbps: capacity over time, (s, Mbit/s).
-        media: the media flows; the first is the call, the others are its cross traffic.
-        traffic: other cross traffic in the queue.
-        queue_ms: queue length in ms of the mean capacity.
-        reverse_mbps: capacity of the reverse direction; (): reports meet no queue.
-        second_mbps: capacity of a second bottleneck, which the first flow passes too; (): there is none.
-        hop_ms: delay from the first bottleneck to the second, part of the first flow's way.
-        discipline: discipline of the queue; None: drop-tail without marks.
-        air: the bottleneck is this medium, and `mbps` its rate times the free share of the air; None: it is a link.
-    """
-
-    seconds: float
-    mbps: tuple[tuple[float, float], ...]
-    media: tuple[OtherCall, ...]
-    traffic: tuple[Tcp | Udp, ...] = ()
-    queue_ms: float = 300.0
-    reverse_mbps: tuple[tuple[float, float], ...] = ()
-    second_mbps: tuple[tuple[float, float], ...] = ()
-    hop_ms: float = 0.0
-    discipline: Discipline | None = None
-    air: Air | None = None
+    seconds: float  # length of the case
+    mbps: tuple[tuple[float, float], ...]  # capacity over time, (s, Mbit/s)
+    media: tuple[OtherCall, ...]  # the media flows; the first is the call, the others are its cross traffic
+    traffic: tuple[Tcp | Udp, ...] = ()  # other cross traffic in the queue
+    queue_ms: float = 300.0  # queue length in ms of the mean capacity
+    reverse_mbps: tuple[tuple[float, float], ...] = ()  # capacity of the reverse direction; (): reports meet no queue
+    second_mbps: tuple[tuple[float, float], ...] = ()  # capacity of a second bottleneck, which the first flow passes too; (): there is none
+    hop_ms: float = 0.0  # delay from the first bottleneck to the second, part of the first flow's way
+    discipline: Discipline | None = None  # discipline of the queue; None: drop-tail without marks
+    air: Air | None = None  # the bottleneck is this medium, and `mbps` its rate times the free share of the air; None: it is a link
 
 
 _BACKGROUND: dict[str, Tcp | Udp] = {

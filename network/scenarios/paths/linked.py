@@ -88,12 +88,9 @@ class TableLinked(Linked):
     """Recipe over a shipped link table; the other endpoints relay (in a table without roles: the other places).
 
     Pairs are split in a Latin square.
-
-    Attributes:
-        file: name of the table.
     """
 
-    file: ClassVar[str]
+    file: ClassVar[str]  # name of the table
 
     def __init__(self, settings: WorldSettings) -> None:
         self.table = load_links(self.file)

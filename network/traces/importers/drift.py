@@ -28,19 +28,12 @@ _LEAST_MS = 1.0  # less changes nothing in slots of 10 ms
 
 
 class ClockDrift(NamedTuple):
-    """Line below the delays of a log.
+    """Line below the delays of a log."""
 
-    Attributes:
-        ppm: rise of the delay, in microseconds per second of sending; above 0 the sender's clock is slow.
-        change_ms: rise over the log.
-        left_ms: what the smallest delays of the parts are above the line, the 75 % quantile.
-        is_found: True if the line is a drift; otherwise it is one of noise, or none fits.
-    """
-
-    ppm: float
-    change_ms: float
-    left_ms: float
-    is_found: bool
+    ppm: float  # rise of the delay, in microseconds per second of sending; above 0 the sender's clock is slow
+    change_ms: float  # rise over the log
+    left_ms: float  # what the smallest delays of the parts are above the line, the 75 % quantile
+    is_found: bool  # True if the line is a drift; otherwise it is one of noise, or none fits
 
     @property
     def is_of_clocks(self) -> bool:
