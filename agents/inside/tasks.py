@@ -205,14 +205,14 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = (), training: Training = _
     env: Any = envs.unwrapped
     envs.close()
     over_bottleneck = isinstance(getattr(env, "batch", None), SendingBatch)
-    setters = env.setters if over_bottleneck or (hasattr(env, "setters") and not env.uplink.part) else {}
-    learned = [control for control, setter in setters.items() if isinstance(setter, FromAgent)]
+    controllers = env.controllers if over_bottleneck or (hasattr(env, "controllers") and not env.uplink.part) else {}
+    learned = [control for control, one in controllers.items() if isinstance(one, FromAgent)]
     if not learned or not (over_bottleneck or set(learned) <= {Control.PATH, Control.PLAYOUT}):
         raise ValueError(
             f"algorithm is InsidePPO and the agent of {config.id} sets {' and '.join(learned) or 'other controls'}; allowed: environments "
             "over paths without an uplink, whose agent sets path or playout (the lag), and those over a bottleneck"
         )
-    rules = {str(control): setter for control, setter in setters.items() if control not in learned}
+    rules = {str(control): one for control, one in controllers.items() if control not in learned}
     named = [str(control) for control in learned]
     if over_bottleneck:
         if kinds:

@@ -48,7 +48,7 @@ class Played:
         arrived_us: int64 (S, N), first arrival, of a copy or by repair too; -1 if it never arrived.
         emitted_us: int64 (S, N), -1 if the receiver never emitted it.
         flushed: bool (S, N), emitted only by the flush at the end, excluded from the delay statistics.
-        played_us: int64 (S, N), tick at which its first 10 ms that were heard were played, -1 if never.
+        played_us: int64 (S, N), tick of its first 10 ms that were played, -1 if none was.
         totals: see `Totals`.
         windows: int64 (S, W, 3): per 10 s of playout: ticks, concealed ticks, sum of the offset in us.
         protection: (S,) of ProtectionCounts; None in calls without protection.

@@ -133,9 +133,9 @@ class CallVectorEnv(PathsVectorEnv):
             UplinkBatch,
         )
 
-        kept: dict[str, Any] = {"log_packets": LOG_PACKETS, "seconds": scenario.packets * SLOT_US * 1e-6} if self._logs else {}
+        logged: dict[str, Any] = {"log_packets": LOG_PACKETS, "seconds": scenario.packets * SLOT_US * 1e-6} if self._logs else {}
         keeps_order, data = scenario.mode == "correlated", scenario.settings.data
-        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=keeps_order, data=data, **kept, **self._sender)
+        return UplinkBatch(sessions, scenario.paths, self._uplink, keeps_order=keeps_order, data=data, **logged, **self._sender)
 
 
 def _require_agent(uplink: Any, rules: dict[Control, Any]) -> None:

@@ -52,7 +52,7 @@ class Listening:
             envs = agent.environment(scenario, path=path, location="receiver", feedback_loss=0.0, probe_rate=0.0, log=True)
             self._act, self._batch, self._holds = Actor(session, agent.policy, envs).act, envs.batch, envs.holds
         else:
-            playout = policy.at_path.environment(scenario).setters[Control.PLAYOUT]
+            playout = policy.at_path.environment(scenario).controllers[Control.PLAYOUT]
             uplink = WithRepairs(self._carried)
             self._batch = CallBatch(scenario, 1, path, playout, location="receiver", probe_rate=0.0, log=True, uplink=uplink)
             self._batch.start(0, draw_of(session), session.known)

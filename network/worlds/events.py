@@ -56,7 +56,7 @@ def put_events(rows: NDArray[np.void], events: Sequence[Event], links: int) -> N
         ValueError: more events than the capacity, or a field out of range.
     """
     if len(events) > len(rows):
-        raise ValueError(f"{len(events)} events: allowed are 0 to {len(rows)}, the room given to the world")
+        raise ValueError(f"{len(events)} events: allowed are 0 to {len(rows)}, the capacity of the world")
     rows[...] = np.zeros((), EVENT)
     for number, event in enumerate(events):
         where = f"events[{number}]"

@@ -79,10 +79,10 @@ def update_call(call, record, delay_ms):
         call.newest_sent_us = max(call.newest_sent_us, record.sent_us)
         call.jitter_ms += JITTER_SMOOTHING * (abs(delay_ms - call.delay_us * 0.001) - call.jitter_ms)
         call.floor_ms = min(call.floor_ms + FLOOR_RISE_MS_PER_S * passed_s, delay_ms)
-        kept = math.exp(-passed_s / PEAK_TIMES_S[PEAKS - 1])
+        fades = math.exp(-passed_s / PEAK_TIMES_S[PEAKS - 1])
         for i in range(PEAKS - 1, -1, -1):
-            call.peak_ms[i] *= kept
-            kept = (kept * kept) * (kept * kept)  # each time constant is a quarter of the next
+            call.peak_ms[i] *= fades
+            fades = (fades * fades) * (fades * fades)  # each time constant is a quarter of the next
     call.excess_ms = delay_ms - call.floor_ms
     for i in range(PEAKS):
         call.peak_ms[i] = max(call.peak_ms[i], call.excess_ms)

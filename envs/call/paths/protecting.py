@@ -4,13 +4,13 @@ The stage stands where packets leave at once (`NoSender`). Copies, and packets t
 are in the packet that carries them; a repair packet is a node of kind REPAIR with the number of the last packet that it covers.
 
 The receiver takes an arriving packet first, then the earlier frames in it from the newest to the oldest, then the coarse ones that the
-codec has added, then what its repair packets give (libwebrtc's NetEQ, too, takes the frame of a packet before the earlier ones). A
-repaired packet is to the playout rule and the queue an arrival at this instant. No location is told of it: reports are of what the network
-did, before repair. Named choices: of overlapping sets of repair packets a packet belongs to the last; what a repair gives does not start
-further repairs before the next arrival; a coarse frame that has come is not replaced by a whole one.
+codec has added, then what its repair packets give (libwebrtc's NetEQ, too, takes the frame of a packet before the earlier ones). A repaired
+packet is to the playout rule and the queue an arrival at this instant. It is not reported: reports are of what the network did, before
+repair. Named choices: of overlapping sets of repair packets a packet belongs to the last; what a repair gives does not start further
+repairs before the next arrival; a coarse frame that has come is not replaced by a whole one.
 
-An agent that sets the protection commands one of several rules at the sender (`vcgym.envs.call.paths.effects`), which learn there. How
-much its bucket holds leaves the sender at each decision.
+An agent that sets the protection commands one of several rules at the sender (`vcgym.envs.call.paths.effects`), which learn there. How much
+its bucket holds leaves the sender at each decision.
 
 Every byte beyond the plain packets is paid from a bucket: with each packet it gets the budget's share of a plain one, and it holds at most
 that of 60 s. What it cannot pay is left out: earlier frames from the oldest on, then all coarse ones, then the whole packet.
@@ -130,11 +130,11 @@ def _pass_on(sender, s, now_us):
 
 @reads_feed.register(Protecting)
 def _reads_feed(stage):
-    return _hears(stage.rule)
+    return _reads_records(stage.rule)
 
 
 @kernel
-def _hears(rule):
+def _reads_records(rule):
     return learns(rule) or origin_of(rule) == REMOTE
 
 
@@ -151,9 +151,9 @@ def _learn(sender, call, s, now_us):
         return False
     onward_us = call.to_sender.delay_us
     while row.read < feed.written and feed.rows[row.read & (RECORDS - 1), KNOWN] + onward_us <= now_us:
-        told = read_record(feed.rows, row.read & (RECORDS - 1))
-        known_us = told.known_us + onward_us
-        record = Record(told.kind, told.packet, told.path, told.sent_us, told.arrived_us, known_us, told.lag_us, told.late)
+        seen = read_record(feed.rows, row.read & (RECORDS - 1))
+        known_us = seen.known_us + onward_us
+        record = Record(seen.kind, seen.packet, seen.path, seen.sent_us, seen.arrived_us, known_us, seen.lag_us, seen.late)
         update(sender.rule, sender.state, s, record)
         row.read += 1
     # Where neither a router nor an agent reads the feed, it is read here alone.
@@ -244,7 +244,7 @@ def _send_repair(calls, row, s, wanted, path):
 def _capture(sender, calls, s, path):
     call, row = calls.rows[s], sender.rows[s]
     packet, now_us = call.slot >> shift_of(calls.tables.frames, call), call.slot * SLOT_US
-    if _hears(sender.rule) and not _learn(sender, call, s, now_us):
+    if _reads_records(sender.rule) and not _learn(sender, call, s, now_us):
         return False
     row.bucket = min(row.bucket + row.income, row.most)
     if origin_of(sender.rule) == REMOTE and not _obey(sender, call, s, now_us):

@@ -66,7 +66,7 @@ def record_in_hand(call, receiver, shift):
 
 
 @kernel
-def _tell(sender, call, s, seen, kind):
+def _report(sender, call, s, seen, kind):
     """Append a record to the feed as one of `kind`, if it is not lost on the way; return False if the feed is full.
 
     After the last packet there are no decisions. The last observation shows at most half a ring of records that arrive then, seconds late;
@@ -97,7 +97,7 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, reports_arrivals
     # The first unit of a packet has waited for the last.
     fastest_us = smallest_delay_us(call.window, slot, seen.arrived_us - seen.sent_us) + (units - 1) * SLOT_US
     players.set_target(tables.player, s, seen.arrived_us, level_us, fastest_us)
-    return not reports_arrivals or _tell(sender, call, s, seen, kind_of(call.in_flight, call.waiting_node))
+    return not reports_arrivals or _report(sender, call, s, seen, kind_of(call.in_flight, call.waiting_node))
 
 
 @kernel
@@ -113,7 +113,7 @@ def _level_of(receiver, receiver_state, call, s, seen):
 
 @kernel
 def _take_repaired(receiver, receiver_state, sender, tables, call, s, node):
-    """Take in the packets that a node that has arrived makes available; no location is told of them."""
+    """Take in the packets that a node that has arrived makes available; they are not reported."""
     so_far = 0
     while True:
         packet = next_repaired(sender, call, s, node, so_far)
@@ -148,7 +148,7 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, reports_ar
             seen = _record_of(call, node, kind, 0, shift)
             if learns_from_copies(receiver) and is_packet:
                 update(receiver, receiver_state, s, seen)
-            if reports_arrivals and not _tell(sender, call, s, seen, kind):
+            if reports_arrivals and not _report(sender, call, s, seen, kind):
                 return RING_FULL
             continue
         if origin_of(receiver) == AGENT:

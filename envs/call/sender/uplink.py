@@ -114,13 +114,13 @@ class UplinkBatch(SenderStages):
             require_rule("rate", rate, Control.RATE)
         if order is not None:
             require_rule("order", order, Control.ORDER)
-        rate_setter = in_place_of(Control.RATE, CENTRAL) if rate is None else rate
-        order_setter = in_place_of(Control.ORDER, CENTRAL, effect=Schedulers()) if order is None else order
+        rate_by = in_place_of(Control.RATE, CENTRAL) if rate is None else rate
+        order_by = in_place_of(Control.ORDER, CENTRAL, effect=Schedulers()) if order is None else order
         self.scenario = world
         self.controls = tuple(control for control, rule in ((Control.RATE, rate), (Control.ORDER, order)) if rule is None)
         self._sets_rate, self._orders = rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, rate_setter, order_setter, worlds_of(world)._replace(seconds=seconds), pacing=pacing, log_packets=log_packets,
+            sessions, rate_by, order_by, worlds_of(world)._replace(seconds=seconds), pacing=pacing, log_packets=log_packets,
             followed_by_paths=True,
         )  # fmt: skip
         self._new_remote = records(Commanded, 1)

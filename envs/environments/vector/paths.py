@@ -82,8 +82,8 @@ class PathsVectorEnv(EpisodeVectorEnv):
         world.pairs(split)  # rejects an unknown split
         self.interval, self.at_arrivals, self.split, self.agent = interval, at_arrivals, split, agent
         self.uplink = self._make_uplink(num_envs, world)
-        self.setters = {control: self._agent_of(control) if rule is None else rule for control, rule in rules.items()}
-        by_control: dict[str, Any] = {str(control): setter for control, setter in self.setters.items()}
+        self.controllers = {control: self._agent_of(control) if rule is None else rule for control, rule in rules.items()}
+        by_control: dict[str, Any] = {str(control): controller for control, controller in self.controllers.items()}
         self.batch = CallBatch(
             world, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval, budget=self.budget,
             frame_ms=self.frame_ms, **by_control,
@@ -108,9 +108,9 @@ class PathsVectorEnv(EpisodeVectorEnv):
 
     def _decisive(self, reward: Any, at: Iterable[Any]) -> tuple[Any, ...]:
         """Return all that affects the future of the calls."""
-        agent, protected, long = self.agent, Control.PROTECTION in self.setters, self.frame_ms != FRAMES_MS[0]
+        agent, protected, long = self.agent, Control.PROTECTION in self.controllers, self.frame_ms != FRAMES_MS[0]
         return (
-            *self.setters.values(), *self.batch.scenario.identity, self.split, reward, agent.observation, agent.action, *at, agent.log,
+            *self.controllers.values(), *self.batch.scenario.identity, self.split, reward, agent.observation, agent.action, *at, agent.log,
             fingerprint(self.observer.added), self.interval, *self.uplink.arguments, *([self.budget] if protected else ()),
             *([self.frame_ms] if long else ()),
         )  # fmt: skip

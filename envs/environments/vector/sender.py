@@ -70,7 +70,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         if interval > 1 and not self.is_relative:
             raise ValueError(f"interval = {interval} with action {agent.action!r}: allowed is 1 unless action is {' or '.join(RELATIVE)}")
         self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
-        self.setters: dict[str, Any] = {Control.RATE: rate, Control.ORDER: order}
+        self.controllers: dict[str, Any] = {Control.RATE: rate, Control.ORDER: order}
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))
         world, worlds = self.scenario, worlds_of(self.scenario)
         if asked.seconds is not None:

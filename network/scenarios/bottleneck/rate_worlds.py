@@ -55,10 +55,10 @@ SETS = {
 def declared() -> BottleneckKinds:
     """Return the recipe of scenario rate."""
     constants = {mbps: constant(mbps * 1e6) for mbps in sorted({m for several in _MBPS.values() for m in several})}
-    courses = {split: tuple(_sample_steps(split, i) for i in range(n)) for split, n in _STEPS.items()}
-    courses["test"] = tuple(steps(name, changes, length_s) for name, (changes, length_s) in RFC8867.items())
+    changing = {split: tuple(_sample_steps(split, i) for i in range(n)) for split, n in _STEPS.items()}
+    changing["test"] = tuple(steps(name, changes, length_s) for name, (changes, length_s) in RFC8867.items())
     kinds = {
-        "steps": Kind(courses, _sample_course),
+        "steps": Kind(changing, _sample_changing),
         "cellular": Kind(split_by_place(GENERATED, read_set(GENERATED)), _sample_trace),
         "cubic": Kind(everywhere(*(constants[mbps] for mbps in _MBPS["cubic"])), _sample_cubic),
         "wifi": Kind(everywhere(*(constants[mbps] for mbps in _MBPS["wifi"])), _sample_wifi),
@@ -137,7 +137,7 @@ def _link(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator
     )  # fmt: skip
 
 
-def _sample_course(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
+def _sample_changing(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
     return _link(name, seed, trace, draws)._replace(seconds=trace.length_us / 1e6)
 
 

@@ -1,11 +1,10 @@
 """Scenario rmcat: test cases of RFC 8867 (media over wired bottlenecks) and RFC 8869 (its wired bottleneck behind Wi-Fi).
 
-5.1-50, 5.1-100   variable capacity, one flow; one-way delays of 50 and 100 ms 5.2               variable capacity, two flows 5.3
-one flow in each direction; reports share the queue with the media of the opposite direction 5.4               three flows of one algorithm
-that start one after the other 5.5               five flows with one-way delays of 10 to 150 ms 5.6-300, 5.6-1000 a flow against a long TCP
-connection (CUBIC); a queue of 300 and 1000 ms 5.7               two flows against ten TCP connections that send files 5.8
-three flows; the second one pauses wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow against 300 kbit/s or CUBIC from 40 to 80 s; one flow in
-each direction
+5.1-50, 5.1-100   variable capacity, one flow; one-way delays of 50 and 100 ms 5.2               variable capacity, two flows 5.3 one flow
+in each direction; reports share the queue with the media of the opposite direction 5.4               three flows of one algorithm that
+start one after the other 5.5               five flows with one-way delays of 10 to 150 ms 5.6-300, 5.6-1000 a flow against a long TCP
+connection (CUBIC); a queue of 300 and 1000 ms 5.7               two flows against ten TCP connections that send files 5.8 three flows; the
+second one pauses wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow against 300 kbit/s or CUBIC from 40 to 80 s; one flow in each direction
 
 All media flows of a world use the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Left out: random delay variation of up
 to 30 ms, variation of the video's rate by up to 5 %.
@@ -20,8 +19,8 @@ wifi-one, wifi-both-cbr, wifi-both-tcp    4.1: one flow; one in each direction a
 flows; other networks leave a share of the air that is drawn anew each second, uniform in 50 to 100 %
 
 Numbers of flows, rates and times of RFC 8869 4: ns3-rmcat. Our choices: 2 Mbit/s in 6.1, where 3.5 Mbit/s do not let the first flow have
-twice the rate of the others below its maximum; the marking of 6.2; the slow stations and the course of the air. On the medium uplink and
-downlink are the same. 6.3 has no queue at its middle link of 8 Mbit/s, which 2 Mbit/s enter.
+twice the rate of the others below its maximum; the marking of 6.2; the slow stations and the share of the air over time. On the medium
+uplink and downlink are the same. 6.3 has no queue at its middle link of 8 Mbit/s, which 2 Mbit/s enter.
 """
 
 import math
@@ -116,7 +115,7 @@ EXTENDED_CASES = {
     "air-slow": _on_air(16, slow=4),
     "air-varying": _on_air(16),
 }  # fmt: skip
-_COURSES, _MIN_FREE = 8, 0.5
+_VARIANTS, _MIN_FREE = 8, 0.5
 
 
 def traces_of(name: str, case: Case) -> tuple[CapacityTrace, ...]:
@@ -125,8 +124,8 @@ def traces_of(name: str, case: Case) -> tuple[CapacityTrace, ...]:
     Raises:
         TraceError: a rate is not positive, or times do not rise.
     """
-    courses = {"": case.mbps, " back": case.reverse_mbps, " second": case.second_mbps}
-    return tuple(steps(name + which, course, case.seconds) for which, course in courses.items() if course or not which)
+    capacities = {"": case.mbps, " back": case.reverse_mbps, " second": case.second_mbps}
+    return tuple(steps(name + which, mbps, case.seconds) for which, mbps in capacities.items() if mbps or not which)
 
 
 def case_link(name: str, seed: int, case: Case, traces: tuple[CapacityTrace, ...]) -> SharedLink:
@@ -195,7 +194,7 @@ def rmcat_extended() -> BottleneckKinds:
         return case_link(name, seed, EXTENDED_CASES[name], (trace, *traces[name][1:]))
 
     kinds = {name: Kind(everywhere(of_kind[0]), sample) for name, of_kind in traces.items()}
-    kinds["air-varying"] = Kind(everywhere(*map(_varying, range(_COURSES))), sample)
+    kinds["air-varying"] = Kind(everywhere(*map(_varying, range(_VARIANTS))), sample)
     return BottleneckKinds(
         kinds,
         flows=max(len(case.media) - 1 + len(case.traffic) for case in EXTENDED_CASES.values()),

@@ -1,6 +1,6 @@
 """Marks of lost probes: what programs write in place of a delay, such as -1, 0 or nan.
 
-A mark that nobody told would be played as a delay. So a delay of 0, or far below the others, is rejected with the argument that tells it.
+An unknown mark would be played as a delay. So a delay of 0, or far below the others, is rejected with the argument that tells it.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ def lost_hint(marks: Sequence[str], value: object) -> str:
     mark = str(value)
     if len(mark) > _MAX_CHARACTERS or not mark or set(mark) & set(" ,[]{}()\"'"):
         return ""
-    told = ",".join([*marks, mark])
-    return f"; format.lost={f'[{told}]' if marks else told} if {mark} marks a lost packet"
+    given = ",".join([*marks, mark])
+    return f"; format.lost={f'[{given}]' if marks else given} if {mark} marks a lost packet"
 
 
 def refuse_marks(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:

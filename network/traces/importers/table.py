@@ -55,7 +55,7 @@ def import_csv(
 
     The caller gives the units, so they are checked against the data: mean spacing within `SPACING_US`, median delay within `DELAY_US`, both
     of `vcgym.network.traces.importers.units`. Programs write a lost probe as 0 or -1, so a delay of 0, or below a tenth of the median, is
-    rejected unless it is told.
+    rejected unless it is given as a mark.
 
     Args:
         path: the file.

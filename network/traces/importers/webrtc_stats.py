@@ -7,7 +7,7 @@ What a report measures of the network (W3C, "Identifiers for WebRTC's Statistics
     capacity   the browser's estimate of what it may send (`availableOutgoingBitrate`)
 
 A report repeats the last round trip until there is a new one, so a probe is a report in which their number grew; several between two
-reports are one probe with their mean. Which requests were lost is not told, so no probe of such a trace is lost.
+reports are one probe with their mean. Which requests were lost is not reported, so no probe of such a trace is lost.
 
 Left out, since they are no delays of the network: `jitter`, an estimate of its variation, and `jitterBufferDelay`, which the player adds.
 """
