@@ -23,7 +23,7 @@ from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.network.scenarios.splits import unlock_test_split
 
-MAX_ARRIVALS = 1 << 23  # of a conference that are logged
+MAX_ARRIVALS = 1 << 23  # of a conference that are logged; more are refused
 
 
 class ConferenceCall(NamedTuple):
@@ -37,31 +37,6 @@ class ConferenceCall(NamedTuple):
 def optima_kbps(world: ConferenceWorld) -> list[NDArray[np.float64]]:
     """Return the rates (P,) of the optimum of two hops from each change of a world on."""
     return [oracle_lp(world.overlay_at(at_s)).allocation.session_kbps() for at_s in world.changes_s()]
-
-
-def play_conferences(system: System, worlds: Sequence[ConferenceWorld], optima: Sequence[list[NDArray[np.float64]]]) -> Rollout:
-    """Play a system on each world; the time per decision is that of the whole conference per party and report interval.
-
-    Args:
-        system: with a rule for trees.
-        worlds: the worlds.
-        optima: of each world (`optima_kbps`).
-
-    Returns:
-        The rollout, whose calls are a list of `ConferenceCall`.
-
-    Raises:
-        OverflowError: more media arrived than are logged.
-    """
-    calls, took_s, decisions = [], 0.0, 0.0
-    for world, best in zip(worlds, optima, strict=True):
-        began, parties = time.perf_counter(), len(world.topology.parties)
-        played = play(world, system.trees, MAX_ARRIVALS)
-        took_s += time.perf_counter() - began
-        decisions += parties * world.seconds / REPORT_S
-        r = ratings(played.log, played.emitted, world.seconds)
-        calls.append(ConferenceCall(parties, metrics(played, world.changes_s(), best, r), delay_cdf(played)))
-    return Rollout(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
 
 
 class ConferenceKind(Kind):
@@ -85,9 +60,18 @@ class ConferenceKind(Kind):
     def play_rules(
         self, systems: Sequence[System], scenario: ConferenceScenario, draws: Sequence[ConferenceWorld], threads: int
     ) -> Iterator[Rollout]:  # fmt: skip
+        """Yield rollouts whose time per decision is that of the whole conference per party and report interval."""
         optima = [optima_kbps(world) for world in draws]
+        decisions = sum(len(world.topology.parties) * world.seconds for world in draws) / REPORT_S
         for system in systems:
-            yield play_conferences(system, draws, optima)
+            calls, took_s = [], 0.0
+            for world, best in zip(draws, optima, strict=True):
+                began = time.perf_counter()
+                played = play(world, system.trees, MAX_ARRIVALS)
+                took_s += time.perf_counter() - began
+                r = ratings(played.log, played.emitted, world.seconds)
+                calls.append(ConferenceCall(len(world.topology.parties), metrics(played, world.changes_s(), best, r), delay_cdf(played)))
+            yield Rollout(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
 
     def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
         accounting = COLUMNS.curves[0][0]

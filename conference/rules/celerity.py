@@ -16,7 +16,7 @@ alpha: a larger beta, as in the paper, only filled queues. Coded local recovery 
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,9 @@ from vcgym.conference.network.links import PACKET
 from vcgym.conference.network.network import PLANS, set_plan
 from vcgym.conference.network.trees import DELAY_BOUND_MS
 from vcgym.conference.network.world import happen
-from vcgym.conference.rules.link_rates import Update, change_kbps, own_ranges, recovery_share, weigh_cut
+from vcgym.conference.rules.link_rates import Update, change_kbps, recovery_share, session_rate, weigh_cut
 from vcgym.conference.rules.packing import Packing, allocate_packing, fill_repairs, pack
 from vcgym.conference.rules.reports import learn, measure, report_link, report_to_sources
-from vcgym.conference.rules.session_rate import session_rate
 from vcgym.conference.stage import TREES
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
@@ -56,24 +55,19 @@ class Celerity(NamedTuple):
         recovery: share of unused link rates that carries coded packets, at most one per packet; 0 to 1.
     """
 
-    gain: float = 0.065
-    standing_s: float = 0.05
-    quick_gain: float = 0.4
-    quick_s: float = 30.0
-    delta_kbps: float = 10.0
-    start_kbps: float = 60.0
-    bound_ms: float = DELAY_BOUND_MS
-    recovery: float = 0.0
+    gain: Annotated[float, (0.0, 1e3)] = 0.065
+    standing_s: Annotated[float, (1e-4, 10.0)] = 0.05
+    quick_gain: Annotated[float, (0.0, 1e3)] = 0.4
+    quick_s: Annotated[float, (0.0, 1e6)] = 30.0
+    delta_kbps: Annotated[float, (1e-3, 1e6)] = 10.0
+    start_kbps: Annotated[float, (0.0, 1e6)] = 60.0
+    bound_ms: Annotated[float, (0.0, 60e3)] = DELAY_BOUND_MS
+    recovery: Annotated[float, (0.0, 1.0)] = 0.0
 
 
 @recovery_share.register(Celerity)
 def _recovery_share(params):
     return params.recovery
-
-
-@own_ranges.register
-def _own_ranges(params: Celerity) -> dict[str, tuple[float, float]]:
-    return {"recovery": (0.0, 1.0)}
 
 
 @weigh_cut.register(Celerity)
@@ -142,10 +136,7 @@ def allocate_celerity(params: Any, parties: int) -> CelerityState:
     Raises:
         ValueError: a parameter is out of range.
     """
-    require_within(
-        params, gain=(0.0, 1e3), standing_s=(1e-4, 10.0), quick_gain=(0.0, 1e3), quick_s=(0.0, 1e6), delta_kbps=(1e-3, 1e6),
-        start_kbps=(0.0, 1e6), bound_ms=(0.0, 60e3), **own_ranges(params),
-    )  # fmt: skip
+    require_within(params)
     square, cube = (parties, parties), (parties,) * 3
     return CelerityState(
         np.zeros(cube), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square, np.int64),

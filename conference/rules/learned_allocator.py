@@ -15,13 +15,12 @@ The defaults were found by hand on training worlds; a search starts from them.
 """
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from vcgym.baselines.rule import rule
 from vcgym.conference.network.trees import DELAY_BOUND_MS
 from vcgym.conference.rules.celerity import Celerity
-from vcgym.conference.rules.link_rates import change_kbps, own_ranges, weigh_cut
-from vcgym.conference.rules.session_rate import min_cut
+from vcgym.conference.rules.link_rates import change_kbps, min_cut, weigh_cut
 from vcgym.conference.stage import TREES
 from vcgym.network.kernels.jit import kernel
 
@@ -46,26 +45,20 @@ class LearnedAllocator(NamedTuple):
         loss_price: price of a lost packet, in seconds of queueing.
     """
 
-    softness: float = 0.08
-    damp: float = 1.5
-    first_climb: float = 0.0003
-    other_climb: float = 0.0002
-    receivers_power: float = 0.7
-    fall: float = 1.0
-    loss_price: float = 1.0
-    gain: float = 0.12
-    standing_s: float = 0.045
-    quick_gain: float = 0.45
-    quick_s: float = _PUBLISHED.quick_s
-    delta_kbps: float = _PUBLISHED.delta_kbps
-    start_kbps: float = 80.0
-    bound_ms: float = DELAY_BOUND_MS
-
-
-@own_ranges.register
-def _own_ranges(params: LearnedAllocator) -> dict[str, tuple[float, float]]:
-    positive = dict.fromkeys(("damp", "first_climb", "other_climb", "receivers_power", "fall", "loss_price"), (0.0, 100.0))
-    return {"softness": (1e-6, 100.0), **positive}
+    softness: Annotated[float, (1e-6, 100.0)] = 0.08
+    damp: Annotated[float, (0.0, 100.0)] = 1.5
+    first_climb: Annotated[float, (0.0, 100.0)] = 0.0003
+    other_climb: Annotated[float, (0.0, 100.0)] = 0.0002
+    receivers_power: Annotated[float, (0.0, 100.0)] = 0.7
+    fall: Annotated[float, (0.0, 100.0)] = 1.0
+    loss_price: Annotated[float, (0.0, 100.0)] = 1.0
+    gain: Annotated[float, (0.0, 1e3)] = 0.12
+    standing_s: Annotated[float, (1e-4, 10.0)] = 0.045
+    quick_gain: Annotated[float, (0.0, 1e3)] = 0.45
+    quick_s: Annotated[float, (0.0, 1e6)] = _PUBLISHED.quick_s
+    delta_kbps: Annotated[float, (1e-3, 1e6)] = _PUBLISHED.delta_kbps
+    start_kbps: Annotated[float, (0.0, 1e6)] = 80.0
+    bound_ms: Annotated[float, (0.0, 60e3)] = DELAY_BOUND_MS
 
 
 @weigh_cut.register(LearnedAllocator)

@@ -1,9 +1,16 @@
-"""Functions that each rule of link rates defines: the cut that a session's rate depends on, and the steps of link rates."""
+"""Rates of a session: on links, by functions that each rule defines, and to its receivers, by Celerity's min-cut and critical cut.
 
-import functools
-from typing import Any, NamedTuple
+On the two-layer graph of a session (source, relays, receivers) the min-cut of receiver j is c[s,j] + sum_i min(c[s,i], c[i,j]) over the
+relays i whose path is within the delay bound (Celerity, equation 4). Trees reach the smallest min-cut on many networks but not on all,
+contrary to the paper's Theorem 1: with 1 unit on s->1, s->2, s->3, 1->3, 3->2 and 2->1 it is 2, but trees carry at most 1.5
+(`packed_rate`). Network coding reaches it.
+"""
+
+import math
+from typing import NamedTuple
 
 from vcgym.network.kernels.generic import generic
+from vcgym.network.kernels.jit import kernel
 
 
 class Update(NamedTuple):
@@ -59,7 +66,55 @@ def recovery_share(params):
     return 0.0
 
 
-@functools.singledispatch
-def own_ranges(params: Any) -> dict[str, tuple[float, float]]:
-    """Return the allowed range of each parameter that Celerity does not have."""
-    return {}
+@kernel
+def session_rate(source, receives, rates_kbps, delay_ms, bound_ms, cut):
+    """Return the smallest min-cut of a session's receivers in kbps, and mark the overlay links of the critical cut in `cut`.
+
+    Among receivers with equal min-cuts the first is critical. Each relay's path is cut at its smaller side, at the second on ties. The cut
+    is the subgradient of the rate: 1 on its links, 0 elsewhere.
+
+    Args:
+        source: source party.
+        receives: (P,) bool; only these parties receive and relay.
+        rates_kbps: (P, P), rates of this session on overlay links.
+        delay_ms: (P, P), infinite for a missing link.
+        bound_ms: bound on the delay from the source to each receiver.
+        cut: (P, P), overwritten with 1 on its links and 0 elsewhere.
+    """
+    cut[:] = 0.0
+    lowest, critical = math.inf, -1
+    for j in range(receives.size):
+        if receives[j] and j != source:
+            found = min_cut(source, j, receives, rates_kbps, delay_ms, bound_ms)
+            if found < lowest:
+                lowest, critical = found, j
+    if critical < 0:
+        return 0.0
+    # A direct link beyond the bound carries nothing, so its rate cannot change the min-cut.
+    cut[source, critical] = 1.0 if delay_ms[source, critical] <= bound_ms else 0.0
+    for i in range(receives.size):
+        if receives[i] and i != critical and i != source and delay_ms[source, i] + delay_ms[i, critical] <= bound_ms:
+            if rates_kbps[source, i] < rates_kbps[i, critical]:
+                cut[source, i] = 1.0
+            else:
+                cut[i, critical] = 1.0
+    return lowest
+
+
+@kernel
+def min_cut(source, j, receives, rates_kbps, delay_ms, bound_ms):
+    """Return the delay-bounded min-cut of a receiver in kbps, float64.
+
+    Args:
+        source: int64, source party.
+        j: int64, receiving party.
+        receives: (P,) bool; only these parties receive and relay.
+        rates_kbps: (P, P) float64, rates of this session on overlay links, by tail and head.
+        delay_ms: (P, P) float64, infinite for a missing link.
+        bound_ms: float64, bound on the delay from the source to each receiver.
+    """
+    found = rates_kbps[source, j] if delay_ms[source, j] <= bound_ms else 0.0
+    for i in range(receives.size):
+        if receives[i] and i != j and i != source and delay_ms[source, i] + delay_ms[i, j] <= bound_ms:
+            found += min(rates_kbps[source, i], rates_kbps[i, j])
+    return found

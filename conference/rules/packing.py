@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.conference.network.network import MAX_TREES
-from vcgym.conference.rules.session_rate import min_cut
+from vcgym.conference.rules.link_rates import min_cut
 from vcgym.network.kernels.jit import kernel
 
 UNIT_KBPS = 10.0

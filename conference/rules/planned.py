@@ -8,7 +8,7 @@ Simulcast, and a selective forwarding unit, one tree per session, as in most pro
 
 import enum
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from vcgym.baselines.rule import rule
 from vcgym.conference.network.topology import Overlay
@@ -36,7 +36,7 @@ class Planned(NamedTuple):
     """
 
     trees: Trees
-    share: float = 0.95
+    share: Annotated[float, (1e-3, 1.0)] = 0.95
 
 
 @rule(TREES, learns=False, oracle=True)
@@ -49,7 +49,7 @@ class OraclePlanned(NamedTuple):
     """
 
     hops: int = 2
-    share: float = 0.95
+    share: Annotated[float, (1e-3, 1.0)] = 0.95
 
 
 def plan(params: Planned | OraclePlanned, network: Overlay) -> Allocation:
@@ -58,7 +58,7 @@ def plan(params: Planned | OraclePlanned, network: Overlay) -> Allocation:
     Raises:
         ValueError: a parameter is out of range.
     """
-    require_within(params, share=(1e-3, 1.0))
+    require_within(params)
     found = oracle_lp(network, params.hops).allocation if isinstance(params, OraclePlanned) else _WAYS[params.trees](network)
     return found._replace(rates_kbps=params.share * found.rates_kbps)
 

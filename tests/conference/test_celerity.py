@@ -10,9 +10,9 @@ from vcgym.conference.network.topologies import dumbbell, random_topology
 from vcgym.conference.network.world import Absence, ConferenceWorld, Outage, dumbbell_timeline, network_of
 from vcgym.conference.optimum.oracle_lp import packed_rate
 from vcgym.conference.rules.celerity import TICK_US, Celerity, allocate_celerity, play_celerity, start_celerity
+from vcgym.conference.rules.link_rates import session_rate
 from vcgym.conference.rules.packing import allocate_packing, pack
 from vcgym.conference.rules.play import play
-from vcgym.conference.rules.session_rate import session_rate
 
 A, B, C, D = range(4)
 

@@ -15,8 +15,8 @@ from vcgym.conference.network.topology import overlay
 from vcgym.conference.network.trees import NO_PARENT, hops_of, is_admissible, source_of
 from vcgym.conference.optimum.cheapest_tree import cheapest_tree
 from vcgym.conference.optimum.oracle_lp import oracle_lp, packed_rate
+from vcgym.conference.rules.link_rates import session_rate
 from vcgym.conference.rules.planned import forwarding_unit, mutualcast, simulcast
-from vcgym.conference.rules.session_rate import session_rate
 
 PLAIN = overlay(dumbbell())
 CROSS = overlay(dumbbell(400.0, 480.0))

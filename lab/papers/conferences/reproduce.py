@@ -49,9 +49,9 @@ from vcgym.conference.network.network import HEADER_BYTES
 from vcgym.conference.network.trees import DELAY_BOUND_MS
 from vcgym.conference.optimum.oracle_lp import packed_rate
 from vcgym.conference.rules.celerity import REPORT_S, UPDATE_S, Celerity
+from vcgym.conference.rules.link_rates import min_cut, session_rate
 from vcgym.conference.rules.play import PlayedConference
 from vcgym.conference.rules.reports import RATES_BYTES, STATE_BYTES
-from vcgym.conference.rules.session_rate import min_cut, session_rate
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
