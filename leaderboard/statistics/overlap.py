@@ -9,7 +9,7 @@ calls, with D the mean over calls of the sum of these shares, and n calls count 
 down: calls one after another as half of them. Where a call has several paths, D is that of the path whose stretches have most in common:
 results that are sums of parts of single paths have no larger variance.
 
-Blocks of one call would be enough if what is measured had no memory beyond a call; `lab.studies.near_calls` compares the choices.
+Blocks of one call would be enough if what is measured had no memory beyond a call; lab/notes/statistics.md compares the choices.
 
 An interval over such calls covers other times of the same traces, not other traces. `coverage` has the simulated coverage.
 """
