@@ -1,4 +1,4 @@
-"""Users' pages are few and short, and each is found: those of the site's navigation; the laboratory's notes by their index."""
+"""Each page is found: users' pages in the site's navigation, the laboratory's notes in their index."""
 
 import re
 from pathlib import Path
@@ -9,23 +9,11 @@ NOT_FOR_USERS = {"notes/README.md", "changelog.md"}
 OUTSIDE = {"index.md": "README.md", "contributing.md": "CONTRIBUTING.md"}
 NAVIGATION = (HOME / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 LISTED = [OUTSIDE.get(file, f"docs/{file}") for file in ENTRY.findall(NAVIGATION) if file not in NOT_FOR_USERS]
-WRITTEN = [page for page in LISTED if not page.startswith("docs/reference/")]
-"""Pages in the words of a person; those of the reference are made from the code."""
-
-
-def words(page):
-    return len((HOME / page).read_text(encoding="utf-8").split())
 
 
 def test_the_navigation_lists_every_page_once():
     there = {path.relative_to(HOME).as_posix() for path in (HOME / "docs").rglob("*.md")}
     assert sorted(LISTED) == sorted(there | set(OUTSIDE.values()))
-
-
-def test_the_pages_are_few_and_short():
-    assert len(WRITTEN) <= 12, WRITTEN
-    counts = {page: words(page) for page in WRITTEN}
-    assert sum(counts.values()) <= 25_000 and counts["README.md"] <= 900, counts
 
 
 def test_the_index_of_the_laboratory_lists_every_note():
