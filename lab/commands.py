@@ -19,19 +19,19 @@ LAB = Program(
             ("lab.studies.headroom.command", "lab.studies.headroom.command"): {
                 "headroom": ("HeadroomConfig", "main", "compute oracles on the worlds of a board and the headroom of its systems"),
             },
-            ("lab.learners.allocator_config", "lab.learners.commands.train_allocator"): {
+            ("lab.learners.allocator_search", "lab.learners.allocator_search"): {
                 "train-allocator": ("AllocatorConfig", "main", "search for an allocator of conferences"),
             },
-            ("lab.learners.order_search", "lab.learners.commands.train_order"): {
+            ("lab.learners.order_search", "lab.learners.order_search"): {
                 "train-order": ("OrderConfig", "main", "search the weights of a learned send order"),
             },
-            ("lab.learners.pair_config", "lab.learners.commands.train_pair"): {
+            ("lab.learners.pair_config", "lab.learners.study"): {
                 "train-pair": ("PairConfig", "main", "teach a router and a lag that play inside the loop, one pair per seed"),
             },
-            ("lab.learners.rate_search", "lab.learners.commands.train_rate"): {
+            ("lab.learners.rate_search", "lab.learners.rate_search"): {
                 "train-rate": ("RateConfig", "main", "search the weights of a learned rate over rmcat, measured traces and other flows"),
             },
-            ("lab.learners.whole_search", "lab.learners.commands.train_whole"): {
+            ("lab.learners.whole_search", "lab.learners.whole_search"): {
                 "train-whole": ("WholeConfig", "main", "search the weights of a learned send order on whole calls"),
             },
             ("lab.shipped.sets.command", "lab.shipped.sets.command"): {

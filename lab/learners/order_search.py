@@ -5,6 +5,7 @@ published TFRC as the rate. The score of a world is the reward `on_time` as a sh
 `PRICE` times the share of the video that is on time with `FLOOR_RULE` in the same world and lacks to `video_floor` of it.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from pydantic import Field
 from lab.learners.price_search import search_prices
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.controllers.learned_order import NUMBERS, LearnedOrder
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.systems import System, load_system
 from vcgym.baselines.zoo import LEARNED, save_learned
@@ -27,6 +29,8 @@ from vcgym.leaderboard.tuning.tune_calls import Kinds, SenderTask
 from vcgym.leaderboard.tuning.tuning import compared
 from vcgym.network.bottleneck.send_queue import VIDEO
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+
+log = logging.getLogger(__name__)
 
 SCENARIO = "order"
 RULES = ("UNMOD", "SBPN2", "SBPN2-E", "SBPN2-order-tuned")
@@ -132,3 +136,11 @@ def train_order(config: OrderConfig, seed: int, on_generation: Callable[[int, fl
 @lru_cache(maxsize=1)
 def _rules(task: SenderTask) -> dict[str, NDArray[np.float64]]:
     return {name: task.scores(load_system(name), "validation") for name in RULES}
+
+
+def main(config: OrderConfig) -> None:
+    """Search once per seed, save each as a learned system and print its gain over the rules on validation worlds."""
+    for seed in config.seeds:
+        with progress(f"send orders of seed {seed}", config.trials) as on_progress:
+            found = train_order(config, seed, lambda trials, gain: on_progress(trials, f"best gain {gain:.3f}"))
+        log.info(f"{config.folder / f'seed-{seed}'}: validation {found}")

@@ -8,7 +8,9 @@ of the capacity for each (connections that send files have none). The fitness is
 in that world, so that no world of large losses dominates.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -22,8 +24,10 @@ from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import System
+from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.envs.call.sender.batch import SendingBatch
 from vcgym.envs.call.sender.no_uplink import PACING
+from vcgym.leaderboard.cache import cached_document
 from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.leaderboard.evaluation.suites import MEASURED
 from vcgym.leaderboard.results.sender_metrics import capacity_bps, utility
@@ -33,6 +37,8 @@ from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+
+log = logging.getLogger(__name__)
 
 START = np.array([0.06, -13.2, -0.55, -0.5, 0.31, 1.2, 0.2, 13.8, 0.7, 0.4, 1.42, 18.0, 1.1, 0.55, 5.6, 1.7])
 """Initial weights, found by hand on validation worlds."""
@@ -175,3 +181,16 @@ def search_weights(config: RateConfig, seed: int) -> tuple[list[float], dict[str
     before, after = (worlds.scores(one, validation).values for one in (START, weights))
     study = {"config": config.decisive(), "seed": seed, "budget": budget, "validation": compared("score", before, after)}
     return weights.tolist(), study
+
+
+def main(config: RateConfig) -> None:
+    """Search once per seed, save each as a learned system and print its gain on validation worlds."""
+    config.data.export()
+    for seed in config.seeds:
+        make = partial(search_weights, config, seed)
+        weights, study = cached_document(config.folder / "searched", (config.decisive(), config.data.root is not None, seed), make)
+        rules = {"rate": LearnedRate(np.array(weights)), "order": Fifo()}
+        home = config.folder / f"seed-{seed}"
+        home.mkdir(parents=True, exist_ok=True)
+        save_learned(home, LEARNED, rules, study, f"A learned rate, seed {seed}", "python -m lab train-rate on training splits")
+        log.info(f"{home}: validation {study['validation']}")

@@ -1,6 +1,7 @@
 """A study of learned pairs: one training per seed, each logged as a run nested in the study's and saved as a learned system."""
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,6 +20,8 @@ from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.baselines.systems import System, learned_system, load_system
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS, save_learned
 from vcgym.network.traces.plain_file import replace_file, require_space
+
+log = logging.getLogger(__name__)
 
 TITLE, MODEL = "Call-v1 learned pair", "vcgym-learned-pair"
 START = "start"
@@ -117,3 +120,9 @@ def _publish(home: Path, name: str, turns: Turns, validation_r: dict[str, float]
     description = f"A learned router (a cost per path) and a learned lag (a network at the receiver), seed {turns.seed}"
     source = f"python -m lab train-pair on the training split of {', '.join(config.kinds)}"
     save_learned(home, name, turns.pair._asdict(), study, description, source)
+
+
+def main(config: PairConfig) -> None:
+    """Train the pairs and print their folders."""
+    for pair in run_pairs(config):
+        log.info(f"{pair.folder}: validation R " + ", ".join(f"{stage} {r:.2f}" for stage, r in pair.validation_r.items()))

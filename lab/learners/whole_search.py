@@ -6,6 +6,7 @@ at 0, which are first in, first out. The score of a call is the return of `vcgym
 and 0.25 per video packet on time.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from lab.learners.pair_config import Specialist
 from lab.learners.price_search import search_prices
 from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.controllers.learned_order import NUMBERS, LearnedOrder
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.systems import System, load_system
 from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
@@ -28,6 +30,8 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.tuning.tuning import compared
 from vcgym.network.bottleneck.send_queue import VIDEO
+
+log = logging.getLogger(__name__)
 
 SUITE = SUITES["whole-v0"]
 PAIR: Specialist = "correlated"
@@ -127,3 +131,11 @@ def train_whole(config: WholeConfig, seed: int, on_generation: Callable[[int, fl
     description = f"A send order learned on whole calls, seed {seed}, behind a learned pair and with GCC"
     save_learned(home, LEARNED, learned.rules, study, description, source, learned.pacing)
     return validation
+
+
+def main(config: WholeConfig) -> None:
+    """Search once per seed, save each as a learned system and print its gain over first in, first out on validation worlds."""
+    for seed in config.seeds:
+        with progress(f"send orders of whole calls, seed {seed}", config.trials) as on_progress:
+            found = train_whole(config, seed, lambda trials, gain: on_progress(trials, f"best gain {gain:.3f}"))
+        log.info(f"{config.folder / f'seed-{seed}'}: validation {found}")

@@ -1,12 +1,36 @@
 """Rules declared as one class: state, start, ranges and methods (`vcgym.baselines.declared`)."""
 
-from typing import Annotated, NamedTuple
+import importlib
+import pkgutil
+from typing import Annotated, NamedTuple, get_origin
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vcgym.baselines.rule import Control, Rows, Table, allocate, decide, init, record, rule, start, update
+import vcgym.baselines
+from vcgym.baselines.path.top_k import TopK
+from vcgym.baselines.path.vcroute.online import VCRouteOnline
+from vcgym.baselines.path.vcroute.oracle import OracleVCRoute
+from vcgym.baselines.path.vcroute.vcroute import RewardSource, VCRoute
+from vcgym.baselines.path.vcroute.version_2 import VCRouteV2
+from vcgym.baselines.path.via import Via
+from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
+from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.playout.bf_published import PublishedBuffer
+from vcgym.baselines.playout.buffer_target import NetEqTarget
+from vcgym.baselines.playout.count_buffer import CountTarget
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.held_lag import HeldLag
+from vcgym.baselines.playout.neteq.neteq import NetEQ
+from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.protection.chime import ChimeRed
+from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.rule import Control, Rows, Table, allocate, buffer_type, decide, init, record, rule, rules_of, start, update
+from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
+
+for module in pkgutil.walk_packages(vcgym.baselines.__path__, "vcgym.baselines."):
+    importlib.import_module(module.name)  # each registers its rules
 
 
 @record
@@ -70,6 +94,59 @@ def test_state_has_the_initial_values_and_a_start_restores_them():
 def test_parameters_out_of_range_are_refused(params, error, words):
     with pytest.raises(error, match=words):
         allocate(params, 1, 1)
+
+
+RULES = [cls for control in Control for cls in rules_of(control) if cls.__module__.startswith("vcgym.baselines.")]
+BOUNDED = [(cls, field, kind) for cls in RULES for field, kind in cls.__annotations__.items() if get_origin(kind) is Annotated]
+
+
+@pytest.mark.parametrize(("cls", "field", "kind"), BOUNDED, ids=lambda one: getattr(one, "__name__", None))
+def test_every_parameter_of_every_rule_keeps_to_its_range(cls, field, kind):
+    whole = cls(**{name: 1 for name in cls._fields if name not in cls._field_defaults})
+    low, high = kind.__metadata__[0]
+    outside = (low - 1, high + 1) if kind.__origin__ is int else (np.nextafter(low, -np.inf), np.nextafter(high, np.inf), np.nan)
+    for value in (*(one for one in outside if one != np.inf), "1"):
+        with pytest.raises((ValueError, TypeError), match=rf"{cls.__name__}\.{field} is "):
+            allocate(whole._replace(**{field: value}), 1, 3)
+
+
+DELAYED = VCRoute(reward=RewardSource.DELAYED_ACTUAL)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        (FixedProtection(repair=3, covers=2), r"FixedProtection.covers is 2; allowed range is \[3, 62\]"),
+        (ChimeRed(one=0.2, two=0.1), r"ChimeRed.two is 0.1; allowed range is \[0.2, 1.0\]"),
+        (NetEqTarget(min_target_ms=20.0, max_target_ms=10.0), r"NetEqTarget.max_target_ms is 10.0; allowed range is \[20.0"),
+        (WMJitter(update_on_late=2), r"WMJitter.update_on_late is 2; allowed: True, False"),
+        (VCRoute(sample=2), r"VCRoute.sample is 2; allowed: Sample.PREDICTIVE, Sample.MEAN"),
+        (VCRouteV2(route=VCRoute(sample=2)), r"VCRoute.sample is 2"),
+        (Via(topk=TopK(refresh_s=-1.0)), r"TopK.refresh_s is -1.0; allowed range is \[0.0, 1000000.0\]"),
+        (VCRoute(topk=TopK(choice=3)), r"TopK.choice is 3; allowed: Choice.INTERVAL, Choice.BEST_FIVE, Choice.PUBLISHED"),
+        (VCRoute(loss_reward_ms=500.0), r"VCRoute.loss_reward_ms is 500.0; allowed range is \[0.0, 0.0\]"),
+        (DELAYED._replace(loss_after_packets=600), r"VCRoute.loss_after_packets is 600; allowed range is \[1, 511\]"),
+        (OracleVCRoute(route=DELAYED), r"VCRoute.reward is .*DELAYED_ACTUAL.*; allowed here: .*PREDICTED"),
+        (VCRouteOnline(route=DELAYED), r"VCRoute.reward is .*DELAYED_ACTUAL"),
+        (HeldLag(CountTarget(60.0)), r"lag = CountTarget\(target_ms=60.0\): allowed are rules that decide a lag, not the target"),
+        (HeldLag(FixedLag(-1.0)), r"FixedLag.lag_ms is -1.0"),
+    ],
+)
+def test_parameters_that_contradict_each_other_are_refused(params, words):
+    with pytest.raises(ValueError, match=words):
+        allocate(params, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "rules"),
+    [
+        (WATERMARK, [FixedLag(30.0), WMJitter(), AdaptiveEwma(), AdaptiveQuantile()]),
+        (COUNT, [CountTarget(45.0), NetEqTarget(), NetEQ()]),
+        (PUBLISHED, [PublishedBuffer()]),
+    ],
+)
+def test_the_buffer_of_a_receiver(buffer, rules):
+    assert {buffer_type(params) for params in rules} == {buffer}
 
 
 def test_wrong_arguments_of_a_method_are_refused():

@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 
 from twins.standalone import emissions, levels
 from vcgym.baselines.playout.neteq.delay import DelayState, packet_arrived
-from vcgym.baselines.playout.neteq.histogram import ONE, Histogram, add_to_histogram, quantile_bucket
+from vcgym.baselines.playout.neteq.histogram import ONE, Histogram, add_to_histogram
 from vcgym.baselines.playout.neteq.history import WINDOW_MS, Seen
 from vcgym.baselines.playout.neteq.neteq import NetEQ
-from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
-from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
 from vcgym.network.kernels.record import records
-from vcgym.network.playout.receiver import COUNT
 
 
 def started(places=201):
@@ -188,28 +185,6 @@ def test_the_rule_equals_the_list_in_samples():
     assert levels(NetEQ(), sent[order], arrived[order]).tolist() == (1000 * alone).tolist()
 
 
-def test_reset_histogram():
-    """P7: both histograms as reset."""
-    state, _ = started()
-    for histogram in (state.underrun, state.reorder):
-        assert quantile_bucket(histogram, 0.95) == 4
-        assert histogram.probability[:5].sum() / ONE == pytest.approx(0.96881, abs=5e-6)
-        assert quantile_bucket(histogram, 0.5) == 0
-        assert histogram.probability.sum() == ONE
-
-
-@pytest.mark.parametrize(("which", "adds", "reached"), [("underrun", 117, 32210), ("reorder", 2849, 32745)])
-def test_packets_until_the_forget_factors_are_reached(which, adds, reached):
-    """P8: 117 samples at 0.983, 2849 at 0.9993."""
-    params, (state, ring) = NetEQ(resample_interval_ms=0), started()
-    for k in range(adds):
-        packet_arrived(params, state, ring, 10 * k, 10 * k, 10, 1)
-    histogram = getattr(state, which)
-    assert histogram.factor < reached  # the first packet is no sample
-    packet_arrived(params, state, ring, 10 * adds, 10 * adds, 10, 1)
-    assert histogram.factor == reached
-
-
 def test_forget_factor_without_a_start_weight():
     """A quarter of the way to 0.983 at each sample, rounded up: only the first sample overwrites what a reset left."""
     histogram = records(Histogram, 1)[0]
@@ -219,20 +194,6 @@ def test_forget_factor_without_a_start_weight():
         factors.append(int(histogram.factor))
     assert factors[:4] == [8053, 14093, 18623, 22020]
     assert factors.index(32210) == 33 and factors[-1] == 32210
-
-
-def test_steady_state_moves_on_the_third_late_interval_and_returns_after_a_clean_one():
-    """P9: after 300 samples of 0."""
-    histogram = records(Histogram, 1)[0]
-    for _ in range(300):
-        add_to_histogram(histogram, 0, NetEQ().forget_factor, NetEQ().start_weight)
-    buckets, shares = [], []
-    for bucket in (10, 10, 10, 0):
-        add_to_histogram(histogram, bucket, NetEQ().forget_factor, NetEQ().start_weight)
-        buckets.append(quantile_bucket(histogram, NetEQ().quantile))
-        shares.append(histogram.probability[10] / ONE)
-    assert buckets == [0, 0, 10, 0]
-    assert shares[2] == pytest.approx(0.0502, abs=5e-5)
 
 
 def test_target_before_and_after_the_first_interval():
@@ -282,46 +243,12 @@ def test_rounding_down_to_ticks_moves_a_target_by_a_bucket():
     assert (exact, coarse) == (20, 40)
 
 
-def test_duplicates_and_probes_teach_nothing():
-    params = NetEQ()
-    state = allocate(params, 1, 1)
-    init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
-    for k in range(400):
-        sent_us = 10_000 * k
-        records = [Record(MEDIA, k, 0, sent_us, sent_us + 50_000, 0, 0, 0)]
-        records += [
-            Record(MEDIA, k, 0, sent_us, sent_us + 90_000, 0, 0, 0),
-            Record(PROBE, k, 0, sent_us - 5_000, sent_us + 300_000, 0, 0, 0),
-        ]
-        for record in records:
-            update(params, state, 0, record)
-    assert decide(params, state, 0, 0) == 20_000
-
-
 def test_late_packets_teach():
     packets = [*range(12), *range(13, 19), 12]
     sent = [10_000 * packet for packet in packets]
     early = emissions(NetEQ(resample_interval_ms=0), sent, [*sent[:-1], sent[-2]])
     assert early.late[-1]
     assert early.level_us[-2:].tolist() == [20_000, 80_000]
-
-
-def test_held_by_a_count_buffer():
-    assert buffer_type(NetEQ()) == COUNT
-
-
-@pytest.mark.parametrize(
-    ("params", "error", "message"),
-    [
-        (NetEQ(quantile=1.5), ValueError, r"NetEQ\.quantile is 1\.5; allowed range is \[0\.0, 1\.0\]"),
-        (NetEQ(tick_ms=0), ValueError, r"NetEQ\.tick_ms is 0; allowed range is \[1, 1000\]"),
-        (NetEQ(maximum_delay_ms=-1), ValueError, r"NetEQ\.maximum_delay_ms is -1"),
-        (NetEQ(tick_ms=2.5), TypeError, r"NetEQ\.tick_ms is 2\.5, a float; allowed are whole numbers"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(params, error, message):
-    with pytest.raises(error, match=message):
-        allocate(params, 1, 1)
 
 
 def test_packets_closer_than_declared_are_refused():

@@ -360,24 +360,3 @@ def test_of_two_rules_both_have_their_way():
     assert (again.again, again.path) == (1 << 12, 0)  # no copy, so the bit of this packet is not set
     with pytest.raises(ValueError, match="second = None: allowed are rules that control protection"):
         allocate(BothProtections(Nack(), None), 1, 3)
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        (FixedProtection(repair=3, covers=2), r"FixedProtection.covers is 2; allowed range is \[3, 62\]"),
-        (FixedProtection(packet_ms=0.0), r"FixedProtection.packet_ms is 0.0; allowed range is \[1.0, 1000.0\]"),
-        (FixedCopies(copies=3), r"FixedCopies.copies is 3; allowed range is \[1, 2\]"),
-        (ChimeRed(one=0.2, two=0.1), r"ChimeRed.two is 0.1; allowed range is \[0.2, 1.0\]"),
-        (Dred(rate_kbps=5.0), r"Dred.rate_kbps is 5.0; allowed range is \[6.0, 510.0\]"),
-        (OpusFec(rate_kbps=600.0), r"OpusFec.rate_kbps is 600.0; allowed range is \[6.0, 510.0\]"),
-        (Hairpin(cost=2.0), r"Hairpin.cost is 2.0; allowed range is \[1e-09, 1.0\]"),
-        (WebrtcFec(from_ms=-1.0), r"WebrtcFec.from_ms is -1.0; allowed range is \[0.0, 1000000000.0\]"),
-        (Nack(requests=0), r"Nack.requests is 0; allowed range is \[1, 100\]"),
-        (HeldCopies(each=0), r"HeldCopies.each is 0; allowed range is \[1, 1000000\]"),
-        (TriggeredProtection(missing=2.0), r"TriggeredProtection.missing is 2.0; allowed range is \[0.0, 1.0\]"),
-    ],
-)
-def test_wrong_parameters(params, words):
-    with pytest.raises(ValueError, match=words):
-        allocate(params, 1, 3)

@@ -130,16 +130,3 @@ def test_a_path_that_turned_bad_is_left_at_the_next_refresh_only(rule):
             update(params, state, 0, Record(MEDIA, slot, path, 10_000 * slot, 10_000 * slot + delay_us, 10_000 * slot + delay_us, 0, 0))
         assert set(paths[:100]) == {0}
         assert set(paths[300:]) == {last}
-
-
-@pytest.mark.parametrize("rule", [Via, VCRoute])
-@pytest.mark.parametrize(
-    ("topk", "message"),
-    [
-        (TopK(choice=3), r"TopK\.choice is 3; allowed: Choice\.INTERVAL, Choice\.BEST_FIVE, Choice\.PUBLISHED"),
-        (TopK(refresh_s=-1.0), r"TopK\.refresh_s is -1\.0; allowed range is \[0\.0, 1000000\.0\]"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(rule, topk, message):
-    with pytest.raises(ValueError, match=message):
-        allocate(rule(topk=topk), 1, 3)

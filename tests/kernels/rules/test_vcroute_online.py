@@ -12,11 +12,11 @@ from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute import emissions
 from vcgym.baselines.path.vcroute.emissions import Emissions, add_arrival, expect_emission, next_emitted, settle_last
 from vcgym.baselines.path.vcroute.online import VCRouteOnline, Weights, correct, correction
-from vcgym.baselines.path.vcroute.vcroute import RewardSource, VCRoute
+from vcgym.baselines.path.vcroute.vcroute import VCRoute
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.policy import RulePolicy
 from vcgym.baselines.records import MEDIA, Record
-from vcgym.baselines.rule import allocate, records
+from vcgym.baselines.rule import records
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -161,15 +161,3 @@ def test_outside_it_takes_the_same_paths():
     batch = calls(router)
     np.testing.assert_array_equal(env.played().path, batch.played().path)
     assert (batch.path_state.weights.bias_ms != 0.0).any()
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        (VCRouteOnline(step=1.5), r"VCRouteOnline\.step is 1\.5; allowed range is \[0\.0, 1\.0\]"),
-        (VCRouteOnline(route=VCRoute(reward=RewardSource.DELAYED_ACTUAL)), r"VCRoute\.reward is .*DELAYED_ACTUAL"),
-    ],
-)
-def test_bad_parameters_are_refused(params, message):
-    with pytest.raises(ValueError, match=message):
-        allocate(params, 1, 5)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from lab.learners.allocator_config import AllocatorConfig
-from lab.learners.conferences import best_rating, train_allocator
+from lab.learners.allocator_search import AllocatorConfig, best_rating, train_allocator
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.conference.env.listening import CALL_SLOTS

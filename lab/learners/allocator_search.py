@@ -5,14 +5,18 @@ listeners, from second 30 on as on the board. Our choice: 2.5 % of rate weigh as
 a few constant lags of each call in hindsight, instead of that of the receiver and player of the board.
 """
 
+import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, field_validator, model_validator
 
-from lab.learners.allocator_config import AllocatorConfig
 from lab.learners.price_search import search_prices
+from vcgym.agents.config.base import PLACES, AbsolutePath, Config
+from vcgym.agents.tracking.progress import progress
 from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.conference.env.listening import CALL_SLOTS, MAX_WAIT_US, slot_delays
 from vcgym.conference.network.scenario import ConferenceScenario
@@ -20,9 +24,13 @@ from vcgym.conference.network.world import ConferenceWorld
 from vcgym.conference.rules.celerity import Celerity
 from vcgym.conference.rules.learned_allocator import LearnedAllocator
 from vcgym.conference.rules.play import play
+from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.playout.quality import rating
 
+log = logging.getLogger(__name__)
+
+KINDS = ("four-sites", "core-3", "core-6", "core-8", "edge-4", "edge-8", "edge-12")
 UTILITY_POINTS = 40.0
 FROM_S, WINDOW_S = 30, 5
 ON_TIME = (0.8, 0.9, 0.95, 0.98, 0.99)  # shares of slots that a lag waits for
@@ -33,6 +41,48 @@ SEARCHED = (
 """Parameters that a search changes."""
 _ARRIVALS = 1 << 21
 _SLOTS_PER_S = 1_000_000 // SLOT_US
+Count = Annotated[int, Field(ge=1)]
+
+
+class AllocatorConfig(Config):
+    """Training of an allocator by search on the true score.
+
+    Attributes:
+        kinds: kinds of conferences (`vcgym.conference.network.scenario`).
+        worlds: training worlds per kind.
+        validation_worlds: validation worlds per kind; they are only reported and decide nothing.
+        chunks: number of chunks of the training worlds; each generation plays the next chunk.
+        trials: allocators tried.
+        population: allocators per generation.
+        search_step: initial standard deviation of the search, in natural logarithms of factors.
+        seed: seed of the search and of its worlds.
+        folder: folder of the gains so far and of the learned system; a search that was stopped resumes there.
+    """
+
+    without_effect: ClassVar[frozenset[str]] = PLACES
+
+    kinds: Annotated[list[str], Field(min_length=1)] = Field(default=list(KINDS))
+    worlds: Count = 4
+    validation_worlds: Count = 2
+    chunks: Count = 4
+    trials: Count = 40
+    population: Annotated[int, Field(ge=4)] = 10
+    search_step: Annotated[float, Field(gt=0)] = 0.15
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    folder: AbsolutePath = Path("outputs/train/allocator")
+
+    @field_validator("kinds")
+    @classmethod
+    def _kinds_exist(cls, kinds: list[str]) -> list[str]:
+        for kind in kinds:
+            one_of("kind", kind, ConferenceScenario.kinds)
+        return kinds
+
+    @model_validator(mode="after")
+    def _every_chunk_has_worlds(self) -> Self:
+        if self.chunks > self.worlds:
+            raise ValueError(f"chunks is {self.chunks}; allowed: at most worlds = {self.worlds}")
+        return self
 
 
 class Conferences:
@@ -111,3 +161,10 @@ def _allocator_of(factors: NDArray[np.float64]) -> LearnedAllocator:
     """Return the allocator whose searched parameters are exp(factors), (len(SEARCHED),), times their defaults."""
     start = LearnedAllocator()
     return start._replace(**{name: float(np.exp(factor) * getattr(start, name)) for name, factor in zip(SEARCHED, factors, strict=True)})
+
+
+def main(config: AllocatorConfig) -> None:
+    """Search, and print utility and R on validation worlds."""
+    with progress("allocators", config.trials) as on_progress:
+        found = train_allocator(config, on_progress)
+    log.info(f"{config.folder}: validation " + ", ".join(f"{name} {value:.3f}" for name, value in found.items()))
