@@ -4,27 +4,20 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from twins.playout_lag import TwinJitter
 from vcgym.baselines.playout.jitter_window import NO_JITTER, JitterWindow, accumulated_jitter
 from vcgym.network.kernels.record import records
+
+
+def twin_jitters(sent_us, arrived_us, most=10**6):
+    twin = TwinJitter(most)
+    found = [twin(sent, arrived) for sent, arrived in zip(sent_us, arrived_us, strict=True)]
+    return [NO_JITTER, *found[1:]]
 
 
 def jitters(sent_us, arrived_us):
     window = records(JitterWindow, 1)[0]
     return [int(accumulated_jitter(window, s, a)) for s, a in zip(sent_us, arrived_us, strict=True)]
-
-
-def twin_jitters(sent_us, arrived_us, most=10**6):
-    """The listing: a queue of (sent time, d), dropped from the front, and the clamped running sum over it; `most` packets in it."""
-    queue, result = [], [NO_JITTER]
-    for i in range(1, len(sent_us)):
-        queue.append((sent_us[i], (arrived_us[i] - arrived_us[i - 1]) - (sent_us[i] - sent_us[i - 1])))
-        while sent_us[i] - queue[0][0] > 2_000_000 or len(queue) > most:
-            queue.pop(0)
-        jitter = 0
-        for _, d in queue:
-            jitter = max(0, jitter + d)
-        result.append(jitter)
-    return result
 
 
 def test_jitter_by_hand():

@@ -1,6 +1,5 @@
 """The fixed-point histogram of NetEQ against a twin in unbounded integers, and numbers computed by hand."""
 
-from fractions import Fraction
 from math import floor
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.playout_lag import TwinHistogram
 from vcgym.baselines.playout.neteq.histogram import (
     BUCKETS,
     ONE,
@@ -17,27 +17,6 @@ from vcgym.baselines.playout.neteq.histogram import (
     quantile_bucket,
 )
 from vcgym.network.kernels.record import records
-
-
-class TwinHistogram:
-    """The update in unbounded integers and fractions, step by step."""
-
-    def __init__(self):
-        self.p = [floor(Fraction(16386, 2 ** (i + 1))) * 2**16 for i in range(BUCKETS)]
-        self.f = 0
-        self.count = 0
-
-    def add(self, bucket, forget_factor):
-        if bucket >= BUCKETS:
-            return
-        self.p = [floor(Fraction(p * self.f, 2**15)) for p in self.p]
-        self.p[bucket] += (2**15 - self.f) * 2**15
-        for i in range(BUCKETS):
-            missing = 2**30 - sum(self.p)
-            step = min(abs(missing), self.p[i] // 16)
-            self.p[i] += step if missing > 0 else -step
-        self.count += 1
-        self.f = max(0, min(floor((1 - Fraction(2, self.count + 1)) * 2**15), floor(Fraction(forget_factor) * 2**15)))
 
 
 def fresh():
@@ -51,10 +30,10 @@ def add(histogram, *buckets, forget_factor=0.983):
 
 @given(st.lists(st.integers(0, BUCKETS + 5), max_size=150), st.sampled_from([0.983, 0.9993, 0.5]))
 def test_histogram_equals_the_unbounded_integers(buckets, forget_factor):
-    histogram, twin = fresh(), TwinHistogram()
+    histogram, twin = fresh(), TwinHistogram(forget_factor)
     for bucket in buckets:
         add(histogram, bucket, forget_factor=forget_factor)
-        twin.add(bucket, forget_factor)
+        twin.add(bucket)
         assert histogram.probability.tolist() == twin.p
         assert histogram.factor == twin.f
         assert sum(twin.p) == ONE

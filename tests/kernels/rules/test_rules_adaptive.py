@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.playout_lag import TwinJitter
 from twins.standalone import emissions, levels
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
@@ -17,23 +18,10 @@ from vcgym.baselines.rule import allocate, decide, init, update
 RULES = [AdaptiveEwma(), AdaptiveEwma(alpha=0.9, deviations=2.0), AdaptiveQuantile(), AdaptiveQuantile(quantile=0.8, window=7)]
 
 
-def excess_us(sent_us, arrived_us):
-    """Clamped running sum of delay differences over 2000 ms of sent time, dropped from the front; 0 for the first packet."""
-    queue, result = [], [0]
-    for i in range(1, len(sent_us)):
-        queue.append((sent_us[i], (arrived_us[i] - arrived_us[i - 1]) - (sent_us[i] - sent_us[i - 1])))
-        while sent_us[i] - queue[0][0] > 2_000_000:
-            queue.pop(0)
-        total = 0
-        for _, difference in queue:
-            total = max(0, total + difference)
-        result.append(total)
-    return result
-
-
 def twin_levels(params, sent_us, arrived_us):
     delays_ms = [(arrived - sent) / 1000.0 for sent, arrived in zip(sent_us, arrived_us, strict=True)]
-    excess = excess_us(sent_us, arrived_us)
+    jitter = TwinJitter()
+    excess = [jitter(sent, arrived) for sent, arrived in zip(sent_us, arrived_us, strict=True)]
     result = []
     if isinstance(params, AdaptiveQuantile):
         for i in range(len(sent_us)):

@@ -1,12 +1,11 @@
 """A lag that is held after a change to a faster path: a twin on plain lists, and a packet that it saves."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.playout_lag import TwinJitter
 from twins.standalone import levels
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
@@ -30,31 +29,18 @@ def decided_us(params, packets):
     return found
 
 
-def min_delay_us(media):
-    """The last delay less the clamped running sum of delay differences over 2000 ms of sent time, dropped from the front."""
-    queue, total = [], 0
-    for (_, sent_before, arrived_before), (_, sent_us, arrived_us) in itertools.pairwise(media):
-        queue.append((sent_us, (arrived_us - arrived_before) - (sent_us - sent_before)))
-        while sent_us - queue[0][0] > 2_000_000:
-            queue.pop(0)
-    for _, difference in queue:
-        total = max(0, total + difference)
-    return media[-1][2] - media[-1][1] - total
-
-
 def twin(lags_us, packets, hold_us, margin_us):
     """The held lag from the lags of the rule within."""
-    media, newest, holds, found = [], None, [], []
+    jitter, least_us, last_us, newest, holds, found = TwinJitter(), 0, 0, None, [], []
     for (kind, path, sent_us, arrived_us), lag_us in zip(packets, lags_us, strict=True):
         if kind == MEDIA:
-            media.append((path, sent_us, arrived_us))
+            least_us, last_us = arrived_us - sent_us - jitter(sent_us, arrived_us), arrived_us
             if newest is None or sent_us > newest[1]:
                 if newest is not None and path != newest[0] and arrived_us - sent_us < newest[2] - newest[1]:
                     lasting = [held_us for held_us, until_us in holds[-1:] if arrived_us < until_us]
                     holds.append((max([newest[2] - newest[1] + margin_us, *lasting]), arrived_us + hold_us))
                 newest = path, sent_us, arrived_us
-        now_us = media[-1][2] if media else 0
-        lasting = [held_us - min_delay_us(media) for held_us, until_us in holds[-1:] if now_us < until_us]
+        lasting = [held_us - least_us for held_us, until_us in holds[-1:] if last_us < until_us]
         found.append(max([lag_us, *lasting]))
     return found
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.playout_lag import TwinHistogram
 from twins.standalone import emissions, levels
 from vcgym.baselines.playout.neteq.delay import DelayState, packet_arrived
 from vcgym.baselines.playout.neteq.histogram import ONE, Histogram, add_to_histogram
@@ -28,28 +29,6 @@ def target_levels(params, timestamps, samples, rate_hz, arrived_us):
         packet_arrived(params, state, ring, int(stamp), int(now_us) // 1000, int(length), rate_hz // 1000)
         levels_ms.append(int(state.target_ms))
     return np.array(levels_ms)
-
-
-class TwinHistogram:
-    def __init__(self, forget_factor, start_weight):
-        self.start_weight = start_weight
-        self.p = [floor(Fraction(16386, 2 ** (i + 1))) * 2**16 for i in range(100)]
-        self.f, self.count, self.f_base = 0, 0, floor(Fraction(forget_factor) * 2**15)
-
-    def add(self, bucket):
-        if bucket >= 100:
-            return
-        self.p = [floor(Fraction(p * self.f, 2**15)) for p in self.p]
-        self.p[bucket] += (2**15 - self.f) * 2**15
-        for i in range(100):
-            missing = 2**30 - sum(self.p)
-            step = min(abs(missing), self.p[i] // 16)
-            self.p[i] += step if missing > 0 else -step
-        self.count += 1
-        if self.start_weight:
-            self.f = max(0, min(floor((1 - Fraction(self.start_weight, self.count + 1)) * 2**15), self.f_base))
-        else:
-            self.f += floor(Fraction(self.f_base - self.f + 3, 4))
 
 
 class TwinDelayManager:
@@ -116,8 +95,7 @@ class TwinDelayManager:
                 return
             sample, self.most, self.interval = self.most, delay, now
         self.underrun.add(sample // 20)
-        q = next(k for k in range(100) if sum(self.underrun.p[: k + 1]) >= floor(Fraction(self.params.quantile) * 2**30) or k == 99)
-        self.base = 20 * (1 + q)
+        self.base = 20 * (1 + self.underrun.quantile(self.params.quantile))
 
 
 def twin_levels(params, timestamps, samples, rate_hz, arrived_us):

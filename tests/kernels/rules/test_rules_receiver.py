@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.playout_lag import TwinHistogram, TwinJitter
 from twins.standalone import emissions, levels
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
@@ -18,6 +19,7 @@ from vcgym.baselines.playout.count_buffer import CountTarget
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.held_lag import HeldLag
 from vcgym.baselines.playout.neteq.neteq import NetEQ
+from vcgym.baselines.playout.path_diversity import PathDiversity
 from vcgym.baselines.playout.wmjitter import Memory, WMJitter
 from vcgym.baselines.playout.wmjitter_reset import WMJitterReset
 from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record, path_history
@@ -92,44 +94,52 @@ def twin_emissions(buffer, levels_us, sent_us, arrived_us):
 
 
 class TwinLag:
-    """CalculateLag from lists, with the histogram as a list of integers."""
+    """CalculateLag from lists."""
 
-    def __init__(self, weight, start_us=80_000):
-        self.window, self.last, self.newest, self.weight = [], None, -math.inf, weight
-        self.p = [(16386 // 2 ** (i + 1)) * 2**16 for i in range(100)]
-        self.f = self.count = 0
+    def __init__(self, weight=10, start_us=80_000):
+        self.jitter, self.histogram, self.newest, self.weight = TwinJitter(), TwinHistogram(), -math.inf, weight
         self.base = self.lag = start_us
 
     def __call__(self, sent, arrived):
-        in_order, self.newest = sent > self.newest, max(sent, self.newest)
-        if self.last is not None:
-            self.window.append((sent, (arrived - sent) - self.last))
-            while sent - self.window[0][0] > 2_000_000:
-                self.window.pop(0)
-            jitter = 0
-            for _, d in self.window:
-                jitter = max(0, jitter + d)
-            self.add(jitter // 10_000)
+        in_order, self.newest, is_first = sent > self.newest, max(sent, self.newest), self.jitter.last_us is None
+        bucket = self.jitter(sent, arrived) // 10_000
+        if not is_first:
+            self.learn(bucket)
             if in_order:
-                self.base = self.lag = 10_000 * (1 + next(k for k in range(100) if sum(self.p[: k + 1]) >= int(0.95 * 2**30)))
+                self.base = self.lag = 10_000 * (1 + self.place())
             else:
-                beyond = [2**30 - sum(self.p[: k + 1]) for k in range(100)]
-                costs = [max(0, 10_000 * k - self.base) * 2**30 + self.weight * 100_000 * beyond[k] for k in range(100)]
+                beyond, whole = self.beyond()
+                costs = [max(0, 10_000 * k - self.base) * whole + self.weight * 100_000 * beyond[k] for k in range(100)]
                 self.lag = max(self.base, 10_000 * (1 + costs.index(min(costs))))
-        self.last = arrived - sent
         return self.lag
 
-    def add(self, bucket):
-        if bucket >= 100:
-            return
-        self.p = [p * self.f // 2**15 for p in self.p]
-        self.p[bucket] += (2**15 - self.f) * 2**15
-        for i in range(100):
-            missing = 2**30 - sum(self.p)
-            step = min(abs(missing), self.p[i] // 16)
-            self.p[i] += step if missing > 0 else -step
-        self.count += 1
-        self.f = min(2**15 * (self.count - 1) // (self.count + 1), int(0.983 * 2**15))
+    def learn(self, bucket):
+        self.histogram.add(bucket)
+
+    def place(self):
+        return self.histogram.quantile(0.95)
+
+    def beyond(self):
+        return [2**30 - sum(self.histogram.p[: k + 1]) for k in range(100)], 2**30
+
+
+class TwinWindowLag(TwinLag):
+    """CalculateLag with a plain histogram of the window: samples with the newest sent time at which each was taken."""
+
+    samples, last_place = (), 4
+
+    def learn(self, bucket):
+        taken = [*self.samples, (self.newest, bucket)] if bucket < 100 else self.samples
+        self.samples = [(at, sample) for at, sample in taken if self.newest - at <= 2_000_000]
+        held = [sample for _, sample in self.samples]
+        if held:
+            self.last_place = next(k for k in range(100) if sum(sample <= k for sample in held) >= 0.95 * len(held))
+
+    def place(self):
+        return self.last_place
+
+    def beyond(self):
+        return [sum(sample > k for _, sample in self.samples) for k in range(100)], len(self.samples)
 
 
 def waits_ms(result):
@@ -211,38 +221,6 @@ def arrivals(draw, most=60):
     return [sent for _, sent in packets], [arrived for arrived, _ in packets]
 
 
-class TwinWindowLag:
-    """CalculateLag with a plain histogram of the window: samples with the newest sent time at which each was taken."""
-
-    def __init__(self):
-        self.last, self.newest, self.samples, self.place = None, -math.inf, [], 4
-        self.window, self.base, self.lag = [], 80_000, 80_000
-
-    def __call__(self, sent, arrived):
-        in_order, self.newest = sent > self.newest, max(sent, self.newest)
-        if self.last is not None:
-            self.window.append((sent, (arrived - sent) - self.last))
-            while sent - self.window[0][0] > 2_000_000:
-                self.window.pop(0)
-            jitter = 0
-            for _, d in self.window:
-                jitter = max(0, jitter + d)
-            if jitter // 10_000 < 100:
-                self.samples.append((self.newest, jitter // 10_000))
-            self.samples = [(taken, bucket) for taken, bucket in self.samples if self.newest - taken <= 2_000_000]
-            held = sorted(bucket for _, bucket in self.samples)
-            if held:
-                self.place = next(k for k in range(100) if sum(bucket <= k for bucket in held) >= 0.95 * len(held))
-            if in_order:
-                self.base = self.lag = 10_000 * (1 + self.place)
-            else:
-                beyond = [sum(bucket > k for bucket in held) for k in range(100)]
-                costs = [max(0, 10_000 * k - self.base) * len(held) + 1_000_000 * beyond[k] for k in range(100)]
-                self.lag = max(self.base, 10_000 * (1 + costs.index(min(costs))))
-        self.last = arrived - sent
-        return self.lag
-
-
 @given(arrivals(most=120), st.sampled_from([10_000, 100_000]))
 def test_lag_of_a_window_equals_plain_counting(packets, spacing_us):
     sent, arrived = [spacing_us // 10_000 * value for value in packets[0]], [spacing_us // 10_000 * value for value in packets[1]]
@@ -318,9 +296,11 @@ def test_levels_equal_the_listing(params, packets):
         assert result.level_us[i] == lag
 
 
-@pytest.mark.parametrize("kind", [PROBE, COPY, REPAIR])
+RECEIVERS = [WMJitter(), NetEqTarget(), NetEQ(), AdaptiveEwma(), AdaptiveQuantile(), WMJitterReset(), HeldLag(WMJitter())]
+
+
 @pytest.mark.parametrize(
-    "params", [WMJitter(), NetEqTarget(), NetEQ(), AdaptiveEwma(), AdaptiveQuantile(), WMJitterReset(), HeldLag(WMJitter())], ids=str
+    ("params", "kind"), [(PathDiversity(), PROBE), *((params, kind) for params in RECEIVERS for kind in (PROBE, COPY, REPAIR))], ids=str
 )
 def test_receivers_learn_from_packets_of_the_call_alone(params, kind):
     draws, history = np.random.default_rng(3), path_history(np.full((2, 3), 50.0))
@@ -360,7 +340,7 @@ def test_window_begun_anew_equals_the_listing_begun_anew(slower_us):
         if record.sent_us > newest:
             newest = record.sent_us
             if record.path != path:
-                path, twin.window, twin.last = record.path, [], None
+                path, twin.jitter = record.path, TwinJitter()
         lag = twin(record.sent_us, record.arrived_us)
         expected.append(lag)
     assert lags(WMJitterReset(), records) == expected

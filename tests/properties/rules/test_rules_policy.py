@@ -12,9 +12,14 @@ import pytest
 
 from vcgym.baselines.path.best_history import BestHistory
 from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.path.discounted_thompson import DiscountedThompson
+from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.path.linucb import LinUCB
 from vcgym.baselines.path.random_path import RandomPath
 from vcgym.baselines.path.round_robin import RoundRobin
+from vcgym.baselines.path.sliding_thompson import SlidingThompson
 from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.vcroute.version_2 import VCRouteV2
 from vcgym.baselines.path.via import Via
 from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.playout.count_buffer import CountTarget
@@ -26,6 +31,7 @@ from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.baselines.systems import load_system
 
 ROUTERS = [Direct(), RandomPath(), RoundRobin(), BestHistory(), Via(epsilon=0.1), VCRoute()]
+ROUTERS += [Greedy(smoothing_ms=150.0), DiscountedThompson(), SlidingThompson(window=40), LinUCB(), VCRouteV2()]
 RECEIVERS = [FixedLag(30.0), CountTarget(30.0), WMJitter(), NetEqTarget()]
 POLICIES = [RulePolicy(router) for router in ROUTERS] + [RulePolicy(receiver) for receiver in RECEIVERS]
 POLICIES += [RulePolicy(VCRoute(), WMJitter()), RulePolicy(*load_system("learned").chosen)]
