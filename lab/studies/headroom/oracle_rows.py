@@ -22,12 +22,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lab.studies.oracles.informed import INFORMED_RECEIVER, informed_sequence
 from lab.studies.oracles.joint import UNLIMITED, Plan
 from lab.studies.oracles.rating import best_ratings
-from lab.studies.oracles.script import play_script
 from lab.studies.oracles.seen import Seen, along, see
-from lab.studies.oracles.sequences import best_sequence, clairvoyant, costs
+from lab.studies.oracles.sequences import (
+    INFORMED_RECEIVER,
+    best_sequence,
+    clairvoyant,
+    costs,
+    informed_sequence,
+    play_script,
+)
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch, Played
