@@ -243,8 +243,3 @@ def test_what_cannot_be_trained_is_refused_before_a_folder_is_made(tmp_path, cha
     with pytest.raises(ValueError, match=said):
         train(tmp_path / "new", **changed)
     assert not (tmp_path / "new").exists()
-
-
-def test_several_worlds_are_learned_from_together(tmp_path):
-    pair = train(tmp_path, worlds=["wonderproxy correlated", "table1 paper"], trials=4)[0]
-    assert np.isfinite(list(pair.validation_r.values())).all()

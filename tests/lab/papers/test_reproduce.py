@@ -1,6 +1,5 @@
 """Acceptance rules and measures on synthetic numbers; the published statements; verifiable inconsistencies of the paper."""
 
-import json
 import math
 
 import numpy as np
@@ -21,7 +20,7 @@ from lab.papers.verdicts import INPUT, VERDICTS, shown
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import DataError, parse_carded
+from vcgym.network.traces.cards import parse_carded
 
 NAN = float("nan")
 STATEMENTS = load_statements()
@@ -105,26 +104,10 @@ def test_a_statement_that_cannot_be_judged_is_refused(change, message):
         statement(**({"rule": "lower"} | change))
 
 
-def test_a_changed_number_is_refused():
+def test_the_file_holds_each_statement_but_its_readings():
     text = (DATA / FILE).read_text()
     of_the_file = [one for one in parse_carded(Statements, FILE, text).statements if one.reproduced]
     assert len(of_the_file) == len(STATEMENTS) - sum(LATE_LEARNS in one.id for one in STATEMENTS)
-    with pytest.raises(DataError, match="sha256"):
-        parse_carded(Statements, FILE, text.replace('"8 to 12 % lower"', '"8 to 13 % lower"'))
-    document = json.loads(text)
-    document["statements"].append(document["statements"][0])
-    with pytest.raises(DataError, match="allowed: each id once"):
-        parse_carded(Statements, FILE, json.dumps(document))
-
-
-def test_every_table_figure_and_number_is_there():
-    sources = {statement.source for statement in STATEMENTS}
-    assert {"Table I", "Table III", "Table IV", "abstract"} | {f"Figure {n}" for n in (4, *range(8, 18))} <= sources
-    for table, numbers in (("Table I", 24), ("Table III", 30), ("Table IV", 8)):
-        assert sum(one.source == table and LATE_LEARNS not in one.id for one in STATEMENTS) == numbers
-    published = " ".join(statement.published for statement in STATEMENTS)
-    for number in ("447", "34,020", "17", "9.1 ms", "0.3 ms", "43.6", "0.985", "356,186", "44 %", "27 %", "29 %"):
-        assert number in published
 
 
 def test_late_packets_teach_only_where_wmjitter_is_meant():
@@ -177,14 +160,6 @@ def test_relayed_paths_of_table_one():
     via_tokyo = measured(BY_ID["II-A-via-tokyo"].measure, table1, "event")
     assert via_tokyo == (243.0, 243.0, 243.0)
     assert judge(BY_ID["II-A-via-tokyo"], via_tokyo)[0] == REPRODUCED
-
-
-def test_the_printed_errors_agree_with_each_other():
-    """L2: R2 follows from RMSE and spread. I8: the printed overhead is more than 1 % of the printed means."""
-    assert pytest.approx(0.985, abs=0.0005) == 1.0 - (43.6 / 358.0) ** 2
-    assert BY_ID["VI-predictor-r2"].accepted == (0.975, 0.995)
-    assert [round(100.0 * 9.1 / mean_ms, 1) for mean_ms in (755, 796, 481)] == [1.2, 1.1, 1.9]
-    assert "1.2, 1.1 and 1.9 %" in BY_ID["VI-C5-overhead-share"].note
 
 
 def calls(delays, pairs, **columns):
