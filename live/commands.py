@@ -1,4 +1,4 @@
-"""Commands: a relay, an emulator, a measurement, one party of a call, and a whole call on this machine."""
+"""What the commands of live calls do: a relay, an emulator, a measurement, one party of a call, and a whole call on this machine."""
 
 import secrets
 import time
@@ -23,7 +23,7 @@ from vcgym.live.call.stats import OnSlot, unseen
 from vcgym.live.config import CallConfig, EmulateConfig, JoinConfig, MeasureConfig, PolicyConfig, RelayConfig, WorldConfig
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Limits, Relay
-from vcgym.live.measuring.measure import measure_pairs, measure_session, write_traces
+from vcgym.live.measure import measure_pairs, measure_session, write_traces
 from vcgym.live.protocol.nodes import Clock, open_socket, serve, steady_clock, unix_us
 from vcgym.live.protocol.session import address_of, read_session
 from vcgym.live.protocol.wire import KEY_BYTES, Address, new_key

@@ -1,4 +1,4 @@
-"""The commands of live calls. See docs/live.md."""
+"""What the commands of live calls print. See docs/live.md."""
 
 import logging
 

@@ -16,12 +16,11 @@ import pytest
 from aiortc.rtp import RtpPacket
 from rich.console import Console
 
-from vcgym.live import commands
+from vcgym.live import commands, measure
 from vcgym.live.call import sender
 from vcgym.live.call.audio import RATE_HZ, encoded, read_wav, tones
 from vcgym.live.call.stats import Stats
 from vcgym.live.config import CallConfig, EmulateConfig, JoinConfig, MeasureConfig, RelayConfig
-from vcgym.live.measuring import measure
 from vcgym.live.protocol.nodes import open_socket, steady_clock, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of, read_session
 from vcgym.live.protocol.wire import DatagramKind, Header, new_key, route, write

@@ -1,4 +1,4 @@
-"""A third-party package adds a router, a rate controller, a feature, a reward and a scenario without changes to vcgym."""
+"""A third-party package adds a router, a rate controller, a feature, a reward, a scenario and a command without changes to vcgym."""
 
 import json
 import os
@@ -55,6 +55,26 @@ def test_a_command_line_takes_a_rule_by_the_name_of_its_entry_point(installed, p
         "print(json.dumps([type(one).__name__ for one in found]))\n"
     )
     assert run("typed.py", installed, python_path) == ["NewestBest", "NewestBest"]
+
+
+def test_the_program_runs_a_command_of_a_stranger(installed, python_path):
+    with (installed / "stranger-1.0.dist-info" / "entry_points.txt").open("a") as entry_points:
+        entry_points.write("[vcgym.commands]\nstranger = offered:COMMANDS\n")
+    (installed / "offered.py").write_text("COMMANDS = {('greeting', 'greeting'): {'greet': ('GreetConfig', 'greet', 'greet somebody')}}\n")
+    (installed / "greeting.py").write_text(
+        "from vcgym.agents.config.base import Config\n"
+        "class GreetConfig(Config):\n"
+        "    name: str\n"
+        "def greet(config):\n"
+        "    print('Hello', config.name)\n"
+    )
+    program = [sys.executable, "-m", "vcgym.scripts.console.program"]
+    environment = os.environ | {"PYTHONPATH": python_path(installed)}
+    for words, said in ((["--help"], "  greet            greet somebody\n"), (["greet", "name=Zoe"], "Hello Zoe\n")):
+        answer = subprocess.run([*program, *words], cwd=installed, env=environment, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0 and said in answer.stdout, answer.stderr
+    wrong = subprocess.run([*program, "greet", "nam=Zoe"], cwd=installed, env=environment, capture_output=True, text=True, check=False)
+    assert wrong.stderr == "vcgym greet: nam is no key of this command; --help lists those that are; did you mean name?\n"
 
 
 def test_a_stranger_is_ranked(installed, python_path):
