@@ -144,8 +144,7 @@ class OpusFec(NamedTuple):
     packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
 
     def update(self, row, plan, record):
-        if record.kind == MEDIA:
-            see_loss(row.loss, record.packet, 1.0 - _KEPT**self.packet_ms)
+        _see(self, row, record)
 
     def protect(self, row, plan, now_us, path):
         return UNPROTECTED
@@ -161,7 +160,20 @@ class Dred(NamedTuple):
     rate_kbps: Annotated[float, (6.0, 510.0)] = 64.0
     packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
 
-    update, protect, in_band = OpusFec.update, OpusFec.protect, OpusFec.in_band
+    def update(self, row, plan, record):
+        _see(self, row, record)
+
+    def protect(self, row, plan, now_us, path):
+        return UNPROTECTED
+
+    def in_band(self, row, plan, now_us):
+        return _planned(row, plan)
+
+
+@kernel
+def _see(params, row, record):
+    if record.kind == MEDIA:
+        see_loss(row.loss, record.packet, 1.0 - _KEPT**params.packet_ms)
 
 
 @kernel

@@ -26,7 +26,7 @@ def record(cls: R) -> R:
     """
     values: dict[str, Any] = {}
     for name, kind in get_annotations(cls).items():
-        value = kind.initial[0] if hasattr(kind, "initial") else getattr(cls, name)
+        value = vars(kind)["initial"][0] if "initial" in vars(kind) else getattr(cls, name)
         values[name] = np.asarray(value, None if isinstance(value, np.ndarray | np.record) else kind)
     dtype = np.dtype((np.record, [(name, value.dtype, value.shape) for name, value in values.items()]))
     initial = np.zeros(1, dtype).view(np.recarray)

@@ -96,7 +96,7 @@ class Arm:
     bounds: Bounds = Bounds()
 
 
-PARTS = {"call": Call, "arms": Rows(Arm), "shortlist": Rows(np.int64), "upper": UPPER, "passes": PASSES}
+PARTS: dict[str, Any] = {"call": Call, "arms": Rows(Arm), "shortlist": Rows(np.int64), "upper": UPPER, "passes": PASSES}
 """State of a VCRoute, also where another rule wraps it."""
 
 

@@ -22,6 +22,7 @@ from vcgym.agents.controllers.learned_lag import START_LAG_US, LearnedLag
 from vcgym.baselines.playout.jitter_window import EMPTY_WINDOW, JITTER_WINDOW_US
 from vcgym.baselines.playout.playout_delay import JUMP_MS, PACE
 from vcgym.baselines.records import MEDIA, Record
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 
@@ -32,7 +33,8 @@ _WINDOW = ("end", "newest_us", "last_delay_us", "started", "delay_us", "expiry_u
 
 
 def _fields() -> dict[str, tuple[str, tuple[int | str, ...]]]:
-    parts = {"window": (EMPTY_WINDOW.dtype, _WINDOW), "seen": (arrivals.Arrivals.dtype, arrivals.Arrivals.dtype.names)}
+    seen = records(arrivals.Arrivals).dtype
+    parts = {"window": (EMPTY_WINDOW.dtype, _WINDOW), "seen": (seen, seen.names or ())}
     found: dict[str, tuple[str, tuple[int | str, ...]]] = {
         f"{part}.{name}": (_DTYPES[dtype[name].base.kind], dtype[name].shape) for part, (dtype, names) in parts.items() for name in names
     }

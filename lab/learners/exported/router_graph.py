@@ -24,18 +24,17 @@ from vcgym.agents.controllers import learned_router as rule
 from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.learned_router import LearnedRouter
 from vcgym.baselines.records import MEDIA, Record
+from vcgym.network.kernels.record import records
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.playout.quality import REDUCED_KNEE_MS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 State = dict[str, GraphValue]
 Prices = np.ndarray | GraphValue
-_CALL, _ARM = rule.Call.dtype.names, rule.Arm.dtype.names
+_STATE = {"call": records(rule.Call).dtype, "arm": records(rule.Arm).dtype}
+_CALL, _ARM = (dtype.names or () for dtype in _STATE.values())
 _DTYPES = {"i": "int64", "f": "float64"}
-_FIELDS = {
-    **{f"call.{name}": _DTYPES[rule.Call.dtype[name].kind] for name in _CALL},
-    **{f"arm.{name}": _DTYPES[rule.Arm.dtype[name].kind] for name in _ARM},
-}
+_FIELDS = {f"{part}.{name}": _DTYPES[dtype[name].kind] for part, dtype in _STATE.items() for name in dtype.names or ()}
 
 
 def router_graph(params: LearnedRouter | GatedRouter) -> bytes:
