@@ -48,22 +48,22 @@ class TraceError(DataError):
     """Unusable measured file or trace; names file, line or index, field, value and allowed values."""
 
 
-def read_content(path: Path, limit_bytes: int = MAX_CONTENT_BYTES) -> bytes:
-    """Read a file and decompress it if its name ends in .gz or .xz; reject more than `limit_bytes` before it fills the memory."""
+def read_content(path: Path) -> bytes:
+    """Read a file and decompress it if its name ends in .gz or .xz; reject more than `MAX_CONTENT_BYTES` before it fills the memory."""
     try:
-        content = read_plain(path, max(limit_bytes, MAX_CONTENT_BYTES))
+        content = read_plain(path, MAX_CONTENT_BYTES)
         if path.suffix == ".gz":
             with gzip.open(io.BytesIO(content)) as file:
-                content = file.read(limit_bytes + 1)
+                content = file.read(MAX_CONTENT_BYTES + 1)
         elif path.suffix == ".xz":
             with lzma.open(io.BytesIO(content)) as packed:
-                content = packed.read(limit_bytes + 1)
+                content = packed.read(MAX_CONTENT_BYTES + 1)
     except DataError as error:
         raise TraceError(*error.args) from error
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise TraceError(path, "file", f"{type(error).__name__}: {error}", "a whole, readable file") from error
-    if len(content) > limit_bytes:
-        raise TraceError(path, "unpacked size in bytes", f"more than {limit_bytes}", f"at most {limit_bytes}")
+    if len(content) > MAX_CONTENT_BYTES:
+        raise TraceError(path, "unpacked size in bytes", f"more than {MAX_CONTENT_BYTES}", f"at most {MAX_CONTENT_BYTES}")
     return content
 
 

@@ -128,10 +128,6 @@ class ObservationLayout:
         """Space of an observation by parts."""
         return spaces.Dict({name: part.space for name, part in self.parts.items()})
 
-    def flatten(self, arrays: dict[str, NDArray[Any]]) -> NDArray[np.float32]:
-        """Return newly allocated flat observations (sessions, features) from arrays (sessions, *shape) by part."""
-        return np.concatenate([arrays[name].reshape(len(arrays[name]), -1) for name in self.parts], axis=1)
-
     def split(self, observations: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Return views of the parts (sessions, *shape) of flat observations (sessions, features)."""
         return {name: observations[:, self.slices[name]].reshape(-1, *part.shape) for name, part in self.parts.items()}

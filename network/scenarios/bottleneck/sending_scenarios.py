@@ -57,7 +57,7 @@ _INITIAL_BYTES = 4 * TCP_BYTES  # TFRC's initial window, RFC 3390
 
 
 class SendingScenario:
-    """Scenario over a bottleneck.
+    """Scenario over a bottleneck, a `BottleneckRecipe`, whose kinds of world are sampled with equal probability.
 
     Args:
         name: one of SENDING_SCENARIOS.
@@ -65,15 +65,8 @@ class SendingScenario:
         traces: for `rate-replay` only: a folder or files of capacity traces, see `vcgym.network.bottleneck.capacity.files`.
 
     Attributes:
-        kinds: names of its kinds of world, sampled with equal probability.
-        traces: every capacity trace that a world may have.
-        flows: maximum number of other flows in a call's world.
-        calls: maximum number of calls among them.
-        series: every series of frame sizes that a world may have.
         data: as given.
         files: absolute paths of `traces`, as given.
-        seconds: length of the longest call.
-        rates: every rate rule without a name that one of those calls may have.
 
     Raises:
         ValueError: an unknown name, or traces for another scenario.

@@ -18,7 +18,7 @@ from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, blocks_of
 from vcgym.network.traces.importers.units import spacing_of
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, lines, read_content
+from vcgym.network.traces.reading import TraceError, lines, read_content
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_PROBES, MAX_TIME_US, Trace, from_replies
 
 _FIELDS = ["time stamp", "host", "number", "time"]
@@ -28,9 +28,7 @@ _SPOILED = re.compile(r".* : \[[0-9]+\].*")
 _EXPECTED = re.compile(r".* : (?:xmt/rcv/|duplicate for ).*|\[[0-9:]+\]|\s*ICMP .* from .*|")
 
 
-def import_fping(
-    path: str | Path, *, interval_ms: float | None = None, any_spacing: bool = False, limit_bytes: int = MAX_CONTENT_BYTES
-) -> dict[str, Trace]:
+def import_fping(path: str | Path, *, interval_ms: float | None = None, any_spacing: bool = False) -> dict[str, Trace]:
     """Read a trace of each host that replied from the log of one run of `fping`, plain, .gz or .xz.
 
     Send times are the stamps minus the round-trip time, so all traces have one clock. A ping that timed out, or whose number is missing, is
@@ -40,7 +38,6 @@ def import_fping(
         path: the log.
         interval_ms: spacing of the pings of one host (`-p`), in `vcgym.network.traces.importers.units.SPACING_US`; only without stamps.
         any_spacing: True: `interval_ms` may be any.
-        limit_bytes: maximum uncompressed size.
 
     Returns:
         The traces by host, in the order of the log; their delays are round trips. `notes` of the first name the hosts without a reply, and
@@ -50,7 +47,7 @@ def import_fping(
         TraceError: an unreadable file, a ping that is not complete, a value out of range, no times, no reply, a number answered twice.
     """
     path = Path(path)
-    content = read_content(path, limit_bytes)
+    content = read_content(path)
     log = _Log(path, content)
     blocks = [_numbers(block) for block in blocks_of(path, _FIELDS, log.pings())]
     columns = [np.concatenate(arrays) for arrays in zip(*blocks, strict=True)]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.importers.drift import KeptDrift, drift_of
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content
+from vcgym.network.traces.reading import TraceError, read_content
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_PROBES, MAX_SPAN_US, MAX_TIME_US, Trace
 
 Delay = Literal["rtt", "send", "receive"]
@@ -47,7 +47,6 @@ def import_irtt(
     delay: Delay = "rtt",
     offset: Offset = "remove",
     drift: KeptDrift = "remove",
-    limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Trace:
     """Read a trace from the JSON of `irtt client`, plain, .gz or .xz.
 
@@ -59,7 +58,6 @@ def import_irtt(
         offset: remove: correct one-way delays by the offset of the two clocks; keep: both clocks show one time, such as that of GPS, and
             so have no drift.
         drift: remove that of the two clocks, if one is found, or keep it in one-way delays.
-        limit_bytes: maximum uncompressed size.
 
     Returns:
         The trace, in order of sending; `notes` has the losses by direction, the offset and the drift.
@@ -68,7 +66,7 @@ def import_irtt(
         TraceError: an unreadable or truncated file, a round trip without a number or time, a value out of range, no such delays.
     """
     path = Path(path)
-    content = read_content(path, limit_bytes)
+    content = read_content(path)
     trips, start_us = _read(path, content)
     name, card = path.name.split(".")[0], card_beside(path, content)
     del content

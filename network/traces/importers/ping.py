@@ -17,7 +17,7 @@ from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined
 from vcgym.network.traces.importers.ping_lines import CORRUPT, FIELDS, PingLines, addresses
 from vcgym.network.traces.importers.units import spacing_of
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, is_number, read_content, refuse_falling
+from vcgym.network.traces.reading import TraceError, is_number, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 _SEQ_MODULUS = 65_536  # RFC 792, echo message: the sequence number has 16 bits
@@ -42,9 +42,7 @@ class _Replies(NamedTuple):
         return _Replies._make(column[mask] for column in self)
 
 
-def import_ping_text(
-    path: str | Path, *, interval_ms: float | None = None, any_spacing: bool = False, limit_bytes: int = MAX_CONTENT_BYTES
-) -> Trace:
+def import_ping_text(path: str | Path, *, interval_ms: float | None = None, any_spacing: bool = False) -> Trace:
     """Read a trace from the log of one run of `ping`, plain, .gz or .xz.
 
     Send times are the stamps of `ping -D` (seconds since 1970, or ISO 8601 with a fraction; at the reply) minus the round-trip time. A log
@@ -61,7 +59,6 @@ def import_ping_text(
         path: the log.
         interval_ms: spacing of the pings, in `vcgym.network.traces.importers.units.SPACING_US`; only for a log without stamps.
         any_spacing: True: `interval_ms` may be any.
-        limit_bytes: maximum uncompressed size.
 
     Returns:
         The trace; its delays are round trips.
@@ -71,7 +68,7 @@ def import_ping_text(
             no reply, a second run, counts or stamps that contradict the replies.
     """
     path = Path(path)
-    content = read_content(path, limit_bytes)
+    content = read_content(path)
     log = PingLines(path, content)
     columns = joined(map(_numbers, blocks_of(path, FIELDS, log.replies())), content)
     if not columns or not len(columns[0]):

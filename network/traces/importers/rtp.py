@@ -20,7 +20,7 @@ from vcgym.network.traces.importers.drift import ClockDrift, KeptDrift, drift_of
 from vcgym.network.traces.importers.restarts import refuse_new_numbers, refuse_new_timestamps, unwrapped_sequence, unwrapped_timestamps
 from vcgym.network.traces.importers.ssrc import SSRC_COLUMN, one_stream, ssrcs
 from vcgym.network.traces.importers.units import FLOOR_MS, Unit, since_first_us, unit_us
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
+from vcgym.network.traces.reading import TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_TIME_US, Trace, from_replies
 
 TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
@@ -123,7 +123,6 @@ def import_rtp(
     ssrc_column: str = SSRC_COLUMN,
     ssrc: str | None = None,
     header: bool = True,
-    limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Arrivals:
     """Read arrivals from a CSV file, plain, .gz or .xz, in order of arrival.
 
@@ -142,7 +141,6 @@ def import_rtp(
         ssrc_column: SSRC, decimal or hexadecimal (0x...); a log without this column holds one stream.
         ssrc: the stream to read; None: the only one.
         header: True if the first line names the columns; otherwise their names are 1, 2, 3 and so on.
-        limit_bytes: maximum uncompressed size.
 
     Raises:
         TraceError: an unreadable or truncated file, a missing column, a value out of range, arrivals that decrease, several streams, a
@@ -152,7 +150,7 @@ def import_rtp(
     if not RATE_HZ[0] <= sample_rate_hz <= RATE_HZ[1]:
         raise TraceError(path, "sample_rate_hz", sample_rate_hz, f"{RATE_HZ[0]} to {RATE_HZ[1]}")
     scale = unit_us(path, "arrival_unit", arrival_unit)
-    content = read_content(path, limit_bytes)
+    content = read_content(path)
 
     def numbers_of(block: Table) -> Arrays:
         arrival = block.times(arrival_column, scale, -MAX_TIME_US / scale, MAX_TIME_US / scale)

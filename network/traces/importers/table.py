@@ -23,7 +23,7 @@ from vcgym.network.traces.importers.units import (
     since_first_us,
     unit_us,
 )
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content, refuse_falling
+from vcgym.network.traces.reading import TraceError, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
 
 TimeOf = Literal["send", "reply"]
@@ -47,7 +47,6 @@ def import_csv(
     drift: KeptDrift = "remove",
     any_spacing: bool = False,
     any_delay: bool = False,
-    limit_bytes: int = MAX_CONTENT_BYTES,
 ) -> Trace:
     """Read a trace from a CSV file, plain, .gz or .xz, whose last line ends in a line break.
 
@@ -73,7 +72,6 @@ def import_csv(
         drift: remove that of two clocks, if one is found, or keep it in the delays; one clock has none.
         any_spacing: True: the spacing may be any, and the unit of the times is not checked.
         any_delay: True: the delays may be any, such as of a local network, 0, or far below the median; their unit is not checked.
-        limit_bytes: maximum uncompressed size.
 
     Raises:
         TraceError: an unreadable or truncated file, a missing column, NaN, a value out of range, no times, rows in neither order, no
@@ -83,7 +81,7 @@ def import_csv(
     of_reply = time_of == "reply"
     time_scale, delay_scale = unit_us(path, "time_unit", time_unit or "s"), unit_us(path, "delay_unit", delay_unit)
     _refuse_floor(path, floor_ms, round_trip)
-    content = read_content(path, limit_bytes)
+    content = read_content(path)
     marks = [lost] if isinstance(lost, str) else list(lost)
     delays = (0.0, MAX_DELAY_US / delay_scale) if floor_ms is None else (-_MAX_NUMBER, _MAX_NUMBER)
 

@@ -18,7 +18,7 @@ from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.units import DELAY_US, refuse_unit
-from vcgym.network.traces.reading import MAX_CONTENT_BYTES, TraceError, read_content
+from vcgym.network.traces.reading import TraceError, read_content
 from vcgym.network.traces.trace import MAX_DELAY_US
 from vcgym.network.traces.trace_file import csv_content, write_with_card
 
@@ -60,20 +60,20 @@ class Pairs(NamedTuple):
     sd_ms: NDArray[np.float64]
 
 
-def import_raw(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Bursts:
+def import_raw(path: str | Path) -> Bursts:
     """Read all bursts of the raw file (columns source, destination, timestamp, min, avg, max, mdev), plain or .gz.
 
     Raises:
         TraceError: an unreadable or truncated file, a missing column, a value out of range, min, avg and max out of order, a wrong unit.
     """
     path = Path(path)
-    content = read_content(path, limit_bytes)
+    content = read_content(path)
     columns = read_columns(path, content, lambda block: (*_ids(block), _times(block), *_statistics(block)))
     refuse_unit(path, _AVERAGES, float(np.median(columns[4])) * 1e3, DELAY_US, 1e3)
     return Bursts(card_beside(path, content), *columns)
 
 
-def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) -> Pairs:
+def import_grouped(path: str | Path) -> Pairs:
     """Read the medians of the grouped file (columns source, destination, min, avg, max, mdev), plain or .gz.
 
     Pings of servers to themselves are left out.
@@ -82,7 +82,7 @@ def import_grouped(path: str | Path, *, limit_bytes: int = MAX_CONTENT_BYTES) ->
         TraceError: see `import_raw`; also a duplicate pair.
     """
     path = Path(path)
-    content = read_content(path, limit_bytes)
+    content = read_content(path)
 
     def numbers_of(block: Table) -> Arrays:
         return *_ids(block), block.line_numbers(), *_statistics(block)

@@ -157,13 +157,15 @@ def test_a_bad_csv_is_refused(tmp_path, text, unit, message):
         import_csv(path, **COLUMNS, time_unit=unit, delay_unit=unit)
 
 
-def test_a_broken_or_too_large_gzip_file_is_refused(tmp_path):
+def test_a_broken_or_too_large_gzip_file_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "s.csv.gz"
     whole = gzip.compress("".join(["t,d\n", *(f"{10 * i},20\n" for i in range(100_000))]).encode())
     path.write_bytes(whole)
     assert len(import_csv(path, **MS).sent_us) == 100_000
-    with pytest.raises(TraceError, match="unpacked size in bytes is 'more than 1000'; allowed: at most 1000"):
-        import_csv(path, **MS, limit_bytes=1_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(reading, "MAX_CONTENT_BYTES", 500_000)
+        with pytest.raises(TraceError, match="unpacked size in bytes is 'more than 500000'; allowed: at most 500000"):
+            import_csv(path, **MS)
     for broken in (whole[:-20], b"not gzip", whole[:50] + b"\0" * 50 + whole[100:]):
         path.write_bytes(broken)
         with pytest.raises(TraceError, match=r"s\.csv\.gz: file is"):
@@ -216,14 +218,15 @@ def test_any_content_is_a_trace_or_a_trace_error_as_csv(tmp_path_factory, conten
 
 
 @pytest.mark.parametrize("line", [pytest.param("", marks=pytest.mark.long), "no answer yet for icmp_seq=1"])
-def test_lines_without_numbers_are_not_kept(tmp_path, line):
+def test_lines_without_numbers_are_not_kept(tmp_path, line, monkeypatch):
     path = tmp_path / "log.txt.gz"
     content = f"{line}\n".encode() * (2_000_000 // (len(line) + 1))
     path.write_bytes(gzip.compress(content, 1))
+    monkeypatch.setattr(reading, "MAX_CONTENT_BYTES", len(content))
     tracemalloc.start()
     try:
         with pytest.raises(TraceError, match="number of replies is 0"):
-            import_ping_text(path, limit_bytes=len(content))
+            import_ping_text(path)
         assert tracemalloc.get_traced_memory()[1] < 3 * len(content)
     finally:
         tracemalloc.stop()

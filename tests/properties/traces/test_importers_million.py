@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from vcgym.network.kernels.slots import LOST
+from vcgym.network.traces import reading
 from vcgym.network.traces.importers.ping import import_ping_text
 from vcgym.network.traces.trace import TraceError
 
@@ -256,14 +257,15 @@ def test_a_packed_log_cut_off_anywhere_is_refused(tmp_path):
             read(tmp_path, log, broken, "log.txt.gz")
 
 
-def test_a_gzip_bomb_is_refused_before_it_unpacks(tmp_path):
+def test_a_gzip_bomb_is_refused_before_it_unpacks(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_CONTENT_BYTES", 1_000_000)
     path = tmp_path / "log.txt.gz"
     path.write_bytes(gzip.compress(b"\n" * 100_000_000))
     assert path.stat().st_size < 200_000
     tracemalloc.start()
     try:
         with pytest.raises(TraceError, match="unpacked size in bytes is 'more than 1000000'; allowed: at most 1000000"):
-            import_ping_text(path, limit_bytes=1_000_000)
+            import_ping_text(path)
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:
         tracemalloc.stop()

@@ -6,7 +6,7 @@ import statistics
 import numpy as np
 import pytest
 
-from vcgym.network.traces import columns
+from vcgym.network.traces import columns, reading
 from vcgym.network.traces.importers.wonderproxy import burst_medians, import_grouped, import_raw, pooled, write_pairs
 from vcgym.network.traces.reading import TraceError
 
@@ -97,7 +97,7 @@ def test_a_pair_that_stands_twice_is_named(tmp_path):
         import_grouped(written(tmp_path, rows, "source,destination,min,avg,max,mdev"))
 
 
-def test_other_units_columns_and_sizes_are_refused(tmp_path):
+def test_other_units_columns_and_sizes_are_refused(tmp_path, monkeypatch):
     for scale, message in ((1e-3, "avg, median in ms is 0"), (1e3, "allowed: a number from 0 to 60000")):
         rows = [f"0,1,{200 * scale},{250 * scale},{300 * scale},{scale}"]
         with pytest.raises(TraceError, match=message):
@@ -105,8 +105,10 @@ def test_other_units_columns_and_sizes_are_refused(tmp_path):
     with pytest.raises(TraceError, match=r"line 1, header is .*; allowed: a column timestamp"):
         import_raw(written(tmp_path, ["0,1,20,25,30,1"], "source,destination,min,avg,max,mdev"))
     path = written(tmp_path, bursts(np.random.default_rng(5), 400)[0])
-    with pytest.raises(TraceError, match="unpacked size in bytes"):
-        import_raw(path, limit_bytes=1_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(reading, "MAX_CONTENT_BYTES", 20_000)
+        with pytest.raises(TraceError, match="unpacked size in bytes"):
+            import_raw(path)
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(TraceError, match=r"pings\.csv\.gz: file is"):
         import_raw(path)
