@@ -36,7 +36,7 @@ def metrics(
 
     Args:
         link: world of the call.
-        log: packets of the call, dtype `vcgym.envs.call.sender.loop.LOGGED`.
+        log: packets of the call, dtype `vcgym.envs.call.sender.state.LOGGED`.
         totals: totals of the batch.
         row: row of the call in the batch.
         targets_bps: (seconds,) mean target of each second of the call, used without other flows only.
