@@ -41,7 +41,7 @@ def main(rollouts: int = 50, calls: int = 8, worlds: int = 100, packets: int = 6
 
     before = mean_return()
     for n in range(rollouts):
-        sampled = task.sampled(LearnedLag(*network.arrays()), NOISE, draw=n)
+        sampled = task.sampled(LearnedLag(*network.arrays()), NOISE, exploration=n)
         (played,) = rollout(task, {"playout": sampled}, REPLICAS, np.random.default_rng(n))
         advantage = advantages(played, discount=0.98, replicas=REPLICAS)
         decisions = [played.call(s, advantage) for s in range(calls)]

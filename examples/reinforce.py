@@ -17,7 +17,7 @@ from vcgym.agents.inside.update import advantages
 from vcgym.agents.networks.two_layers import TwoLayers
 
 REPLICAS = 2
-NOISE = Normal(sd=0.5, memory=0.9, after=True)  # lasts about 10 packets, as long as the player takes to follow
+NOISE = Normal(sd=0.5, memory=0.9, innovations=True)  # lasts about 10 packets, as long as the player takes to follow
 
 
 def main(rollouts: int = 200, calls: int = 8, worlds: int = 100, packets: int = 6000) -> None:
@@ -41,7 +41,7 @@ def main(rollouts: int = 200, calls: int = 8, worlds: int = 100, packets: int = 
 
     before = mean_return()
     for n in range(rollouts):
-        sampled = task.sampled(LearnedLag(*network.arrays()), NOISE, draw=n)
+        sampled = task.sampled(LearnedLag(*network.arrays()), NOISE, exploration=n)
         (played,) = rollout(task, {"playout": sampled}, REPLICAS, np.random.default_rng(n))
         advantage = advantages(played, discount=0.98, replicas=REPLICAS)
         decisions = [played.call(s, advantage) for s in range(calls)]

@@ -7,7 +7,7 @@
     lag     = max(target, P) - smallest delay of the last 2 s
 
 The lag covers at least P, so the watermark never discards a packet, overtaken at a change of path, that the player could still
-play. Our own design; `lab.learners.lag_learner` trains the weights.
+play. Our own design; `vcgym.agents.inside` trains the weights by the reward of calls, the laboratory also by gradients through a player.
 """
 
 import math
@@ -25,7 +25,7 @@ from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import microseconds
 
-START_LAG_US = 80_000  # NetEQ's start delay
+START_LAG_US = 80_000  # until the first arrival: NetEQ's start delay
 
 
 @record

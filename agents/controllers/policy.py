@@ -1,4 +1,4 @@
-"""A policy: a learned rule in the form in which it can also learn inside the loop (`vcgym.agents.inside`), five functions.
+"""A policy that can learn: a learned rule in the form in which it can also learn inside the loop (`vcgym.agents.inside`), five functions.
 
     observe(params, state, s, record) -> bool    learn from a record; True: a decision is due
     due(params, state, s, now_us) -> bool        True: a decision is due at this instant, in which the batch asks for the rule's answer

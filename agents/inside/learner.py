@@ -21,7 +21,7 @@ from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.agents.controllers.learned_router import START
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS, LearnedSwitch
 from vcgym.agents.inside.noise import Bernoulli, Noise, Normal
-from vcgym.agents.inside.rollout import replay, rollout
+from vcgym.agents.inside.rollout import play_drawn_worlds, rollout
 from vcgym.agents.inside.tasks import Training, task_of
 from vcgym.agents.inside.update import advantages, improve, normalise
 from vcgym.agents.networks.two_layers import TwoLayers, WeightedSum
@@ -55,7 +55,7 @@ _ROWS = (
     # 1 half round trip, as in SBPN2; weights without layers, since a scheduler has no memory for these.
     Learned(Control.ORDER, lambda hidden: WeightedSum(learned_margin.WIDTH, start=-1.1, speed=3.0), LearnedMargin),
 )
-LEARNED = {row.control: row for row in _ROWS}
+LEARNABLE = {row.control: row for row in _ROWS}
 
 
 class Learning:
@@ -86,24 +86,29 @@ class Learning:
         self.settings, self.steps, self.seed = settings, steps, seed
         self.rollouts, self.decisions, self.packets = 0, 0, 0
         torch.manual_seed(seed)
-        self.networks = {control: LEARNED[Control(control)].network(settings.hidden) for control in self.task.learned}
+        self.networks = {control: LEARNABLE[Control(control)].network(settings.hidden) for control in self.task.learned}
         self.optimisers = {
             control: torch.optim.Adam(network.parameters(), settings.learning_rate) for control, network in self.networks.items()
         }
         features = {control: self._features(control) for control in self.task.learned}
         # A lag that learns alone gains by features with units; next to a path that learns too it does not (lab/notes/agents.md).
-        if list(self.networks) == [Control.PLAYOUT]:
+        if self._lag_is_alone:
             lag: Any = self.networks[Control.PLAYOUT]
             lag.measure(features[Control.PLAYOUT])
 
+    @property
+    def _lag_is_alone(self) -> bool:
+        return list(self.networks) == [Control.PLAYOUT]
+
     def _features(self, control: str) -> torch.Tensor:
-        """Return the features (decisions, width) of a rollout before the first.
+        """Return the features (decisions, width) of a rollout before the first; that there are any matters for every control.
 
         Raises:
             ValueError: there is none: the control would learn nothing, without an end.
         """
         rules, replicas = self._rules(control), self.settings.replicas
-        played = [replay(self.task, rules, worlds, replicas, np.random.default_rng(self.seed)) for worlds in self.task.training_worlds]
+        of_kinds, seed = self.task.training_worlds, self.seed
+        played = [play_drawn_worlds(self.task, rules, worlds, replicas, np.random.default_rng(seed)) for worlds in of_kinds]
         x = torch.from_numpy(np.concatenate([one.x[s, :n] for one in played for s, n in enumerate(one.decided)]))
         if not len(x):
             raise ValueError(
@@ -125,18 +130,18 @@ class Learning:
             self.optimisers[control].load_state_dict(optimiser)
 
     def _noise(self, control: str) -> Noise:
-        """Return how a control explores: a lag that learns alone also gains by the densities after the noise before."""
+        """Return how a control explores: a lag that learns alone also gains by the densities of innovations."""
         if control == Control.PATH:
             return Bernoulli()
-        after = control == Control.PLAYOUT and len(self.networks) == 1
-        return Normal(self.settings.noise_sd, self.settings.noise_memory, after, self.settings.mirrored)
+        innovations = control == Control.PLAYOUT and self._lag_is_alone
+        return Normal(self.settings.noise_sd, self.settings.noise_memory, innovations, self.settings.mirrored)
 
     def ranked(self) -> dict[str, Any]:
         """Return the rule of each learned control as it is ranked, without noise."""
-        return {control: LEARNED[Control(control)].rule(*network.arrays()) for control, network in self.networks.items()}
+        return {control: LEARNABLE[Control(control)].rule(*network.arrays()) for control, network in self.networks.items()}
 
     def _rules(self, exploring: str) -> dict[str, Any]:
-        rules, every = self.ranked(), LEARNED[Control(exploring)].every
+        rules, every = self.ranked(), LEARNABLE[Control(exploring)].every
         return rules | {exploring: self.task.sampled(rules[exploring], self._noise(exploring), self.rollouts, every)}
 
     @property

@@ -1,14 +1,14 @@
 """Exploration of a policy: draws from the output of its network, and the logarithm of their probability or density.
 
     Bernoulli    the action is 1 with probability sigmoid(output), else 0
-    Normal       action = output + noise,    noise = memory x noise before + sqrt(1 - memory^2) x sd x normal draw
+    Normal       action = output + noise,    noise = memory x last noise + sqrt(1 - memory^2) x sd x normal draw
 
 A controlled system averages independent noise out, so exploration must last: normal noise is correlated from decision to decision. It has
 two densities:
 
-    of each noise alone           normal with sd. An action then gets the credit of all that its noise leads to, so a network cannot tell
+    of each noise                 normal with sd. An action then gets the credit of all that its noise leads to, so a network cannot tell
                                   decisions apart that follow each other closely; its gradient varies less.
-    after the noise before        normal with sqrt(1 - memory^2) sd, of the noise less memory times the noise before, the innovation. The
+    of each innovation            normal with sqrt(1 - memory^2) sd, of the noise less memory times the last noise. The
                                   density of a whole call is the product of these, so its gradient has no such bias, and varies more.
 """
 
@@ -40,19 +40,19 @@ class Normal(NamedTuple):
 
     sd: float  # > 0
     memory: float = 0.0  # correlation from decision to decision, 0 <= memory < 1
-    after: bool = False  # densities are those after the noise before, else of each noise alone
+    innovations: bool = False  # densities are those of innovations, else those of each noise
     mirrored: bool = False  # every second session has the noise of the one before, with the other sign
 
     def log_prob(self, out: torch.Tensor, action: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Return the log densities (decisions,) of actions for outputs of calls of these lengths."""
         noise = action - out
-        if not self.after:
+        if not self.innovations:
             return _log_density(noise, self.sd)
         first = torch.zeros(len(noise), dtype=torch.bool)
         first[np.cumsum([0, *(n for n in lengths if n > 0)])[:-1]] = True
-        after = noise - self.memory * torch.nn.functional.pad(noise[:-1], (1, 0))
+        innovation = noise - self.memory * torch.nn.functional.pad(noise[:-1], (1, 0))
         sd = torch.where(first, self.sd, self.sd * math.sqrt(1.0 - self.memory**2))
-        return _log_density(torch.where(first, noise, after), sd)
+        return _log_density(torch.where(first, noise, innovation), sd)
 
 
 Noise = Bernoulli | Normal
@@ -86,12 +86,12 @@ def _twin(noise, s):
 
 
 @generic(abstract=True, inlined=True)
-def explore(noise: Any, before: Any, recorder: Any, s: int, out: Any) -> Any:
+def explore(noise: Any, last_noise: Any, recorder: Any, s: int, out: Any) -> Any:
     """Return the action of the next decision and the logarithm of its probability or density, both float32.
 
     Args:
         noise: parameters of the noise.
-        before: float64 (sessions,), noise of the decision before; row `s` is updated.
+        last_noise: float64 (sessions,), noise of the last decision; row `s` is updated.
         recorder: Recorder; read only.
         s: int64, row.
         out: float32, output of the network.
@@ -99,24 +99,24 @@ def explore(noise: Any, before: Any, recorder: Any, s: int, out: Any) -> Any:
 
 
 @explore.register(Bernoulli)
-def _explore_two(noise, before, recorder, s, out):
+def _explore_two(noise, last_noise, recorder, s, out):
     one = rng.uniform(recorder.key[s], recorder.decided[s]) < 1.0 / (1.0 + math.exp(-out))
     return np.float32(one), np.float32(-math.log1p(math.exp(-out if one else out)))
 
 
 @explore.register(Normal)
-def _explore_normal(noise, before, recorder, s, out):
+def _explore_normal(noise, last_noise, recorder, s, out):
     drawn = noise.sd * rng.normal(recorder.key[s], recorder.decided[s])
     value = -drawn if noise.mirrored and s % 2 else drawn
     shrink = math.sqrt(1.0 - noise.memory * noise.memory)
     if recorder.decided[s] > 0:
-        value = noise.memory * before[s] + shrink * value
+        value = noise.memory * last_noise[s] + shrink * value
     action = np.float32(out + value)
-    if noise.after and recorder.decided[s] > 0:
-        log_prob = density(value - noise.memory * before[s], noise.sd * shrink)
+    if noise.innovations and recorder.decided[s] > 0:
+        log_prob = density(value - noise.memory * last_noise[s], noise.sd * shrink)
     else:
-        log_prob = density(value if noise.after else action - out, noise.sd)
-    before[s] = value
+        log_prob = density(value if noise.innovations else action - out, noise.sd)
+    last_noise[s] = value
     return action, log_prob
 
 

@@ -58,14 +58,14 @@ def bind(recorder: Recorder, counted: NDArray[np.void]) -> Recorder:
 
 
 @allocating_kernel
-def begin_recording(recorder, s, key, draw):
+def begin_recording(recorder, s, key, exploration):
     """Start row `s`.
 
     Args:
         recorder: Recorder; row `s` is overwritten.
         s: int64, row.
         key: uint64, key of the rule's random draws, equal in all replicas of a world.
-        draw: int64, number of this exploration.
+        exploration: int64, number of this exploration; another one has other draws.
 
     Raises:
         ValueError: the recorder is not bound.
@@ -73,7 +73,7 @@ def begin_recording(recorder, s, key, draw):
     if recorder.accounts.calls.size + recorder.accounts.senders.size == 0:
         raise ValueError("a rule that learns inside the loop has no calls to read: allowed is one that its learner has bound to a batch")
     recorder.decided[s] = 0
-    recorder.key[s] = rng.stream_key(key, draw, rng.POLICY)
+    recorder.key[s] = rng.stream_key(key, exploration, rng.POLICY)
     begin(recorder.reward, recorder.account, recorder.accounts, s)
 
 

@@ -59,11 +59,11 @@ def rollout(task: Task, rules: Mapping[str, Any], replicas: int, draws: np.rando
         replicas: consecutive calls in one world; divides the number of calls.
         draws: generator that chooses the worlds.
     """
-    return [replay(task, rules, worlds, replicas, draws) for worlds in task.training_worlds]
+    return [play_drawn_worlds(task, rules, worlds, replicas, draws) for worlds in task.training_worlds]
 
 
-def replay(task: Task, rules: Mapping[str, Any], worlds: Any, replicas: int, draws: np.random.Generator) -> Rollout:
-    """Play replicas of some worlds of one kind, as `rollout` does of each."""
+def play_drawn_worlds(task: Task, rules: Mapping[str, Any], worlds: Any, replicas: int, draws: np.random.Generator) -> Rollout:
+    """Play replicas of worlds of one kind, which `draws` chooses."""
     count = task.training.calls // replicas
     drawn = draws.choice(len(worlds), count, replace=count > len(worlds))
     return play(task, rules, worlds, np.repeat(drawn, replicas))

@@ -20,7 +20,7 @@ class Sampled(NamedTuple):
     policy: Any  # parameters of a rule with the functions of `vcgym.agents.controllers.policy`
     noise: Noise
     decisions: int  # room of the recorder
-    draw: int  # number of the exploration
+    exploration: int  # its number: another one draws other noise
     reward: Any  # parameters of a reward
 
 
@@ -28,7 +28,7 @@ class SampledState(NamedTuple):
     """State; the first axis is the session."""
 
     policy: Any
-    before: NDArray[np.float64]  # noise of the decision before
+    last_noise: NDArray[np.float64]
     recorder: Recorder
 
 
@@ -55,7 +55,8 @@ def _allocate(params, sessions, paths):
 @init.register(Sampled)
 def _init(params, state, s, start, key):
     init(params.policy, state.policy, s, start, key)
-    begin_recording(state.recorder, s, key, params.draw * state.before.size + twin(params.noise, s))
+    sessions = state.last_noise.size  # a number of its own for each exploration and row, but for rows that mirror each other
+    begin_recording(state.recorder, s, key, params.exploration * sessions + twin(params.noise, s))
 
 
 @update.register(Sampled)
@@ -106,6 +107,6 @@ def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
 def _drawn(params, state, s, now_us):
     """Draw and record a decision of row `s`; return the action, float32."""
     out = output(params.policy, state.policy, s)
-    action, log_prob = explore(params.noise, state.before, state.recorder, s, out)
+    action, log_prob = explore(params.noise, state.last_noise, state.recorder, s, out)
     add_decision(state.recorder, s, now_us, state.policy.x[s], action, log_prob)
     return action

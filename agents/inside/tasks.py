@@ -104,9 +104,9 @@ class Task(ABC):
                 self.add_delay(worlds, self.training.max_added_ms, lengths)
         return kinds
 
-    def sampled(self, policy: Any, noise: Noise, draw: int = 0, every: int = 1) -> Sampled:
-        """Return a policy that explores and has a decision in at most one of `every` slots; `draw` numbers its exploration."""
-        return Sampled(policy, noise, -(-self.slots // every), draw, self.reward)
+    def sampled(self, policy: Any, noise: Noise, exploration: int = 0, every: int = 1) -> Sampled:
+        """Return a policy that explores and has a decision in at most one of `every` slots; another `exploration` has other draws."""
+        return Sampled(policy, noise, -(-self.slots // every), exploration, self.reward)
 
 
 class PathsTask(Task):
@@ -134,7 +134,8 @@ class PathsTask(Task):
     def started(self, rules: dict[str, Any], worlds: TrainingCalls, which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:
         calls, threads = worlds.take(which), self.training.threads
         batch = CallBatch(worlds.scenario, len(which), **rules, **self.location, threads=threads, world=calls.world)
-        batch.path_state, batch.playout_state = states = bound(batch.path_state, batch.calls), bound(batch.playout_state, batch.calls)
+        states = bound(batch.path_state, batch.calls), bound(batch.playout_state, batch.calls)
+        batch.path_state, batch.playout_state = states
         for row, draw in enumerate(calls.draws):
             batch.start(row, draw)
         return batch, states
@@ -177,7 +178,8 @@ class BottleneckTask(Task):
             len(which), rules["rate"], rules["order"], worlds_of(self.scenario)._replace(seconds=self.seconds), pacing=self.asked.pacing,
             threads=self.training.threads,
         )  # fmt: skip
-        batch.rate_state, batch.order_state = states = bound(batch.rate_state, batch.senders), bound(batch.order_state, batch.senders)
+        states = bound(batch.rate_state, batch.senders), bound(batch.order_state, batch.senders)
+        batch.rate_state, batch.order_state = states
         for row, number in enumerate(which):
             batch.start(row, worlds[number])
         return batch, states
@@ -201,7 +203,7 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = (), training: Training = _
         ValueError: its agent sets what no policy learns inside the loop; or no such kind of worlds.
         DataError: data of a kind is missing or broken.
     """
-    envs = make_envs(config, 1, "train")
+    envs = make_envs(config, 1, "train")  # made only to ask which controls are the agent's
     env: Any = envs.unwrapped
     envs.close()
     over_bottleneck = isinstance(getattr(env, "batch", None), SendingBatch)

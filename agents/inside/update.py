@@ -30,7 +30,7 @@ def advantages(played: Rollout, discount: float, replicas: int) -> NDArray[np.fl
 
 
 def normalise(played: Rollout, advantage: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return advantages divided by the root of their standard deviation, so that kinds of worlds in which rewards vary little count too."""
+    """Return advantages divided by the root, not the whole, of their standard deviation: kinds in which rewards vary little count more."""
     decided = np.arange(played.gain.shape[1]) < played.decided[:, None]
     spread = advantage[decided].std() if decided.any() else 0.0
     return advantage / np.float32(math.sqrt(spread)) if spread > 0.0 else advantage
@@ -40,17 +40,17 @@ def improve(
     network: TwoLayers | WeightedSum, noise: Noise, optimiser: torch.optim.Optimizer, calls: Sequence[Decisions],
     settings: InsidePPOConfig, draws: np.random.Generator,
 ) -> float:  # fmt: skip
-    """Take one step per few calls, each call `n_epochs` times; return the share of decisions that the clip left out."""
+    """Make `n_epochs` passes, with a step for each `calls_per_step` calls; return the share of decisions that the clip left out."""
     clipped, steps = 0.0, 0
     for _ in range(settings.n_epochs):
         order = draws.permutation(len(calls))
         for first in range(0, order.size, settings.calls_per_step):
             taken = [calls[one] for one in order[first : first + settings.calls_per_step]]
-            x, action, before, advantage = (torch.from_numpy(np.concatenate(arrays)) for arrays in zip(*taken, strict=True))
+            x, action, old_log_prob, advantage = (torch.from_numpy(np.concatenate(arrays)) for arrays in zip(*taken, strict=True))
             if not len(x):
                 continue
             log_prob = noise.log_prob(network.output(x), action, [len(one.x) for one in taken])
-            ratio = torch.exp(log_prob - before)
+            ratio = torch.exp(log_prob - old_log_prob)
             within = ratio.clamp(1.0 - settings.clip_range, 1.0 + settings.clip_range)
             loss = -torch.minimum(ratio * advantage, within * advantage).mean()
             optimiser.zero_grad()
@@ -81,41 +81,41 @@ def returns(gain, slot, count, discount, out):
 
 
 @kernel
-def leave_one_out(of, slot, count, replicas, discount, at, out):
+def leave_one_out(returned, slot, count, replicas, discount, by_slot, out):
     """Write each return less the mean of the other replicas of its world from the same slot on.
 
     Args:
-        of: float32 (sessions, decisions), returns.
+        returned: float32 (sessions, decisions), return of each decision.
         slot: int32 (sessions, decisions), slot of each decision, not decreasing.
         count: int64 (sessions,), decisions of each session.
         replicas: int64, consecutive sessions of one world, at least 2.
         discount: float64, per slot, 0 to 1; a replica without a decision in a slot counts from its next one on.
-        at: float64 (slots,), work space; longer than any slot.
+        by_slot: float64 (slots,), work space; longer than any slot.
         out: float32 (sessions, decisions), written up to `count`.
     """
     for first in range(0, count.size, replicas):
-        at[:] = 0.0
+        by_slot[:] = 0.0
         for s in range(first, first + replicas):
-            _add_by_slot(of[s], slot[s], count[s], discount, at)
+            _add_by_slot(returned[s], slot[s], count[s], discount, by_slot)
         for s in range(first, first + replicas):
             own, n = 0.0, count[s] - 1
-            for t in range(at.size - 1, -1, -1):
+            for t in range(by_slot.size - 1, -1, -1):
                 own *= discount
                 last = n
                 while n >= 0 and slot[s, n] == t:
-                    own = of[s, n]
+                    own = returned[s, n]
                     n -= 1
                 for k in range(n + 1, last + 1):
-                    out[s, k] = of[s, k] - (at[t] - own) / (replicas - 1)
+                    out[s, k] = returned[s, k] - (by_slot[t] - own) / (replicas - 1)
 
 
 @kernel
-def _add_by_slot(of, slot, count, discount, at):
-    """Add the return of one session from each slot on to `at`."""
+def _add_by_slot(returned, slot, count, discount, by_slot):
+    """Add the return of one session from each slot on to `by_slot`."""
     value, n = 0.0, count - 1
-    for t in range(at.size - 1, -1, -1):
+    for t in range(by_slot.size - 1, -1, -1):
         value *= discount
         while n >= 0 and slot[n] == t:
-            value = of[n]
+            value = returned[n]
             n -= 1
-        at[t] += value
+        by_slot[t] += value

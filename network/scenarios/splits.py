@@ -1,8 +1,8 @@
 """Splits of worlds into train, validation and test, and the lock on the test split.
 
 Training and tuning get worlds through scenarios, which call `check_split` or `world_seed`: these reject worlds and pairs of the test split
-outside `unlock_test_split`. Only the leaderboard may import this module (an import contract enforces this); it unlocks the split for the
-rollouts whose results it reports.
+outside `unlock_test_split`. No room that trains or tunes may import this module (an import contract enforces this). The leaderboard unlocks
+the split for the rollouts whose results it reports.
 """
 
 import hashlib

@@ -17,7 +17,7 @@ from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_margin import SBPN2
 from vcgym.agents.controllers.learned_switch import EVERY_SLOTS
 from vcgym.agents.controllers.policy import act, answer, consider, due, observe, output, place, two_layers
-from vcgym.agents.inside.learner import LEARNED
+from vcgym.agents.inside.learner import LEARNABLE
 from vcgym.agents.inside.noise import Bernoulli, Normal, density
 from vcgym.agents.inside.recorder import bind, close
 from vcgym.agents.inside.rollout import play
@@ -46,7 +46,7 @@ class Example:
 
     def __init__(self, control, noise=NOISE):
         torch.manual_seed(1)
-        self.control, self.noise, learned = control, noise, LEARNED[control]
+        self.control, self.noise, learned = control, noise, LEARNABLE[control]
         self.network = learned.network(8)
         if control is Control.PATH:
             with torch.no_grad():
@@ -60,8 +60,8 @@ class Example:
         return self.noise.log_prob(self.network.output(x), action, lengths)
 
 
-def lag(after=False, mirrored=False):
-    return Example(Control.PLAYOUT, NOISE._replace(after=after, mirrored=mirrored))
+def lag(innovations=False, mirrored=False):
+    return Example(Control.PLAYOUT, NOISE._replace(innovations=innovations, mirrored=mirrored))
 
 
 def switch():
@@ -172,7 +172,7 @@ def test_log_probabilities_are_those_of_torch(kind):
 
 def test_log_probabilities_after_the_noise_before_are_those_of_the_joint_law():
     """Innovations are differences of actions in float32, so they agree less closely than actions alone."""
-    example = lag(after=True)
+    example = lag(innovations=True)
     recorder = played(example)
     x, action = (torch.from_numpy(array[0, :60]) for array in (recorder.x, recorder.action))
     wanted = of_whole_call(action - example.network.output(x), NOISE)
@@ -191,7 +191,7 @@ def of_whole_call(noise, law):
 
 
 def test_densities_of_several_calls_start_anew_with_each():
-    noise, draws = NOISE._replace(after=True), torch.Generator().manual_seed(0)
+    noise, draws = NOISE._replace(innovations=True), torch.Generator().manual_seed(0)
     out, action = torch.randn(9, generator=draws), torch.randn(9, generator=draws)
     apart = [noise.log_prob(out[a:b], action[a:b], [b - a]) for a, b in ((0, 4), (4, 9))]
     torch.testing.assert_close(noise.log_prob(out, action, [0, 4, 0, 5, 0]), torch.cat(apart))
@@ -272,7 +272,7 @@ def over_bottleneck(env_id, example):
     """Two calls of one world with a rule that explores, and the environment of one call of the same world."""
     task = task_of(EnvConfig(id=env_id, options={"seconds": 20.0}))
     (worlds,) = task.worlds("train", 1, SEED)
-    sampled = task.sampled(example.rule, example.noise, 3, LEARNED[example.control].every)
+    sampled = task.sampled(example.rule, example.noise, 3, LEARNABLE[example.control].every)
     with pytest.raises(ValueError, match="allowed are rules of that control"):
         System(**{str(example.control): sampled})
     return play(task, {str(example.control): sampled}, worlds, np.zeros(2, np.int64))

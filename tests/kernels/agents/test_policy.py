@@ -80,7 +80,7 @@ def test_a_learned_rule_from_outside_learns_by_rollouts():
     optimiser = torch.optim.Adam(network.parameters(), 0.05)
     returns = []
     for n in range(12):
-        sampled = task.sampled(SpreadLag(*network.arrays()), NOISE, draw=n)
+        sampled = task.sampled(SpreadLag(*network.arrays()), NOISE, exploration=n)
         (played,) = rollout(task, {"playout": sampled}, REPLICAS, np.random.default_rng(0))
         returns.append(played.returned.mean())
         advantage = advantages(played, discount=0.9, replicas=REPLICAS)
