@@ -238,28 +238,38 @@ def summarise(
         bar: tuned reference of the board, or "".
         reference: of a whole board, with whom worlds are won; "": of a stratum.
     """
-    primary, of_runs, lone = columns.primary, runs_of(paired.systems), Estimate(math.nan, math.nan, math.nan)
-    found = {column.name: centres(paired, column.name, column.trim) for column in columns.numbers} if not reference else {}
-    if columns.bands is not None:
-        texts = dict(zip(paired.systems, np.array(paired.results[columns.bands[0]].to_pylist(), object)[paired.row], strict=True))
-        bands = {name: np.array([texts[run] for run in runs]) for name, runs in of_runs.items()}
-        found |= {
-            band: {name: lone._replace(value=float((of_run == band).mean())) for name, of_run in bands.items()} for band in columns.bands[1]
-        }
-    found |= {column.name: _centre(paired, column) for column in (columns.numbers if reference else [primary])}
-    found |= {ABOVE_PUBLISHED: _above(paired, primary, published), ABOVE_TUNED: _above(paired, primary, bar)}
-    found[ATTAINED] = axis.scores if axis else {}
+    primary, names = columns.primary, runs_of(paired.systems)
+    found = _shares_of_bands(columns, paired) | {
+        ABOVE_PUBLISHED: _above(paired, primary, published),
+        ABOVE_TUNED: _above(paired, primary, bar),
+        ATTAINED: axis.scores if axis else {},
+    }
     if reference:
-        hundred = columns.hundred
-        lacking = _above(both, primary, hundred if hundred in both.systems else "")
-        found |= {
+        lacking = _above(both, primary, columns.hundred if columns.hundred in both.systems else "")
+        starts = [name for name in names if f"{name}{START}" in paired.systems]
+        found |= {column.name: _centre(paired, column) for column in columns.numbers} | {
             "regret": {name: Estimate(-one.value, -one.high, -one.low) for name, one in lacking.items()},
             "won": worlds_won(paired, primary.name, reference, primary.better),
             "median": medians(paired, primary.name),
             "shortfall": {} if columns.target is None else shortfalls(paired, primary.name, columns.target),
-            "learned": {name: _above(paired, primary, f"{name}{START}")[name] for name in of_runs if f"{name}{START}" in paired.systems},
+            "learned": {name: _above(paired, primary, f"{name}{START}")[name] for name in starts},
         }
-    return {name: {statistic: of[name] for statistic, of in found.items() if name in of} for name in of_runs}
+    else:
+        found |= {column.name: centres(paired, column.name, column.trim) for column in columns.numbers}
+        found[primary.name] = _centre(paired, primary)
+    return {name: {statistic: of[name] for statistic, of in found.items() if name in of} for name in names}
+
+
+def _shares_of_bands(columns: Columns, paired: Paired) -> dict[str, dict[str, Estimate]]:
+    """Return by band of `Columns.bands` the share of the worlds of each system and method, without intervals; empty without bands."""
+    if columns.bands is None:
+        return {}
+    name, bands, _ = columns.bands
+    in_worlds = dict(zip(paired.systems, np.array(paired.results[name].to_pylist(), object)[paired.row], strict=True))
+    of_runs = {system: np.array([in_worlds[run] for run in runs]) for system, runs in runs_of(paired.systems).items()}
+    return {
+        band: {system: Estimate(float((values == band).mean()), math.nan, math.nan) for system, values in of_runs.items()} for band in bands
+    }
 
 
 def _centre(paired: Paired, column: Column) -> dict[str, Estimate]:
