@@ -51,7 +51,7 @@ class Between(NamedTuple):
     seen_space: Any
 
     @property
-    def told(self) -> str:
+    def names(self) -> str:
         """Return the names of the layers."""
         return " and ".join(layer.name for layer in self.layers)
 
@@ -125,8 +125,8 @@ def _inside(envs: Any) -> Between:
         return _chain(envs.envs, VectorWrapper, _of_batch)
     if isinstance(getattr(envs, "envs", None), list):  # DummyVecEnv
         return scalar(envs.envs[0], len(envs.envs))
-    told = str(envs.env_method("__str__", indices=[0])[0]) if hasattr(envs, "env_method") else type(envs).__name__
-    names = [name for name in told.strip("<>").split("<")[:-1] if name not in _WATCH]
+    described = str(envs.env_method("__str__", indices=[0])[0]) if hasattr(envs, "env_method") else type(envs).__name__
+    names = [name for name in described.strip("<>").split("<")[:-1] if name not in _WATCH]
     if names:
         raise ValueError(f"agent was trained behind {', '.join(names)} in other processes, which cannot be replayed{_HINT}")
     return Between((), envs.observation_space, envs.action_space, envs.observation_space)

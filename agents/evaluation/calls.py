@@ -16,8 +16,8 @@ from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import DrawnWorld, WorldDraw
 
-LENGTHENED = 0.5
-"""Share of the calls that `Calls.lengthen` changes."""
+DELAYED = 0.5
+"""Share of the calls that `TrainingCalls.add_delay` changes."""
 
 
 class TrainingCalls:
@@ -55,7 +55,7 @@ class TrainingCalls:
 
     def add_delay(self, max_added_ms: float, draws: np.random.Generator) -> None:
         """Add a delay to every path of half of the calls, drawn for each call between 0 and `max_added_ms`, history included."""
-        chosen = draws.random(len(self)) < LENGTHENED
+        chosen = draws.random(len(self)) < DELAYED
         added_us = np.where(chosen, draws.uniform(0.0, 1000.0 * max_added_ms, len(self)), 0.0).astype(np.int32)[:, None, None]
         loaded = self.world.loaded
         self.world.loaded = np.where(loaded < 0, loaded, loaded + added_us)

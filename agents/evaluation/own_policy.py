@@ -99,17 +99,17 @@ class OwnPolicy:
             return np.asarray(self._acts(observation)), None
         layers = self.between.layers
         memories, state = state if layers and state is not None else ([None] * len(layers), state)
-        kept = []
+        memory_after = []
         for layer, memory in zip(layers, memories, strict=True):
             observation, remembered = layer.see(observation, memory)
-            kept.append(remembered)
+            memory_after.append(remembered)
         given = {"state": state, "episode_start": episode_start, "deterministic": deterministic}
         given |= {} if action_masks is None else {"action_masks": action_masks}
         answer = self._acts.predict(observation, **{name: value for name, value in given.items() if name in self._named})
         actions, state = answer if isinstance(answer, tuple) else (answer, None)
         for layer in reversed(layers):
             actions = layer.do(np.asarray(actions))
-        return np.asarray(actions), (kept, state) if layers else state
+        return np.asarray(actions), (memory_after, state) if layers else state
 
 
 def _named_arguments(predict: Callable[..., Any]) -> set[str]:

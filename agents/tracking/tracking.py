@@ -117,14 +117,14 @@ class Run:
         if not self.server.ask(lambda: self._log([point])) and self.unsent is not None:
             points.append(self.unsent, point)
 
-    def send_kept(self) -> None:
+    def send_unsent(self) -> None:
         """Log the metrics that the server did not accept when this run was last open."""
         if self.unsent is None or not self.unsent.exists():
             return
-        kept = list(points.read(self.unsent))
-        if self.server.ask(lambda: self._log(kept)):
+        found = list(points.read(self.unsent))
+        if self.server.ask(lambda: self._log(found)):
             self.unsent.unlink()
-            log.info(f"{self.unsent}: {len(kept)} kept points of metrics sent to {self.server.uri}")
+            log.info(f"{self.unsent}: {len(found)} unsent points of metrics sent to {self.server.uri}")
 
     def config(self, config: Config) -> None:
         """Log the resolved config: decisive fields, flattened, as (immutable) parameters, and all fields as config.json."""
@@ -225,7 +225,7 @@ class Tracking:
             self.server.ask(lambda: self._begin(run, name, parent, tags))
             if marker is not None and run.id:
                 replace_file(marker, f"{run.id}\n".encode())
-        run.send_kept()
+        run.send_unsent()
         try:
             yield run
         except BaseException as error:

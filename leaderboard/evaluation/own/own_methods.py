@@ -200,7 +200,7 @@ def _played(name: str, one: _Training, options: Mapping[str, Any]) -> str:
             other = bool(trained) and key in options and _text(value) != _text(trained[key])
             words.append(_setting(key, value, player.env) + (f" in place of {_text(trained[key])} in training" if other else ""))
     if isinstance(player, LocalAgent) and player.own.between.layers:
-        words.append(f"behind {player.own.between.told}")
+        words.append(f"behind {player.own.between.names}")
     if trained:
         return ", ".join(words) + ("" if any(" in place of " in word for word in words) else ", as in training")
     if not isinstance(player, LocalAgent):
