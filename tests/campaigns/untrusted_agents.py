@@ -1,6 +1,7 @@
-"""Mutated agents, submissions, learned systems, predictors, scenario files, sessions and boards.
+"""Mutated agents, submissions, learned systems, predictors, scenario files, sessions, boards, checkpoints and studies.
 
-Each is rejected in one line that names its file, or plays; no code is executed, no board breaks, and no file outside the folder is touched.
+Each is rejected in one line that names its file, or used; a changed checkpoint is rejected. No code is executed, no module that a config
+names is imported, no board breaks, and no file outside the folder is touched.
 """
 
 import json
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from campaigns.case import Case
-from campaigns.hostile.kinds import MADE, seal, user
+from campaigns.hostile.kinds import MADE, publish_agent, seal, user
 from campaigns.hostile.mutations import mutated
 from campaigns.hostile.watched import MAX_MESSAGE, Watch, added, run_child
 
@@ -19,6 +20,7 @@ FILES = {"small": 300, "medium": 1000, "full": 2600}  # of each kind
 PER_CHILD = 1000
 ONNX = Path(__file__).parents[1] / "contract" / "submissions" / "submission_onnx"
 PATHS = 5
+MODULES = ("this", "antigravity", "campaigns.kills", "no.such", "", "a:b")  # an import of the first two would print, and open a browser
 BOARDS = 5
 """Fewer boards than other files, by this factor: each is ranked and drawn."""
 
@@ -30,24 +32,10 @@ def run(scale, folder):
         starts = range(0, files, PER_CHILD)
         reports = [run_child(__name__, kind, start, min(PER_CHILD, files - start), folder / f"{kind}-{start}") for start in starts]
         found = added(reports)
-        yield Case(f"mutated {kind}", found["wrong"] == found["code executed"] == 0 and found["longest message"] <= MAX_MESSAGE, found)
-
-
-def publish_agent(folder):
-    import gymnasium
-
-    from vcgym.agents.networks.observation import network_for
-    from vcgym.agents.networks.policy import AgentPolicy, output_count
-    from vcgym.agents.published.export import publish
-    from vcgym.submissions.card import call_parts
-
-    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=1, packets=100, action="discrete").unwrapped
-    parts = call_parts(env.batch.scenario.paths)
-    network = network_for(parts, output_count(env.single_action_space), 8, "tanh")
-    rng = np.random.default_rng(1)
-    tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
-    agent = AgentPolicy("vcgym/Call-v1", tuple(parts), env.single_observation_space, env.single_action_space, network, tensors)
-    publish(folder, agent, algorithm="none", steps=0, seed=0, config_hash="0" * 16)
+        silent = found.get("taken", 0) if kind == "checkpoint" else 0
+        yield Case(
+            f"mutated {kind}", found["wrong"] == found["code executed"] == silent == 0 and found["longest message"] <= MAX_MESSAGE, found
+        )
 
 
 def _make(kind, folder):
@@ -110,6 +98,11 @@ def _child(kind, start, count, folder):
         rng = np.random.default_rng([number + 40, start])
         name = list(contents)[rng.integers(len(contents))]
         content, _ = mutated(name, contents[name], rng)
+        if kind == "study" and number % 5 == 0:
+            name, module = "config.json", MODULES[rng.integers(len(MODULES))]
+            content = contents[name].replace(b"vcgym/Call-v1", f"{module}:vcgym/Call-v1".encode(), 1)
+        if kind == "checkpoint" and _same(name, content, contents[name]):
+            continue
         shutil.rmtree(broken)
         shutil.copytree(whole, broken)
         (broken / name).write_bytes(content)
@@ -125,6 +118,16 @@ def _child(kind, start, count, folder):
             if {path.name for path in folder.iterdir()} != {"whole", "broken", "victim.txt"} or victim.read_text() != "kept":
                 watch.wrong.append(f"touched {folder}: {name}")
     watch.report()
+
+
+def _same(name, content, before):
+    """Return True for a mutation without effect, such as the layout of JSON."""
+    if name != "training.json" or content == before:
+        return content == before
+    try:
+        return json.loads(content) == json.loads(before)
+    except (ValueError, RecursionError):
+        return False
 
 
 if __name__ == "__main__":

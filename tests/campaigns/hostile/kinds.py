@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 
 SCORES = 33
+TRAINING = {"format": 3}
 HELD_LAW = {
     "level_ms": [30.0] * SCORES, "scale_ms": [1.0] * SCORES, "jitter": [-1.0] * 16 + [0.0] + [1.0] * 16, "level_held_ms": 1000.0,
     "scale_held_ms": 1000.0, "tau_ms": 100.0, "largest_ms": 80.0, "loss": 0.01, "loss_run": 2.0,
@@ -94,8 +95,54 @@ def _rows(folder):
     pq.write_table(pa.Table.from_pylist(rows, schema=COLUMNS), folder / "rows.parquet")
 
 
+def publish_agent(folder):
+    import gymnasium
+
+    from vcgym.agents.networks.observation import network_for
+    from vcgym.agents.networks.policy import AgentPolicy, output_count
+    from vcgym.agents.published.export import publish
+    from vcgym.leaderboard.submissions.card import call_parts
+
+    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=1, packets=100, action="discrete").unwrapped
+    parts = call_parts(env.batch.scenario.paths)
+    network = network_for(parts, output_count(env.single_action_space), 8, "tanh")
+    rng = np.random.default_rng(1)
+    tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
+    agent = AgentPolicy("vcgym/Call-v1", tuple(parts), env.single_observation_space, env.single_action_space, network, tensors)
+    publish(folder, agent, algorithm="none", steps=0, seed=0, config_hash="0" * 16)
+
+
+def _model():
+    """Return the model of a small training."""
+    from vcgym.agents.config.algorithms import PPOConfig
+    from vcgym.agents.config.env import EnvConfig
+    from vcgym.agents.config.training import TrainConfig
+    from vcgym.agents.training.learners import build_model
+
+    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, hidden=8)
+    env = EnvConfig(id="vcgym/Call-v1", options={"packets": 230, "action": "discrete", "interval": 10})
+    return build_model(TrainConfig(env=env, algorithm=ppo, num_envs=2, device="cpu"), seed=5)
+
+
+def _checkpoint(folder):
+    from vcgym.agents.training import checkpoint
+
+    model = _model()
+    model.learn(64)
+    shutil.copytree(checkpoint.save(folder / "saved", model, TRAINING), folder, dirs_exist_ok=True)
+    shutil.rmtree(folder / "saved")
+
+
+def _study(folder):
+    from vcgym.agents.config.training import TrainConfig
+
+    publish_agent(folder / "seed-0" / "agent")
+    (folder / "config.json").write_text(TrainConfig().model_dump_json(indent=1))
+
+
 MADE = {
     "learned": _learned, "predictor": _predictor, "scenario": _scenario, "session": _session, "rows": _rows, "log": _log, "board": _board,
+    "checkpoint": _checkpoint, "study": _study,
 }  # fmt: skip
 """Kind -> function that makes a whole file of it, or several, in an empty folder."""
 
@@ -123,20 +170,30 @@ def _rank(folder, *systems):
 
 def user(kind, folder):
     """Return a function that uses all files of a kind in a folder, and returns "taken"."""
+    from vcgym.agents.training import checkpoint
     from vcgym.baselines.systems import learned_system
     from vcgym.baselines.zoo import LEARNED
+    from vcgym.leaderboard.evaluation.participants import study_agents
+    from vcgym.leaderboard.evaluation.suites import SUITES
     from vcgym.leaderboard.report.publish import publish
+    from vcgym.live.call.policies import live_policy
     from vcgym.live.protocol.session import read_session
     from vcgym.network.scenarios.scenario import Scenario
     from vcgym.predictors.published import load_network
     from vcgym.predictors.rows import read_rows
     from vcgym.submissions.verify import verify
 
+    model = _model() if kind == "checkpoint" else None
+
     def scenario():
         for path in sorted(folder.glob("*.json")):
             found = Scenario(str(path), "correlated", 100)
             for pair in found.pairs("train"):
                 found.world(1).start(0, found.draw("train", 1, pair))
+
+    def study():
+        live_policy(str(folder / "seed-0"))
+        study_agents("sent", folder, SUITES["correlated-v0"])
 
     def board():
         publish(folder)
@@ -145,6 +202,7 @@ def user(kind, folder):
     uses = {
         "learned": lambda: learned_system(folder, LEARNED), "predictor": lambda: load_network(folder), "scenario": scenario,
         "session": lambda: read_session(folder / "session.json"), "board": board,
+        "checkpoint": lambda: checkpoint.load(folder, model, TRAINING), "study": study,
         "rows": lambda: read_rows(folder / "rows.parquet"), "log": lambda: verify(folder, lambda done, note: None, tiny()),
     }  # fmt: skip
 
