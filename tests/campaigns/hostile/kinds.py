@@ -101,7 +101,7 @@ def publish_agent(folder):
     from vcgym.agents.networks.observation import network_for
     from vcgym.agents.networks.policy import AgentPolicy, output_count
     from vcgym.agents.published.export import publish
-    from vcgym.leaderboard.submissions.card import call_parts
+    from vcgym.submissions.card import call_parts
 
     env = gymnasium.make_vec("vcgym/Call-v1", num_envs=1, packets=100, action="discrete").unwrapped
     parts = call_parts(env.batch.scenario.paths)
