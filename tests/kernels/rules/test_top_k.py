@@ -39,6 +39,21 @@ def test_intervals_keep_the_smallest_set_that_every_path_outside_lies_above(pair
     assert chosen(Choice.INTERVAL, low_ms=low, high_ms=high) == min(closed, key=len)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "names"),
+    [
+        ({"A": (100, 110), "B": (105, 120), "C": (131, 140), "D": (108, 130)}, "ABD"),
+        ({"A": (100, 110), "B": (105, 120), "C": (125, 140), "D": (108, 130)}, "ABCD"),
+        ({"A": (100, 104), "B": (105, 120)}, "A"),
+        ({"A": (100, 104), "B": (-math.inf, math.inf), "C": (900, 901)}, "ABC"),
+    ],
+)
+def test_intervals_by_hand(bounds, names):
+    """R6: intervals that overlap a better one are kept, those with unknown bounds too."""
+    low, high = np.array(list(bounds.values()), float).T
+    assert {list(bounds)[path] for path in chosen(Choice.INTERVAL, low_ms=low, high_ms=high)} == set(names)
+
+
 @given(st.lists(bound, min_size=1, max_size=12))
 def test_best_five_are_the_lowest_means(means):
     assert chosen(Choice.BEST_FIVE, mean_ms=means) == set(sorted(range(len(means)), key=lambda path: means[path])[:5])

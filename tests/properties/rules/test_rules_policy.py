@@ -30,8 +30,8 @@ from vcgym.baselines.records import Record, path_history
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.baselines.systems import load_system
 
-ROUTERS = [Direct(), RandomPath(), RoundRobin(), BestHistory(), Via(epsilon=0.1), VCRoute()]
-ROUTERS += [Greedy(smoothing_ms=150.0), DiscountedThompson(), SlidingThompson(window=40), LinUCB(), VCRouteV2()]
+ROUTERS = [Direct(), RandomPath(), RoundRobin(), BestHistory(), Via(epsilon=0.1), VCRoute(), VCRouteV2()]
+ROUTERS += [Greedy(smoothing_ms=150.0), DiscountedThompson(), SlidingThompson(window=40), LinUCB()]
 RECEIVERS = [FixedLag(30.0), CountTarget(30.0), WMJitter(), NetEqTarget()]
 POLICIES = [RulePolicy(router) for router in ROUTERS] + [RulePolicy(receiver) for receiver in RECEIVERS]
 POLICIES += [RulePolicy(VCRoute(), WMJitter()), RulePolicy(*load_system("learned").chosen)]

@@ -1,4 +1,4 @@
-"""Greedy, discounted and sliding-window Thompson sampling, LinUCB and VCRoute's second reading: twins and properties."""
+"""Routers that learn: twins in plain Python, and properties of those that forget."""
 
 import math
 import statistics
@@ -10,15 +10,21 @@ from vcgym.baselines.path.discounted_thompson import DiscountedThompson
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.path.linucb import LinUCB
 from vcgym.baselines.path.sliding_thompson import SlidingThompson
-from vcgym.baselines.path.vcroute.vcroute import VCRoute
+from vcgym.baselines.path.vcroute.vcroute import RewardSource, Sample, VCRoute
 from vcgym.baselines.path.vcroute.version_2 import VCRouteV2
+from vcgym.baselines.path.via import Via
 from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.network.kernels.rng import POLICY, normal, stream_key
 
 KEY = np.uint64(77)
 HISTORY = np.array([[40, 105.0, 16.1], [40, 112.5, 24.2], [0, 0.0, 0.0], [1, 160.0, 0.0], [40, 119.0, 35.5]])
-HISTORIES = [HISTORY, HISTORY[[0, 1]], np.zeros((3, 3))]
+HISTORIES = {
+    "gaps": HISTORY,
+    "two": HISTORY[[0, 1]],
+    "none": np.zeros((3, 3)),
+    "one is out": np.array([[40, 105.0, 16.1], [40, 112.5, 24.2], [40, 160.0, 3.0], [40, 119.0, 35.5]]),
+}
 RULES = [
     Greedy(),
     Greedy(smoothing_ms=150.0, half_life_ms=300.0, margin_ms=2.0),
@@ -26,6 +32,13 @@ RULES = [
     SlidingThompson(window=40),
     LinUCB(),
     LinUCB(alpha=2.0, ridge=0.1),
+    Via(),
+    Via(ucb_c=0.1),
+    VCRoute(),
+    VCRoute(sample=Sample.MEAN),
+    VCRoute(discount=0.99),
+    VCRoute(reward=RewardSource.DELAYED_ACTUAL),
+    VCRoute(reward=RewardSource.DELAYED_ACTUAL, loss_reward_ms=900.0, loss_after_packets=20),
     VCRouteV2(),
     VCRouteV2(spread_weight=3.0, spread_gain=0.3, route=VCRoute(discount=0.98)),
 ]
@@ -72,14 +85,24 @@ class Twin:
         variance = statistics.median([sd**2 for n, _, sd in history if n >= 2] or [1000.0])
         self.usual = [float(m) if n >= 1 else mean for n, m, _ in history]
         self.variance = [float(sd**2) if n >= 2 else variance for n, _, sd in history]
-        self.stream, self.kept = stream_key(KEY, 0, POLICY), list(range(len(history)))
+        self.stream = stream_key(KEY, 0, POLICY)
+        half = [1.96 * sd / math.sqrt(n) if n > 1 else math.inf for n, _, sd in history]
+        self.bounds = [(m - wide, m + wide) for (_, m, _), wide in zip(history, half, strict=True)]
+
+    def kept(self):
+        """The paths whose interval overlaps a better one that is kept."""
+        order = sorted(range(self.paths), key=lambda path: self.bounds[path][0])
+        size = 1
+        while size < len(order) and self.bounds[order[size]][0] <= max(self.bounds[path][1] for path in order[:size]):
+            size += 1
+        return sorted(order[:size])
 
     def draw(self, slot, path):
         return normal(self.stream, slot * self.paths + path)
 
-    def newest(self, path, records=None):
+    def newest(self, path):
         """Sent time (us) and delay (ms) of the newest feedback of a path, or None."""
-        on_path = [(r.sent_us, delay_ms(r)) for r in (self.shown if records is None else records) if r.path == path]
+        on_path = [(r.sent_us, delay_ms(r)) for r in self.shown if r.path == path]
         return max(on_path, default=None)
 
     def show(self, records):
@@ -173,17 +196,67 @@ class TwinLinUCB(Twin):
         return best
 
 
-class TwinVCRouteV2(Twin):
+class TwinVia(Twin):
     def __init__(self, params, history):
         super().__init__(params, history)
-        bounds = [(m - 1.96 * sd / math.sqrt(n), m + 1.96 * sd / math.sqrt(n)) if n >= 2 else (-math.inf, math.inf) for n, m, sd in history]
-        order = sorted(self.kept, key=lambda path: bounds[path][0])
-        size = 1
-        while size < len(order) and bounds[order[size]][0] <= max(bounds[path][1] for path in order[:size]):
-            size += 1
-        self.kept = sorted(order[:size])
-        self.mu, self.tau = [0.0] * self.paths, [0.001] * self.paths
+        finite = [high for _, high in (self.bounds[path] for path in self.kept()) if high < math.inf]
+        self.scale = sum(finite) / len(finite) if finite else 100.0
+        self.known = [m if n > 0 else self.scale for n, m, _ in history]
+        self.decided = [0] * self.paths
 
+    def decide(self, slot):
+        index = {}
+        for path in self.kept():
+            costs = [delay_ms(record) for record in self.shown if record.path == path and record.kind == MEDIA]
+            mean, tries = sum(costs) / len(costs) if costs else self.known[path], self.decided[path]
+            index[path] = mean / self.scale - math.sqrt(self.params.ucb_c * math.log(slot) / tries) if tries else -math.inf
+        best = self.smallest(index)
+        self.decided[best] += 1
+        return best
+
+
+class TwinVCRoute(Twin):
+    def __init__(self, params, history):
+        super().__init__(params, history)
+        self.route = getattr(params, "route", params)
+        self.mu, self.tau, self.tau0 = [0.0] * self.paths, [0.001] * self.paths, [1 / max(1.0, variance) for variance in self.variance]
+
+    def reward_ms(self, path):
+        return (self.newest(path) or (0, self.usual[path]))[1]
+
+    def choose(self, slot):
+        own = self.route.sample == Sample.PREDICTIVE
+        sd = [math.sqrt(1 / tau + (1 / tau0 if own else 0.0)) for tau, tau0 in zip(self.tau, self.tau0, strict=True)]
+        return self.smallest({path: self.mu[path] + sd[path] * self.draw(slot, path) for path in self.kept()})
+
+    def decide(self, slot):
+        path = self.choose(slot)
+        tau, tau0 = max(0.001, self.route.discount * self.tau[path]), self.tau0[path]
+        self.mu[path] = (tau * self.mu[path] + tau0 * self.reward_ms(path)) / (tau + tau0)
+        self.tau[path] = tau + tau0
+        return path
+
+
+class TwinDelayed(TwinVCRoute):
+    """Each delay that is fed back, and each loss, is a reward of the path that carried the packet."""
+
+    def __init__(self, params, history):
+        super().__init__(params, history)
+        self.decided, self.losses = [], [[] for _ in history]
+
+    def decide(self, slot):
+        lost = slot - self.params.loss_after_packets
+        if self.params.loss_reward_ms and lost >= 0 and lost not in {r.packet for r in self.shown if r.kind == MEDIA}:
+            self.losses[self.decided[lost]].append(self.params.loss_reward_ms)
+        for path in range(self.paths):
+            rewards = [delay_ms(r) for r in self.shown if r.path == path and r.kind == MEDIA] + self.losses[path]
+            self.tau[path] = 0.001 + len(rewards) * self.tau0[path]
+            self.mu[path] = self.tau0[path] * sum(rewards) / self.tau[path]
+        self.decided.append(self.choose(slot))
+        return self.decided[-1]
+
+
+class TwinVCRouteV2(TwinVCRoute):
     def spread(self, path):
         gain, mean, variance = self.params.spread_gain, self.usual[path], self.variance[path]
         for record in self.shown:
@@ -193,16 +266,14 @@ class TwinVCRouteV2(Twin):
                 variance = (1 - gain) * (variance + gain * difference**2)
         return math.sqrt(variance)
 
-    def decide(self, slot):
-        tau0 = [1 / max(1.0, variance) for variance in self.variance]
-        draws = {p: self.mu[p] + math.sqrt(1 / self.tau[p] + 1 / tau0[p]) * self.draw(slot, p) for p in self.kept}
-        path = self.smallest(draws)
-        _, newest = self.newest(path) or (0, self.usual[path])
-        reward = newest + self.params.spread_weight * self.spread(path)
-        tau = max(0.001, self.params.route.discount * self.tau[path])
-        self.mu[path] = (tau * self.mu[path] + tau0[path] * reward) / (tau + tau0[path])
-        self.tau[path] = tau + tau0[path]
-        return path
+    def reward_ms(self, path):
+        return super().reward_ms(path) + self.params.spread_weight * self.spread(path)
+
+
+def twin_of(params, history):
+    if isinstance(params, VCRoute):
+        return (TwinVCRoute if params.reward == RewardSource.PREDICTED else TwinDelayed)(params, history)
+    return TWINS[type(params)](params, history)
 
 
 TWINS = {
@@ -210,20 +281,22 @@ TWINS = {
     DiscountedThompson: TwinDiscounted,
     SlidingThompson: TwinSliding,
     LinUCB: TwinLinUCB,
+    Via: TwinVia,
     VCRouteV2: TwinVCRouteV2,
 }
-each_rule = pytest.mark.parametrize("params", RULES, ids=lambda params: type(params).__name__)
 
 
-@pytest.mark.parametrize("history", HISTORIES, ids=["gaps", "two", "none"])
-@each_rule
+@pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
+@pytest.mark.parametrize("params", RULES, ids=lambda params: type(params).__name__)
 def test_decisions_equal_the_twin(params, history):
     paths, shown = play(params, 250, seed=6, history=history)
-    twin = TWINS[type(params)](params, history)
+    twin = twin_of(params, history)
     for slot, path in enumerate(paths):
         twin.show(shown[slot])
         assert path == twin.decide(slot)
     assert len(set(paths)) >= 2
+    assert set(paths) == set(twin.kept()) or not isinstance(params, Via)
+    assert not getattr(params, "loss_reward_ms", 0.0) or sum(map(len, twin.losses)) > 10
 
 
 def shares_of_the_better_path(params, swap_at, packets=2000, sessions=20):
@@ -276,7 +349,7 @@ def test_greedy_returns_to_history_as_feedback_grows_old():
 
 
 def test_vcroute_v2_without_spread_is_vcroute():
-    for history in HISTORIES:
+    for history in HISTORIES.values():
         assert play(VCRouteV2(spread_weight=0.0), 200, 8, history) == play(VCRoute(), 200, 8, history)
 
 
