@@ -108,8 +108,7 @@ def test_the_router_decides_as_the_compiled_rule_in_whole_calls(name, restless):
         done = truncated.any()
     calls.close()
     for s, graph in enumerate(graphs):
-        for part in ("call", "arm"):
-            rows = getattr(getattr(state[0], "router", state[0]), part)[s]
+        for part, rows in (("call", state[0].call[s]), ("arm", state[0].arms[s])):
             for field in rows.dtype.names:
                 assert np.allclose(graph.state[f"{part}.{field}"], rows[field], rtol=1e-12, atol=0.0), field
     assert changes >= (20 if restless else 2)
