@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from lab.bench import bottleneck, conference, footprint, learners, others
-from lab.bench.evaluation import paper_evaluation
 from lab.bench.measure import Absent, Effort, Measurement
-from lab.bench.packets import paths, paths_ratio, protected_ratio, system
+from lab.bench.packets import paper_evaluation, paths, paths_ratio, protected_ratio, system
 from lab.bench.predictors import FORWARD, forward
 from lab.bench.steps import env_steps
 from lab.bench.worlds import generation

@@ -7,11 +7,12 @@ paths, and the paper's evaluation, use the paper's top-k.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from lab.bench.measure import Effort, Measurement, Run, median_ratio, rate
+from lab.bench.measure import Effort, Measurement, Run, duration, median_ratio, rate
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.top_k import Choice, TopK
 from vcgym.baselines.path.vcroute.vcroute import VCRoute
@@ -21,6 +22,7 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
+from vcgym.leaderboard.evaluation.together import batches_together, every_pair, play_together
 from vcgym.network.kernels.slots import BLOCK_SLOTS
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import DrawnWorld
@@ -100,3 +102,16 @@ def _vcr_wm(name: str, effort: Effort) -> tuple[int, Run]:
     # Two calls: 900 paths take 110 MB each.
     scenario, sessions = Scenario(name, "paper", effort.part(PACKETS)), 2
     return sessions * scenario.packets, calls(VCR_WM, scenario, sessions)
+
+
+PAPER_PACKETS = 600_000
+PAPER_SYSTEMS = [SYSTEMS["drt_bf"], SYSTEMS["drt_wm"], System(Via(), NetEqTarget()), SYSTEMS["via_wm"], VCR_WM]
+
+
+def paper_evaluation(effort: Effort) -> Iterator[Measurement]:
+    """Yield the seconds of the VCRoute paper's evaluation, 25 sessions of five systems; each world is sampled once for all systems."""
+    scenario = Scenario("wonderproxy", "paper", effort.part(PAPER_PACKETS))
+    draws = every_pair(scenario, 1)
+    batches = batches_together(scenario, [system.rules for system in PAPER_SYSTEMS], len(draws))
+    for threads in (1, 2):
+        yield duration("paper_evaluation_s", partial(play_together, batches, draws, threads), effort, threads)
