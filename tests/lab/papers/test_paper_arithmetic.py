@@ -70,13 +70,14 @@ def test_the_arithmetic_is_shown():
     assert "**" not in lines[-1]
 
 
+@pytest.mark.parametrize("part", ["statements", "arithmetic"])
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_changed_file_is_refused(paper):
+def test_a_changed_file_is_refused(paper, part):
     document = json.loads((DATA / paper.FILE).read_text())
-    document["statements"][0]["published"] += "0"
+    document[part][0]["published"] += "0"
     with pytest.raises(DataError, match="sha256"):
         parse_carded(paper.Statements, paper.FILE, json.dumps(document))
-    document["statements"].append(document["statements"][0])
+    document[part].append(document[part][0])
     with pytest.raises(DataError, match="each id once"):
         parse_carded(paper.Statements, paper.FILE, json.dumps(document))
 
