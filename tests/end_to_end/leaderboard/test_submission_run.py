@@ -17,8 +17,10 @@ from vcgym.leaderboard.report.run import run_suite
 from vcgym.leaderboard.report.words.remarks import remarks
 from vcgym.leaderboard.results.files import ACTIONS, RESULTS, TIMELINE, read, write
 from vcgym.leaderboard.results.kinds import CALL
+from vcgym.scripts.leaderboard import play_suite
 from vcgym.submissions.accept import accept, accepted
-from vcgym.submissions.commands import verify_board
+from vcgym.submissions.commands import submit, verify_board
+from vcgym.submissions.config import SubmitConfig
 from vcgym.submissions.trial import observe
 from vcgym.submissions.verify import UNKNOWN, verify
 
@@ -195,6 +197,15 @@ def test_a_false_claim_of_an_agent_that_logs_nothing_is_named(silent, known, tmp
 def test_a_suite_that_is_not_known_is_refused(board):
     with pytest.raises(ValueError, match=r"actions.parquet is of suites .*'submitted', 'v0', 205.*; allowed: one of"):
         check(board)
+
+
+def test_a_submitted_agent_stays_on_the_board(known, tmp_path, capsys):
+    given = {"train": None, "systems": ["DRT-WM"], "folder": tmp_path / "board"}
+    submit(SubmitConfig(submission=ONNX, **given).model_copy(update={"suite": SUITE.name}))
+    assert capsys.readouterr().out.startswith("Taken: tiny onnx\n")
+    play_suite(LeaderboardConfig(**given).model_copy(update={"suite": SUITE.name}))
+    assert {row["system"] for row in read_rows(tmp_path / "board")} == {"DRT-WM", "tiny onnx"}
+    assert "tiny onnx" in (tmp_path / "board" / "report.html").read_text()
 
 
 class Failing:
