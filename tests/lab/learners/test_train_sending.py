@@ -24,7 +24,7 @@ from vcgym.agents.networks.observation import count_items, item_part
 from vcgym.agents.published.export import load_agent, read_card
 from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.learners import build_model, snapshot
-from vcgym.agents.training.training import require_trainable, train
+from vcgym.agents.training.training import train
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 
 pytestmark = pytest.mark.long  # trains
@@ -59,13 +59,6 @@ def test_maskable_ppo_keeps_to_its_masks():
         actions, _ = model.predict(observations, action_masks=masks)
         assert masks[np.arange(4), actions].all()
         observations, *_ = envs.step(actions)
-
-
-def test_maskable_ppo_on_the_scalar_face():
-    model = MaskablePPO(
-        "MlpPolicy", gymnasium.make(ORDER, seconds=3.0, **ABSOLUTE[ORDER]), n_steps=64, batch_size=64, seed=0, device="cpu"
-    ).learn(128)
-    assert model.num_timesteps == 128
 
 
 def test_maskable_ppo_trains_and_publishes_an_agent_of_the_order(tmp_path):
@@ -120,15 +113,3 @@ def test_sac_trains_an_agent_of_path_and_lag_that_acts_on_other_paths(tmp_path):
     assert (count_items(agent.parts), agent.squashed) == (5, True)
     wider = make_envs(CALL.model_copy(update={"options": CALL.options | {"scenario": "wonderproxy"}}), 3, "validation")
     assert np.isfinite(episode_returns(agent, wider, seed=1)).all()
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "env_id", "message"),
-    [
-        (SACConfig(), ORDER, r"algorithm is SAC and action space is Discrete\(10\); allowed: Box \(env\.options\.action=relative_"),
-        (MaskablePPOConfig(), RATE, r"algorithm is MaskablePPO and .* has no action_masks; allowed: algorithm=ppo"),
-    ],
-)
-def test_an_algorithm_that_cannot_act_is_refused(tmp_path, algorithm, env_id, message):
-    with pytest.raises(ValueError, match=message):
-        require_trainable(TrainConfig(env=EnvConfig(id=env_id, options=ABSOLUTE[env_id]), algorithm=algorithm, folder=tmp_path))
