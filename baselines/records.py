@@ -46,7 +46,7 @@ class Record(NamedTuple):
     sent_us: int
     arrived_us: int  # at the receiver
     known_us: int
-    lag_us: int  # the receiver's lag or target in force when it arrived
+    lag_us: int  # the receiver's lag or target in force when it arrived, before it changed it
     late: int  # 1: the receiver discarded it
 
 

@@ -193,7 +193,8 @@ def decide(params: Any, state: Any, s: int, now_us: int) -> Any:
         params: parameters of the rule.
         state: state; row `s` may be updated.
         s: int64, row.
-        now_us: int64, time of the decision; must not decrease from call to call.
+        now_us: int64, time of the decision, at a receiver the start of the slot of 10 ms in which the packet arrived; must not decrease
+            from call to call.
     """
 
 

@@ -18,7 +18,7 @@ from vcgym.conference.optimum.oracle_lp import oracle_lp
 from vcgym.conference.rules.celerity import REPORT_S
 from vcgym.conference.rules.play import play
 from vcgym.conference.stage import STAGE
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, WorldKeys, delays_of
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, WorldKeys, delays_of
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.network.scenarios.splits import unlock_test_split
@@ -59,7 +59,7 @@ class ConferenceKind(Kind):
 
     def play_rules(
         self, systems: Sequence[System], scenario: ConferenceScenario, draws: Sequence[ConferenceWorld], threads: int
-    ) -> Iterator[Rollout]:  # fmt: skip
+    ) -> Iterator[FinishedCalls]:  # fmt: skip
         """Yield rollouts whose time per decision is that of the whole conference per party and report interval."""
         optima = [optima_kbps(world) for world in draws]
         decisions = sum(len(world.topology.parties) * world.seconds for world in draws) / REPORT_S
@@ -71,9 +71,9 @@ class ConferenceKind(Kind):
                 took_s += time.perf_counter() - began
                 r = ratings(played.log, played.emitted, world.seconds)
                 calls.append(ConferenceCall(len(world.topology.parties), metrics(played, world.changes_s(), best, r), delay_cdf(played)))
-            yield Rollout(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
+            yield FinishedCalls(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
 
-    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
         accounting = COLUMNS.curves[0][0]
         return [
             {"stratum": str(part.stratum), "parties": call.parties, **call.metrics, "delays": delays_of({accounting: call.delays})}

@@ -3,8 +3,7 @@
 Media is cut into units of 10 ms, counted from the smallest sent time. At each tick the player plays the next unit m, or conceals it if
 its packets have not arrived. The offset P = t - m (tick time minus media time of the unit) is steered toward a target P*:
 
-    arrival input    P* = min over the last 2000 ms of media of (arrived - sent), plus the receiver's level
-    emission input   P* = max over the last 2000 ms of media of (emitted - sent)
+    P* = min over the last 2000 ms of media of (arrived - sent), plus the receiver's level, a lag or a target delay
 
 P grows at once when nothing is left to play (underrun: conceal, m stays). Otherwise it moves by 10 ms at most once per 100 ms. If P
 exceeds P* by more than 1000 ms, it jumps to P*.
@@ -108,17 +107,16 @@ def unit_there(player, s, unit, now_us):
 
 
 @kernel
-def set_target(player, s, now_us, level_us, window_us):
+def set_target(player, s, now_us, level_us, smallest_us):
     """Set the target P*, after all effects of an arrival at `now_us` have been reported.
 
     The clock starts at the first tick at or after the arrival of the first unit plus the level in force once all packets of that instant
     have been reported. A later change of the level does not move the start.
 
-    `level_us` is the lag or target level of the receiver after this packet, at least 0, 0 with emission input; `window_us` the smallest
-    delay of the window (arrival input), or its largest (emission input).
+    `level_us` is the lag or target of the receiver after this packet, at least 0; `smallest_us` the smallest delay of the window.
     """
     clock = player.clock[s]
-    clock.target_us = window_us + level_us
+    clock.target_us = smallest_us + level_us
     if now_us == clock.first_us:
         clock.tick_us = -(-(now_us + level_us) // UNIT_US) * UNIT_US
 

@@ -34,13 +34,13 @@ from vcgym.network.playout.slot_window import smallest_delay_us
 class Receiving(NamedTuple):
     """Receiver's half of a batch of calls."""
 
-    receiver: Any  # parameters of the receiver's rule, or `FromAgent`
+    rule: Any  # parameters of the rule of the playout, or `FromAgent`
     state: Any  # its state
 
 
 @asks_agent.register(Receiving)
 def _asks_agent(stage):
-    return origin_of(stage.receiver) == REMOTE
+    return origin_of(stage.rule) == REMOTE
 
 
 @kernel
@@ -57,11 +57,11 @@ def _record_of(call, node, kind, late, shift):
 
 
 @kernel
-def record_in_hand(call, receiver, shift):
+def record_in_hand(call, rule, shift):
     """Return the record of the media packet that has just arrived at the receiver; `shift` is the `packet_shift` of the call."""
     node = call.waiting_node
-    kind = kind_of(call.in_flight, node) if learns_from_copies(receiver) else np.int64(MEDIA)
-    late = is_late(call.receiver, _packet_of(call, node, shift), buffer_type(receiver), SLOT_US << shift)
+    kind = kind_of(call.in_flight, node) if learns_from_copies(rule) else np.int64(MEDIA)
+    late = is_late(call.receiver, _packet_of(call, node, shift), buffer_type(rule), SLOT_US << shift)
     return _record_of(call, node, kind, 1 if late else 0, shift)
 
 
@@ -85,13 +85,13 @@ def _report(sender, call, s, seen, kind):
 
 
 @kernel
-def _take_in(receiver, sender, tables, call, s, seen, level_us, reports_arrivals):
+def _take_in(rule, sender, tables, call, s, seen, level_us, reports_arrivals):
     """Give the current packet to receiver and player, its record to the feed if `reports_arrivals`; return False if that is full."""
     call.receiver.level_us = level_us
     call.receiver.last_arrival_us = seen.arrived_us
     shift = shift_of(tables.frames, call)
     slot, units, packet_us = seen.packet << shift, 1 << shift, SLOT_US << shift
-    if accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(receiver), packet_us) == FIRST:
+    if accept(call.receiver, tables.log, s, seen.packet, seen.arrived_us, level_us, buffer_type(rule), packet_us) == FIRST:
         for unit in range(slot, slot + units):
             players.unit_there(tables.player, s, unit, seen.arrived_us)
     # The first unit of a packet has waited for the last.
@@ -101,18 +101,18 @@ def _take_in(receiver, sender, tables, call, s, seen, level_us, reports_arrivals
 
 
 @kernel
-def _level_of(receiver, receiver_state, call, s, seen):
+def _level_of(rule, rule_state, call, s, seen):
     """Return the level of a receiver that is not set at each arrival from outside."""
-    if origin_of(receiver) == AGENT:
+    if origin_of(rule) == AGENT:
         return call.receiver.level_us
-    if origin_of(receiver) == REMOTE:
-        return level_at(receiver, receiver_state, s, seen, in_force(call.to_receiver, seen.arrived_us))
-    update(receiver, receiver_state, s, seen)
-    return decide(receiver, receiver_state, s, call.slot * SLOT_US)
+    if origin_of(rule) == REMOTE:
+        return level_at(rule, rule_state, s, seen, in_force(call.to_receiver, seen.arrived_us))
+    update(rule, rule_state, s, seen)
+    return decide(rule, rule_state, s, call.slot * SLOT_US)
 
 
 @kernel
-def _take_repaired(receiver, receiver_state, sender, tables, call, s, node):
+def _take_repaired(rule, rule_state, sender, tables, call, s, node):
     """Take in the packets that a node that has arrived makes available; they are not reported."""
     so_far = 0
     while True:
@@ -120,23 +120,23 @@ def _take_repaired(receiver, receiver_state, sender, tables, call, s, node):
         if packet < 0:
             return
         at_us, packet_us = call.in_flight.arrival_us[node], SLOT_US << shift_of(tables.frames, call)
-        late = 1 if is_late(call.receiver, packet, buffer_type(receiver), packet_us) else 0
+        late = 1 if is_late(call.receiver, packet, buffer_type(rule), packet_us) else 0
         path = int(call.in_flight.path[node])
         seen = Record(MEDIA, packet, path, packet * packet_us, at_us, at_us, call.receiver.level_us, late)
-        _take_in(receiver, sender, tables, call, s, seen, _level_of(receiver, receiver_state, call, s, seen), False)
+        _take_in(rule, sender, tables, call, s, seen, _level_of(rule, rule_state, call, s, seen), False)
         if packet < tables.log.shape[1]:
             tables.log[s, packet].arrived_us = at_us
         so_far += 1
 
 
 @kernel
-def _take_arrivals(receiver, receiver_state, sender, tables, call, s, reports_arrivals):
+def _take_arrivals(rule, rule_state, sender, tables, call, s, reports_arrivals):
     """Process all arrivals up to now; return DECIDE if an agent at the receiver must decide first."""
     node, shift = np.int64(-1), shift_of(tables.frames, call)
     while True:
         # What the last arrival has brought besides its own packet.
         if node >= 0:
-            _take_repaired(receiver, receiver_state, sender, tables, call, s, node)
+            _take_repaired(rule, rule_state, sender, tables, call, s, node)
         node = pop(call.in_flight, call.slot)
         if node < 0:
             return RUNNING
@@ -146,16 +146,16 @@ def _take_arrivals(receiver, receiver_state, sender, tables, call, s, reports_ar
         # What brings no packet of the call only gives a record, as news of its path.
         if not is_packet or has_arrived(call.receiver, _packet_of(call, node, shift)):
             seen = _record_of(call, node, kind, 0, shift)
-            if learns_from_copies(receiver) and is_packet:
-                update(receiver, receiver_state, s, seen)
+            if learns_from_copies(rule) and is_packet:
+                update(rule, rule_state, s, seen)
             if reports_arrivals and not _report(sender, call, s, seen, kind):
                 return RING_FULL
             continue
-        if origin_of(receiver) == AGENT:
+        if origin_of(rule) == AGENT:
             return DECIDE
-        seen = record_in_hand(call, receiver, shift)
-        level_us = _level_of(receiver, receiver_state, call, s, seen)
-        if not _take_in(receiver, sender, tables, call, s, seen, level_us, reports_arrivals):
+        seen = record_in_hand(call, rule, shift)
+        level_us = _level_of(rule, rule_state, call, s, seen)
+        if not _take_in(rule, sender, tables, call, s, seen, level_us, reports_arrivals):
             return RING_FULL
         if kind == COPY and seen.packet < tables.log.shape[1]:
             tables.log[s, seen.packet].arrived_us = seen.arrived_us
@@ -184,7 +184,7 @@ def _drain(tables, call, s):
 
 @arrive.register(Receiving)
 def _arrive(receiving, calls, sender, s, roles):
-    receiver, call, tables = receiving.receiver, calls.rows[s], calls.tables
+    rule, call, tables = receiving.rule, calls.rows[s], calls.tables
     captures, now_us = call.slot < call.slots, call.slot * SLOT_US
     sends = captures or is_draining(sender, s, call.slot, call.slots)
     if call.phase == FINISHED:
@@ -193,14 +193,14 @@ def _arrive(receiving, calls, sender, s, roles):
         return BLOCK
     if call.phase == ARRIVALS:
         sort_bucket(call.in_flight, call.slot)
-    elif origin_of(receiver) == AGENT and call.phase == LEVEL:
-        seen = record_in_hand(call, receiver, shift_of(tables.frames, call))
-        level_us = level_at(receiver, receiving.state, s, seen, tables.answers[s].playout)
-        if not _take_in(receiver, sender, tables, call, s, seen, level_us, roles.reports_arrivals):
+    elif origin_of(rule) == AGENT and call.phase == LEVEL:
+        seen = record_in_hand(call, rule, shift_of(tables.frames, call))
+        level_us = level_at(rule, receiving.state, s, seen, tables.answers[s].playout)
+        if not _take_in(rule, sender, tables, call, s, seen, level_us, roles.reports_arrivals):
             return RING_FULL
         call.phase = ARRIVALS
     if call.phase == ARRIVALS:
-        why = _take_arrivals(receiver, receiving.state, sender, tables, call, s, roles.reports_arrivals)
+        why = _take_arrivals(rule, receiving.state, sender, tables, call, s, roles.reports_arrivals)
         if why != RUNNING:
             call.phase = LEVEL
             return why

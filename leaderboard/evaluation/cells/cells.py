@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from vcgym.baselines.controls.control import LOGGED
 from vcgym.leaderboard.cache import file_name, load
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import Participant
 from vcgym.leaderboard.results.cdf import GRID_MS
@@ -84,7 +84,7 @@ class Cell(NamedTuple):
         key = self.participant.cache_key()
         return "" if key is None else file_name((self.name, key, self.batch, type(self.kind), self.kind.name), MADE_BY)
 
-    def table(self, rows: list[dict[str, Any]], rollout: Rollout, cost: Mapping[str, int]) -> pa.Table:
+    def table(self, rows: list[dict[str, Any]], rollout: FinishedCalls, cost: Mapping[str, int]) -> pa.Table:
         """Return the table of finished calls.
 
         Args:

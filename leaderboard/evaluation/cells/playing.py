@@ -15,7 +15,7 @@ from vcgym.agents.evaluation.play import Policy
 from vcgym.envs.environments.vector.checks import ActionError
 from vcgym.leaderboard.cache import to_bytes
 from vcgym.leaderboard.evaluation.cells.cells import Cell, failed
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import Agent, Rules, cost_of
 from vcgym.network.traces.refusal import shown
@@ -115,5 +115,5 @@ def _table_of_agent(cell: Cell, agent: Agent, scenario: Any, threads: int) -> pa
     return _table(cell, scenario, rollout, cost_of(judged.policy))
 
 
-def _table(cell: Cell, scenario: Any, rollout: Rollout, cost: Mapping[str, int]) -> pa.Table:
+def _table(cell: Cell, scenario: Any, rollout: FinishedCalls, cost: Mapping[str, int]) -> pa.Table:
     return cell.table(cell.kind.rows(cell.batch.part, scenario, cell.batch.worlds, rollout), rollout, cost)

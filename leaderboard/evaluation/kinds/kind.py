@@ -23,7 +23,7 @@ Take = Callable[[NDArray[np.int64]], None]
 """Function that takes the finished calls in some rows of an environment."""
 
 
-class Rollout(NamedTuple):
+class FinishedCalls(NamedTuple):
     """Finished calls of one participant.
 
     Attributes:
@@ -90,7 +90,7 @@ class Kind(ABC):
         """Return the hash of the worlds of parts with their scenarios: it changes with any world that is checked."""
 
     @abstractmethod
-    def play_rules(self, systems: Sequence[System], scenario: Any, draws: Sequence[Any], threads: int) -> Iterator[Rollout]:
+    def play_rules(self, systems: Sequence[System], scenario: Any, draws: Sequence[Any], threads: int) -> Iterator[FinishedCalls]:
         """Play systems on the same worlds, and yield the rollout of each in order.
 
         Args:
@@ -101,7 +101,7 @@ class Kind(ABC):
         """
 
     @unlock_test_split()
-    def play_policy(self, agent: Agent, policy: Policy, part: Part, scenario: Any, which: WorldKeys, threads: int = 1) -> Rollout:
+    def play_policy(self, agent: Agent, policy: Policy, part: Part, scenario: Any, which: WorldKeys, threads: int = 1) -> FinishedCalls:
         """Play an agent through the environment on worlds of a part; `policy` is its policy."""
         envs = self.envs(agent, part, scenario, policy.reads, len(which), threads, log=True)
         began = time.perf_counter()
@@ -112,7 +112,7 @@ class Kind(ABC):
         calls, take = self.taking(envs)
         decision_us = play(policy, envs, observation, take).decision_us
         envs.close()
-        return Rollout(calls, decision_us, time.perf_counter() - began)
+        return FinishedCalls(calls, decision_us, time.perf_counter() - began)
 
     def envs(self, agent: Agent, part: Part, scenario: Any, reads: str, calls: int = 1, threads: int = 1, log: bool = False) -> Any:
         """Return the environments of an agent on worlds of a part, in which a call that is over starts again.
@@ -133,11 +133,11 @@ class Kind(ABC):
         return {"pair": pair}
 
     def taking(self, envs: Any) -> tuple[Any, Take]:
-        """Return the calls of environments as `Rollout` has them, and the function that takes them when they are finished."""
+        """Return the calls of environments as `FinishedCalls` has them, and the function that takes them when they are finished."""
         raise NotImplementedError
 
     @abstractmethod
-    def rows(self, part: Part, scenario: Any, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: Any, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
         """Return a row for each call on worlds of a part, without what identifies its cell.
 
         It has `stratum`, the metrics, the identity columns that only this kind of calls has, the delay distribution `delays`, and perhaps a

@@ -13,7 +13,7 @@ from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import LOGGED, controls_of
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import Played
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, Take, WorldKeys, delays_of, measured_time
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, Take, WorldKeys, delays_of, measured_time
 from vcgym.leaderboard.evaluation.part import FITTED, Part
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, PATHS_ENVS, Agent
 from vcgym.leaderboard.evaluation.together import batches_together, play_together
@@ -32,7 +32,7 @@ SAMPLED = 3  # hashed worlds per part: first, middle and last
 
 def play_rules(
     systems: Sequence[System], scenario: Scenario, draws: Sequence[WorldDraw], threads: int = 1, **others: Any
-) -> Iterator[Rollout]:  # fmt: skip
+) -> Iterator[FinishedCalls]:  # fmt: skip
     """Play systems on the same worlds, each sampled once for all, and yield the rollout of each system in order.
 
     `others` are arguments of `CallBatch`.
@@ -44,7 +44,7 @@ def play_rules(
     batches = batches_together(scenario, [system.rules for system in systems], len(draws), log=True, **others)
     took_s, packets = play_together(batches, draws, threads), len(draws) * scenario.packets
     for batch, batch_s in zip(batches, took_s.tolist(), strict=True):
-        yield Rollout(batch.played(), 1e6 * batch_s / packets, batch_s)
+        yield FinishedCalls(batch.played(), 1e6 * batch_s / packets, batch_s)
 
 
 def path_envs(agent: Agent, part: Part, scenario: Scenario, reads: str, calls: int, **others: Any) -> Any:
@@ -119,10 +119,14 @@ class PathsKind(Kind):
                 digest.update(world.delay_us[0].astype("<i4").tobytes())
         return digest.hexdigest()[:16]
 
-    def play_rules(self, systems: Sequence[System], scenario: Scenario, draws: Sequence[WorldDraw], threads: int) -> Iterator[Rollout]:
+    def play_rules(
+        self, systems: Sequence[System], scenario: Scenario, draws: Sequence[WorldDraw], threads: int
+    ) -> Iterator[FinishedCalls]:
         return play_rules(systems, scenario, draws, threads)
 
-    def play_policy(self, agent: Agent, policy: Policy, part: Part, scenario: Scenario, which: WorldKeys, threads: int = 1) -> Rollout:
+    def play_policy(
+        self, agent: Agent, policy: Policy, part: Part, scenario: Scenario, which: WorldKeys, threads: int = 1
+    ) -> FinishedCalls:
         """Play an agent; the actions of one whose log can be verified are logged."""
         if not agent.is_logged:
             return super().play_policy(agent, policy, part, scenario, which, threads)
@@ -140,7 +144,7 @@ class PathsKind(Kind):
     def taking(self, envs: Any) -> tuple[Played, Take]:
         return taking_calls(envs)
 
-    def rows(self, part: Part, scenario: Scenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: Scenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
         draws = self.draw(part, scenario, which)
         measured = rows(rollout.calls, **conditions(scenario, draws))
         shown = timelines(rollout.calls, which, self.worlds(part, scenario), scenario.layout.path_names)

@@ -19,7 +19,7 @@ from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import controls_of
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch, Played
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, WorldKeys, delays_of
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, WorldKeys, delays_of
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS, conditions, play_rules
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.results.call_metrics import rows
@@ -78,10 +78,10 @@ class ProtectedKind(Kind):
 
     def play_rules(
         self, systems: Sequence[System], scenario: ProtectedScenario, draws: Sequence[WorldDraw], threads: int
-    ) -> Iterator[Rollout]:  # fmt: skip
+    ) -> Iterator[FinishedCalls]:  # fmt: skip
         return play_rules(systems, scenario.paths, draws, threads, budget=scenario.budget)
 
-    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
         played, sent = rollout.calls, scenario.paths.packets
         left = np.mean(played.arrived_us < 0, axis=1)
         counts = played.protection
@@ -102,7 +102,7 @@ class LinkedKind(ProtectedKind):
 
     def play_rules(
         self, systems: Sequence[System], scenario: ProtectedScenario, draws: Sequence[WorldDraw], threads: int
-    ) -> Iterator[Rollout]:  # fmt: skip
+    ) -> Iterator[FinishedCalls]:  # fmt: skip
         world = SharedLinkWorld(_sampled(scenario.paths, draws), draws)
         for system in systems:
             of_call: dict[str, Any] = {"log": True, "threads": threads, "world": world, "budget": scenario.budget}
@@ -114,9 +114,9 @@ class LinkedKind(ProtectedKind):
                 extra, probes = bytes_beyond(batch.played())
                 sent = scenario.load * (1.0 + extra + probes)
                 load = sent if turn == 0 else 0.5 * (load + sent)
-            yield Rollout(batch.played(), 1e6 * took_s / (len(draws) * batch.packets), took_s)
+            yield FinishedCalls(batch.played(), 1e6 * took_s / (len(draws) * batch.packets), took_s)
 
-    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
         found = super().rows(part, scenario, which, rollout)
         return [row | {"link_load": scenario.load * (1.0 + row["overhead"])} for row in found]
 

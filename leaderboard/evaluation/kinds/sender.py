@@ -17,7 +17,7 @@ from vcgym.baselines.controls import control
 from vcgym.baselines.controls.control import controls_of
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, Take, WorldKeys, delays_of, measured_time
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, Take, WorldKeys, delays_of, measured_time
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import ORDER_ENV, RATE_ENV, Agent
 from vcgym.leaderboard.results.cdf import DelayCdf
@@ -47,7 +47,7 @@ class SenderCall(NamedTuple):
     delays: Mapping[str, DelayCdf]
 
 
-def play_sender(system: System, links: Sequence[SharedLink], threads: int = 1, cases: bool = False) -> Rollout:
+def play_sender(system: System, links: Sequence[SharedLink], threads: int = 1, cases: bool = False) -> FinishedCalls:
     """Play a system on each world; the time per decision is that per sent packet.
 
     Args:
@@ -67,7 +67,7 @@ def play_sender(system: System, links: Sequence[SharedLink], threads: int = 1, c
     batch.play(np.arange(len(links)))
     took_s = time.perf_counter() - began
     calls = [(_measured_case if cases else _measured)(link, batch, row) for row, link in enumerate(links)]
-    return Rollout(calls, 1e6 * took_s / max(1, int(batch.totals().sent.sum())), took_s)
+    return FinishedCalls(calls, 1e6 * took_s / max(1, int(batch.totals().sent.sum())), took_s)
 
 
 def started_batch(system: System, links: Sequence[SharedLink], threads: int = 1) -> SendingBatch:
@@ -122,7 +122,7 @@ class SenderKind(Kind):
 
     def play_rules(
         self, systems: Sequence[System], scenario: SendingScenario, draws: Sequence[SharedLink], threads: int
-    ) -> Iterator[Rollout]:  # fmt: skip
+    ) -> Iterator[FinishedCalls]:  # fmt: skip
         for system in systems:
             yield play_sender(system, draws, threads, self.cases)
 
@@ -146,7 +146,7 @@ class SenderKind(Kind):
 
         return calls, take
 
-    def rows(self, part: Part, scenario: SendingScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: SendingScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
         calls: list[SenderCall] = rollout.calls
         times = measured_time([_stretches(call.link) if part.scenario in MEASURED else [] for call in calls], 1000.0)
         return [

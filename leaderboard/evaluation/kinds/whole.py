@@ -19,7 +19,7 @@ from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.envs.call.sender.uplink import LOG_PACKETS, UplinkBatch, uplink_seed
-from vcgym.leaderboard.evaluation.kinds.kind import Kind, Rollout, Take, WorldKeys, delays_of
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, Take, WorldKeys, delays_of
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS, conditions, path_envs, taking_calls
 from vcgym.leaderboard.evaluation.kinds.sender import links_hash
 from vcgym.leaderboard.evaluation.part import Part
@@ -75,7 +75,7 @@ class WholeCalls(NamedTuple):
 
 
 @unlock_test_split()
-def play_whole(system: System, scenario: WholeScenario, worlds: Sequence[WholeWorld], threads: int = 1) -> Rollout:
+def play_whole(system: System, scenario: WholeScenario, worlds: Sequence[WholeWorld], threads: int = 1) -> FinishedCalls:
     """Play a system on each world; the time per decision is that per packet of audio.
 
     Args:
@@ -103,7 +103,7 @@ def play_whole(system: System, scenario: WholeScenario, worlds: Sequence[WholeWo
     batch.play(rows)
     took_s = time.perf_counter() - began
     flows, others = zip(*(_sender(uplink, row) for row in rows.tolist()), strict=True)
-    return Rollout(WholeCalls(batch.played(), [*flows], [*others]), 1e6 * took_s / (len(worlds) * scenario.paths.packets), took_s)
+    return FinishedCalls(WholeCalls(batch.played(), [*flows], [*others]), 1e6 * took_s / (len(worlds) * scenario.paths.packets), took_s)
 
 
 def _sender(uplink: UplinkBatch, row: int) -> tuple[PlayedFlow, list[int]]:
@@ -142,7 +142,7 @@ class WholeKind(Kind):
 
     def play_rules(
         self, systems: Sequence[System], scenario: WholeScenario, draws: Sequence[WholeWorld], threads: int
-    ) -> Iterator[Rollout]:  # fmt: skip
+    ) -> Iterator[FinishedCalls]:  # fmt: skip
         for system in systems:
             yield play_whole(system, scenario, draws, threads)
 
@@ -168,7 +168,7 @@ class WholeKind(Kind):
 
         return calls, take
 
-    def rows(self, part: Part, scenario: WholeScenario, which: WorldKeys, rollout: Rollout) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: WholeScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
         calls: WholeCalls = rollout.calls
         heard = rows(calls.played, **conditions(scenario.paths, [world.paths for world in self.draw(part, scenario, which)]))
         sent = [

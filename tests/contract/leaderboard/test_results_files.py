@@ -8,7 +8,7 @@ import pytest
 
 from vcgym.conference.board.columns import CONFERENCE
 from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
-from vcgym.leaderboard.evaluation.kinds.kind import Rollout
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import LocalAgent
@@ -98,7 +98,7 @@ def test_the_kind_of_a_file_is_told_though_it_lacks_metrics(tmp_path, columns):
 
 def test_a_number_of_a_cell_that_no_column_names_is_refused():
     cell = Cell("a", LocalAgent(None, "", ()), Batch("tiny", "v0", 100, Part("table1", "paper", 1), "0", (("x", 3),)), PATHS)
-    complete, rollout = row(delays=[]), Rollout(None, 1.0, 1.0)
+    complete, rollout = row(delays=[]), FinishedCalls(None, 1.0, 1.0)
     assert cell.table([complete], rollout, {}).num_rows == 1
     with pytest.raises(ValueError, match=r"row 0 for a cell: missing columns \[\], unknown columns \['jitter'\]"):
         cell.table([complete | {"jitter": 1.0}], rollout, {})

@@ -11,7 +11,7 @@ from lab.learners.whole_search import SUITE, WholeConfig, WholeWorlds, call_retu
 from vcgym.agents.controllers.learned_order import NUMBERS
 from vcgym.baselines.systems import learned_system, load_system
 from vcgym.baselines.zoo import LEARNED
-from vcgym.leaderboard.evaluation.kinds.kind import Rollout
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls
 from vcgym.leaderboard.evaluation.kinds.whole import play_whole
 
 BEST = 0.7
@@ -26,7 +26,7 @@ def without_calls(monkeypatch):
     def play(system, scenario, worlds):
         drawn.extend((world.split, world.kind, world.seed, world.paths.pair) for world in worlds)
         far = system.order.weights - BEST
-        return Rollout([-float(far @ far)] * len(worlds), 0.0, 0.0)
+        return FinishedCalls([-float(far @ far)] * len(worlds), 0.0, 0.0)
 
     monkeypatch.setattr(whole_search, "play_whole", play)
     monkeypatch.setattr(whole_search, "call_returns", lambda calls: calls)
