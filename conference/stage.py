@@ -8,7 +8,6 @@ TREES = "trees"
 STAGE = StagePlugin(
     controls={TREES: ControlRow("conference", CENTRAL, 4, None)},
     package="vcgym.conference",
-    suites=("conference-v0",),
     kind="vcgym.conference.board.kind:CONFERENCE",
     strata="vcgym.conference.network.scenario:KINDS",
     pictures="vcgym.conference.board.series:PICTURES",

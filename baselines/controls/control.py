@@ -86,7 +86,6 @@ class StagePlugin(NamedTuple):
         controls: rows of its controls by name; their part is the name of the stage.
         package: package with its rules in the package `rules`, its systems and suites in `systems.yaml` and `suites.yaml`, in the forms of
             conf/, and its learned systems in the folder `learned`, in the form of data/zoo.
-        suites: names of its suites.
         kind: kind of its calls (`vcgym.leaderboard.evaluation.kinds.kind.Kind`).
         strata: stratum -> its words.
         pictures: pictures of its systems over time (`vcgym.leaderboard.report.series.Picture`), in a tuple.
@@ -94,7 +93,6 @@ class StagePlugin(NamedTuple):
 
     controls: Mapping[str, ControlRow]
     package: str
-    suites: tuple[str, ...]
     kind: str
     strata: str
     pictures: str

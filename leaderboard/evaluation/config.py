@@ -8,19 +8,14 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.names import AgentName, SystemName, Traces
 from vcgym.agents.config.training import TrainConfig
-from vcgym.baselines.controls.control import added_stages
-from vcgym.leaderboard.evaluation.part import FITTED
+from vcgym.leaderboard.evaluation.part import FITTED, declared
 
 if TYPE_CHECKING:
     from vcgym.leaderboard.evaluation.suites import Suite
 
     SuiteName = str
 else:
-    SuiteName = Literal[
-        "default", "paper-v0", "correlated-v0", "measured-v0", "replay-v0", "stress-v1", "scale-v0", "order-v0", "rate-v0", "calls-v0",
-        "rmcat-v0", "rmcat-v1", "whole-v0", "protected-v0", "protected-link-v0", "replay", "rate-replay", "fitted",
-        *(suite for stage in added_stages() for suite in stage.suites),
-    ]  # fmt: skip
+    SuiteName = Literal[*declared()["suites"], "replay", "rate-replay", FITTED]
     """Every suite, and those of your own traces."""
 
 
@@ -28,9 +23,7 @@ class SystemsConfig(Config):
     """Systems of rules on a suite.
 
     Attributes:
-        suite: default, paper-v0, correlated-v0, measured-v0, replay-v0, stress-v1, scale-v0; of senders order-v0, rate-v0, calls-v0,
-            rmcat-v0, rmcat-v1; whole-v0; protected-v0, protected-link-v0; or one of an extension; or
-            replay, rate-replay for your own traces, fitted for a scenario file fitted to them. See docs/rank.md.
+        suite: name of a suite (docs/rank.md); replay, rate-replay for your own traces, fitted for a scenario file fitted to them.
         traces: only with these three suites: a folder or files of traces, see docs/worlds.md; of capacity traces, see
             `vcgym.network.bottleneck.capacity.files`; or the file that `vcgym fit` wrote.
         packets: with suite=replay or fitted, length of the calls in slots of 10 ms.

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.suites import SUITES, Suite, declared, opened
+from vcgym.leaderboard.evaluation.part import Part, declared
+from vcgym.leaderboard.evaluation.suites import SUITES, Suite, opened
 from vcgym.network.traces.cards import DataError
 
 _OWN = Part._fields.index("traces")  # from this field on, a part is of the user's own traces

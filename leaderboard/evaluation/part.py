@@ -1,6 +1,12 @@
-"""A part of a suite: worlds of one scenario in one mode."""
+"""What declares suites, and a part of one: worlds of one scenario in one mode."""
 
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
+
+import yaml
+
+from vcgym.baselines.controls.control import added_stages
 
 FITTED = "fitted"
 """Suite of a scenario file, and the name of its scenario."""
@@ -25,3 +31,13 @@ class Part(NamedTuple):
     settings: tuple[tuple[str, Any], ...] = ()  # further fields of `vcgym.network.scenarios.settings.WorldSettings` and their values
     budget: float = 0.0
     load: float = 0.0  # 0: no such link
+
+
+@cache
+def declared() -> dict[str, Any]:
+    """Return the content of conf/suites.yaml, with that of the like files of added stages."""
+    found: dict[str, Any] = {"suites": {}, "data": {}}
+    for file in (files("vcgym.conf").joinpath("suites.yaml"), *(stage.file("suites.yaml") for stage in added_stages())):
+        for section, entries in yaml.load(file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items():
+            found[section].update(entries)
+    return found

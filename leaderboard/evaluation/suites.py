@@ -2,14 +2,11 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import yaml
 
 from vcgym.baselines.controls.control import added_stages
 from vcgym.leaderboard.evaluation.kinds.kind import Kind
@@ -17,7 +14,7 @@ from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.kinds.protected import LINKED, PROTECTED
 from vcgym.leaderboard.evaluation.kinds.sender import CASES, ORDERED, SENDER
 from vcgym.leaderboard.evaluation.kinds.whole import WHOLE
-from vcgym.leaderboard.evaluation.part import FITTED, Part
+from vcgym.leaderboard.evaluation.part import FITTED, Part, declared
 from vcgym.leaderboard.results.columns import Columns
 from vcgym.leaderboard.results.files import columns_with
 from vcgym.network.bottleneck.capacity.sets import FOLDER as BANDWIDTH
@@ -61,16 +58,6 @@ REPLAY_SEEDS = 24  # worlds of each pair of traces of the user's own ...
 RUNS = 30  # ... and over capacity traces
 _ADDED: list[Kind] = [resolve_name(stage.kind) for stage in added_stages()]
 KINDS = {kind.name: kind for kind in (PATHS, PROTECTED, LINKED, SENDER, ORDERED, CASES, WHOLE, *_ADDED)}
-
-
-@cache
-def declared() -> dict[str, Any]:
-    """Return the content of conf/suites.yaml, with that of the like files of added stages."""
-    found: dict[str, Any] = {"suites": {}, "data": {}}
-    for file in (files("vcgym.conf").joinpath("suites.yaml"), *(stage.file("suites.yaml") for stage in added_stages())):
-        for section, entries in yaml.load(file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)).items():
-            found[section].update(entries)
-    return found
 
 
 def _suite(

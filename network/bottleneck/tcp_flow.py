@@ -96,7 +96,7 @@ def start_anew(connection):
 
 @kernel
 def next_event_us(connection, pipe, s, f):
-    """Return the time of the next acknowledgement or timeout, int64; NEVER_US if there is none."""
+    """Return the time of the next acknowledgement or timeout of flow `f`, int64; NEVER_US if there is none."""
     at_us = connection.timer_us
     if connection.read < connection.written:
         at_us = min(at_us, pipe.acked_us[s, f, connection.read & _MASK])
@@ -121,7 +121,7 @@ def take_next(connection):
 
 @kernel
 def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
-    """Count a segment sent at `now_us`; below `highest` it is a retransmission.
+    """Count a segment of flow `f` sent at `now_us`; below `highest` it is a retransmission.
 
     `acked_us` is the arrival of its acknowledgement, not below that of the segment before; negative if it is lost or not yet known.
     """
@@ -137,7 +137,7 @@ def put_under_way(connection, pipe, s, f, segment, now_us, acked_us):
 
 @kernel
 def put_in_pipe(connection, pipe, s, f, segment, sent_us, acked_us, again):
-    """Put a segment that will arrive into the pipe, which has a free place; `again` 1: sent before, so no sample of the round trip."""
+    """Put a segment of flow `f` into the pipe, which has a free place; `again` 1: sent before, so no sample of the round trip."""
     place = connection.written & _MASK
     pipe.segment[s, f, place], pipe.sent_us[s, f, place], pipe.acked_us[s, f, place] = segment, sent_us, acked_us
     pipe.again[s, f, place] = again
@@ -146,7 +146,7 @@ def put_in_pipe(connection, pipe, s, f, segment, sent_us, acked_us, again):
 
 @kernel
 def on_event(connection, pipe, s, f, now_us):
-    """Play the next acknowledgement or timeout, at the time of `next_event_us`; return the segment to retransmit at once, int64, or -1.
+    """Play the next acknowledgement or timeout of flow `f`, of `next_event_us`; return the segment to retransmit at once, int64, or -1.
 
     An acknowledgement in the same microsecond as a timeout stops the timer.
     """

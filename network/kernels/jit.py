@@ -34,8 +34,10 @@ def kernel(function: F) -> F:
     an atomic operation per array and call, many times the work on one packet. Kernels are inlined into each other, so none calls itself.
     Several threads may run one kernel on disjoint sessions. With ``NUMBA_DISABLE_JIT=1`` the function stays plain Python.
 
-    Kernels name arguments alike: `s` is the row, a session or a bottleneck; `which` the rows, int64 (n,), each once; what ends in `_us` is
-    in int64 microseconds. A record, or a NamedTuple of arrays, is updated in row `s` unless the docstring says that it is read.
+    Kernels name arguments alike: `s` is the row, a session or a bottleneck; `which` or `rows` are several, int64 (n,), each once; `seed`
+    and `key` are uint64, and `first_slot` is the first of a block of 10-ms slots. What ends in `_us` is in int64 microseconds. `params`,
+    `rule`, `rate`, `order`, `reward` and `model` are parameters, `state` or NAME_state what belongs to them. Other records are named after
+    their class. A record, or a NamedTuple of arrays, is updated in row `s` unless the docstring says that it is read.
     """
     return _compile(function, options_of(allocates=False, inlined=True))
 

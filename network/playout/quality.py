@@ -45,10 +45,10 @@ def delay_impairment_reduced(ta_ms):
 
 @allocating_kernel
 def loss_impairment(p_percent, ie=IE_G711, bpl=BPL_G711_CONCEALED, burst_r=1.0):
-    """Return Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl), for a concealed share of 0 to 100 percent.
+    """Return Ie_eff of G.107, in points of R: Ie + (95 - Ie) p / (p / BurstR + Bpl), for p of 0 to 100 percent concealed.
 
-    `ie` and `bpl` are the codec's; `burst_r` is the mean run of concealment over that under random loss of the same share, 1 if it is
-    random.
+    `p_percent` is p; `ie` and `bpl` are the codec's; `burst_r` is the mean run of concealment over that under random loss of the same
+    share, 1 if it is random.
     """
     return ie + (IE_MAX - ie) * p_percent / (p_percent / burst_r + bpl)
 

@@ -65,7 +65,10 @@ def screen(upper, passes, key, counter):
 
 @kernel
 def lowest_draw(call, arms, shortlist, upper, passes, slot):
-    """Return the candidate with the smallest draw, the lowest path on ties."""
+    """Return the candidate of `shortlist` with the smallest draw in `slot`, the lowest path on ties.
+
+    `upper` and `passes` are work space of `_lowest_of_many`, empty for none.
+    """
     candidates = shortlist[: call.candidates.count]
     if upper.size > 0 and candidates.size >= MANY:
         return _lowest_of_many(call, arms, candidates, upper, passes, slot)

@@ -177,7 +177,7 @@ def begin(params, call, arms, shortlist, start, key):
 
 @kernel
 def follow(params, call, arms, upper, record):
-    """Learn from a record, as `update` does."""
+    """Learn from a record, as `update` does; `upper` is that of `lowest_draw`."""
     if has_converged(params.topk, call.candidates):
         return
     arm = arms[record.path]

@@ -43,7 +43,10 @@ def observe_queues(senders, which, out):
 
 @kernel
 def write_packet(item, now_us, one_way_us, waiting, row):
-    """Write QUEUE_FEATURES of a queued packet into `row`, float32 (features,); `one_way_us` is its likely time from sending to arrival."""
+    """Write QUEUE_FEATURES of a queued packet into `row`, float32 (features,).
+
+    `one_way_us` is its likely time from sending to arrival, `waiting` the number of packets in the queue.
+    """
     age, left = packet_ages(item, now_us)
     row[QUEUE.present] = 1.0
     row[QUEUE.audio] = 1.0 if item.kind == AUDIO else 0.0

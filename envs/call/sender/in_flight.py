@@ -107,7 +107,10 @@ class NoOtherCalls(NamedTuple):
 
 @generic(abstract=True)
 def run_cross_traffic(others: Any, sender: Any, tables: Any, s: int, until_us: int) -> None:
-    """Play all events of bottleneck `s` up to and including `until_us`, except those of the first call, the row `sender` of `tables`."""
+    """Play all events of bottleneck `s` up to and including `until_us`, except those of the first call, the row `sender` of `tables`.
+
+    `others` are the rules of the other calls.
+    """
 
 
 @run_cross_traffic.register(NoOtherCalls)
@@ -128,7 +131,7 @@ def deliver(sender, tables, row):
 
 @kernel
 def record_arrival(tables, row, number, arrived_us):
-    """Record the arrival (in time of the call, or LOST) of one of the last MAX_IN_FLIGHT packets of a row, in flight and in the log."""
+    """Record the arrival (in time of the call, or LOST) of packet `number`, one of the last MAX_IN_FLIGHT, in flight and in the log."""
     tables.flight.arrived_us[row, ring_index(number)] = arrived_us
     if number < tables.log.shape[1]:
         tables.log[row, number].arrived_us = arrived_us

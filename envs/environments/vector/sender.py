@@ -15,7 +15,7 @@ from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_r
 from vcgym.envs.call.sender.batch import SendingBatch, worlds_of
 from vcgym.envs.environments.render import draw_sender
 from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
-from vcgym.envs.environments.vector.settings import grouped
+from vcgym.envs.environments.vector.settings import OF_SENDERS, grouped
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.ranges import one_of, require_whole
@@ -47,7 +47,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
     """
 
     reset_options = ("kind",)
-    settings: ClassVar[tuple[Any, ...]]
+    settings: ClassVar[tuple[Any, ...]] = OF_SENDERS
     batch: SendingBatch
     rewards: ClassVar[dict[str, Any]]
     forms: ClassVar[tuple[str, ...]]

@@ -210,12 +210,13 @@ class OrderSettings:
 
 
 OF_PATHS = (WorldSettings, LocationSettings, CallAgentSettings)
+OF_SENDERS = (BottleneckSettings, SenderAgentSettings)
 GROUPS: Mapping[str, tuple[Any, ...]] = {
     "Relay": (*OF_PATHS, RelaySettings),
     "Playout": (*OF_PATHS, PlayoutSettings),
     "Call": (*OF_PATHS, CallSettings),
-    "Rate": (BottleneckSettings, SenderAgentSettings, RateSettings),
-    "SendOrder": (BottleneckSettings, SenderAgentSettings, OrderSettings),
+    "Rate": (*OF_SENDERS, RateSettings),
+    "SendOrder": (*OF_SENDERS, OrderSettings),
 }
 """Groups of settings by the name of the environment, its own last."""
 
