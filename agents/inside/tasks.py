@@ -175,7 +175,7 @@ class BottleneckTask(Task):
 
     def started(self, rules: dict[str, Any], worlds: list[SharedLink], which: NDArray[np.int64]) -> tuple[Batch, tuple[Any, ...]]:
         batch = SendingBatch(
-            len(which), rules["rate"], rules["order"], worlds_of(self.scenario)._replace(seconds=self.seconds), pacing=self.asked.pacing,
+            len(which), rules["rate"], rules["order"], worlds_of(self.scenario, self.seconds), pacing=self.asked.pacing,
             threads=self.training.threads,
         )  # fmt: skip
         states = bound(batch.rate_state, batch.senders), bound(batch.order_state, batch.senders)

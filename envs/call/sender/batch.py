@@ -95,9 +95,10 @@ def _each_once(those: Iterable[T]) -> list[T]:
     return list({id(one): one for one in those}.values())
 
 
-def worlds_of(scenario: BottleneckRecipe) -> Worlds:
-    """Return what the worlds of a scenario have."""
-    return Worlds(scenario.traces, scenario.flows, scenario.calls, scenario.series, rates_of(scenario), scenario.seconds)
+def worlds_of(scenario: BottleneckRecipe, seconds: float | None = None) -> Worlds:
+    """Return what the worlds of a scenario have, with its longest calls or those of a given length."""
+    longest_s = scenario.seconds if seconds is None else seconds
+    return Worlds(scenario.traces, scenario.flows, scenario.calls, scenario.series, rates_of(scenario), longest_s)
 
 
 @kernel

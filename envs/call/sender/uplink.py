@@ -120,7 +120,7 @@ class UplinkBatch(SenderStages):
         self.controls = tuple(control for control, rule in ((Control.RATE, rate), (Control.ORDER, order)) if rule is None)
         self._sets_rate, self._orders = rate is None, len(ORDERS) if order is None else 0
         self.sending = SendingBatch(
-            sessions, rate_by, order_by, worlds_of(world)._replace(seconds=seconds), pacing=pacing, log_packets=log_packets,
+            sessions, rate_by, order_by, worlds_of(world, seconds), pacing=pacing, log_packets=log_packets,
             followed_by_paths=True,
         )  # fmt: skip
         self._new_remote = records(Commanded, 1)

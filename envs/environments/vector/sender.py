@@ -72,9 +72,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
         self.controllers: dict[str, Any] = {Control.RATE: rate, Control.ORDER: order}
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))
-        world, worlds = self.scenario, worlds_of(self.scenario)
-        if asked.seconds is not None:
-            worlds = worlds._replace(seconds=asked.seconds)
+        world, worlds = self.scenario, worlds_of(self.scenario, asked.seconds)
         self.batch = SendingBatch(num_envs, rate, order, worlds, pacing=asked.pacing, log_packets=agent.log_packets, threads=agent.threads)
         self._kinds = [""] * num_envs
         decisive = (

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from twins.sender_records import WITH_RECORDS
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
+from vcgym.envs.call.sender.batch import Worlds
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.environments.send_order import SendOrderVectorEnv
 from vcgym.network.bottleneck.capacity.capacity import rate_trace
@@ -189,7 +190,8 @@ def test_the_future_does_not_leak(env_id, records, what):
         worlds[1] = worlds[1]._replace(flows=(OtherCall("tfrc", starts_s=border_us / 1e6),))
     for which, world in ((env, worlds[0]), (changed, worlds[1])):
         rate = which.batch.rate if env_id == RATE else Tfrc()
-        which.batch = type(which.batch)(1, rate, which.batch.order, [level, falls], 1, pacing=which.batch.pacing, calls=int(what == "call"))
+        allowed = Worlds([level, falls], flows=1, calls=int(what == "call"))
+        which.batch = type(which.batch)(1, rate, which.batch.order, allowed, pacing=which.batch.pacing)
         which.accounts = which.accounts._replace(senders=which.batch.senders)
         which.scenario.draw = lambda split, seed, kind=None, world=world: world
     seen, _ = env.reset(seed=0)
