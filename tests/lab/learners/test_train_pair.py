@@ -176,7 +176,7 @@ def test_processes_of_ray_give_the_same_bytes_and_a_machine_may_be_lost(trained,
             Timer(0.1, cluster.remove_node, (second,), {"allow_graceful": False}).start()
         return parallel_map(function, calls)
 
-    monkeypatch.setattr(learned_pair, "each", losing)
+    monkeypatch.setattr(learned_pair, "parallel_map", losing)
     try:
         train(tmp_path, ray={"address": cluster.address})
         assert second not in cluster.list_all_nodes()
