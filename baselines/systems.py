@@ -125,7 +125,7 @@ def load_system(name: str) -> System:
     if name not in system_names():
         raise ValueError(f"systems has {name!r}; allowed: {', '.join(system_names())}")
     if name in published():
-        system = build_system(f"systems.yaml, {name}", _rules_of(name))
+        system = build_system(f"conf/systems.yaml, {name}", _rules_of(name))
         return system.replace(trained_packets=sum(load_system(one).trained_packets for one in _taken_from(name)))
     if name in tuned_names():
         return build_system(f"data/tuned/{name}.json", read_tuned(name).system)

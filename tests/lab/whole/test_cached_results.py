@@ -45,7 +45,7 @@ USERS = {
     ),
     "forecasts of a reproduction": (
         forecasts_of_a_reproduction,
-        {"lab.papers.vcroute.forecasts", "envs.call.logging_router", "predictors.mlp", "baselines.path.vcroute.vcroute"},
+        {"lab.papers.vcroute.forecasts", "leaderboard.forecasts.logging_router", "predictors.mlp", "baselines.path.vcroute.vcroute"},
         {"baselines.path.via", "lab.papers.reproduce.page"},
     ),
     "oracles": (
