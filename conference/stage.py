@@ -1,4 +1,4 @@
-"""What conferences add to the tables of the gym, see `vcgym.baselines.controls.control.StagePlugin`."""
+"""Registration of conferences in the tables of the gym, see `vcgym.baselines.controls.control.StagePlugin`."""
 
 from vcgym.baselines.controls.control import CENTRAL, ControlRow, StagePlugin
 

@@ -1,4 +1,4 @@
-"""What the commands of live calls do: a relay, an emulator, a measurement, one party of a call, and a whole call on this machine."""
+"""Commands of live calls: a relay, an emulator, a measurement, one party of a call, and a whole call on this machine."""
 
 import secrets
 import time

@@ -1,4 +1,4 @@
-"""What the commands of live calls print. See docs/live.md."""
+"""Printed results of the commands of live calls. See docs/live.md."""
 
 import logging
 

@@ -26,7 +26,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class Site(NamedTuple):
-    """Who is informed of a training.
+    """Functions that are informed of a training.
 
     Attributes:
         log: called with metric values by name and the number of finished epochs.

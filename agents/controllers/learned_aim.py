@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.agents.controllers.learned_rate import PACING
 from vcgym.agents.controllers.policy import LAYERS, policy, require_network
+from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.envs.call.features.scales import rate_position
 from vcgym.envs.call.features.sender import FeedbackStats, on_feedback, on_report

@@ -28,13 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.agents.controllers.policy import require_numbers
+from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.rule import NEVER_US, Control, record, rule
 from vcgym.network.kernels.jit import kernel
 
 FEATURES = 6
 RISE, FALL, WINDOW, WIDER = range(2 * FEATURES, 2 * FEATURES + 4)
 NUMBERS = 2 * FEATURES + 4
-PACING = 2.5  # of libwebrtc
 MAX_STEP_S = 0.2
 SILENCE_US = 500_000
 PROBE_BYTES = 3000

@@ -28,7 +28,7 @@ MAX_AGE_MS = 2000.0  # ages count up to this
 
 @record
 class Choice:
-    """What a decision is about."""
+    """Subject of a decision."""
 
     other: int = 0  # cheapest path that is not in use
     changed_us: int = 0  # last change of path

@@ -10,7 +10,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
-from vcgym.network.kernels.plugins import load_plugin, plugin_names
+from vcgym.network.kernels.plugins import load_plugins
 
 
 class Control(enum.StrEnum):
@@ -27,6 +27,8 @@ PATHS, BOTTLENECK, PROTECTED = "paths", "bottleneck", "protected"
 """Parts of a simulation that controls belong to; an added stage is one too."""
 SENDER, CENTRAL, RECEIVER = "sender", "central", "receiver"
 """Locations."""
+PACING = 2.5
+"""Pacing factor of libwebrtc: the rate of transmission opportunities relative to the target bitrate."""
 
 
 class OneOf(NamedTuple):
@@ -107,7 +109,7 @@ STAGES = "vcgym.stages"
 
 def added_stages() -> tuple[StagePlugin, ...]:
     """Return the stages that installed packages add, by name."""
-    return tuple(load_plugin(STAGES, name) for name in plugin_names(STAGES))
+    return load_plugins(STAGES)
 
 
 class _Controls(Mapping[str, ControlRow]):

@@ -73,11 +73,11 @@ class ConferenceKind(Kind):
                 calls.append(ConferenceCall(len(world.topology.parties), metrics(played, world.changes_s(), best, r), delay_cdf(played)))
             yield FinishedCalls(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
 
-    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, finished: FinishedCalls) -> list[dict[str, Any]]:
         accounting = COLUMNS.curves[0][0]
         return [
             {"stratum": str(part.stratum), "parties": call.parties, **call.metrics, "delays": delays_of({accounting: call.delays})}
-            for call in rollout.calls
+            for call in finished.calls
         ]
 
 

@@ -42,7 +42,7 @@ class Counters:
 
 @record
 class PacketLog:
-    """What became of a packet."""
+    """Outcome of a packet."""
 
     path: np.int16 = np.int16(NOT_LOGGED)
     arrived_us: int = NOT_LOGGED

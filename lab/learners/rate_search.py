@@ -22,11 +22,11 @@ from lab.learners.price_search import evolve
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig
 from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.agents.tracking.progress import progress
+from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import System
 from vcgym.baselines.zoo import LEARNED, save_learned
 from vcgym.envs.call.sender.batch import SendingBatch
-from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.leaderboard.cache import cached_document
 from vcgym.leaderboard.evaluation.kinds.sender import started_batch
 from vcgym.leaderboard.evaluation.suites import MEASURED

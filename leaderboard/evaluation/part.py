@@ -1,4 +1,4 @@
-"""What declares suites, and a part of one: worlds of one scenario in one mode."""
+"""Declarations of suites, and a part of one: worlds of one scenario in one mode."""
 
 from functools import cache
 from importlib.resources import files

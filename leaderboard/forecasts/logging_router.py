@@ -32,7 +32,7 @@ class LoggingRouter(NamedTuple):
 
 @record
 class Note:
-    """What is logged of a packet."""
+    """Log of a packet."""
 
     transmit_ms: float = 0.0  # one-way delay of the path's newest packet with feedback
     age_ms: float = 0.0  # time since that packet was sent
@@ -43,7 +43,7 @@ class Note:
 
 @record
 class Feedback:
-    """What a call has received."""
+    """Packets that a call has received."""
 
     slot: int = 0
     last_us: int = 0

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
@@ -29,7 +30,7 @@ from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
-from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
+from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.columns import interval_text
 from vcgym.leaderboard.results.sender_metrics import jain

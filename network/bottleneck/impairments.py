@@ -1,4 +1,4 @@
-"""What a packet meets at a link besides its queue: delay and loss that change over time, and a last hop with random loss and outages.
+"""Impairments of a link besides its queue: delay and loss that change over time, and a last hop with random loss and outages.
 
 Delay and loss change together with the rate of a trace with `Conditions`. A packet is lost at random by the chance in force when it enters
 the link, before the queue. One that has left the queue takes the delay in force then, and does not overtake those before it. The smallest

@@ -1,9 +1,12 @@
-"""Objects that installed packages offer as entry points: rules, scenarios, rewards and features by name."""
+"""Objects that installed packages offer as entry points: rules, scenarios, rewards and features by name, stages and commands."""
 
+import logging
 import sys
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
 from typing import Any
+
+log = logging.getLogger(__name__)
 
 
 def plugins_of(group: str) -> EntryPoints:
@@ -34,6 +37,19 @@ def load_plugin(group: str, name: str) -> Any:
     for plugin in plugins_of(group).select(name=name):
         return plugin.load()
     return None
+
+
+@cache
+def load_plugins(group: str) -> tuple[Any, ...]:
+    """Return all objects of a group by name; one that cannot be loaded is left out, with a warning that names it."""
+    found = []
+    for plugin in sorted(plugins_of(group), key=lambda one: one.name):
+        try:
+            found.append(plugin.load())
+        except Exception as error:  # a stranger's module may raise anything
+            named = f"{type(error).__name__} {' '.join(str(error).split())[:160]}"
+            log.warning(f"the entry point {plugin.name} = {plugin.value} of {group} is left out, since it cannot be loaded: {named}")
+    return tuple(found)
 
 
 @cache

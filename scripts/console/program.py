@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 
 from vcgym import __version__
-from vcgym.network.kernels.plugins import plugins_of
+from vcgym.network.kernels.plugins import load_plugins
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 from vcgym.scripts.console.arguments import check, meant
 from vcgym.scripts.console.completion import completion
@@ -139,48 +139,46 @@ def _extra_of(package: str) -> str | None:
     return next((match[1] for match in named if match), None)
 
 
-VCGYM = Program(
-    "vcgym",
-    "vcgym.conf",
-    commands_of(
-        {
-            ("vcgym.leaderboard.evaluation.config", "vcgym.scripts.leaderboard"): {
-                "leaderboard": ("LeaderboardConfig", "play_suite", "play a suite, print the ranks, write the page"),
-                "page": ("PageConfig", "write_page", "write one page for all boards in a folder"),
-                "export": ("ExportConfig", "write_table", "write a board as LaTeX or CSV"),
-                "systems": ("SystemsConfig", "list_systems", "list the systems that play a suite, with rules, parameters and sources"),
-                "series": ("BoardConfig", "draw_series", "draw systems over time, in test cases of RMCAT or in worlds of the suite"),
-                "swaps": ("SwapsConfig", "compare_controls", "say which control explains the difference of two systems"),
-                "fairness": ("FairnessConfig", "play_sharing", "let calls share a bottleneck, and print their shares"),
-            },
-            ("vcgym.agents.config.training", "vcgym.scripts.training"): {
-                "train": ("TrainConfig", "train", "train agents, one for each seed"),
-                "evaluate": ("EvaluateConfig", "evaluate", "play a trained agent and print its return"),
-                "sweep": ("SweepConfig", "sweep", "search PPO's learning rate and entropy coefficient"),
-            },
-            ("vcgym.leaderboard.tuning.tune_config", "vcgym.scripts.tune"): {
-                "tune": ("TuneConfig", "tune", "search the parameters of rules on the training split"),
-            },
-            ("vcgym.scripts.importing.config", "vcgym.scripts.importing.command"): {
-                "data": ("CatalogueConfig", "list_data", "list data and compare them with their cards, or download a set"),
-                "import": ("ImportConfig", "import_data", "import measured delays or capacities"),
-                "fit": ("FitConfig", "fit_data", "fit a scenario to traces"),
-            },
-            ("vcgym.scripts.zoo.config", "vcgym.scripts.zoo.command"): {
-                "zoo": ("ZooConfig", "zoo", "train algorithms on environments, write table and picture; or search arguments"),
-            },
-            ("vcgym.leaderboard.forecasts.config", "vcgym.scripts.predictor"): {
-                "predictor-data": ("PredictorDataConfig", "make_rows", "play sessions and write training rows for predictors"),
-                "train-predictor": (
-                    "TrainPredictorConfig",
-                    "train_network",
-                    "train and publish the delay predictor of VCRoute",
-                ),
-            },
-        }
-    )
-    | {name: command for offered in plugins_of(EXTENSIONS) for name, command in commands_of(offered.load()).items()},
+_OWN = commands_of(
+    {
+        ("vcgym.leaderboard.evaluation.config", "vcgym.scripts.leaderboard"): {
+            "leaderboard": ("LeaderboardConfig", "play_suite", "play a suite, print the ranks, write the page"),
+            "page": ("PageConfig", "write_page", "write one page for all boards in a folder"),
+            "export": ("ExportConfig", "write_table", "write a board as LaTeX or CSV"),
+            "systems": ("SystemsConfig", "list_systems", "list the systems that play a suite, with rules, parameters and sources"),
+            "series": ("BoardConfig", "draw_series", "draw systems over time, in test cases of RMCAT or in worlds of the suite"),
+            "swaps": ("SwapsConfig", "compare_controls", "say which control explains the difference of two systems"),
+            "fairness": ("FairnessConfig", "play_sharing", "let calls share a bottleneck, and print their shares"),
+        },
+        ("vcgym.agents.config.training", "vcgym.scripts.training"): {
+            "train": ("TrainConfig", "train", "train agents, one for each seed"),
+            "evaluate": ("EvaluateConfig", "evaluate", "play a trained agent and print its return"),
+            "sweep": ("SweepConfig", "sweep", "search PPO's learning rate and entropy coefficient"),
+        },
+        ("vcgym.leaderboard.tuning.tune_config", "vcgym.scripts.tune"): {
+            "tune": ("TuneConfig", "tune", "search the parameters of rules on the training split"),
+        },
+        ("vcgym.scripts.importing.config", "vcgym.scripts.importing.command"): {
+            "data": ("CatalogueConfig", "list_data", "list data and compare them with their cards, or download a set"),
+            "import": ("ImportConfig", "import_data", "import measured delays or capacities"),
+            "fit": ("FitConfig", "fit_data", "fit a scenario to traces"),
+        },
+        ("vcgym.scripts.zoo.config", "vcgym.scripts.zoo.command"): {
+            "zoo": ("ZooConfig", "zoo", "train algorithms on environments, write table and picture; or search arguments"),
+        },
+        ("vcgym.leaderboard.forecasts.config", "vcgym.scripts.predictor"): {
+            "predictor-data": ("PredictorDataConfig", "make_rows", "play sessions and write training rows for predictors"),
+            "train-predictor": (
+                "TrainPredictorConfig",
+                "train_network",
+                "train and publish the delay predictor of VCRoute",
+            ),
+        },
+    }
 )
+_ADDED = {name: command for rooms in load_plugins(EXTENSIONS) for name, command in commands_of(rooms).items()}
+
+VCGYM = Program("vcgym", "vcgym.conf", _OWN | _ADDED | _OWN)  # those of an extension are last, and none takes a name of these
 
 
 def main() -> None:

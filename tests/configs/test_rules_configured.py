@@ -59,7 +59,7 @@ def test_no_two_classes_of_the_project_have_one_name():
     homes = [Path(configured.__file__).parent, *(Path(str(stage.file("rules"))) for stage in added_stages())]
     sources = [file.read_text() for home in homes for file in home.rglob("*.py")]
     names = [name for source in sources for name in re.findall(r"^class (\w+)\(", source, re.MULTILINE)]
-    assert len(names) > 50 and len(set(names)) == len(names)
+    assert len(names) > 90 and len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ PARTS = ("rate", "delay", "loss", "change")
 
 @record
 class UtilityBefore:
-    """What has been rewarded."""
+    """Counts that have been rewarded."""
 
     until_us: int = 0  # the newest rewarded report
     target_bps: float = 0.0

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.scheduler import scheduler_of
 from vcgym.baselines.rule import Control, allocate, for_kernels, is_oracle, require_rule
 from vcgym.envs.call.batch import Batch
 from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import NO_QUEUE, allocate_departures, allocate_flight
-from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
 from vcgym.envs.call.sender.state import LOGGED, SenderState, SenderTables, begin_rule, begin_sender, init_rule, rule_key
 from vcgym.envs.call.stages import Stages
@@ -59,7 +59,7 @@ class PlayedFlow(NamedTuple):
 
 
 class Worlds(NamedTuple):
-    """What the worlds of a batch have at most."""
+    """Upper limits of the worlds of a batch, which has room for them."""
 
     traces: Sequence[CapacityTrace]  # every capacity trace that a world may have
     flows: int = 0  # other flows in a call's world

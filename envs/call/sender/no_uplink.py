@@ -13,7 +13,6 @@ from vcgym.envs.call.sender.state import SenderState
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.kernels.record import records
 
-PACING = 2.5  # pacing factor of libwebrtc
 BY_PACKET = 0.0  # opportunities spaced by the mean packet size at the target: CCID 3
 
 

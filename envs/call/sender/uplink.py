@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.controls.control import CENTRAL, Control
+from vcgym.baselines.controls.control import CENTRAL, PACING, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import Feature, ObservationPart
@@ -18,7 +18,7 @@ from vcgym.envs.call.features.sender import RATE_FEATURES, RATE_WIDTH
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, worlds_of
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.in_flight import LOST, NOT_YET
-from vcgym.envs.call.sender.no_uplink import PACING, SenderStages
+from vcgym.envs.call.sender.no_uplink import SenderStages
 from vcgym.envs.call.sender.onto_paths import STATUSES, Commanded, Uplink, prepare
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import Codel, FqCodel, SharedLink

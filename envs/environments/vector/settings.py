@@ -10,6 +10,7 @@ from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
+from vcgym.baselines.controls.control import PACING
 from vcgym.network.kernels.ranges import is_number, one_of, require_number, require_whole
 from vcgym.network.scenarios.settings import WorldSettings
 
@@ -181,7 +182,7 @@ class CallSettings:
     uplink: "str | BottleneckRecipe | None" = None
     rate: Any = None
     order: Any = None
-    pacing: float = 2.5  # PACING
+    pacing: float = PACING
     protection: Any = False
     protection_budget: float = 0.1
     frame_ms: int = 10
@@ -192,7 +193,7 @@ class RateSettings:
     """Arguments of Rate alone, or with another default."""
 
     order: Any = field(default_factory=partial(_rule, "order.fifo:Fifo"))
-    pacing: float = 2.5  # PACING
+    pacing: float = PACING
     reward: Any = "utility"
     features: str = "reports"
     interval: int = 5

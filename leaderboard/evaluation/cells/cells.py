@@ -84,12 +84,12 @@ class Cell(NamedTuple):
         key = self.participant.cache_key()
         return "" if key is None else file_name((self.name, key, self.batch, type(self.kind), self.kind.name), MADE_BY)
 
-    def table(self, rows: list[dict[str, Any]], rollout: FinishedCalls, cost: Mapping[str, int]) -> pa.Table:
+    def table(self, rows: list[dict[str, Any]], finished: FinishedCalls, cost: Mapping[str, int]) -> pa.Table:
         """Return the table of finished calls.
 
         Args:
-            rows: what `Kind.rows` returned for the rollout.
-            rollout: the rollout.
+            rows: what `Kind.rows` returned for the finished calls.
+            finished: the finished calls.
             cost: columns of the cost of the participant.
 
         Raises:
@@ -99,10 +99,10 @@ class Cell(NamedTuple):
         same = {
             "system": self.name, "kind": self.participant.kind, **cost, "suite": batch.suite, "suite_version": batch.version,
             "mode": batch.part.mode, "scenario": batch.part.scenario, "split": batch.part.split, "card": batch.card, "timeline": None,
-            "decision_us": rollout.decision_us, "wall_clock_s": rollout.wall_clock_s / len(rows),
+            "decision_us": finished.decision_us, "wall_clock_s": finished.wall_clock_s / len(rows),
             "hardware": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         }  # fmt: skip
-        logs = rollout.actions or [None] * len(rows)
+        logs = finished.actions or [None] * len(rows)
         found = [
             same | {"pair": pair, "seed": seed, "actions": log} | row
             for (pair, seed), log, row in zip(batch.worlds, logs, rows, strict=True)

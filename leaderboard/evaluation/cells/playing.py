@@ -98,8 +98,8 @@ def _play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Itera
         first = next(iter(piece.values()))
         draws = first.kind.draw(first.batch.part, scenario, first.batch.worlds)
         rollouts = first.kind.play_rules([one.system for one in rules.values()], scenario, draws, threads)
-        for (file, one), rollout in zip(rules.items(), rollouts, strict=True):
-            yield file, _table(piece[file], scenario, rollout, one.cost)
+        for (file, one), finished in zip(rules.items(), rollouts, strict=True):
+            yield file, _table(piece[file], scenario, finished, one.cost)
     for file in players.keys() - rules.keys():
         yield file, _table_of_agent(piece[file], players[file], scenario, threads)
 
@@ -107,13 +107,13 @@ def _play_piece(piece: Mapping[str, Cell], scenario: Any, threads: int) -> Itera
 def _table_of_agent(cell: Cell, agent: Agent, scenario: Any, threads: int) -> pa.Table:
     try:
         judged = Judged(agent)
-        rollout = cell.kind.play_policy(agent, judged, cell.batch.part, scenario, cell.batch.worlds, threads)
+        finished = cell.kind.play_policy(agent, judged, cell.batch.part, scenario, cell.batch.worlds, threads)
     except EntrantError as error:
         return failed(cell.kind.columns, str(error))
     except ActionError as error:
         return failed(cell.kind.columns, _reason("failed in play", error))
-    return _table(cell, scenario, rollout, cost_of(judged.policy))
+    return _table(cell, scenario, finished, cost_of(judged.policy))
 
 
-def _table(cell: Cell, scenario: Any, rollout: FinishedCalls, cost: Mapping[str, int]) -> pa.Table:
-    return cell.table(cell.kind.rows(cell.batch.part, scenario, cell.batch.worlds, rollout), rollout, cost)
+def _table(cell: Cell, scenario: Any, finished: FinishedCalls, cost: Mapping[str, int]) -> pa.Table:
+    return cell.table(cell.kind.rows(cell.batch.part, scenario, cell.batch.worlds, finished), finished, cost)

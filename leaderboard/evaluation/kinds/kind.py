@@ -91,7 +91,7 @@ class Kind(ABC):
 
     @abstractmethod
     def play_rules(self, systems: Sequence[System], scenario: Any, draws: Sequence[Any], threads: int) -> Iterator[FinishedCalls]:
-        """Play systems on the same worlds, and yield the rollout of each in order.
+        """Play systems on the same worlds, and yield the finished calls of each in order.
 
         Args:
             systems: systems with the controls of the calls.
@@ -137,7 +137,7 @@ class Kind(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def rows(self, part: Part, scenario: Any, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: Any, which: WorldKeys, finished: FinishedCalls) -> list[dict[str, Any]]:
         """Return a row for each call on worlds of a part, without what identifies its cell.
 
         It has `stratum`, the metrics, the identity columns that only this kind of calls has, the delay distribution `delays`, and perhaps a

@@ -33,7 +33,7 @@ SAMPLED = 3  # hashed worlds per part: first, middle and last
 def play_rules(
     systems: Sequence[System], scenario: Scenario, draws: Sequence[WorldDraw], threads: int = 1, **others: Any
 ) -> Iterator[FinishedCalls]:  # fmt: skip
-    """Play systems on the same worlds, each sampled once for all, and yield the rollout of each system in order.
+    """Play systems on the same worlds, each sampled once for all, and yield the finished calls of each system in order.
 
     `others` are arguments of `CallBatch`.
 
@@ -131,8 +131,8 @@ class PathsKind(Kind):
         if not agent.is_logged:
             return super().play_policy(agent, policy, part, scenario, which, threads)
         recorded = Recorded(policy)
-        rollout = super().play_policy(agent, recorded, part, scenario, which, threads)
-        return rollout._replace(actions=_logged(agent, recorded.actions))
+        finished = super().play_policy(agent, recorded, part, scenario, which, threads)
+        return finished._replace(actions=_logged(agent, recorded.actions))
 
     @unlock_test_split()
     def envs(self, agent: Agent, part: Part, scenario: Scenario, reads: str, calls: int = 1, threads: int = 1, log: bool = False) -> Any:
@@ -144,12 +144,12 @@ class PathsKind(Kind):
     def taking(self, envs: Any) -> tuple[Played, Take]:
         return taking_calls(envs)
 
-    def rows(self, part: Part, scenario: Scenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
+    def rows(self, part: Part, scenario: Scenario, which: WorldKeys, finished: FinishedCalls) -> list[dict[str, Any]]:
         draws = self.draw(part, scenario, which)
-        measured = rows(rollout.calls, **conditions(scenario, draws))
-        shown = timelines(rollout.calls, which, self.worlds(part, scenario), scenario.layout.path_names)
+        measured = rows(finished.calls, **conditions(scenario, draws))
+        shown = timelines(finished.calls, which, self.worlds(part, scenario), scenario.layout.path_names)
         return [
-            row | {"stratum": draw.stratum, "delays": delays_of(delay_cdf(rollout.calls, [s])), "timeline": shown.get(s)}
+            row | {"stratum": draw.stratum, "delays": delays_of(delay_cdf(finished.calls, [s])), "timeline": shown.get(s)}
             for s, (draw, row) in enumerate(zip(draws, measured, strict=True))
         ]
 

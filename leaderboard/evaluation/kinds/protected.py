@@ -81,8 +81,8 @@ class ProtectedKind(Kind):
     ) -> Iterator[FinishedCalls]:  # fmt: skip
         return play_rules(systems, scenario.paths, draws, threads, budget=scenario.budget)
 
-    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
-        played, sent = rollout.calls, scenario.paths.packets
+    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, finished: FinishedCalls) -> list[dict[str, Any]]:
+        played, sent = finished.calls, scenario.paths.packets
         left = np.mean(played.arrived_us < 0, axis=1)
         counts = played.protection
         lost = left if counts is None else counts["lost"] / sent
@@ -116,8 +116,8 @@ class LinkedKind(ProtectedKind):
                 load = sent if turn == 0 else 0.5 * (load + sent)
             yield FinishedCalls(batch.played(), 1e6 * took_s / (len(draws) * batch.packets), took_s)
 
-    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
-        found = super().rows(part, scenario, which, rollout)
+    def rows(self, part: Part, scenario: ProtectedScenario, which: WorldKeys, finished: FinishedCalls) -> list[dict[str, Any]]:
+        found = super().rows(part, scenario, which, finished)
         return [row | {"link_load": scenario.load * (1.0 + row["overhead"])} for row in found]
 
 

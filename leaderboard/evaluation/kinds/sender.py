@@ -57,7 +57,7 @@ def play_sender(system: System, links: Sequence[SharedLink], threads: int = 1, c
         cases: true if the worlds are test cases with several media flows; metrics then cover all of them.
 
     Returns:
-        The rollout, whose calls are a list of `SenderCall`.
+        The finished calls, whose field `calls` is a list of `SenderCall`.
 
     Raises:
         OverflowError: a call sends more packets than its log holds.
@@ -146,8 +146,8 @@ class SenderKind(Kind):
 
         return calls, take
 
-    def rows(self, part: Part, scenario: SendingScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
-        calls: list[SenderCall] = rollout.calls
+    def rows(self, part: Part, scenario: SendingScenario, which: WorldKeys, finished: FinishedCalls) -> list[dict[str, Any]]:
+        calls: list[SenderCall] = finished.calls
         times = measured_time([_stretches(call.link) if part.scenario in MEASURED else [] for call in calls], 1000.0)
         return [
             {"stratum": str(part.stratum), "trace": link.trace.name, "capacity_kbps": capacity_bps(link) / 1000.0, **measured}

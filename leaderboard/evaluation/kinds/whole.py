@@ -85,7 +85,7 @@ def play_whole(system: System, scenario: WholeScenario, worlds: Sequence[WholeWo
         threads: threads that share the calls; no effect on the result.
 
     Returns:
-        The rollout, whose calls are `WholeCalls`.
+        The finished calls, whose field `calls` is `WholeCalls`.
 
     Raises:
         OverflowError: a call sends more packets than its log holds.
@@ -168,8 +168,8 @@ class WholeKind(Kind):
 
         return calls, take
 
-    def rows(self, part: Part, scenario: WholeScenario, which: WorldKeys, rollout: FinishedCalls) -> list[dict[str, Any]]:
-        calls: WholeCalls = rollout.calls
+    def rows(self, part: Part, scenario: WholeScenario, which: WorldKeys, finished: FinishedCalls) -> list[dict[str, Any]]:
+        calls: WholeCalls = finished.calls
         heard = rows(calls.played, **conditions(scenario.paths, [world.paths for world in self.draw(part, scenario, which)]))
         sent = [
             metrics(flow.link, flow.log, flow.totals, flow.row, flow.targets_bps)

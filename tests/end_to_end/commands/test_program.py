@@ -10,6 +10,7 @@ from pkgutil import resolve_name
 
 import pytest
 
+from vcgym import __version__
 from vcgym.scripts.console.program import VCGYM, main
 from vcgym.scripts.console.usage import usage
 
@@ -20,7 +21,7 @@ sys.argv = {words}
 main()
 assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
 """
-SAID = [(["vcgym"], "leaderboard"), (["vcgym", "train", "--help"], "num_envs=null"), (["vcgym", "--version"], "vcgym 1.")]
+SAID = [(["vcgym"], "leaderboard"), (["vcgym", "train", "--help"], "num_envs=null"), (["vcgym", "--version"], f"vcgym {__version__}")]
 
 
 def run(*words, cwd):

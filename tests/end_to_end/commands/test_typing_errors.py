@@ -8,9 +8,9 @@ import pytest
 
 from vcgym.agents.config.env_arguments import env_parameters
 from vcgym.agents.config.names import SET_BY_VCGYM
+from vcgym.baselines.controls.control import PACING
 from vcgym.envs import IDS
 from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET
-from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.environments.vector.settings import CallSettings, RateSettings, types_of
 from vcgym.leaderboard.evaluation.config import LeaderboardConfig, SuiteName
 from vcgym.leaderboard.evaluation.suites import PACKETS, REPLAYS, SUITES

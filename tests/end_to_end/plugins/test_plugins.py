@@ -77,6 +77,26 @@ def test_the_program_runs_a_command_of_a_stranger(installed, python_path):
     assert wrong.stderr == "vcgym greet: nam is no key of this command; --help lists those that are; did you mean name?\n"
 
 
+def test_what_cannot_be_loaded_is_named_and_left_out_and_no_command_is_replaced(installed, python_path):
+    with (installed / "stranger-1.0.dist-info" / "entry_points.txt").open("a") as entry_points:
+        entry_points.write(
+            "[vcgym.commands]\nbroken = absent:COMMANDS\nstranger = offered:COMMANDS\n[vcgym.stages]\nworse = failing:STAGE\n"
+        )
+    (installed / "offered.py").write_text("COMMANDS = {('greeting', 'greeting'): {'train': ('GreetConfig', 'greet', 'greet somebody')}}\n")
+    (installed / "failing.py").write_text("raise RuntimeError('no licence\\nfile')\n")
+    environment = os.environ | {"PYTHONPATH": python_path(installed)}
+    program = [sys.executable, "-m", "vcgym.scripts.console.program", "systems", "suite=conference-v0"]
+    done = subprocess.run(program, cwd=installed, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "CELERITY" in done.stdout
+    left_out = [line.partition(" is left out, since it cannot be loaded: ") for line in done.stderr.splitlines()]
+    assert [(what, why) for what, _, why in left_out] == [
+        ("the entry point broken = absent:COMMANDS of vcgym.commands", "ModuleNotFoundError No module named 'absent'"),
+        ("the entry point worse = failing:STAGE of vcgym.stages", "RuntimeError no licence file"),
+    ]
+    listed = subprocess.run(program[:3], cwd=installed, env=environment, capture_output=True, text=True, check=False).stdout
+    assert "train agents, one for each seed" in listed and "greet somebody" not in listed
+
+
 def test_a_stranger_is_ranked(installed, python_path):
     found = run("rank.py", installed, python_path)
     assert found == {"stranger": {"NEW-WM": 3, "DRT-WM": 3}, "stranger-rate": {"HALF": 3, "FIXED": 3}}

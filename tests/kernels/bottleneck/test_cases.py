@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
@@ -13,7 +14,6 @@ from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, SendingTotals, Worlds
 from vcgym.envs.call.sender.effects import Requests
-from vcgym.envs.call.sender.no_uplink import PACING
 from vcgym.envs.call.sender.reports import REPORT_BYTES
 from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.kinds import RMCAT

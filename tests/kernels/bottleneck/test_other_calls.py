@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twins.queued import queued
+from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.from_agent import FromAgent
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Sbpn
@@ -27,7 +28,7 @@ from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.effects import Requests
-from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
+from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.envs.call.sender.state import MEAN_BYTES
 from vcgym.envs.call.stages import DONE
 from vcgym.network.bottleneck.capacity.capacity import constant, steps

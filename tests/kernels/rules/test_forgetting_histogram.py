@@ -70,11 +70,44 @@ def test_ten_thousand_samples_stay_with_libwebrtc():
     assert apart <= 2
 
 
+def test_eight_samples_by_hand():
+    """P6: share and quantile after each of 0, 0, 0, 0, 10, 0, 0, 0, and the factors."""
+    histogram, factors, found = fresh(), [], []
+    for bucket in (0, 0, 0, 0, 10, 0, 0, 0):
+        add_sample(histogram, bucket, 0.95, 0.983, 2)
+        factors.append(int(histogram.factor))
+        found.append((shares(histogram)[10], histogram.place))
+    assert factors == [0, 10922, 16384, 19660, 21845, 23405, 24576, 25486]
+    assert [share for share, _ in found[4:]] == pytest.approx([0.40002, 0.26668, 0.19048, 0.14286], abs=5e-6)
+    assert [place for _, place in found] == [0, 0, 0, 0, 10, 10, 10, 10]
+
+
+def test_steady_state_moves_on_the_third_outlier_and_returns_after_one_clean_sample():
+    """P9: after 300 samples of 0."""
+    histogram, places = fresh(), []
+    for bucket in [0] * 300 + [10, 10, 10, 0]:
+        add_sample(histogram, bucket, 0.95, 0.983, 2)
+        places.append(int(histogram.place))
+    assert places[300:] == [0, 0, 10, 0]
+
+
 def test_reset_state():
     """P7, in shares: the quantile is bucket 4 at 0.95 and bucket 0 at 0.5."""
     assert fresh().place == 4
     assert fresh(0.5).place == 0
     assert shares(fresh())[:5].sum() == pytest.approx(0.96881, abs=5e-6)
+
+
+def test_cost_of_waiting_against_loss():
+    """P10: shares of 90, 4, 3, 2 and 1 percent, base lag 30 ms: bucket 3."""
+    histogram = fresh()
+    histogram.weight[:] = 0
+    for bucket, percent in ((0, 90), (1, 4), (2, 3), (3, 2), (10, 1)):
+        histogram.weight[bucket] = percent << 30
+    histogram.total = 100 << 30
+    histogram.place, histogram.below = 2, 94 << 30
+    assert cheapest_bucket(histogram, 2, 10_000, 30_000, 10_000) == 3
+    assert cheapest_bucket(histogram, 0, 10_000, 30_000, 10_000) == 3
 
 
 @given(samples.filter(lambda buckets: any(bucket < BUCKETS for bucket in buckets)), st.integers(1, 60), st.sampled_from([10_000, 20_000]))

@@ -85,11 +85,13 @@ def test_steady_state_moves_on_the_third_outlier_and_returns_after_one_clean_sam
     """P9: after 300 samples of 0."""
     histogram = fresh()
     add(histogram, *[0] * 300)
-    quantiles = []
+    quantiles, shares = [], []
     for bucket in (10, 10, 10, 0):
         add(histogram, bucket)
         quantiles.append(quantile_bucket(histogram, 0.95))
+        shares.append(histogram.probability[10] / ONE)
     assert quantiles == [0, 0, 10, 0]
+    assert shares[2] == pytest.approx(0.0502, abs=5e-5)
 
 
 def test_cost_of_waiting_against_loss():

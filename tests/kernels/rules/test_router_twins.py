@@ -348,6 +348,18 @@ def test_greedy_returns_to_history_as_feedback_grows_old():
     assert [int(decide(params, state, 1, slot * 10_000)) for slot in (1, 84, 85)] == [1, 1, 0]
 
 
+def test_linucb_learns_which_feature_tells():
+    """Delays are 20 ms above the newest one heard, whatever history says: theta tends to (0.2, 1, 0, 0)."""
+    params, rng = LinUCB(ridge=0.01), np.random.default_rng(2)
+    state = started(params, np.array([[9, 100.0, 1.0], [9, 140.0, 1.0], [9, 120.0, 1.0]]))
+    for slot in range(3000):
+        newest_ms = rng.uniform(50, 150, 3)
+        state.arms.newest[1], state.arms.sent_us[1] = newest_ms / 100, 10_000 * slot - rng.integers(0, 2_000_000, 3)
+        path = int(decide(params, state, 1, slot * 10_000))
+        update(params, state, 1, record_of(MEDIA, path, slot, int(1000 * (newest_ms[path] + 20))))
+    np.testing.assert_allclose(state.regression[1].theta, [0.2, 1.0, 0.0, 0.0], atol=5e-3)
+
+
 def test_vcroute_v2_without_spread_is_vcroute():
     for history in HISTORIES.values():
         assert play(VCRouteV2(spread_weight=0.0), 200, 8, history) == play(VCRoute(), 200, 8, history)

@@ -9,6 +9,7 @@ from gymnasium.vector import AutoresetMode
 from twins.sender_policy import OrderPolicy, RatePolicy
 from twins.sender_records import WITH_RECORDS
 from vcgym.agents.controllers.learned_margin import LearnedMargin
+from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.order.sbpn import Discard, Overflow, Sbpn
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
@@ -16,7 +17,7 @@ from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
 from vcgym.envs.call.sender.batch import SendingBatch, worlds_of
-from vcgym.envs.call.sender.no_uplink import BY_PACKET, PACING
+from vcgym.envs.call.sender.no_uplink import BY_PACKET
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 
