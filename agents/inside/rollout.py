@@ -74,12 +74,13 @@ def play(task: Task, rules: Mapping[str, Any], worlds: Any, which: NDArray[np.in
     batch, states = task.started({**task.rules, **rules}, worlds, which)
     rows, returned = np.arange(len(which)), np.zeros(len(which))
     state, accounts = allocate_state(task.reward, len(which)), accounts_of(task.reward, task.counted(batch))
-    nothing = new_recorder(task.reward, len(which), 0, 0)._replace(accounts=accounts)
-    recorder: Recorder = next((state.recorder for state in states if isinstance(state, SampledState)), nothing)
+    exploring: Recorder | None = next((state.recorder for state in states if isinstance(state, SampledState)), None)
     for row in rows:
         begin_row(task.reward, state, accounts, row)
     batch.play(rows)
-    close(recorder)
+    if exploring is not None:
+        close(exploring)
     write_rewards(task.reward, state, accounts, rows, returned)
+    recorder = exploring or new_recorder(task.reward, len(which), 0, 0)
     decisions = recorder.x, recorder.action, recorder.log_prob, recorder.slot, recorder.gain, recorder.decided
     return Rollout(*decisions, returned, task.rated(batch), task.packets(batch))

@@ -14,6 +14,7 @@ from vcgym.agents.controllers.learned_lag import LearnedLag
 from vcgym.agents.controllers.learned_margin import LearnedMargin
 from vcgym.agents.controllers.learned_switch import LearnedSwitch
 from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.rollout import play
 from vcgym.agents.inside.tasks import task_of
 from vcgym.agents.training.training import require_trainable
 from vcgym.baselines.path.direct import Direct
@@ -58,6 +59,13 @@ def test_an_order_learns_with_any_threads_and_keeps_the_rate():
         learning.train_step()
     assert start != weights(first) == weights(second) and first.packets > 0
     assert isinstance(first.system.order, LearnedMargin) and first.system.rate == Tfrc()
+
+
+@pytest.mark.parametrize("env_id", ["vcgym/Rate-v1", "vcgym/SendOrder-v1"])
+def test_validation_calls_over_a_bottleneck_have_a_finite_return(env_id):
+    learning = Learning(EnvConfig(id=env_id, options={"seconds": 5.0}), SMALL, 2 * REPLICAS, 1000, 0)
+    (played,) = [play(learning.task, learning.ranked(), worlds, np.arange(2)) for worlds in learning.task.worlds("validation", 2)]
+    assert np.isfinite(played.returned).all() and played.decided.tolist() == [0, 0] and played.packets > 0
 
 
 @pytest.mark.long  # a training
