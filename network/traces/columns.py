@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.traces.reading import TraceError, is_number, iso_us, lines, numbers
+from vcgym.network.traces.reading import TraceError, is_number, iso_us, lines, numbers, refuse_first
 
 Arrays = tuple[NDArray[Any], ...]
 
@@ -72,19 +72,14 @@ class Table(NamedTuple):
         if scale_us is not None and (not cells or is_number(cells[0])):
             return self.numbers(column, low, high)
         times_us = [iso_us(cell) for cell in cells]
-        if None in times_us:
-            at = times_us.index(None)
-            allowed = "a number, or an ISO 8601 time such as 2024-05-01T12:00:00.010Z" + "; a number needs its unit" * (scale_us is None)
-            raise TraceError(self.path, f"line {self.lines[at]}, {column}", cells[at], allowed)
+        allowed = "a number, or an ISO 8601 time such as 2024-05-01T12:00:00.010Z" + "; a number needs its unit" * (scale_us is None)
+        refuse_first(self.path, column, np.array([time is None for time in times_us]), cells, self.lines, allowed)
         return np.array(times_us, np.float64) / (scale_us or 1e6)
 
     def whole_numbers(self, column: str, low: int, high: int) -> NDArray[np.int64]:
         """Return column `column`, int64 (rows,)."""
         values = self.numbers(column, low, high)
-        broken = np.flatnonzero(values % 1)
-        if len(broken):
-            at = int(broken[0])
-            raise TraceError(self.path, f"line {self.lines[at]}, {column}", values[at].item(), "a whole number")
+        refuse_first(self.path, column, values % 1 != 0.0, values, self.lines, "a whole number")
         return values.astype(np.int64)
 
 

@@ -155,6 +155,17 @@ def numbers(path: Path, field: str, cells: Sequence[str], lines: Sequence[int], 
     return np.array([number(path, f"line {line}, {field}", cell, low, high) for cell, line in zip(cells, lines, strict=True)])
 
 
+def refuse_first(
+    path: Path, field: str, wrong: NDArray[np.bool_], values: Sequence[Any] | NDArray[Any], lines: Sequence[int] | NDArray[Any],
+    allowed: str,
+) -> None:  # fmt: skip
+    """Reject the first of `values` (n,) of a field that is `wrong` (n,); `lines` (n,) are their lines in the file."""
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        value = values[at].item() if isinstance(values, np.ndarray) else values[at]
+        raise TraceError(path, f"line {lines[at]}, {field}", value, allowed)
+
+
 def refuse_falling(path: Path, column: str, values: NDArray[Any], lines: NDArray[np.int32], *, may_stand: bool = True) -> None:
     """Reject `values` (n,) of a column that fall or, unless `may_stand`, repeat; `lines` (n,) are their lines in the file."""
     before, after = values[:-1], values[1:]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.coverage import usual_us
-from vcgym.network.traces.reading import TraceError
+from vcgym.network.traces.reading import TraceError, refuse_first
 
 MAX_DELAY_US = 60_000_000  # a longer delay indicates a wrong unit or a broken clock
 MAX_SPAN_US = 86_400_000_000  # one day; a longer span indicates a wrong unit
@@ -117,11 +117,9 @@ def _lost_slots(trace: Trace, slot: NDArray[np.int64], slot_us: int) -> NDArray[
     return lost
 
 
-def refuse_long(file: Path, column: str, sent_us: NDArray[np.int64], lines: NDArray[np.int32]) -> None:
-    """Reject sorted send times, starting at 0, that span more than a day; `lines` (n,) are their lines in the file."""
-    if sent_us[-1] > MAX_SPAN_US:
-        at = int(np.searchsorted(sent_us, MAX_SPAN_US, "right"))
-        raise TraceError(file, f"line {lines[at]}, {column}, us after the first", int(sent_us[at]), f"at most {MAX_SPAN_US}")
+def refuse_long(file: Path, field: str, sent_us: NDArray[np.int64], lines: NDArray[np.integer]) -> None:
+    """Reject send times (n,) of more than a day after the first, which is at 0; `lines` (n,) are their lines in the file."""
+    refuse_first(file, f"{field}us after the first", sent_us > MAX_SPAN_US, sent_us, lines, f"at most {MAX_SPAN_US}")
 
 
 def from_replies(
@@ -164,9 +162,7 @@ def from_replies(
         raise TraceError(file, "seq first and last", (int(seq[0]), int(seq[-1])), f"fewer than {MAX_PROBES} apart")
     first_us = int(sent_us.min())
     sent_us -= first_us
-    if sent_us.max() > MAX_SPAN_US:
-        at = int(np.argmax(sent_us > MAX_SPAN_US))
-        raise TraceError(file, f"line {lines[at]}, us after the first", int(sent_us[at]), f"at most {MAX_SPAN_US}")
+    refuse_long(file, "", sent_us, lines)
     span = int(seq[-1] - seq[0]) + 1
     if span > len(seq):
         sent_us = np.rint(np.interp(np.arange(seq[0], seq[-1] + 1), seq, sent_us)).astype(np.int64)

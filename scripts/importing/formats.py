@@ -18,7 +18,6 @@ from vcgym.network.traces.cards import Card, DataError
 from vcgym.network.traces.coverage import coverage
 from vcgym.network.traces.importers import fping, irtt, ping, rtp, table, webrtc_stats, wonderproxy
 from vcgym.network.traces.importers.drift import KeptDrift
-from vcgym.network.traces.importers.ssrc import SSRC_COLUMN, streams_of
 from vcgym.network.traces.importers.units import Unit
 from vcgym.network.traces.reading import read_content
 from vcgym.network.traces.trace import Trace
@@ -134,14 +133,14 @@ class Rtp(Importer):
     arrival_column: Text = "frame.time_epoch"
     arrival_unit: Unit = "s"
     sequence_column: Text | None = "rtp.seq"
-    ssrc_column: Text = SSRC_COLUMN
+    ssrc_column: Text = rtp.SSRC_COLUMN
     ssrc: Text | None = None
     header: bool = True
     drift: KeptDrift = "remove"
 
     def imported(self, file: Path, output: Path) -> list[Imported]:
         """See `Importer`."""
-        streams = streams_of(file, self.ssrc_column, self.header) if self.ssrc is None else [self.ssrc]
+        streams = rtp.streams_of(file, self.ssrc_column, self.header) if self.ssrc is None else [self.ssrc]
         if (len(streams) < 2 and output.name.endswith(ENDING)) or not streams:
             return super().imported(file, output)
         if output.name.endswith(ENDING):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, blocks_of
-from vcgym.network.traces.importers.units import spacing_of
+from vcgym.network.traces.importers.units import sent_at, spacing_of
 from vcgym.network.traces.reading import TraceError, lines, read_content
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_PROBES, MAX_TIME_US, Trace, from_replies
 
@@ -53,7 +53,7 @@ def import_fping(path: str | Path, *, interval_ms: float | None = None, any_spac
     columns = [np.concatenate(arrays) for arrays in zip(*blocks, strict=True)]
     if not columns or np.isnan(columns[4]).all():
         raise TraceError(path, "number of replies", 0, "at least 1, such as [1700000000.02] 192.0.2.1 : [0], 64 bytes, 20.3 ms (...)")
-    spacing_us = None if interval_ms is None else spacing_of(path, interval_ms, any_spacing)
+    spacing_us = spacing_of(path, interval_ms, any_spacing)
     traces, silent = {}, []
     for host, number in log.hosts.items():
         own = columns[2] == number
@@ -111,18 +111,8 @@ def _numbers(block: Table) -> Arrays:
 def _trace(path: Path, content: bytes, host: str, columns: list[NDArray], spacing_us: float | None) -> Trace:
     every = columns[3]
     line, stamp_s, _, number, rtt_ms = (column[~np.isnan(columns[4])] for column in columns)
-    unstamped = np.isnan(stamp_s)
-    if spacing_us is None and unstamped.any():
-        allowed = "a stamp on every reply (fping -D), or interval_ms for a log without"
-        raise TraceError(path, f"line {line[np.argmax(unstamped)]}, time stamp", None, allowed)
-    if spacing_us is not None and not unstamped.all():
-        at = int(np.argmin(unstamped))
-        raise TraceError(path, f"line {line[at]}, time stamp", stamp_s[at].item(), "no stamps when interval_ms is given")
     rtt_us = np.rint(rtt_ms * 1e3).astype(np.int64)
-    if spacing_us is None:
-        sent_us = np.rint(stamp_s * 1e6).astype(np.int64) - rtt_us
-    else:
-        sent_us = np.rint(number * spacing_us).astype(np.int64)
+    sent_us = sent_at(path, "fping", line, stamp_s, number, rtt_us, spacing_us)
     trace = from_replies(host, path, card_beside(path, content), line, number, sent_us, rtt_us)
     before, after = int(number.min() - every.min()), int(every.max() - number.max())
     return _with_lost_ends(path, trace, before, after, spacing_us)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, blocks_of, joined
 from vcgym.network.traces.importers.ping_lines import CORRUPT, FIELDS, PingLines, addresses
-from vcgym.network.traces.importers.units import spacing_of
-from vcgym.network.traces.reading import TraceError, is_number, read_content, refuse_falling
+from vcgym.network.traces.importers.units import sent_at, spacing_of
+from vcgym.network.traces.reading import TraceError, is_number, read_content, refuse_falling, refuse_first
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies
 
 _SEQ_MODULUS = 65_536  # RFC 792, echo message: the sequence number has 16 bits
@@ -78,13 +78,10 @@ def import_ping_text(path: str | Path, *, interval_ms: float | None = None, any_
     replies, seq = _once_each(path, every.pick(own & ~every.corrupt))
     rtt_us = np.rint(replies.rtt_ms * 1e3).astype(np.int64)
     _refuse_other_counts(path, log, len(every.line), len(seq), int(seq.max() - seq.min()) + 1)
+    sent_us = sent_at(path, "ping", replies.line, replies.stamp_s, seq, rtt_us, spacing_of(path, interval_ms, any_spacing))
     if interval_ms is None:
-        sent_us = _stamps_us(path, replies) - rtt_us
+        refuse_falling(path, "time stamp", replies.stamp_s, replies.line)
         _refuse_contradicting_stamps(path, replies.line, seq, sent_us)
-    else:
-        spacing_us = spacing_of(path, interval_ms, any_spacing)
-        _refuse_stamps(path, replies)
-        sent_us = np.rint(seq * spacing_us).astype(np.int64)
     trace = from_replies(path.name.split(".")[0], path, card_beside(path, content), replies.line, seq, sent_us, rtt_us)
     again = int(np.count_nonzero(own & ~every.corrupt)) - len(seq)
     return replace(trace, notes=_notes(int(np.count_nonzero(~own)), int(np.count_nonzero(own & every.corrupt)), again, log.passed))
@@ -136,9 +133,7 @@ def _once_each(path: Path, replies: _Replies) -> tuple[_Replies, NDArray[np.int6
         order = np.lexsort((np.arange(len(seq)), replies.marked, seq))
         first[order] |= np.append(True, np.diff(seq[order]) > 0)
     wrong = first & ~replies.marked & (replies.rtt_ms > MAX_DELAY_US / 1e3)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise TraceError(path, f"line {replies.line[at]}, time", replies.rtt_ms[at].item(), f"a number from 0 to {MAX_DELAY_US / 1e3:g}")
+    refuse_first(path, "time", wrong, replies.rtt_ms, replies.line, f"a number from 0 to {MAX_DELAY_US / 1e3:g}")
     kept = first & (replies.rtt_ms > 0.0) & (replies.rtt_ms <= MAX_DELAY_US / 1e3)
     if not kept.any():
         raise TraceError(path, "number of replies after more than 0 ms", 0, "at least 1")
@@ -180,15 +175,6 @@ def _refuse_other_counts(path: Path, log: PingLines, shown: int, answered: int, 
         raise TraceError(path, f"line {stated.line}, packets transmitted", stated.sent, f"at least {span}, according to the reply numbers")
 
 
-def _stamps_us(path: Path, replies: _Replies) -> NDArray[np.int64]:
-    without = np.isnan(replies.stamp_s)
-    if without.any():
-        allowed = "a stamp on every reply (ping -D), or interval_ms for a log without"
-        raise TraceError(path, f"line {replies.line[np.argmax(without)]}, time stamp", None, allowed)
-    refuse_falling(path, "time stamp", replies.stamp_s, replies.line)
-    return np.rint(replies.stamp_s * 1e6).astype(np.int64)
-
-
 def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int32], seq: NDArray[np.int64], sent_us: NDArray[np.int64]) -> None:
     """Reject numbers that contradict the stamps: higher numbers were sent later, and many losses between two numbers took time."""
     by_number = np.argsort(seq, kind="stable")
@@ -199,10 +185,3 @@ def _refuse_contradicting_stamps(path: Path, line: NDArray[np.int32], seq: NDArr
         took = int(sent_us[at] - sent_us[before])
         allowed = f"one that fits the stamps: it was sent {took} us after number {seq[before] % _SEQ_MODULUS} (line {line[before]})"
         raise TraceError(path, f"line {line[at]}, icmp_seq", int(seq[at] % _SEQ_MODULUS), allowed)
-
-
-def _refuse_stamps(path: Path, replies: _Replies) -> None:
-    stamped = np.flatnonzero(~np.isnan(replies.stamp_s))
-    if len(stamped):
-        at = int(stamped[0])
-        raise TraceError(path, f"line {replies.line[at]}, time stamp", replies.stamp_s[at].item(), "no stamps when interval_ms is given")

@@ -5,6 +5,7 @@ The default columns are those of tshark, whose separator is the tab:
     tshark -r FILE -Y rtp -T fields -E header=y -e frame.time_epoch -e rtp.ssrc -e rtp.seq -e rtp.timestamp
 """
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +19,12 @@ from vcgym.network.traces.cards import Card
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.drift import ClockDrift, KeptDrift, drift_of
 from vcgym.network.traces.importers.restarts import refuse_new_numbers, refuse_new_timestamps, unwrapped_sequence, unwrapped_timestamps
-from vcgym.network.traces.importers.ssrc import SSRC_COLUMN, one_stream, ssrcs
 from vcgym.network.traces.importers.units import FLOOR_MS, Unit, since_first_us, unit_us
-from vcgym.network.traces.reading import TraceError, read_content, refuse_falling
+from vcgym.network.traces.reading import TraceError, read_content, refuse_falling, refuse_first
 from vcgym.network.traces.trace import MAX_TIME_US, Trace, from_replies
 
-TIMESTAMP_BITS, SEQUENCE_BITS = 32, 16  # RFC 3550, section 5.1
+TIMESTAMP_BITS, SEQUENCE_BITS, SSRC_BITS = 32, 16, 32  # RFC 3550, section 5.1
+SSRC_COLUMN = "rtp.ssrc"
 RATE_HZ = (1_000, 1_000_000)  # covers RTP clocks: 8,000 to 192,000 for audio, 90,000 for video
 
 _DRIFT = 0.01  # share of the span: a hundred times the drift of two quartz clocks
@@ -31,6 +32,7 @@ _DRIFT_US = 2_000_000  # allowed change of the delay between start and end of a 
 _FEW = 20  # arrival times
 _SHARED_PERCENT = 90.0  # of arrival times
 _TICK_ERROR = 0.05  # media times in ms have three decimals
+_SSRC = re.compile(r"(0[xX][0-9a-fA-F]{1,8})|[0-9]{1,10}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +158,7 @@ def import_rtp(
         arrival = block.times(arrival_column, scale, -MAX_TIME_US / scale, MAX_TIME_US / scale)
         timestamp = _ticks(block, timestamp_column, timestamp_unit, sample_rate_hz)
         sequence = [] if sequence_column is None else [block.whole_numbers(sequence_column, 0, 2**SEQUENCE_BITS - 1).astype(np.int32)]
-        of_stream = [ssrcs(block, ssrc_column)] if ssrc is not None or ssrc_column in block.header else []
+        of_stream = [_ssrcs(block, ssrc_column)] if ssrc is not None or ssrc_column in block.header else []
         return block.line_numbers(), arrival, timestamp, *sequence, *of_stream
 
     lines, arrival, timestamp, *others = read_columns(path, content, numbers_of, header=header)
@@ -167,7 +169,7 @@ def import_rtp(
     del arrival
     which = None
     if len(others) > (sequence_column is not None):
-        which, mine = one_stream(path, ssrc_column, others.pop(), ssrc)
+        which, mine = _one_stream(path, ssrc_column, others.pop(), ssrc)
         lines, arrived_us, timestamp, *others = (array[mine] for array in (lines, arrived_us, timestamp, *others))
     if timestamp_unit == "ticks":
         timestamp = unwrapped_timestamps(timestamp, arrived_us, sample_rate_hz, TIMESTAMP_BITS)
@@ -185,18 +187,56 @@ def import_rtp(
     return replace(read, timestamp=timestamp[first], arrived_us=arrived_us[first], sequence=sequence, lines=lines[first])
 
 
+def streams_of(path: str | Path, ssrc_column: str = SSRC_COLUMN, header: bool = True) -> list[str]:
+    """Return the SSRC of each stream of a log, hexadecimal, in order of first arrival; none if the log has no such column."""
+    path = Path(path)
+    content = read_content(path)
+
+    def ssrcs_of(block: Table) -> Arrays:
+        return (_ssrcs(block, ssrc_column) if ssrc_column in block.header else np.empty(0, np.int64),)
+
+    [of_rows] = read_columns(path, content, ssrcs_of, header=header)
+    found, first = np.unique(of_rows, return_index=True)
+    return [f"0x{one:08x}" for one in found[np.argsort(first)].tolist()]
+
+
 def _ticks(block: Table, column: str, unit: str, sample_rate_hz: int) -> NDArray[np.int64]:
     if unit == "ticks":
         return block.whole_numbers(column, 0, 2**TIMESTAMP_BITS - 1)
     if unit != "ms":
         raise TraceError(block.path, "timestamp_unit", unit, "ticks, ms")
     ticks = block.numbers(column, -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3) * (sample_rate_hz / 1e3)
-    broken = np.flatnonzero(np.abs(ticks - np.rint(ticks)) > _TICK_ERROR)
-    if len(broken):
-        at = int(broken[0])
-        allowed = f"a whole number of ticks of {sample_rate_hz} Hz"
-        raise TraceError(block.path, f"line {block.lines[at]}, {column}", block.cells(column)[at], allowed)
+    broken = np.abs(ticks - np.rint(ticks)) > _TICK_ERROR
+    refuse_first(block.path, column, broken, block.cells(column), block.lines, f"a whole number of ticks of {sample_rate_hz} Hz")
     return np.rint(ticks).astype(np.int64)
+
+
+def _ssrcs(block: Table, column: str) -> NDArray[np.int64]:
+    """Return the SSRC of each row, int64 (rows,)."""
+    cells = block.cells(column)
+    values = {cell: _ssrc_number(cell) for cell in set(cells)}
+    if None in values.values():
+        at = next(at for at, cell in enumerate(cells) if values[cell] is None)
+        raise TraceError(block.path, f"line {block.lines[at]}, {column}", cells[at], f"0 to {2**SSRC_BITS - 1}, decimal or 0x...")
+    return np.array([values[cell] for cell in cells], np.int64)
+
+
+def _one_stream(path: Path, column: str, of_rows: NDArray[np.int64], wanted: str | None) -> tuple[int, NDArray[np.bool_]]:
+    """Return the SSRC of the wanted stream, of those of all rows (n,), and a mask (n,) of its packets."""
+    found, packets = np.unique(of_rows, return_counts=True)
+    shown = ", ".join(f"0x{one:08x} ({count} packets)" for one, count in zip(found.tolist(), packets.tolist(), strict=True))
+    if wanted is None and len(found) > 1:
+        raise TraceError(path, f"streams by {column}", len(found), f"one of {shown}, chosen by ssrc=")
+    which = int(found[0]) if wanted is None else _ssrc_number(wanted)
+    if which is None or which not in found:
+        raise TraceError(path, "ssrc", wanted, shown)
+    return which, of_rows == which
+
+
+def _ssrc_number(text: str) -> int | None:
+    match = _SSRC.fullmatch(text)
+    value = int(text, 16 if match[1] else 10) if match else -1
+    return value if 0 <= value < 2**SSRC_BITS else None
 
 
 def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,4 +1,8 @@
-"""CSV files of time and delay from any program."""
+"""CSV files of time and delay from any program.
+
+Programs write -1, 0 or nan in place of the delay of a lost probe. An unknown mark would be played as a delay, so a delay of 0, or far below
+the others, is rejected with the argument that tells it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +16,6 @@ from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.drift import KeptDrift, drift_of
-from vcgym.network.traces.importers.marks import lost_hint, marking, refuse_mark_below, refuse_marks
 from vcgym.network.traces.importers.units import (
     DELAY_US,
     FLOOR_MS,
@@ -23,12 +26,14 @@ from vcgym.network.traces.importers.units import (
     since_first_us,
     unit_us,
 )
-from vcgym.network.traces.reading import TraceError, read_content, refuse_falling
+from vcgym.network.traces.reading import TraceError, is_number, read_content, refuse_falling
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_TIME_US, Trace, from_replies, refuse_long
 
 TimeOf = Literal["send", "reply"]
 
 _MAX_NUMBER = 2.0**63  # of a time or delay before its unit is checked
+_MARK_SHARE = 0.1  # of the median: a smaller delay is usually a mark
+_MAX_MARK_CHARACTERS = 12  # of a cell that a hint repeats
 _TWO_CLOCKS = "; format.floor_ms=MS if the two ends have two clocks"
 
 
@@ -87,11 +92,11 @@ def import_csv(
 
     def numbers_of(block: Table) -> Arrays:
         try:
-            delay = block.numbers(delay_column, *delays, missing={"", *marking(marks, block.cells(delay_column))})
+            delay = block.numbers(delay_column, *delays, missing={"", *_marking(marks, block.cells(delay_column))})
         except TraceError as error:
             file, where, value, allowed = error.args
             below = _TWO_CLOCKS * (str(value).startswith("-") and not round_trip)
-            raise TraceError(file, where, value, allowed + lost_hint(marks, value) + below) from error
+            raise TraceError(file, where, value, allowed + _lost_hint(marks, value) + below) from error
         timed = block.pick(~np.isnan(delay)) if of_reply else block
         return block.line_numbers(), timed.times(time_column, time_scale if time_unit else None, -_MAX_NUMBER, _MAX_NUMBER), delay
 
@@ -104,10 +109,10 @@ def import_csv(
     timed_lines, hint = lines[answered] if of_reply else lines, since_1970(float(time[0]))
     _refuse_outside(path, time_column, time, timed_lines, -MAX_TIME_US / time_scale, MAX_TIME_US / time_scale, hint)
     if floor_ms is not None:
-        refuse_mark_below(path, delay_column, delay[answered], lines[answered], marks)
+        _refuse_mark_below(path, delay_column, delay[answered], lines[answered], marks)
         delay += floor_ms * 1e3 / delay_scale - np.nanmin(delay)
     elif not any_delay:
-        refuse_marks(path, delay_column, delay[answered], lines[answered], marks)
+        _refuse_marks(path, delay_column, delay[answered], lines[answered], marks)
     _refuse_outside(path, delay_column, delay, lines, 0.0, MAX_DELAY_US / delay_scale, "")
     delay *= delay_scale
     delay_us = np.rint(delay, out=delay)
@@ -133,7 +138,7 @@ def import_csv(
         return replace(from_replies(name, path, card, timed_lines, number, sent_us, whole_us, round_trip, start_us), notes=notes)
     delay_us[~answered] = LOST
     first_us, sent_us, delay_us, lines = _in_order(sent_us, delay_us, lines)
-    refuse_long(path, time_column, sent_us, lines)
+    refuse_long(path, f"{time_column}, ", sent_us, lines)
     return replace(Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip, start_us + first_us), notes=notes)
 
 
@@ -193,3 +198,53 @@ def _refuse_other_order(
     behind = time < np.maximum.accumulate(time)
     if behind.sum() > behind[answered].sum() or (reply[1:] < reply[:-1]).any():
         refuse_falling(path, column, time, lines)
+
+
+def _marking(marks: Sequence[str], cells: Sequence[str]) -> set[str]:
+    """Return the texts in `cells` that mark a lost probe: -1 also as -1.000, nan also as NaN."""
+    if not marks:
+        return set()
+    texts, numbers = {mark.casefold() for mark in marks}, {float(mark) for mark in marks if is_number(mark)}
+    return {cell for cell in set(cells) if cell.casefold() in texts or (is_number(cell) and float(cell) in numbers)}
+
+
+def _lost_hint(marks: Sequence[str], value: object) -> str:
+    """Return the hint that `value`, as it stands in the file, may mark a lost probe."""
+    mark = str(value)
+    if len(mark) > _MAX_MARK_CHARACTERS or not mark or set(mark) & set(" ,[]{}()\"'"):
+        return ""
+    given = ",".join([*marks, mark])
+    return f"; format.lost={f'[{given}]' if marks else given} if {mark} marks a lost packet"
+
+
+def _refuse_marks(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
+    """Reject delays that are usually marks; `lines` (n,) are their lines in the file.
+
+    These are 0, what is below `_MARK_SHARE` of the median of the others, and a largest delay that stands several times and alone: above ten
+    times the median, and above twice the next.
+    """
+    above = delay[delay > 0.0]
+    median = float(np.median(above)) if len(above) else 0.0
+    small = (delay <= 0.0) | (delay < _MARK_SHARE * median)
+    largest = delay.max()
+    large = delay == largest
+    alone = np.count_nonzero(large) > 1 and largest > max(median / _MARK_SHARE, 2.0 * delay[~large].max(initial=0.0))
+    if small.any() or alone:
+        at = int(np.argmax(small if small.any() else large))
+        bound = (
+            f"at least {_MARK_SHARE * median:.3g}, a tenth of the median"
+            if small.any()
+            else f"at most {median / _MARK_SHARE:.3g}, ten times the median"
+        )
+        hint = _lost_hint(marks, f"{delay[at]:.15g}")
+        allowed = f"{bound}{hint}, format.any_delay=true if it is a delay"
+        raise TraceError(path, f"line {lines[at]}, {column}", float(delay[at]), allowed)
+
+
+def _refuse_mark_below(path: Path, column: str, delay: NDArray[np.float64], lines: NDArray[np.int32], marks: Sequence[str]) -> None:
+    """Reject a smallest delay of two clocks, 0 or -1, that is further below the others than half of these are apart."""
+    lowest = float(delay.min())
+    others = delay[delay > lowest]
+    if lowest in (0.0, -1.0) and len(others) and others.min() - lowest > np.median(others) - others.min():
+        allowed = f"near the others, from {others.min():.6g} on{_lost_hint(marks, f'{lowest:g}')}"
+        raise TraceError(path, f"line {lines[int(np.argmin(delay))]}, {column}", lowest, allowed)

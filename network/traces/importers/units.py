@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.traces.reading import UNIT_US, TraceError
+from vcgym.network.traces.reading import UNIT_US, TraceError, refuse_first
 
 Unit = Literal["s", "ms", "us", "ns"]
 
@@ -38,13 +38,33 @@ def since_first_us(times: NDArray[np.float64], scale: float) -> NDArray[np.int64
     return np.rint(times, out=times).astype(np.int64)
 
 
-def spacing_of(path: Path, interval_ms: float, any_spacing: bool) -> float:
-    """Return the spacing in microseconds that a caller gives for probes without times, checked to be in `SPACING_US`."""
+def spacing_of(path: Path, interval_ms: float | None, any_spacing: bool) -> float | None:
+    """Return the spacing in microseconds that a caller gives for probes without times, checked to be in `SPACING_US`; None if none is."""
+    if interval_ms is None:
+        return None
     low, high = ANY_SPACING_US if any_spacing else SPACING_US
     if not low <= interval_ms * 1e3 <= high:
         hint = "" if any_spacing else "; format.any_spacing=true takes any"
         raise TraceError(path, "interval_ms", interval_ms, f"{low / 1e3:g} to {high / 1e3:g} (milliseconds){hint}")
     return interval_ms * 1e3
+
+
+def sent_at(
+    path: Path, program: str, lines: NDArray[np.integer], stamp_s: NDArray[np.float64], number: NDArray[np.integer],
+    rtt_us: NDArray[np.int64], spacing_us: float | None,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Return the send time in microseconds of each reply (n,) in the log of a `program`: its stamp less its round trip, or by its number.
+
+    Raises:
+        TraceError: a reply without a stamp (NaN), or one with a stamp although the spacing is given.
+    """
+    unstamped = np.isnan(stamp_s)
+    if spacing_us is None:
+        allowed = f"a stamp on every reply ({program} -D), or interval_ms for a log without"
+        refuse_first(path, "time stamp", unstamped, [None] * len(lines), lines, allowed)
+        return np.rint(stamp_s * 1e6).astype(np.int64) - rtt_us
+    refuse_first(path, "time stamp", ~unstamped, stamp_s, lines, "no stamps when interval_ms is given")
+    return np.rint(number * spacing_us).astype(np.int64)
 
 
 def since_1970(time: float) -> str:

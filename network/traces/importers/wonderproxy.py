@@ -7,7 +7,6 @@ ms. Loss is unknown. The grouped file has one row per ordered pair: medians over
 `mdev` is used unchanged: ping computed it from truncated integers, so in a steady burst it may exceed the limit given by min and max.
 """
 
-import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -18,7 +17,7 @@ from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.columns import Arrays, Table, read_columns
 from vcgym.network.traces.importers.units import DELAY_US, refuse_unit
-from vcgym.network.traces.reading import TraceError, read_content
+from vcgym.network.traces.reading import TraceError, iso_us, read_content, refuse_first
 from vcgym.network.traces.trace import MAX_DELAY_US
 from vcgym.network.traces.trace_file import csv_content, write_with_card
 
@@ -26,8 +25,6 @@ MAX_SERVER = 1_000_000
 
 _AVERAGES = "avg, median in ms"  # column used to check the unit
 _STATISTICS = ("min", "avg", "max", "mdev")
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,3})?")
-
 
 Statistic = Literal["medians", "pooled"]  # medians of each statistic over the bursts; all pings of two days pooled
 
@@ -154,20 +151,10 @@ def _ids(table: Table) -> Arrays:
 
 def _times(table: Table) -> NDArray[np.datetime64]:
     cells = table.cells("timestamp")
-    if all(map(_TIME.fullmatch, cells)):
-        try:
-            return np.array(cells, "datetime64[ms]")
-        except ValueError:  # such as 31 February: parse one by one to name the cell
-            pass
-    for cell, line in zip(cells, table.lines, strict=True):
-        try:
-            if _TIME.fullmatch(cell):
-                np.datetime64(cell, "ms")
-                continue
-        except ValueError:
-            pass
-        raise TraceError(table.path, f"line {line}, timestamp", cell, "a time such as 2020-07-20 00:00:17.000")
-    raise AssertionError("a time that numpy refuses among others only")
+    times_us = [iso_us(cell) for cell in cells]
+    wrong = np.array([time is None for time in times_us])
+    refuse_first(table.path, "timestamp", wrong, cells, table.lines, "a time such as 2020-07-20 00:00:17.000")
+    return np.array(times_us, "datetime64[us]").astype("datetime64[ms]")
 
 
 def _statistics(table: Table) -> list[NDArray[np.float64]]:

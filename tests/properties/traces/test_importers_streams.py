@@ -5,8 +5,7 @@ import pytest
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.cards import DataError
-from vcgym.network.traces.importers.rtp import import_rtp
-from vcgym.network.traces.importers.ssrc import streams_of
+from vcgym.network.traces.importers.rtp import import_rtp, streams_of
 from vcgym.network.traces.trace import TraceError
 from vcgym.network.traces.trace_file import read_trace
 from vcgym.scripts.importing.formats import Rtp
