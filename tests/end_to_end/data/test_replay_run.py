@@ -22,6 +22,12 @@ def call(cwd, *words):
     return subprocess.run(called, cwd=cwd, env=known, capture_output=True, text=True, check=False)
 
 
+def run(cwd, *words):
+    done = call(cwd, *words)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def log_of_ping(file, level_ms, seed):
     """Write 7,000 replies in 70 s: a level, slow waves and noise; one in a hundred is missing."""
     draws, lines = np.random.default_rng(seed), ["PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data."]
@@ -33,21 +39,25 @@ def log_of_ping(file, level_ms, seed):
     file.write_text("\n".join([*lines, ""]))
 
 
-def test_from_a_log_of_ping_to_a_row_of_the_leaderboard(tmp_path):
+@pytest.fixture
+def two_paths(tmp_path):
+    """A folder that holds the folder `measured` of two imported logs."""
     for name, level_ms in (("direct", 60.0), ("relay", 40.0)):
         log_of_ping(tmp_path / f"{name}.txt", level_ms, len(name))
-        done = call(tmp_path, "import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
-        assert done.returncode == 0, done.stderr
-    done = call(tmp_path, *BOARD)
-    assert done.returncode == 0, done.stderr
-    rows = pq.read_table(tmp_path / "outputs" / "leaderboard" / "replay" / "results.parquet").to_pylist()
+        run(tmp_path, "import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
+    return tmp_path
+
+
+def test_from_a_log_of_ping_to_a_row_of_the_leaderboard(two_paths):
+    run(two_paths, *BOARD)
+    rows = pq.read_table(two_paths / "outputs" / "leaderboard" / "replay" / "results.parquet").to_pylist()
     assert {row["system"] for row in rows} == {"DRT-WM", "RR-WM", of_any_kind()} and len(rows) == 72  # the reference plays too
     assert {row["split"] for row in rows} == {"all"}
     assert {row["pair"] for row in rows} == {"measured"} and {row["packets"] for row in rows} == {300}
     delay_ms = {name: np.mean([row["one_way_delay_mean_ms"] for row in rows if row["system"] == name]) for name in ("DRT-WM", "RR-WM")}
     assert delay_ms["DRT-WM"] == pytest.approx(31.0, abs=2.0)  # half the round trips of the first path by name
     assert delay_ms["RR-WM"] == pytest.approx(26.0, abs=2.0)  # both paths in turn
-    assert "direct" in (tmp_path / "outputs" / "leaderboard" / "replay" / "cards.json").read_text()
+    assert "direct" in (two_paths / "outputs" / "leaderboard" / "replay" / "cards.json").read_text()
 
 
 def test_sparse_paths_of_one_time_without_headers_are_read_and_marked(tmp_path):
@@ -60,12 +70,10 @@ def test_sparse_paths_of_one_time_without_headers_are_read_and_marked(tmp_path):
         (tmp_path / "logs" / f"{name}.csv").write_text("\n".join([*cells, ""]))
     told = ["time_column=1", "time_unit=ms", "delay_column=2", "delay_unit=ms", "round_trip=true", "header=false", "lost=-1"]
     columns = [f"format.{one}" for one in told]
-    done = call(tmp_path, "import", "format=csv", "file=logs", "output=measured", *columns)
-    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, "import", "format=csv", "file=logs", "output=measured", *columns)
     for words in ("measured/cable.csv.gz: 600 probes", "one per 200 ms (95 %: 200 ms), largest gap 65.2 s, cut into 2 parts"):
         assert words in done.stdout
-    done = call(tmp_path, *BOARD[:4], "train=null", "systems=[DRT-WM]", "split=all", "offsets=common", "direct=radio")
-    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, *BOARD[:4], "train=null", "systems=[DRT-WM]", "split=all", "offsets=common", "direct=radio")
     said = " ".join(done.stdout.split())
     for words in (
         "Played: all of 1 x 2 traces.",
@@ -86,12 +94,10 @@ def test_from_a_log_of_throughput_to_a_row_of_the_leaderboard(tmp_path):
     (tmp_path / "drive.csv").write_text(f"second,kbps\n{rows}")
     columns = ["format.time_column=second", "format.time_unit=s", "format.rate_column=kbps", "format.rate_unit=kbps"]
     names = ["file=drive.csv", "output=capacity/drive.csv.gz"]
-    done = call(tmp_path, "import", "format=throughput", *columns, *names)
-    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, "import", "format=throughput", *columns, *names)
     assert "300 rates over 300 s, Mbit/s p5 0.9, p50 1.3, p95 1.7, smallest 0.9, largest 1.7, 0 % of the time" in done.stdout
     board = [BOARD[0], "suite=rate-replay", "traces=capacity", "train=null", "systems=[GCC-WEBRTC,FIXED]"]
-    done = call(tmp_path, *board)
-    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, *board)
     found = pq.read_table(tmp_path / "outputs" / "leaderboard" / "rate-replay" / "results.parquet").to_pylist()
     assert len(found) == 60 and {row["trace"] for row in found} == {"drive"}
     assert all(row["capacity_kbps"] == pytest.approx(1300.0, rel=0.05) for row in found)
@@ -104,29 +110,22 @@ def test_a_dying_link_is_imported_on_request_and_says_what_was_raised(tmp_path):
     refused = call(tmp_path, *command)
     assert refused.returncode == 1
     assert "is the unit right? format.any_rate=true takes any" in refused.stderr
-    done = call(tmp_path, *command, "format.any_rate=true")
-    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, *command, "format.any_rate=true")
     assert "33.3 % of the time without capacity (50 kbit/s or raised to it)" in done.stdout
 
 
-def test_a_fit_of_own_traces_is_ranked_by_a_command(tmp_path):
-    for name, level_ms in (("direct", 60.0), ("relay", 40.0)):
-        log_of_ping(tmp_path / f"{name}.txt", level_ms, len(name))
-        done = call(tmp_path, "import", "format=ping", f"file={name}.txt", f"output=measured/{name}.csv.gz")
-        assert done.returncode == 0, done.stderr
-    done = call(tmp_path, "fit", "file=measured", "output=measured.json")
-    assert done.returncode == 0 and "suite=fitted traces=" in done.stdout, done.stderr
+def test_a_fit_of_own_traces_is_ranked_by_a_command(two_paths):
+    assert "suite=fitted traces=" in run(two_paths, "fit", "file=measured", "output=measured.json").stdout
     board = [BOARD[0], "suite=fitted", "packets=300", "train=null", "systems=[DRT-WM,RR-WM]"]
-    done = call(tmp_path, *board, "traces=measured.json")
-    assert done.returncode == 0, done.stderr
-    folder = tmp_path / "outputs" / "leaderboard" / "fitted"
+    done = run(two_paths, *board, "traces=measured.json")
+    folder = two_paths / "outputs" / "leaderboard" / "fitted"
     rows = pq.read_table(folder / "results.parquet").to_pylist()
     assert len(rows) == 72 and {(row["scenario"], row["mode"], row["stratum"]) for row in rows} == {("fitted", "correlated", "fitted")}
     delay_ms = {name: np.mean([row["one_way_delay_mean_ms"] for row in rows if row["system"] == name]) for name in ("DRT-WM", "RR-WM")}
     assert delay_ms["DRT-WM"] == pytest.approx(31.0, abs=2.0) and delay_ms["RR-WM"] == pytest.approx(26.0, abs=2.0)
-    assert str(tmp_path) not in (folder / "cards.json").read_text()
+    assert str(two_paths) not in (folder / "cards.json").read_text()
     assert "Played: worlds drawn from laws fitted to measured, cards" in done.stdout
-    refused = call(tmp_path, *board, "traces=measured")
+    refused = call(two_paths, *board, "traces=measured")
     assert refused.returncode == 1 and "allowed: one scenario file, *.json" in refused.stderr
 
 

@@ -44,6 +44,8 @@ def test_without_numbers_every_row_is_one_ping(tmp_path):
         ("rtt_ms\n10\n", r"line 1, header is \['rtt_ms'\]; allowed: sent_ms and one of .* or t_ms, rtt_ms and perhaps seq"),
         ("t_ms,rtt_ms\n,10\n", "line 2, t_ms is ''"),
         ("t_ms,rtt_ms\n5,\n", "answered probes is 0"),
+        ("sent_ms,one_way_delay_ms\n0,20\n10,nan\n", "line 3, one_way_delay_ms is 'nan'; allowed: a number"),
+        ("sent_ms,one_way_delay_ms\n0,\n10,\n", "answered probes is 0"),
         ("t_ms,rtt_ms,seq\n5,1,1.5\n", "line 2, seq is 1.5; allowed: a whole number"),
         ("t_ms,rtt_ms\n0,10\n7\n", "line 3, number of fields is 1; allowed: 2"),
         ("t_ms,rtt_ms\n", "number of rows below the header is 0"),

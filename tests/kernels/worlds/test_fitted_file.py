@@ -37,6 +37,7 @@ def test_nothing_at_all(tmp_path, paths, laws, what):
 def test_a_law_for_each_path(tmp_path):
     scenario = Scenario(written(tmp_path, ["direct", "a"], {"here-there": [LAW] * 2}), "correlated", 100)
     assert scenario.draw("train", 1).parameters["loss_run"].tolist() == [LAW["loss_run"]] * 2
+    assert np.isfinite(scenario.world(1).start(0, scenario.draw("train", 1))).all()
 
 
 OUT_OF_RANGE = [
@@ -52,11 +53,6 @@ def test_a_law_out_of_range_names_the_file_and_the_field(tmp_path, name, value):
     with pytest.raises(DataError, match=rf"sent\.json: content is .*{name}") as refused:
         Scenario(file, "correlated", 100)
     assert "\n" not in str(refused.value) and len(str(refused.value)) <= 300
-
-
-def test_a_file_begins_a_world(tmp_path):
-    scenario = Scenario(written(tmp_path, ["direct", "a"], {"here-there": [LAW, LAW]}), "correlated", 100)
-    assert np.isfinite(scenario.world(1).start(0, scenario.draw("train", 1))).all()
 
 
 def test_a_path_twice_is_refused(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.shipped.sets.making import cellular_csv, write_cellular
-from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, constant, mean_bps, opportunity_trace, rate_trace
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, mean_bps, opportunity_trace, rate_trace
 from vcgym.network.bottleneck.capacity.files import MIN_BPS
 from vcgym.network.bottleneck.capacity.sets import FOLDER, GENERATED, MEASURED, OPPORTUNITIES, place_of_trace, read_set
 from vcgym.network.bottleneck.flow import Tcp, describe_flow
@@ -75,11 +75,6 @@ def test_queues_last_as_long_as_they_should():
         assert {rate.draw("train", seed, kind).queue_bytes for kind in ("cubic", "wifi")} == {15_000}
         link = calls.draw("train", seed)
         assert link.queue_bytes == max(int(0.3 * link.trace.rates_bps[0] / 8), 15_000)
-
-
-@pytest.mark.parametrize("mbps", [0.001, 1.0, 3.0, 1e4])
-def test_mean_of_a_rate_that_holds_for_ever(mbps):
-    assert mean_bps(constant(mbps * 1e6)) == pytest.approx(mbps * 1e6)
 
 
 def test_other_calls_of_a_world():

@@ -1,17 +1,20 @@
-"""Worlds: a function of only (world, seed, slot), first-in-first-out where declared, with the statistics of their parameters."""
+"""Worlds: a function of only (world, seed, slot), alone, together, sampled in advance, in threads and without the compiler."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
-from vcgym.network.scenarios.paths.leo import SERIES as LEO_SERIES
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.settings import TAU_MS
 from vcgym.network.scenarios.splits import SPLITS
 from vcgym.network.traces.cards import load_links
 from vcgym.network.worlds.links import links_and_paths, relay_sequences
 from vcgym.network.worlds.replay import replay_world
-from vcgym.network.worlds.world import HISTORY_BLOCKS, WorldDraw
+from vcgym.network.worlds.world import HISTORY_BLOCKS, DrawnWorld, WorldDraw
 
 DRAWN = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 HISTORY = HISTORY_BLOCKS * BLOCK_SLOTS
@@ -66,23 +69,6 @@ def test_a_block_does_not_depend_on_row_order_or_company(scenario, mode):
     assert len({delays.tobytes() for delays, _ in alone}) == 4
 
 
-@pytest.mark.parametrize(("scenario", "mode"), [*DRAWN, ("leo", "replay")])
-def test_first_in_first_out(scenario, mode):
-    """Across blocks and in every stratum in modes correlated and replay; mode paper overtakes."""
-    if mode == "replay":
-        runs = [blocks(*replay(), 3)]
-    else:
-        recipe = Scenario(scenario, mode)
-        runs = [blocks(recipe.world(1), recipe.draw("train", seed), 4) for seed in range(8)]
-    overtaken = 0
-    for delays, _ in runs:
-        assert (delays[delays != LOST] >= 1).all()
-        arrivals = delays + np.arange(delays.shape[1]) * SLOT_US
-        for path in range(len(delays)):
-            overtaken += int((np.diff(arrivals[path][delays[path] != LOST]) < 0).sum())
-    assert (overtaken > 0) == ((scenario, mode) == ("wonderproxy", "paper"))
-
-
 def test_first_in_first_out_counts_slots_that_nobody_used():
     """Slot by slot, as though each were sent: the running maximum of the arrivals, lost slots of a drawn world included."""
     delays, _ = blocks(*replay(), 3)
@@ -103,20 +89,6 @@ def test_past_the_end_of_a_series_nothing_arrives():
     assert (delays[:, :10] != LOST).any() and (delays[:, 10:] == LOST).all()
 
 
-@pytest.mark.parametrize(("scenario", "mode"), DRAWN)
-def test_history_is_made_of_the_slots_before_the_call(scenario, mode):
-    recipe = Scenario(scenario, mode)
-    draw = recipe.draw("train", 7)
-    delays, history = blocks(recipe.world(1), draw, HISTORY_BLOCKS)
-    evaluated = delays / 1000.0
-    for path in range(recipe.paths):
-        n, mean, sd = history[path]
-        assert 0 < n <= HISTORY and sd > 0.0
-        own = evaluated[path][delays[path] != LOST]
-        assert (n, mean, sd) != (own.size, own.mean(), own.std())
-        assert abs(mean - own.mean()) < max(120.0, 0.5 * mean)  # the same path, though
-
-
 def test_replay_history_is_the_segment_before():
     offset = HISTORY + 77
     world, draw = replay(offset)
@@ -130,70 +102,6 @@ def test_replay_history_is_the_segment_before():
     assert (replay_world(1, changed[None]).start(0, draw)[:, 1] > history[:, 1] + 500).all()
     n = (raw[:, 77 : 77 + HISTORY] != LOST).sum(axis=1)
     np.testing.assert_array_equal(history[:, 0], n)
-
-
-def test_paper_draws_have_the_moments_of_their_beta_law():
-    recipe = Scenario("wonderproxy", "paper")
-    links = load_links("wonderproxy_ten_places")
-    for seed in range(4):
-        draw = recipe.draw("train", seed)
-        delays, _ = blocks(recipe.world(1), draw, 40)
-        law = links.link(*draw.pair.split("-")).worst
-        direct = delays[0][delays[0] != LOST] / 1000.0
-        width, total = law.high_ms - law.low_ms, law.a + law.b
-        mean, sd = law.low_ms + width * law.a / total, width * np.sqrt(law.a * law.b / (total + 1.0)) / total
-        assert abs(direct.mean() - mean) < 4.5 * sd / np.sqrt(direct.size) + 0.002 * width
-        assert abs(direct.std() / sd - 1.0) < 0.04
-        assert direct.min() >= law.low_ms - 0.001 and direct.max() <= law.high_ms + 0.001
-        assert abs(np.corrcoef(direct[1:], direct[:-1])[0, 1]) < 0.04  # independent from slot to slot
-
-
-def test_correlated_delays_forget_at_the_declared_rate():
-    recipe = Scenario("wonderproxy", "correlated")
-    draw = recipe.draw("train", 2, stratum="quiet")
-    draw = draw._replace(parameters={**draw.parameters, "shift_every_s": np.inf})
-    delays, _ = blocks(recipe.world(1), draw, 80)
-    base, log_mean, log_sd = (draw.parameters[name][0] for name in ("base_ms", "log_mean", "log_sd"))
-    kept = delays[0] != LOST
-    x = np.where(kept, (np.log(np.maximum(delays[0] / 1000.0 - base, 1e-4)) - log_mean) / log_sd, np.nan)
-    assert abs(np.nanmean(x)) < 0.15 and abs(np.nanstd(x) - 1.0) < 0.1
-    for lag in (1, 5, 20):
-        both = kept[lag:] & kept[:-lag]
-        assert abs(np.corrcoef(x[lag:][both], x[:-lag][both])[0, 1] - np.exp(-10.0 * lag / TAU_MS)) < 0.05 * np.sqrt(lag)
-    first = np.arange(BLOCK_SLOTS, len(x), BLOCK_SLOTS)
-    over_borders = first[kept[first] & kept[first - 1]]
-    assert np.corrcoef(x[over_borders], x[over_borders - 1])[0, 1] > 0.85  # blocks go on where the last one ended
-
-
-@pytest.mark.parametrize("name", ["wonderproxy", "table1"])
-def test_splits_of_pairs_are_disjoint_and_complete(name):
-    recipe = Scenario(name, "paper")
-    split = {part: recipe.pairs(part) for part in SPLITS}
-    together = [pair for pairs in split.values() for pair in pairs]
-    assert len(set(together)) == len(together) == {"wonderproxy": 25, "table1": 12}[name]
-    for part in SPLITS:  # every sender and every receiver has its part in each
-        for end in (0, 1):
-            assert {pair.split("-")[end] for pair in split[part]} == {pair.split("-")[end] for pair in together}
-
-
-def test_splits_of_series_are_disjoint_in_time(monkeypatch):
-    length, packets = 20_000, 500
-    long = np.broadcast_to(np.int64(20_000), (len(LEO_SERIES), length)).copy()
-    monkeypatch.setattr("vcgym.network.scenarios.paths.leo.measured", lambda data: (long, "card"))
-    recipe = Scenario("leo", "replay", packets)
-    used = {}
-    for part in SPLITS:
-        offsets = np.concatenate([recipe.draw(part, seed).parameters["offset"] for seed in range(300)])
-        used[part] = (int(offsets.min()) - HISTORY, int(offsets.max()) + packets)
-    assert 0 <= used["train"][0] < used["train"][1] <= 12_000 <= used["validation"][0]
-    assert used["validation"][1] <= 16_000 <= used["test"][0] < used["test"][1] <= length
-
-
-@pytest.mark.parametrize(("scenario", "mode"), DRAWN)
-def test_the_same_seed_in_another_split_is_another_world(scenario, mode):
-    recipe = Scenario(scenario, mode)
-    seeds = [recipe.draw(split, seed).seed for split in SPLITS for seed in range(50)]
-    assert len(set(seeds)) == len(seeds)
 
 
 @pytest.mark.parametrize(("relays", "paths"), [(0, 1), (1, 2), (2, 5), (3, 10), (4, 17), (5, 26)])
@@ -220,3 +128,76 @@ def test_sums_of_the_papers_table():
             assert round(100.0 * expected, 3) == 0.740
             slots = delays.shape[1]
             assert abs((delays[path] == LOST).mean() - expected) < 4.0 * np.sqrt(expected / slots)
+
+
+def started(mode, sessions=4):
+    scenario = Scenario("wonderproxy", mode)
+    world = scenario.world(sessions)
+    draws = [scenario.draw("train", seed) for seed in range(sessions)]
+    histories = [world.start(row, draw) for row, draw in enumerate(draws)]
+    return world, draws, histories
+
+
+@pytest.mark.parametrize("mode", ["paper", "correlated"])
+def test_a_drawn_world_shows_the_same_blocks_again_and_again(mode):
+    rows = np.arange(4)
+    plain, _, _ = started(mode)
+    blocks = [plain.delay_us.copy()]
+    for _ in range(2):
+        plain.fill(rows)
+        blocks.append(plain.delay_us.copy())
+    world, draws, histories = started(mode)
+    drawn = DrawnWorld(world, rows, 3)
+    for _ in range(2):
+        for row, draw in enumerate(draws):
+            np.testing.assert_array_equal(drawn.start(row, draw), histories[row])
+        np.testing.assert_array_equal(drawn.loaded, blocks)
+        np.testing.assert_array_equal(drawn.delay_us, blocks[0])
+    with pytest.raises(ValueError, match="block = 3: allowed is 0 to 2"):
+        drawn.fill(rows)
+
+
+@pytest.mark.parametrize("mode", ["paper", "correlated"])
+def test_threads_do_not_show(mode):
+    one, _, _ = started(mode, sessions=8)
+    several, _, _ = started(mode, sessions=8)
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            one.fill(np.arange(8))
+            list(pool.map(several.fill, [np.array([row]) for row in (7, 3, 0, 1, 2, 6, 5, 4)]))
+            np.testing.assert_array_equal(several.delay_us, one.delay_us)
+
+
+BYTES = """
+import hashlib
+import numpy as np
+from vcgym.network.worlds.quantiles import lognormal_table
+from vcgym.network.worlds.world import WorldDraw
+from vcgym.network.worlds.correlated import Correlated
+from vcgym.network.worlds.model import LinkWorld
+from vcgym.network.worlds.events import Event
+from vcgym.network.worlds.paper import Paper
+
+layout = np.array([[0, -1, -1], [1, 2, -1], [1, 0, 2]])
+paper = {"quantiles_ms": np.tile(lognormal_table(100.0, 3.0, 0.5), (3, 1)), "loss": 0.05}
+correlated = {
+    "base_ms": 50.0, "log_mean": 1.0, "log_sd": 0.5, "loss": 0.1, "loss_run": 5.0,
+    "bad_from": -9999, "bad_to": np.array([9999, 300, -9999]), "tau_ms": 200.0, "shift_every_s": 10.0, "skew_ppm": 50.0,
+    "events": [Event(0, 5, 300, add_ms=30_000.0, hold=True), Event(1, 100, 900, slope_ms_per_s=10.0, loss=0.5)],
+}
+for world, parameters in ((LinkWorld(Paper(), 1, layout), paper), (LinkWorld(Correlated(), 1, layout, events=2), correlated)):
+    history = world.start(0, WorldDraw("a-b", "made", 2**64 - 1, parameters))
+    world.fill(np.array([0]))
+    print(hashlib.sha256(history.tobytes() + world.delay_us.tobytes()).hexdigest())
+"""
+
+
+def test_the_compiler_does_not_show():
+    """Plain Python, the same bytes; numpy's wrapping of uint64 is meant, so that it may warn."""
+    seen = []
+    for environment in ({}, {"NUMBA_DISABLE_JIT": "1"}):
+        command = [sys.executable, "-W", "ignore::RuntimeWarning", "-c", BYTES]
+        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        seen.append(done.stdout.split())
+    assert seen[0] == seen[1] and len(set(seen[0])) == 2

@@ -23,6 +23,7 @@ from vcgym.network.worlds.quantiles import (
     normal_table,
 )
 from vcgym.network.worlds.world import WorldDraw
+from vcgym.network.worlds.world import blocks as world_blocks
 
 DRAWS = 1 << 20
 QUIET = {
@@ -35,11 +36,7 @@ def drawn(blocks, links=1, seed=1, **parameters):
     """Delays (links, slots), one path a link, of a correlated world that is quiet but for `parameters`."""
     world = LinkWorld(Correlated(), 1, np.arange(links)[:, None], events=8)
     world.start(0, WorldDraw("a-b", "made", seed, {**QUIET, **parameters}))
-    parts = [world.delay_us[0].copy()]
-    for _ in range(blocks - 1):
-        world.fill(np.array([0]))
-        parts.append(world.delay_us[0].copy())
-    return np.concatenate(parts, axis=1)
+    return np.concatenate([*world_blocks(world, blocks * BLOCK_SLOTS)], axis=1)
 
 
 def from_table(table, key=5):
@@ -145,12 +142,6 @@ def test_losses_have_the_given_share_and_run(share, run):
     assert abs(lost.sum() / begins / (run / (1.0 - share)) - 1.0) < 4.0 / math.sqrt(begins)
     together = np.mean([np.corrcoef(row[1:], row[:-1])[0, 1] for row in lost])
     assert abs(together - (1.0 - 1.0 / run)) < 6.0 / math.sqrt(8 * slots * share)
-
-
-def test_a_loss_run_of_one_is_independent_loss():
-    lost = drawn(4, loss=0.2)[0] == LOST
-    key = rng.stream_key(np.uint64(1), 0, rng.LOSS)
-    assert lost.tolist() == [rng.uniform(key, slot) < 0.2 for slot in range(lost.size)]
 
 
 def test_the_base_shifts_rarely_and_by_its_size():

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.cards import DataError
@@ -125,18 +123,3 @@ def test_a_folder_of_hosts_or_one_file(tmp_path):
         Fping().imported(tmp_path / "log.txt", tmp_path / "out")
     (tmp_path / "log.txt").write_text("\n".join([*(line for line in log() if "relay" in line), ""]))
     assert [one.output.name for one in Fping().imported(tmp_path / "log.txt", tmp_path / "one.csv.gz")] == ["one.csv.gz"]
-
-
-LINES = st.sampled_from([*log(3), *log(3, {("192.0.2.1", 1)}), "", "x", "192.0.2.1 : - 20", "[1] a : [1], timed out"]) | st.text(
-    max_size=30
-)
-
-
-@given(st.lists(LINES, max_size=9), st.none() | st.floats())
-def test_any_content_is_traces_or_a_trace_error(tmp_path_factory, lines, interval_ms):
-    path = tmp_path_factory.getbasetemp() / "any.txt"
-    path.write_text("\n".join(lines), encoding="utf-8", errors="replace")
-    try:
-        assert import_fping(path, interval_ms=interval_ms)
-    except TraceError as error:
-        assert str(error).startswith(str(path))

@@ -56,8 +56,8 @@ def text(log, lines=None):
     return "\n".join(["PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.", *(log.lines if lines is None else lines), ""])
 
 
-def summary(log, more=0):
-    counts = f"{len(log.sent_us)} packets transmitted, {len(log.lines) + more} received, 2% packet loss, time 1ms"
+def summary(log):
+    counts = f"{len(log.sent_us)} packets transmitted, {len(log.lines)} received, 2% packet loss, time 1ms"
     return ["", "--- 192.0.2.1 ping statistics ---", counts, "rtt min/avg/max/mdev = 20.0/25.0/330.0/1.0 ms"]
 
 
@@ -210,18 +210,6 @@ def test_replies_in_another_order_are_the_same_pings(tmp_path):
     log = a_log(rng, 3_000, False)
     near = np.argsort(np.arange(len(log.lines)) + rng.random(len(log.lines)) * 900)
     assert_equals(read(tmp_path, log, text(log, [log.lines[at] for at in near])), log)
-
-
-def test_counts_that_ping_itself_gives_must_agree(tmp_path):
-    log = a_log(np.random.default_rng(7), 500, True)
-    assert_equals(read(tmp_path, log, text(log, log.lines + summary(log))), log)
-    line = len(log.lines) + 4
-    with pytest.raises(TraceError, match=rf"line {line}, packets received is {len(log.lines) + 1}; allowed: {len(log.lines)}"):
-        read(tmp_path, log, text(log, log.lines + summary(log, 1)))
-    with pytest.raises(TraceError, match=r", packets received"):
-        read(tmp_path, log, text(log, log.lines[40:] + summary(log)))  # a log without its beginning
-    with pytest.raises(TraceError, match=rf"line {line}, packets transmitted is 499; allowed: at least 500"):
-        read(tmp_path, log, text(log, log.lines + summary(log)).replace("500 packets", "499 packets"))
 
 
 @pytest.mark.parametrize("stamped", [True, False])

@@ -189,23 +189,6 @@ def rows_of(*cells, separator=","):
     return "".join(f"{separator.join(row)}\n" for row in cells)
 
 
-@pytest.mark.parametrize("separator", ["\t", ";", ",", " ", "   ", ", ", " ; ", " \t"])
-@pytest.mark.parametrize("header", [True, False])
-def test_the_separator_is_read_from_the_first_line(tmp_path, separator, header):
-    path, cells = tmp_path / "s.csv", [("0", "20.5"), ("10", "21"), ("20", "22")]
-    path.write_text(rows_of(*([("t", "d")] if header else []), *cells, separator=separator))
-    made = import_csv(path, **(TOLD if header else BY_NUMBER))
-    assert made.one_way_delay_us.tolist() == [20_500, 21_000, 22_000] and made.sent_us.tolist() == [0, 10_000, 20_000]
-
-
-def test_a_cell_may_mark_a_lost_packet(tmp_path):
-    path = tmp_path / "s.csv"
-    path.write_text(rows_of(("t", "d"), ("0", "20"), ("10", "-1.00"), ("20", ""), ("30", "22")))
-    with pytest.raises(TraceError, match=r"line 3, d is '-1\.00'; allowed: a number from 0 to 60000; format\.lost=-1\.00 if"):
-        import_csv(path, **TOLD)
-    assert import_csv(path, **TOLD, lost="-1").one_way_delay_us.tolist() == [20_000, LOST, LOST, 22_000]
-
-
 @pytest.mark.parametrize("time_of", ["send", "reply"])
 def test_two_clocks_are_told_by_the_smallest_delay(tmp_path, time_of):
     """The receiver's clock is three seconds behind; the smallest delay is five milliseconds."""
@@ -239,10 +222,3 @@ def test_the_unit_of_a_time_since_1970_is_told(tmp_path, unit):
     for said in set(SCALE) - {unit}:
         with pytest.raises(TraceError, match=rf"as a time since 1970 it is in {unit}$"):
             import_csv(path, **BY_NUMBER | {"time_unit": said})
-
-
-def test_a_file_without_header_is_told(tmp_path):
-    path = tmp_path / "s.csv"
-    path.write_text(rows_of(("0", "20"), ("10", "21")))
-    with pytest.raises(TraceError, match=r"line 1, header is \['0', '20'\]; allowed: names of columns; .* has format\.header=false"):
-        import_csv(path, **TOLD)
