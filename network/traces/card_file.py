@@ -30,15 +30,8 @@ def card_beside(path: Path, content: bytes) -> Card:
     sha256 = hashlib.sha256(content).hexdigest()
     beside = card_path(path)
     if not beside.exists():
-        return Card(
-            name=path.name.split(".")[0],
-            description="no card beside the file",
-            source=path.name,
-            licence="not stated",
-            sha256=sha256,
-            kind="measured",
-            units="not stated",
-        )
+        told = {"description": "no card beside the file", "source": path.name, "licence": "not stated", "units": "not stated"}
+        return Card(name=path.name.split(".")[0], **told, sha256=sha256, kind="measured")
     card = read_card(beside)
     if card.sha256 != sha256:
         raise DataError(path, "sha256 of the content", sha256, f"{card.sha256}, as {beside.name} says")

@@ -18,6 +18,7 @@ from vcgym.network.traces.refusal import faults
 
 DATA_VARIABLE = "VCGYM_DATA"
 CARD_ENDING = ".card.json"
+LINK_TABLES = "wonderproxy_ten_places", "table1", "cloud"
 MAX_MESSAGE = 300  # characters of an error
 _ROOM = {"value": 90, "allowed": 60, "file": 60, "where": 60}  # characters kept per part of a longer error, in order of shortening
 
@@ -194,20 +195,14 @@ def canonical_sha256(body: dict[str, Any]) -> str:
 
 @functools.cache
 def load_links(name: str) -> LinkTable:
-    """Load the shipped link table `name` (`wonderproxy_ten_places`, `table1` or `cloud`).
+    """Load one of the shipped `LINK_TABLES`.
 
     Raises:
         DataError: the table does not exist, a field is invalid, or the content does not match the card's hash.
     """
-    file = importlib.resources.files("vcgym.data").joinpath(f"{name}.json")
-    if not file.is_file():
-        raise DataError("link table", "name", name, "a JSON table shipped in vcgym.data: wonderproxy_ten_places, table1, cloud")
-    return parse_links(f"{name}.json", file.read_text(encoding="utf-8"))
-
-
-def parse_links(file: str, text: str) -> LinkTable:
-    """Validate the JSON text of a link table; errors name `file`. See `load_links`."""
-    return parse_carded(LinkTable, file, text)
+    if name not in LINK_TABLES:
+        raise DataError("link table", "name", name, f"a JSON table shipped in vcgym.data: {', '.join(LINK_TABLES)}")
+    return load_carded(LinkTable, f"{name}.json")
 
 
 def load_carded(kind: type[CardedT], *path: str) -> CardedT:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.reading import TraceError, is_number, iso_us, lines, numbers, refuse_first
 
 Arrays = tuple[NDArray[Any], ...]
@@ -62,6 +63,11 @@ class Table(NamedTuple):
         values = np.full(len(cells), np.nan)
         values[filled] = self.pick(filled).numbers(column, low, high)
         return values
+
+    def microseconds(self, column: str, low_us: int, high_us: int, *, missing: Set[str] = frozenset()) -> NDArray[np.int64]:
+        """Return column `column` of milliseconds in whole microseconds, int64 (rows,); LOST where `numbers` has NaN."""
+        ms = self.numbers(column, low_us / 1e3, high_us / 1e3, missing=missing)
+        return np.where(np.isnan(ms), LOST, np.rint(np.nan_to_num(ms) * 1e3)).astype(np.int64)
 
     def times(self, column: str, scale_us: float | None, low: float, high: float) -> NDArray[np.float64]:
         """Return the times in column `column`, float64 (rows,), in units of `scale_us` microseconds (None: of a second).

@@ -78,18 +78,8 @@ def download(source: Source, root: Path) -> Path:
         raise DataError(path, "file", f"{type(error).__name__}: {error}", "a folder that can be written") from error
     finally:
         part.unlink(missing_ok=True)
-    write_card(
-        path,
-        Card(
-            name=source.name,
-            description=source.description,
-            source=f"{source.source}; {source.url}",
-            licence=source.licence,
-            sha256=sha256,
-            kind=source.kind,
-            units=source.units,
-        ),
-    )
+    described = source.model_dump(include={"name", "description", "licence", "kind", "units"})
+    write_card(path, Card(**described, source=f"{source.source}; {source.url}", sha256=sha256))
     return path
 
 

@@ -123,16 +123,9 @@ def refuse_long(file: Path, field: str, sent_us: NDArray[np.int64], lines: NDArr
 
 
 def from_replies(
-    name: str,
-    file: Path,
-    card: Card,
-    lines: NDArray[np.integer],
-    seq: NDArray[np.int64],
-    sent_us: NDArray[np.int64],
-    delay_us: NDArray[np.int64],
-    round_trip: bool = True,
-    start_us: int = 0,
-) -> Trace:
+    name: str, file: Path, card: Card, lines: NDArray[np.integer], seq: NDArray[np.int64], sent_us: NDArray[np.int64],
+    delay_us: NDArray[np.int64], round_trip: bool = True, start_us: int = 0,
+) -> Trace:  # fmt: skip
     """Make a trace from answered probes; numbers missing in `seq` are lost and spaced evenly between their neighbours.
 
     Args:

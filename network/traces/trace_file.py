@@ -57,10 +57,8 @@ def read_trace(path: Path) -> Trace:
         raise TraceError(path, "line 1, header", header, allowed)
 
     def numbers_of(block: Table) -> Arrays:
-        sent_us = np.rint(block.numbers("sent_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3) * 1e3).astype(np.int64)
-        delay_ms = block.numbers(column, 0.0, MAX_DELAY_US / 1e3, missing={""})
-        delay_us = np.where(np.isnan(delay_ms), LOST, np.rint(np.nan_to_num(delay_ms) * 1e3)).astype(np.int64)
-        return block.line_numbers(), sent_us, delay_us
+        sent_us = block.microseconds("sent_ms", -MAX_TIME_US, MAX_TIME_US)
+        return block.line_numbers(), sent_us, block.microseconds(column, 0, MAX_DELAY_US, missing={""})
 
     lines, sent_us, delay_us = read_columns(path, content, numbers_of)
     refuse_falling(path, "sent_ms in us", sent_us, lines)
@@ -82,12 +80,11 @@ def _from_arrivals(name: str, path: Path, content: bytes, card: Card) -> Trace:
     """
 
     def numbers_of(block: Table) -> Arrays:
-        rtt_ms = block.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, missing={""})
-        answered = ~np.isnan(rtt_ms)
+        rtt_us = block.microseconds("rtt_ms", 0, MAX_DELAY_US, missing={""})
+        answered = rtt_us != LOST
         t_ms = block.pick(answered).numbers("t_ms", -MAX_TIME_US / 1e3, MAX_TIME_US / 1e3)
-        rtt_us = np.rint(rtt_ms[answered] * 1e3).astype(np.int64)
         numbered = [block.whole_numbers("seq", 0, MAX_TIME_US)[answered]] if "seq" in block.header else []
-        return answered, block.line_numbers()[answered], t_ms, rtt_us, *numbered
+        return answered, block.line_numbers()[answered], t_ms, rtt_us[answered], *numbered
 
     answered, lines, t_ms, rtt_us, *numbered = read_columns(path, content, numbers_of)
     refuse_falling(path, "t_ms", t_ms, lines)
@@ -114,15 +111,9 @@ def write_with_card(path: Path, content: bytes, origin: Card, units: str) -> Car
     Raises:
         DataError: the file exists or cannot be written.
     """
-    card = Card(
-        name=path.name.split(".")[0],
-        description=f"imported from {origin.name} (sha256 {origin.sha256}): {origin.description}",
-        source=origin.source,
-        licence=origin.licence,
-        sha256=hashlib.sha256(content).hexdigest(),
-        kind=origin.kind,
-        units=units,
-    )
+    described = f"imported from {origin.name} (sha256 {origin.sha256}): {origin.description}"
+    sha256, name = hashlib.sha256(content).hexdigest(), path.name.split(".")[0]
+    card = origin.model_copy(update={"name": name, "description": described, "sha256": sha256, "units": units})
     refuse_existing(path)
     refuse_existing(card_path(path))
     write_new(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

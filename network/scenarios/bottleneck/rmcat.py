@@ -1,22 +1,31 @@
 """Scenario rmcat: test cases of RFC 8867 (media over wired bottlenecks) and RFC 8869 (its wired bottleneck behind Wi-Fi).
 
-5.1-50, 5.1-100   variable capacity, one flow; one-way delays of 50 and 100 ms 5.2               variable capacity, two flows 5.3 one flow
-in each direction; reports share the queue with the media of the opposite direction 5.4               three flows of one algorithm that
-start one after the other 5.5               five flows with one-way delays of 10 to 150 ms 5.6-300, 5.6-1000 a flow against a long TCP
-connection (CUBIC); a queue of 300 and 1000 ms 5.7               two flows against ten TCP connections that send files 5.8 three flows; the
-second one pauses wifi-cbr, wifi-tcp, wifi-both   1 Mbit/s: a flow against 300 kbit/s or CUBIC from 40 to 80 s; one flow in each direction
+    5.1-50, 5.1-100    variable capacity, one flow; one-way delays of 50 and 100 ms
+    5.2                variable capacity, two flows
+    5.3                one flow in each direction; reports share the queue with the media of the opposite direction
+    5.4                three flows of one algorithm that start one after the other
+    5.5                five flows with one-way delays of 10 to 150 ms
+    5.6-300, 5.6-1000  a flow against a long TCP connection (CUBIC); a queue of 300 and 1000 ms
+    5.7                two flows against ten TCP connections that send files
+    5.8                three flows; the second one pauses
+    wifi-cbr, wifi-tcp, wifi-both
+                       1 Mbit/s: a flow against 300 kbit/s or CUBIC from 40 to 80 s; one flow in each direction
 
 All media flows of a world use the rules of the first (`vcgym.network.bottleneck.other_call.SAME`). Left out: random delay variation of up
 to 30 ms, variation of the video's rate by up to 5 %.
 
 Scenario rmcat-extended: the cases of RFC 8867 6, and those of RFC 8869 4 that scenario rmcat leaves out.
 
-6.1-3.5, 6.1-2    5.4 with priority 2 for the first flow, over 3.5 and 2 Mbit/s 6.2-5.1, 6.2-5.4  5.1 and 5.4 behind a queue that marks
-packets which would wait for more than 20 ms 6.3               two bottlenecks of 2 and 1.5 Mbit/s; one flow passes both, two pass one each
-wifi-one, wifi-both-cbr, wifi-both-tcp    4.1: one flow; one in each direction and 300 kbit/s or TCP from 40 to 80 s air-16, air-24, air-32
-4.2: media flows of as many stations on one medium (`Air`) air-cbr, air-tcp  4.2: 24 flows, and four of 600 kbit/s or four TCP connections
-(Reno) from 40 to 80 s air-slow          16 flows, four of them from stations with a rate of 6.5 Mbit/s (4.3, MCS 0) air-varying       16
-flows; other networks leave a share of the air that is drawn anew each second, uniform in 50 to 100 %
+    6.1-3.5, 6.1-2     5.4 with priority 2 for the first flow, over 3.5 and 2 Mbit/s
+    6.2-5.1, 6.2-5.4   5.1 and 5.4 behind a queue that marks packets which would wait for more than 20 ms
+    6.3                two bottlenecks of 2 and 1.5 Mbit/s; one flow passes both, two pass one each
+    wifi-one, wifi-both-cbr, wifi-both-tcp
+                       4.1: one flow; one in each direction and 300 kbit/s or TCP from 40 to 80 s
+    air-16, air-24, air-32
+                       4.2: media flows of as many stations on one medium (`Air`)
+    air-cbr, air-tcp   4.2: 24 flows, and four of 600 kbit/s or four TCP connections (Reno) from 40 to 80 s
+    air-slow           16 flows, four of them from stations with a rate of 6.5 Mbit/s (4.3, MCS 0)
+    air-varying        16 flows; other networks leave a share of the air that is drawn anew each second, uniform in 50 to 100 %
 
 Numbers of flows, rates and times of RFC 8869 4: ns3-rmcat. Our choices: 2 Mbit/s in 6.1, where 3.5 Mbit/s do not let the first flow have
 twice the rate of the others below its maximum; the marking of 6.2; the slow stations and the share of the air over time. On the medium

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
+from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.scenarios.paths.replay import Measured, Replay, as_slots
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.card_file import card_beside
@@ -108,10 +108,8 @@ def read_series(name: str) -> Mapping[str, Trace]:
     card = card_beside(path, content)
 
     def columns_of(block: Table) -> Arrays:
-        rtt_ms = block.numbers("rtt_ms", 0.0, MAX_DELAY_US / 1e3, missing={""})
-        delay_us = np.where(np.isnan(rtt_ms), LOST, np.rint(np.nan_to_num(rtt_ms) * 1e3)).astype(np.int64)
-        sent_us = np.rint(block.numbers("sent_ms", 0.0, MAX_SPAN_US / 1e3) * 1e3).astype(np.int64)
-        return np.array(block.cells("series"), object), sent_us, delay_us
+        delay_us = block.microseconds("rtt_ms", 0, MAX_DELAY_US, missing={""})
+        return np.array(block.cells("series"), object), block.microseconds("sent_ms", 0, MAX_SPAN_US), delay_us
 
     series, sent_us, delay_us = read_columns(path, content, columns_of)
     return {one: Trace(one, sent_us[series == one], delay_us[series == one], card) for one in dict.fromkeys(series.tolist())}

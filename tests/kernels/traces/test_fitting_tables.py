@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from vcgym.network.traces.cards import DataError, load_links, parse_links
+from vcgym.network.traces.cards import DataError, LinkTable, load_links, parse_carded
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def test_an_unknown_table_or_link_is_refused():
 
 
 def test_layout_does_not_count_but_every_number_does(document):
-    assert parse_links("t.json", json.dumps(document, sort_keys=True)) == load_links("table1")
+    assert parse_carded(LinkTable, "t.json", json.dumps(document, sort_keys=True)) == load_links("table1")
     document["links"][3]["rtt_ms"] = 28.0
     with pytest.raises(DataError, match=r"t\.json: sha256 of everything but the card is '[0-9a-f]{64}'; allowed: [0-9a-f]{64}"):
-        parse_links("t.json", json.dumps(document))
+        parse_carded(LinkTable, "t.json", json.dumps(document))
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_layout_does_not_count_but_every_number_does(document):
 def test_a_wrong_field_is_named(document, field, value, message):
     document["links"][0][field] = value
     with pytest.raises(DataError, match=rf"(?s)t\.json: content .*{message}"):
-        parse_links("t.json", json.dumps(document))
+        parse_carded(LinkTable, "t.json", json.dumps(document))
