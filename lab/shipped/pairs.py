@@ -20,7 +20,7 @@ from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.board import ABOVE_TUNED, board_name, boards
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.report.words.systems import in_words
-from vcgym.network.worlds.strata import NATURAL
+from vcgym.network.scenarios.paths.linked import NATURAL
 
 KEPT = Path(__file__).with_name("learned_pairs.csv")
 PAGE, NOTES = "docs/train.md", "lab/notes/agents.md"

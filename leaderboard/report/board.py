@@ -24,9 +24,9 @@ from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences
 from vcgym.leaderboard.statistics.seeds import runs_of
 from vcgym.leaderboard.statistics.summaries import PerformanceProfile, centres, medians, profile_curves, profiles, shortfalls, worlds_won
 from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
+from vcgym.network.scenarios.paths.linked import NATURAL
 from vcgym.network.scenarios.paths.shipped_series import SATELLITE
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
-from vcgym.network.worlds.strata import NATURAL
 
 BY_NAME = (NATURAL, ONE_SECOND_BURSTS, SATELLITE, NOT_SHIPPED)
 ORACLE = "oracle"

@@ -7,8 +7,8 @@ from vcgym.leaderboard.results.columns import Column
 from vcgym.leaderboard.statistics.coverage import expected, expected_over
 from vcgym.leaderboard.statistics.paired import Paired, sample
 from vcgym.leaderboard.statistics.ranking import MIN_CALLS, detectable
+from vcgym.network.scenarios.paths.linked import NATURAL
 from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
-from vcgym.network.worlds.strata import NATURAL
 
 COUNTED = "Calls"
 NO_PUBLISHED = "No difference to the best published system"

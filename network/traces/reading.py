@@ -41,7 +41,6 @@ _MARKS = {  # byte-order marks; that of UTF-16 begins that of UTF-32
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
-_BYTES_AT_ONCE = 2**16
 
 
 class TraceError(DataError):
@@ -102,18 +101,13 @@ def _refuse_wide(path: Path, content: bytes) -> None:
 
 def _no_text(path: Path, content: bytes) -> TraceError:
     """Return the error for the first bytes that are not UTF-8 text."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(content) + 1, _BYTES_AT_ONCE):
-        before = start - len(decoder.getstate()[0])  # bytes of a character that began in the previous chunk
-        piece = content[start : start + _BYTES_AT_ONCE]
-        try:
-            decoder.decode(piece, final=start + _BYTES_AT_ONCE > len(content))
-        except UnicodeDecodeError as error:
-            at = before + error.start
-            line = content.count(b"\n", 0, at) + 1
-            allowed = "UTF-8 text; iconv -f ENCODING -t UTF-8 FILE converts another, such as LATIN1"
-            return TraceError(path, f"line {line}", content[at : before + error.end], allowed)
-    raise AssertionError("bytes that are no text in one piece only")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        allowed = "UTF-8 text; iconv -f ENCODING -t UTF-8 FILE converts another, such as LATIN1"
+        return TraceError(path, f"line {line}", content[error.start : error.end], allowed)
+    raise AssertionError("bytes that are no text line by line only")
 
 
 def is_number(text: str) -> bool:

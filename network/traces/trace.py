@@ -71,8 +71,8 @@ class Trace:
             raise TraceError(self.name, f"{field}[{at}]", int(getattr(self, field)[at]), allowed)
 
 
-def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> NDArray[np.int64]:
-    """Return one delay per slot of send time.
+def to_slots(trace: Trace) -> NDArray[np.int64]:
+    """Return one delay per 10-ms slot of send time, one way: half of a round trip, or all of a one-way delay.
 
     A slot has the delay or the loss of the last probe sent in it. A slot without probes repeats the last known delay (LOST before the first
     one), unless it is lost: a lost probe stands for the mean time between probes (without gaps), and loses its slot and those after it, up
@@ -80,36 +80,27 @@ def to_slots(trace: Trace, slot_us: int = SLOT_US, rtt_share: float = 0.5) -> ND
     their spacing and however long a prober waits for a lost one. Left out: losses shorter than the spacing, which nobody measured; of
     `starlink_isl`, probed every 15 ms, 97 % of the losses are in runs of 0.4 to 0.5 s.
 
-    Args:
-        trace: n probes.
-        slot_us: width of a slot, 1,000 to 1,000,000 microseconds.
-        rtt_share: share of a round-trip time that counts as one-way delay, above 0 and at most 1. A one-way delay counts in full.
-
     Returns:
-        int64 (last send time // slot_us + 1,): delay in whole microseconds, or LOST.
+        int64 (last send time // SLOT_US + 1,): delay in whole microseconds, or LOST.
     """
-    if not 1_000 <= slot_us <= 1_000_000:
-        raise TraceError(trace.name, "slot_us", slot_us, "1000 to 1000000")
-    if not 0.0 < rtt_share <= 1.0:
-        raise TraceError(trace.name, "rtt_share", rtt_share, "above 0, at most 1")
-    share = rtt_share if trace.round_trip else 1.0
-    slot = trace.sent_us // slot_us
+    share = 0.5 if trace.round_trip else 1.0
+    slot = trace.sent_us // SLOT_US
     answered = trace.one_way_delay_us != LOST
     value = np.full(slot[-1] + 1, LOST, np.int64)
     # With repeated indices numpy keeps the last assignment, here the last probe sent.
     value[slot[answered]] = np.rint(trace.one_way_delay_us[answered] * share).astype(np.int64)
     last_known = np.maximum.accumulate(np.where(value != LOST, np.arange(len(value)), -1))
     filled = np.where(last_known >= 0, value[last_known], LOST)
-    filled[_lost_slots(trace, slot, slot_us)] = LOST
+    filled[_lost_slots(trace, slot)] = LOST
     return filled
 
 
-def _lost_slots(trace: Trace, slot: NDArray[np.int64], slot_us: int) -> NDArray[np.bool_]:
+def _lost_slots(trace: Trace, slot: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return True for each slot that is lost, bool (slots,); `slot` (n,) has the slot of each probe."""
     lost = np.zeros(slot[-1] + 1, bool)
     free = np.append(slot[1:], slot[-1] + 1) - slot  # slots from a probe's own up to that of the next; 0 if both have one slot
     spacing_us = usual_us(trace.sent_us)
-    total_us, probes_us, taken = int(spacing_us.sum()), max(len(spacing_us), 1) * slot_us, 0
+    total_us, probes_us, taken = int(spacing_us.sum()), max(len(spacing_us), 1) * SLOT_US, 0
     for number, at in enumerate(np.flatnonzero(trace.one_way_delay_us == LOST).tolist(), 1):
         length = min(max(number * total_us // probes_us - taken, 1), int(free[at]))
         lost[slot[at] : slot[at] + length] = True

@@ -8,8 +8,8 @@ from vcgym.leaderboard.evaluation import frozen
 from vcgym.leaderboard.evaluation.frozen import DATA, FROZEN, definition_hash, require_frozen_data, worlds_hash
 from vcgym.leaderboard.evaluation.suites import MEASURED, SUITES, Part, Suite, prepare
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+from vcgym.network.scenarios.paths.linked import STRATA
 from vcgym.network.traces.cards import DataError
-from vcgym.network.worlds.strata import STRATA
 
 NOT_SHIPPED = {"leo", MEASURED}
 WITHOUT_SERIES = [name for name, suite in SUITES.items() if not NOT_SHIPPED & set(suite.scenarios)]

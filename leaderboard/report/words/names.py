@@ -22,7 +22,7 @@ STRATA = {
     "natural": "bad hours come as often as measured", "one-second-bursts": "bursts that end before they are known of",
     "independent": "each packet's delay is drawn by itself", "measured": "measured series",
 }  # fmt: skip
-"""Strata in words: of calls over paths (`vcgym.network.worlds.strata`), and those of added stages."""
+"""Strata in words: of calls over paths (`vcgym.network.scenarios.paths.linked`), and those of added stages."""
 for _stage in added_stages():
     STRATA |= resolve_name(_stage.strata)
 

@@ -124,6 +124,7 @@ EXTENDED_CASES = {
     "air-slow": _on_air(16, slow=4),
     "air-varying": _on_air(16),
 }  # fmt: skip
+_SENDS_FILES, _VARYING = "5.7", "air-varying"  # the cases of which more is drawn than the random parts of a world
 _VARIANTS, _MIN_FREE = 8, 0.5
 
 
@@ -171,22 +172,23 @@ def _queue_bytes(case: Case, trace: CapacityTrace) -> int:
     return int(case.queue_ms * mean_bps(trace) / 8000.0)
 
 
-def rmcat() -> BottleneckKinds:
-    """Return the recipe of scenario rmcat."""
-    traces = {name: traces_of(name, case) for name, case in CASES.items()}
+def kinds_of(cases: dict[str, Case]) -> BottleneckKinds:
+    """Return the recipe of scenario rmcat or rmcat-extended, whose cases are `CASES` or `EXTENDED_CASES`."""
+    traces = {name: traces_of(name, case) for name, case in cases.items()}
 
     def sample(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
-        case = CASES[name]
-        if name == "5.7":
+        case = cases[name]
+        if name == _SENDS_FILES:
             case = case._replace(traffic=_short_tcp(draws))
-        return case_link(name, seed, case, traces[name])
+        return case_link(name, seed, case, (trace, *traces[name][1:]))
 
+    varying = tuple(map(_varying, range(_VARIANTS))) if _VARYING in cases else ()
     return BottleneckKinds(
-        {name: Kind(everywhere(kind_of[0]), sample) for name, kind_of in traces.items()},
-        flows=1 + _SHORT_TCP,
-        calls=max(len(case.media) for case in CASES.values()) - 1,
-        seconds=max(case.seconds for case in CASES.values()),
-        beside=tuple(kind_of[1] for kind_of in traces.values() if len(kind_of) > 1),
+        {name: Kind(everywhere(*(varying if name == _VARYING else of_kind[:1])), sample) for name, of_kind in traces.items()},
+        flows=max(len(case.media) - 1 + (_SHORT_TCP if name == _SENDS_FILES else len(case.traffic)) for name, case in cases.items()),
+        calls=max(len(case.media) for case in cases.values()) - 1,
+        seconds=max(case.seconds for case in cases.values()),
+        beside=tuple(trace for of_kind in traces.values() for trace in of_kind[1:]),
     )
 
 
@@ -195,26 +197,8 @@ def _short_tcp(draws: np.random.Generator) -> tuple[Tcp, ...]:
     return tuple(Tcp("cubic", 1500, 50.0, 50.0, starts_s=at_s, file_bytes=_FILE_BYTES, idle_s=_IDLE_S) for at_s in starts_s)
 
 
-def rmcat_extended() -> BottleneckKinds:
-    """Return the recipe of scenario rmcat-extended."""
-    traces = {name: traces_of(name, case) for name, case in EXTENDED_CASES.items()}
-
-    def sample(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator) -> SharedLink:
-        return case_link(name, seed, EXTENDED_CASES[name], (trace, *traces[name][1:]))
-
-    kinds = {name: Kind(everywhere(of_kind[0]), sample) for name, of_kind in traces.items()}
-    kinds["air-varying"] = Kind(everywhere(*map(_varying, range(_VARIANTS))), sample)
-    return BottleneckKinds(
-        kinds,
-        flows=max(len(case.media) - 1 + len(case.traffic) for case in EXTENDED_CASES.values()),
-        calls=max(len(case.media) for case in EXTENDED_CASES.values()) - 1,
-        seconds=max(case.seconds for case in EXTENDED_CASES.values()),
-        beside=tuple(trace for of_kind in traces.values() for trace in of_kind[1:]),
-    )
-
-
 def _varying(number: int) -> CapacityTrace:
     """Return the rate of the medium times the share of the air that other networks leave, anew each second of a case."""
-    seconds = np.arange(EXTENDED_CASES["air-varying"].seconds)
+    seconds = np.arange(EXTENDED_CASES[_VARYING].seconds)
     free = np.random.Generator(np.random.Philox(key=number)).uniform(_MIN_FREE, 1.0, len(seconds))
-    return rate_trace(f"air-varying-{number}", seconds, np.round(1e6 * _AIR.mbps * free), len(seconds))
+    return rate_trace(f"{_VARYING}-{number}", seconds, np.round(1e6 * _AIR.mbps * free), len(seconds))

@@ -31,6 +31,7 @@ maximum rate if that is lower (RFC 8867's queue); in `cubic` and `wifi` 15,000 b
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -128,49 +129,34 @@ def order_link(
     way_ms = rtt_ms / 2.0
     key = np.uint64(rng.stream_key(np.uint64(seed), 1, rng.SCENARIO))
     starts_s = [float(rng.uniform(key, i)) for i in range(flows)]
+    flows_of = tuple(Tcp("reno", TCP_BYTES, way_ms, way_ms, starts_s=at_s) for at_s in starts_s)
     return SharedLink(
-        name,
-        seed,
-        trace,
-        forward_ms=way_ms,
-        backward_ms=way_ms,
-        loss=loss,
-        flows=tuple(Tcp("reno", TCP_BYTES, way_ms, way_ms, starts_s=at_s) for at_s in starts_s),
-        video=Timeline(),
-        seconds=RUN_S,
-        counts_from_s=_DISCARDED_S,
-        send_queue=send_queue,
-        rates_kbps=(8.0 * _INITIAL_BYTES / rtt_ms, 1.0, 1e5),
-    )
+        name, seed, trace, forward_ms=way_ms, backward_ms=way_ms, loss=loss, flows=flows_of, video=Timeline(), seconds=RUN_S,
+        counts_from_s=_DISCARDED_S, send_queue=send_queue, rates_kbps=(8.0 * _INITIAL_BYTES / rtt_ms, 1.0, 1e5),
+    )  # fmt: skip
 
 
 def _order() -> BottleneckKinds:
     shared, lossy = everywhere(constant(ORDER_MBPS * 1e6)), everywhere(constant(LOSSY_MBPS * 1e6))
     levels = [(rtt_ms, n) for rtt_ms in RTT_MS for n in SEND_QUEUE]
     kinds = {
-        **{f"rtt{rtt_ms:.0f}-q{n}": Kind(shared, partial(_sample_shared, rtt_ms=rtt_ms, send_queue=n)) for rtt_ms, n in levels},
-        **{f"loss{100 * loss:g}": Kind(lossy, partial(_sample_lossy, loss=loss)) for loss in LOSS},
+        **{f"rtt{rtt_ms:.0f}-q{n}": Kind(shared, partial(_sample, rtt_ms=rtt_ms, send_queue=n)) for rtt_ms, n in levels},
+        **{f"loss{100 * loss:g}": Kind(lossy, partial(_sample, loss=loss, flows=0)) for loss in LOSS},
     }
     return BottleneckKinds(kinds, flows=2)
 
 
-def _sample_shared(
-    name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, rtt_ms: float, send_queue: int
-) -> SharedLink:  # fmt: skip
-    return order_link(name, seed, trace, rtt_ms, send_queue)
-
-
-def _sample_lossy(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, loss: float) -> SharedLink:
-    return order_link(name, seed, trace, loss=loss, flows=0)
+def _sample(name: str, seed: int, trace: CapacityTrace, draws: np.random.Generator, **settings: Any) -> SharedLink:
+    return order_link(name, seed, trace, **settings)
 
 
 _RECIPES: dict[str, Callable[[str | None, tuple[str, ...] | None], BottleneckKinds]] = {
     "order": lambda data, files: _order(),
     "rate": lambda data, files: rate_worlds.declared(),
     "calls": lambda data, files: rate_worlds.calls(),
-    "rmcat": lambda data, files: rmcat.rmcat(),
+    "rmcat": lambda data, files: rmcat.kinds_of(rmcat.CASES),
     "rate-measured": lambda data, files: rate_worlds.measured(data),
     "rate-replay": lambda data, files: rate_worlds.replayed(files),
-    "rmcat-extended": lambda data, files: rmcat.rmcat_extended(),
+    "rmcat-extended": lambda data, files: rmcat.kinds_of(rmcat.EXTENDED_CASES),
 }
 SENDING_SCENARIOS = tuple(_RECIPES)

@@ -1,4 +1,10 @@
-"""Recipes over a table of links: endpoint -> 0, 1 or 2 relays -> user, in modes correlated and paper; four tables ship."""
+"""Recipes over a table of links: endpoint -> 0, 1 or 2 relays -> user, in modes correlated and paper; four tables ship.
+
+Strata of correlated worlds are the links that have a bad hour during a call. Declared; the data determine levels and tails only. Source and
+destination explain most of the variance of measured bad hours, so these belong to nodes more than to links. Routing can avoid some
+(`best-link`, `many-links`, `relay-node`) but not others (`user-node`); in `transition` a bad hour begins or ends during the call. The
+natural mix (`NATURAL`) samples the bad hours of each link with the share fitted to that link.
+"""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -6,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.recipe import Layout, Recipe
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.cards import data_root, load_links
@@ -23,8 +30,13 @@ from vcgym.network.worlds.links import (
 )
 from vcgym.network.worlds.model import LinkWorld
 from vcgym.network.worlds.paper import Paper
-from vcgym.network.worlds.strata import NATURAL, STRATA, declared_bad_hours, natural_bad_hours
-from vcgym.network.worlds.world import World
+from vcgym.network.worlds.world import FAR_SLOT, World
+
+STRATA = {"quiet": 0.15, "best-link": 0.10, "many-links": 0.20, "relay-node": 0.25, "user-node": 0.15, "transition": 0.15}
+NATURAL = "natural"
+BAD_HOP_PROBABILITY = 0.3
+ALWAYS = FAR_SLOT
+HOUR_SLOTS = 3_600_000_000 // SLOT_US
 
 
 class Linked(Recipe):
@@ -78,10 +90,52 @@ class Linked(Recipe):
         if self.settings.mode == "paper":
             return fixed
         if stratum == NATURAL:
-            begin, end = natural_bad_hours(rows["bad_share"], draws)
-            return {**fixed, "bad_from": begin, "bad_to": end, "bad_level_ms": rows["bad_level_ms"] * self.settings.share_of_rtt}
-        begin, end = declared_bad_hours(stratum, fixed["base_ms"], self.hops, self.layout.path_links, self.settings.packets, draws)
-        return {**fixed, "bad_from": begin, "bad_to": end}
+            first, last = natural_bad_hours(rows["bad_share"], draws)
+            return {**fixed, "bad_from": first, "bad_to": last, "bad_level_ms": rows["bad_level_ms"] * self.settings.share_of_rtt}
+        bad, begin, end = self._bad_links(stratum, fixed["base_ms"], draws), -ALWAYS, ALWAYS
+        if stratum == "transition":
+            border = int(self.settings.packets * (0.2 + 0.6 * draws.random()))
+            begin, end = (border, ALWAYS) if draws.random() < 0.5 else (-ALWAYS, border)
+        return {**fixed, "bad_from": np.where(bad, begin, 0), "bad_to": np.where(bad, end, 0)}
+
+    def nearest(self, base_ms: NDArray[np.float64]) -> tuple[list[int], int]:
+        """Return the hops of the path with the smallest base delay, and the relay of the nearest path that has one (0: none has).
+
+        Args:
+            base_ms: base delay of each link, the receiver's access last.
+        """
+        paths, relays_of = self.layout.path_links, relay_sequences(int(np.max(self.hops)) - 1)
+        order = np.argsort(np.where(paths >= 0, base_ms[paths], 0.0).sum(axis=1), kind="stable")
+        hops = [link for link in paths[order[0]] if 0 <= link < len(self.hops)]
+        return hops, next((relays_of[path][0] for path in order if relays_of[path]), 0)
+
+    def _bad_links(self, stratum: str, base_ms: NDArray[np.float64], draws: np.random.Generator) -> NDArray[np.bool_]:
+        access, bad = len(self.hops), np.zeros(len(base_ms), bool)
+        best_hops, best_relay = self.nearest(base_ms)
+        if stratum in ("best-link", "transition"):
+            bad[draws.choice(best_hops)] = True
+        if stratum in ("many-links", "transition"):
+            bad[:access] |= draws.random(access) < BAD_HOP_PROBABILITY
+        if stratum == "many-links":
+            bad[best_hops] = True
+        if stratum == "relay-node":
+            bad[:access] |= (np.array(self.hops) == best_relay).any(axis=1)
+            bad[self.layout.path_links[0][0]] = True
+        if stratum == "user-node":
+            bad[access] = True
+        return bad
+
+
+def natural_bad_hours(share: NDArray[np.float64], draws: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sample the first and last + 1 slot of each link's bad hour from its fitted `share` of them; (0, 0) for a link without one.
+
+    Links and hours are independent, and the call starts within an hour.
+    """
+    border = int(draws.integers(1, HOUR_SLOTS + 1))
+    before, after = draws.random((2, len(share))) < share
+    begin = np.where(before, -ALWAYS, np.where(after, border, 0))
+    end = np.where(after, ALWAYS, np.where(before, border, 0))
+    return begin, end
 
 
 class TableLinked(Linked):

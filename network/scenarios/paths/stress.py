@@ -20,13 +20,11 @@ from typing import Any
 import numpy as np
 
 from vcgym.network.kernels.slots import SLOT_US
-from vcgym.network.scenarios.paths.linked import WonderProxy
+from vcgym.network.scenarios.paths.linked import ALWAYS, WonderProxy
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.worlds.correlated import Correlated
 from vcgym.network.worlds.events import Event
-from vcgym.network.worlds.links import relay_sequences
 from vcgym.network.worlds.model import LinkWorld
-from vcgym.network.worlds.strata import ALWAYS
 from vcgym.network.worlds.world import World
 
 STRESS = ("route-flap", "congestion", "delay-step", "outages", "relay-failure", "clock-skew", "day-night")
@@ -56,12 +54,8 @@ class Stress(WonderProxy):
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
         _, fixed = self.ordinary(pair)
         never = np.zeros(len(fixed["base_ms"]), np.int64)
-        base_ms, paths = fixed["base_ms"], self.layout.path_links
-        order = np.argsort(np.where(paths >= 0, base_ms[paths], 0.0).sum(axis=1), kind="stable")
-        access = len(self.hops)
-        hop = int(draws.choice([link for link in paths[order[0]] if 0 <= link < access]))
-        relays = relay_sequences(int(np.max(self.hops)) - 1)
-        relay = next(relays[path][0] for path in order if relays[path])
+        hops, relay = self.nearest(fixed["base_ms"])
+        hop = int(draws.choice(hops))
         border = int(self.settings.packets * draws.uniform(0.2, 0.6))
         drawn: dict[str, Any] = {"events": ()}
         if stratum == "route-flap":
@@ -75,13 +69,13 @@ class Stress(WonderProxy):
         elif stratum == MILD_STEP:
             drawn["events"] = (Event(hop, border, ALWAYS, add_ms=float(np.exp(draws.uniform(*np.log(MILD_STEPS_MS))))),)
         elif stratum == "outages":
-            drawn["events"] = self._outages(hop if draws.random() < 0.5 else access, draws)
+            drawn["events"] = self._outages(hop if draws.random() < 0.5 else len(self.hops), draws)
         elif stratum == "relay-failure":
             drawn["events"] = tuple(Event(n, border, ALWAYS, loss=1.0) for n, ends in enumerate(self.hops) if relay in ends)
         elif stratum == "clock-skew":
             drawn["skew_ppm"] = draws.uniform(50.0, 200.0) * draws.choice([-1.0, 1.0])
         else:
-            drawn["events"] = self._drift(base_ms, draws)
+            drawn["events"] = self._drift(fixed["base_ms"], draws)
         return {**fixed, "bad_from": never, "bad_to": never, **drawn}
 
     def _flaps(self, hop: int, draws: np.random.Generator) -> tuple[Event, ...]:

@@ -241,12 +241,8 @@ def _ssrc_number(text: str) -> int | None:
 
 def _first_of_each(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return a mask (n,) of the first occurrences of values."""
-    order = np.argsort(values, kind="stable")
-    ranked = values[order]
-    again = ranked[1:] == ranked[:-1]
-    del ranked
-    mask = np.ones(len(values), bool)
-    mask[order[1:][again]] = False
+    mask = np.zeros(len(values), bool)
+    mask[np.unique(values, return_index=True)[1]] = True
     return mask
 
 

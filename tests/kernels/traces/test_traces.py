@@ -1,4 +1,4 @@
-"""Traces: slots equal a slow twin, lost probes lie between their neighbours, and invalid traces are rejected."""
+"""Traces: slots and parts between gaps equal slow twins, lost probes lie between their neighbours, and invalid traces are rejected."""
 
 import hashlib
 import math
@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.network.kernels.slots import LOST
+from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.traces.cards import Card
+from vcgym.network.traces.coverage import GAP_S, coverage, parts
 from vcgym.network.traces.trace import MAX_DELAY_US, MAX_SPAN_US, Trace, TraceError, from_replies, to_slots
 
 CARD = Card(
@@ -19,22 +20,22 @@ CARD = Card(
 )
 
 
-def trace(sent_us, delay_us):
-    return Trace("made", np.array(sent_us, np.int64), np.array(delay_us, np.int64), CARD)
+def trace(sent_us, delay_us, round_trip=True):
+    return Trace("made", np.array(sent_us, np.int64), np.array(delay_us, np.int64), CARD, round_trip)
 
 
-def slow_to_slots(sent_us, delay_us, slot_us, rtt_share):
+def slow_to_slots(sent_us, delay_us, share):
     """Walk over the slots; `owed` is the time, in slots, that lost probes stand for and that is not lost yet."""
     spacings = [now - before for before, now in pairwise(sent_us) if now - before < 5_000_000]
-    each = Fraction(sum(spacings), len(spacings) * slot_us) if spacings else 0
+    each = Fraction(sum(spacings), len(spacings) * SLOT_US) if spacings else 0
     slots, last_known, losing = [], LOST, 0
     losses, taken = 0, 0
-    for slot in range(sent_us[-1] // slot_us + 1):
-        here = [delay for sent, delay in zip(sent_us, delay_us, strict=True) if sent // slot_us == slot]
+    for slot in range(sent_us[-1] // SLOT_US + 1):
+        here = [delay for sent, delay in zip(sent_us, delay_us, strict=True) if sent // SLOT_US == slot]
         losses += here.count(LOST)
         answered = [delay for delay in here if delay != LOST]
         if answered:
-            last_known = round(answered[-1] * rtt_share)
+            last_known = round(answered[-1] * share)
         if here:
             losing = max(math.floor(losses * each) - taken, 1) if here[-1] == LOST else 0
         slots.append(LOST if losing else last_known)
@@ -48,14 +49,14 @@ def traces(draw):
     sent = np.concatenate([[0], np.cumsum(gaps, dtype=np.int64)])
     delay = draw(st.lists(st.just(LOST) | st.integers(0, MAX_DELAY_US), min_size=len(sent), max_size=len(sent)))
     delay[draw(st.integers(0, len(sent) - 1))] = 12_345
-    return trace(sent, delay)
+    return trace(sent, delay, draw(st.booleans()))
 
 
-@given(traces(), st.sampled_from([5_000, 10_000, 20_000]), st.sampled_from([0.5, 1.0, 0.37]))
-def test_slots_equal_the_slow_twin(made, slot_us, rtt_share):
-    slots = to_slots(made, slot_us, rtt_share)
+@given(traces())
+def test_slots_equal_the_slow_twin(made):
+    slots = to_slots(made)
     assert slots.dtype == np.int64
-    assert slots.tolist() == slow_to_slots(made.sent_us.tolist(), made.one_way_delay_us.tolist(), slot_us, rtt_share)
+    assert slots.tolist() == slow_to_slots(made.sent_us.tolist(), made.one_way_delay_us.tolist(), 0.5 if made.round_trip else 1.0)
 
 
 def test_slots_by_hand():
@@ -97,7 +98,7 @@ def test_an_outage_is_lost_as_a_whole():
 
 
 def test_nothing_is_known_before_the_first_answer():
-    assert to_slots(trace([0, 30_000], [LOST, 8_000]), rtt_share=1.0).tolist() == [LOST, LOST, LOST, 8_000]
+    assert to_slots(trace([0, 30_000], [LOST, 8_000], round_trip=False)).tolist() == [LOST, LOST, LOST, 8_000]
 
 
 @pytest.mark.parametrize(
@@ -124,12 +125,6 @@ def test_floats_are_refused():
         Trace("made", np.array([0]), np.array([np.nan]), CARD)
 
 
-@pytest.mark.parametrize(("slot_us", "rtt_share", "field"), [(999, 0.5, "slot_us"), (10_000, 0.0, "rtt_share"), (10_000, 1.5, "rtt_share")])
-def test_bad_slot_arguments_are_refused(slot_us, rtt_share, field):
-    with pytest.raises(TraceError, match=field):
-        to_slots(trace([0], [1]), slot_us, rtt_share)
-
-
 def test_lost_probes_are_spaced_between_their_neighbours_and_overtaken_ones_sorted(tmp_path):
     seq, sent, delay = (np.array(values, np.int64) for values in ([7, 4, 9, 10], [60_000, 30_000, 90_000, 85_000], [1, 2, 3, 4]))
     made = from_replies("made", tmp_path, CARD, np.arange(4) + 2, seq, sent, delay)
@@ -149,3 +144,41 @@ def test_bad_numbers_are_refused(tmp_path, seq, message):
     values = np.array(seq, np.int64)
     with pytest.raises(TraceError, match=message):
         from_replies("made", tmp_path, CARD, np.arange(len(values)) + 2, values, values, np.abs(values) % 1_000)
+
+
+GAP_US = int(GAP_S * 1e6)
+
+
+def slow_parts(sent_us):
+    found, first = [], sent_us[0]
+    for before, now in pairwise(sent_us):
+        if now - before >= GAP_US:
+            found.append([first // SLOT_US, before // SLOT_US + 1])
+            first = now
+    return [*found, [first // SLOT_US, sent_us[-1] // SLOT_US + 1]]
+
+
+@given(st.lists(st.sampled_from([0, 1, 9_999, 10_000, 25_000, GAP_US - 1, GAP_US, 65_000_000]), max_size=30))
+def test_parts_equal_the_slow_twin_and_cover_what_was_probed(spacing_us):
+    sent_us = np.append(0, np.cumsum(spacing_us, dtype=np.int64)).astype(np.int64)
+    found = parts(sent_us)
+    assert found.dtype == np.int64 and found.tolist() == slow_parts(sent_us.tolist())
+    described = coverage(sent_us)
+    assert described.gaps == len(found) - 1 and described.largest_gap_s == max([0, *spacing_us]) / 1e6
+    assert described.share == len(set((sent_us // SLOT_US).tolist())) / (sent_us[-1] // SLOT_US + 1)
+
+
+def test_a_sparse_trace_with_a_gap_by_hand():
+    """Ten seconds of a probe every 200 ms, 65 s without, ten more seconds with every tenth probe 300 ms after the one before."""
+    sent_us = np.concatenate([np.arange(51) * 200_000, 75_000_000 + np.cumsum([0, *([200_000] * 9 + [300_000]) * 5])])
+    found = coverage(sent_us)
+    assert parts(sent_us).tolist() == [[0, 1001], [7500, 8551]]
+    assert found.share == pytest.approx(102 / 8551)
+    assert (found.spacing_ms, found.largest_gap_s, found.gaps, found.sparse) == (200.0, 65.0, 1, True)
+    assert str(found) == "a probe in 1.19 % of slots, one per 200 ms (95 %: 205 ms), largest gap 65 s, cut into 2 parts"
+
+
+def test_a_probe_in_every_second_slot_is_not_sparse():
+    found = coverage(np.arange(3000) * 20_000)
+    assert not found.sparse and found.gaps == 0 and found.share == pytest.approx(0.5, rel=1e-3)
+    assert str(coverage(np.zeros(1, np.int64))).startswith("a probe in 100 % of slots, one per 0 ms")

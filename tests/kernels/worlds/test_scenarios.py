@@ -20,14 +20,14 @@ from vcgym.network.fitting.traces import loss_of
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.scenarios import splits
 from vcgym.network.scenarios.paths import leo
+from vcgym.network.scenarios.paths.linked import ALWAYS, HOUR_SLOTS, NATURAL, STRATA, natural_bad_hours
 from vcgym.network.scenarios.paths.stress import MILD_STEP, MILD_STEPS_MS, STRESS
 from vcgym.network.scenarios.paths.synthetic import normal_table
 from vcgym.network.scenarios.scenario import MODES, Scenario
 from vcgym.network.scenarios.splits import SPLITS
-from vcgym.network.traces.cards import DataError, data_root, load_links
-from vcgym.network.worlds.links import COLUMNS, DATA_CENTRES, SAMPLE, load_sample, parse_sample, relays_of, split_of
+from vcgym.network.traces.cards import data_root, load_links
+from vcgym.network.worlds.links import SAMPLE, load_sample
 from vcgym.network.worlds.quantiles import OPEN_PROBABILITIES
-from vcgym.network.worlds.strata import ALWAYS, HOUR_SLOTS, NATURAL, STRATA, natural_bad_hours
 from vcgym.network.worlds.world import blocks
 
 PATHS = {
@@ -130,22 +130,8 @@ def test_splits_share_no_pair_or_no_world(name, mode):
     if name in ("wonderproxy", "table1"):  # every sender and every receiver is in each split
         assert len(together) == {"wonderproxy": 25, "table1": 12}[name]
         for end in (0, 1):
-            assert {frozenset(pair.split("-")[end] for pair in of_split) for of_split in (*pairs.values(), together)} == {
-                frozenset(pair.split("-")[end] for pair in together)
-            }
-
-
-def test_both_directions_of_two_cities_are_in_one_split():
-    pairs = {split: {frozenset(pair.split("-")) for pair in load_sample().pairs if split_of(pair) == split} for split in SPLITS}
-    assert not (pairs["train"] & pairs["validation"] or pairs["train"] & pairs["test"] or pairs["validation"] & pairs["test"])
-    share = {split: len(pairs[split]) / sum(map(len, pairs.values())) for split in SPLITS}
-    assert 0.5 < share["train"] < 0.7 and 0.13 < share["test"] < 0.27
-
-
-def test_no_pair_of_the_world_is_one_of_the_ten_places():
-    ten = {place.name for place in load_links("wonderproxy_ten_places").places}
-    assert len(ten) == 10
-    assert not [pair for pair in load_sample().pairs if set(pair.split("-")) <= ten]
+            train, validation, test = ({pair.split("-")[end] for pair in pairs[split]} for split in SPLITS)
+            assert train == validation == test
 
 
 @pytest.mark.parametrize("split", ["train", "validation"])
@@ -174,35 +160,6 @@ def test_only_the_leaderboard_names_the_lock():
         if "vcgym.network.scenarios.splits" in path.read_text() or "unlock_test_split" in path.read_text()
     }
     assert {name for name in found if not name.startswith(("leaderboard/", "conference/board/"))} == allowed
-
-
-def test_relays_of_a_pair_are_the_first_data_centres_that_are_not_its_ends():
-    assert relays_of("Paris-Lagos", 10) == list(DATA_CENTRES[:10])
-    assert relays_of(f"{DATA_CENTRES[0]}-{DATA_CENTRES[3]}", 19) == [*DATA_CENTRES[1:3], *DATA_CENTRES[4:21]]
-
-
-def test_the_sample_is_stratified_and_complete():
-    sample = load_sample()
-    assert len(sample.pairs) == 900 and len({city for pair in sample.pairs for city in pair.split("-")}) > 200
-    for pair in sample.pairs:
-        a, b = pair.split("-")
-        assert all((a, relay) in sample.row and (relay, b) in sample.row for relay in relays_of(pair, 19)) and (a, b) in sample.row
-    base_ms = np.array([sample.links["base_ms"][sample.row[a, b]] for a, b in (pair.split("-") for pair in sample.pairs)])
-    assert [int(n) for n in np.histogram(base_ms, [0.0, 100.0, 250.0, np.inf])[0]] == [300, 300, 300]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "number of rows below the header"),
-        ("a,b\n1,2\n", "line 1"),
-        (",".join(COLUMNS) + "\nA,B,1,2\n", "line 2"),
-        (",".join(COLUMNS) + "\nA,B,1" + ",x" * 14 + "\n", "line 2"),
-    ],
-)
-def test_a_broken_sample_is_refused(content, message):
-    with pytest.raises(DataError, match=rf"world\.csv: {message}"):
-        parse_sample(Path("world.csv"), content.encode(), "card")
 
 
 @pytest.mark.parametrize(
