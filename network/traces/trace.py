@@ -110,7 +110,7 @@ def _lost_slots(trace: Trace, slot: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def refuse_long(file: Path, field: str, sent_us: NDArray[np.int64], lines: NDArray[np.integer]) -> None:
     """Reject send times (n,) of more than a day after the first, which is at 0; `lines` (n,) are their lines in the file."""
-    refuse_first(file, f"{field}us after the first", sent_us > MAX_SPAN_US, sent_us, lines, f"at most {MAX_SPAN_US}")
+    refuse_first(file, field, sent_us > MAX_SPAN_US, sent_us, lines, f"at most {MAX_SPAN_US}")
 
 
 def from_replies(
@@ -146,7 +146,7 @@ def from_replies(
         raise TraceError(file, "seq first and last", (int(seq[0]), int(seq[-1])), f"fewer than {MAX_PROBES} apart")
     first_us = int(sent_us.min())
     sent_us -= first_us
-    refuse_long(file, "", sent_us, lines)
+    refuse_long(file, "us after the first", sent_us, lines)
     span = int(seq[-1] - seq[0]) + 1
     if span > len(seq):
         sent_us = np.rint(np.interp(np.arange(seq[0], seq[-1] + 1), seq, sent_us)).astype(np.int64)

@@ -64,7 +64,7 @@ def read_trace(path: Path) -> Trace:
     refuse_falling(path, "sent_ms in us", sent_us, lines)
     start_us = int(sent_us[0])
     sent_us -= start_us
-    refuse_long(path, "sent_ms, ", sent_us, lines)
+    refuse_long(path, "sent_ms, us after the first", sent_us, lines)
     if np.all(delay_us == LOST):
         raise TraceError(path, "number of answered probes", 0, "at least 1")
     return Trace(name, sent_us, delay_us, card_beside(path, content), _ROUND_TRIP[column], start_us)

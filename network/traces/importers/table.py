@@ -138,7 +138,7 @@ def import_csv(
         return replace(from_replies(name, path, card, timed_lines, number, sent_us, whole_us, round_trip, start_us), notes=notes)
     delay_us[~answered] = LOST
     first_us, sent_us, delay_us, lines = _in_order(sent_us, delay_us, lines)
-    refuse_long(path, f"{time_column}, ", sent_us, lines)
+    refuse_long(path, f"{time_column}, us after the first", sent_us, lines)
     return replace(Trace(name, sent_us, delay_us.astype(np.int64), card, round_trip, start_us + first_us), notes=notes)
 
 

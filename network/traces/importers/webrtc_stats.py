@@ -78,7 +78,7 @@ def import_round_trips(path: str | Path, measure: Measure = "stun", stat: str | 
     refuse_unit(path, f"{field} of {name}, median in s", 1e6 * float(np.median(round_trip_s)), (0.0, DELAY_US[1]), 1e6)
     start_us = round(at_ms[0] * 1e3)
     sent_us = np.rint((at_ms - at_ms[0]) * 1e3).astype(np.int64)
-    refuse_long(path, f"times of {name}, ", sent_us, np.ones(len(sent_us), np.int32))
+    refuse_long(path, f"times of {name}, us after the first", sent_us, np.ones(len(sent_us), np.int32))
     if not any_spacing:
         refuse_spacing(path, f"{field} of {name}, mean spacing in s", sent_us, len(sent_us), 1e6)
     delay_us = np.rint(round_trip_s * 1e6).astype(np.int64)
