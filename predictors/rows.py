@@ -3,7 +3,7 @@
 A row is one packet that the receiver emitted. Inputs contain only what had been fed back when the router decided, except
 `oracle_transmit_ms`, the packet's own delay, which shows the value of a forecast from it.
 
-Rows are sorted by session and packet, so that a predictor with memory can read the inputs of earlier rows.
+Rows are sorted by session and packet.
 
 There are three ways to hold out rows. Only the last measures how a predictor generalises to unseen pairs.
 
@@ -56,7 +56,6 @@ COLUMNS = pa.schema(
 _ABOVE_ZERO = ("transmit_ms", "age_ms", "oracle_transmit_ms", "end_to_end_ms")
 
 Jitter = Literal["lag", "diff"]
-Transmit = Literal["fed_back", "oracle"]
 
 
 @dataclass(frozen=True)
@@ -93,20 +92,13 @@ class Rows:
         """Select some of these rows by indices within them or by a mask over them."""
         return replace(self, at=self.at[which])
 
-    def before(self, length: int) -> NDArray[np.int64]:
-        """Return (n, length) indices of the rows of the same call up to each row, oldest first; the call's first row fills gaps."""
-        session = self.columns["session"]
-        first = np.searchsorted(session, session[self.at])
-        return np.maximum(self.at[:, None] + np.arange(1 - length, 1), first[:, None])
 
-
-def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back", splits: tuple[str, ...] = ("train",)) -> Rows:
+def read_rows(path: Path, jitter: Jitter = "lag", splits: tuple[str, ...] = ("train",)) -> Rows:
     """Read all rows of a file.
 
     Args:
         path: a Parquet file with the columns `COLUMNS`.
         jitter: the second input: one of the two readings of the paper.
-        transmit: the first input; `oracle` is the packet's own delay.
         splits: allowed splits of the worlds.
 
     Raises:
@@ -126,8 +118,7 @@ def read_rows(path: Path, jitter: Jitter = "lag", transmit: Transmit = "fed_back
         raise ValueError(f"{path}: columns {holding} hold null; allowed: values in every row")
     columns = {name: table[name].combine_chunks().to_numpy(zero_copy_only=False) for name in COLUMNS.names}
     _require_sound(columns, path, splits)
-    inputs = np.column_stack([columns["transmit_ms" if transmit == "fed_back" else "oracle_transmit_ms"], columns[f"{jitter}_ms"]])
-    return Rows(columns, inputs, np.arange(len(inputs)))
+    return Rows(columns, np.column_stack([columns["transmit_ms"], columns[f"{jitter}_ms"]]), np.arange(len(columns["session"])))
 
 
 def _require_sound(columns: dict[str, NDArray], path: Path, splits: tuple[str, ...]) -> None:

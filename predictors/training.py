@@ -7,7 +7,6 @@ The fitted network runs compiled, without torch (`vcgym.predictors.mlp`), and ca
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +16,9 @@ from torch import Tensor, nn
 
 from vcgym.predictors.dnn import Dnn
 from vcgym.predictors.mlp import HIDDEN, LAYERS, Network, make_network
-from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.rows import Rows
 
 LOSSES: dict[str, nn.Module] = {"mae": nn.L1Loss(), "mse": nn.MSELoss(), "huber": nn.HuberLoss()}
-
-Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class Site(NamedTuple):
@@ -37,31 +33,24 @@ class Site(NamedTuple):
     tell: Callable[[int, str], None] = lambda done, note: None
 
 
-class History(NamedTuple):
-    """Loss per epoch in units of the standardised target: on training rows during the epoch, on held-out rows after it."""
-
-    fit: list[float]
-    check: list[float]
-
-
-def fit_dnn(settings: Dnn, rows: Rows, check: Rows, seed: int, site: Site) -> "TrainedDnn":
-    """Train the network on `rows`, and stop by the loss on `check`."""
-    scale = _scale_of(rows.inputs, rows.target_ms)
-    net, loss = seeded(lambda: layers(1), seed), LOSSES[settings.loss]
-    learnt, held = (Examples(scale.inputs(part.inputs), scale.target(part.target_ms)) for part in (rows, check))
-    history = _train(net, lambda output, target: loss(output[:, 0], target), learnt, held, settings, seed, site)
-    return TrainedDnn(compiled(net, scale), history)
-
-
-@dataclass(frozen=True)
-class TrainedDnn:
-    """Trained network in the form that runs inside calls."""
-
-    network: Network
-    history: History
-
-    def predict(self, rows: Rows) -> NDArray[np.float64]:
-        return predict_each(self.network, rows.inputs[:, 0], rows.inputs[:, 1])
+def fit_dnn(settings: Dnn, rows: Rows, check: Rows, seed: int, site: Site) -> Network:
+    """Train the network on `rows`, and stop by the loss on `check`; the weights are those of the best epoch on it."""
+    scale, net = _scale_of(rows.inputs, rows.target_ms), untrained(seed)
+    fit, held = (Examples(scale.inputs(part.inputs), scale.target(part.target_ms)) for part in (rows, check))
+    torch.set_num_threads(settings.threads)
+    optimiser, loss = torch.optim.Adam(net.parameters(), lr=settings.learning_rate), LOSSES[settings.loss]
+    best, best_epoch, best_loss = _weights(net), -1, np.inf
+    for epoch in range(settings.epochs):
+        fit_loss = _epoch(net, optimiser, loss, fit, settings.batch_size, seed * settings.epochs + epoch)
+        check_loss = float(loss(_outputs(net, held.inputs), held.targets))
+        if check_loss < best_loss:
+            best, best_epoch, best_loss = _weights(net), epoch, check_loss
+        site.log({"loss/fit": fit_loss, "loss/check": check_loss}, epoch + 1)
+        site.tell(epoch + 1, f"loss {fit_loss:.4f}, held out {check_loss:.4f}")
+        if epoch - best_epoch >= settings.patience:
+            break
+    net.load_state_dict(best)
+    return compiled(net, scale)
 
 
 class InputScale(NamedTuple):
@@ -80,10 +69,6 @@ class InputScale(NamedTuple):
         """Return the standardised target, float32."""
         return torch.from_numpy(((target_ms - self.output_mean_ms) / self.output_sd_ms).astype(np.float32))
 
-    def delay_ms(self, output: Tensor) -> NDArray[np.float64]:
-        """Return network outputs in ms."""
-        return np.asarray(output.numpy().astype(np.float64) * self.output_sd_ms + self.output_mean_ms)
-
 
 def _scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) -> InputScale:
     """Return the scale of the training rows; a constant column is only centred."""
@@ -93,13 +78,6 @@ def _scale_of(inputs_ms: NDArray[np.float64], target_ms: NDArray[np.float64]) ->
     )
 
 
-def seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """Build a network with initial weights from `seed`; the state of torch's generator is restored."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return build()
-
-
 class Examples(NamedTuple):
     """Inputs (n, ...) and targets (n,)."""
 
@@ -107,37 +85,17 @@ class Examples(NamedTuple):
     targets: Tensor
 
 
-def _train(net: nn.Module, loss: Loss, fit: Examples, check: Examples, settings: Dnn, seed: int, site: Site) -> History:
-    """Train `net` in place; it ends with the weights of the best epoch on `check`."""
-    torch.set_num_threads(settings.threads)
-    optimiser, history = torch.optim.Adam(net.parameters(), lr=settings.learning_rate), History([], [])
-    best, best_epoch = _weights(net), -1
-    for epoch in range(settings.epochs):
-        fit_loss = _epoch(net, optimiser, loss, fit, settings.batch_size, seed * settings.epochs + epoch)
-        check_loss = float(loss(_outputs(net, check.inputs), check.targets))
-        if check_loss < min(history.check, default=np.inf):
-            best, best_epoch = _weights(net), epoch
-        history.fit.append(fit_loss)
-        history.check.append(check_loss)
-        site.log({"loss/fit": fit_loss, "loss/check": check_loss}, epoch + 1)
-        site.tell(epoch + 1, f"loss {fit_loss:.4f}, held out {check_loss:.4f}")
-        if epoch - best_epoch >= settings.patience:
-            break
-    net.load_state_dict(best)
-    return history
-
-
 def _weights(net: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in net.state_dict().items()}
 
 
-def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Examples, batch_size: int, seed: int) -> float:
+def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: nn.Module, fit: Examples, batch_size: int, seed: int) -> float:
     """Train one pass over the rows; return the mean loss, where each batch is evaluated before its step."""
     total = torch.zeros(())
     order = torch.randperm(len(fit.targets), generator=torch.Generator().manual_seed(seed))
     for batch in order.split(batch_size):
         optimiser.zero_grad()
-        value = loss(net(fit.inputs[batch]), fit.targets[batch])
+        value = loss(net(fit.inputs[batch])[:, 0], fit.targets[batch])
         value.backward()
         optimiser.step()
         total += value.detach() * len(batch)
@@ -147,14 +105,16 @@ def _epoch(net: nn.Module, optimiser: torch.optim.Adam, loss: Loss, fit: Example
 def _outputs(net: nn.Module, inputs: Tensor) -> Tensor:
     """Evaluate `net` in batches."""
     with torch.no_grad():
-        return torch.cat([net(part) for part in inputs.split(8192)])
+        return torch.cat([net(part)[:, 0] for part in inputs.split(8192)])
 
 
-def layers(outputs: int) -> nn.Sequential:
-    """Return the untrained network with torch's default initial weights, as in the published code."""
+def untrained(seed: int) -> nn.Sequential:
+    """Build the network with torch's default initial weights, as in the published code; the state of torch's generator is restored."""
     widths = [weights[0] for weights, _ in LAYERS]
-    hidden = [part for width in widths[:-1] for part in (nn.Linear(width, HIDDEN), nn.ReLU())]
-    return nn.Sequential(*hidden, nn.Linear(HIDDEN, outputs))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        hidden = [part for width in widths[:-1] for part in (nn.Linear(width, HIDDEN), nn.ReLU())]
+        return nn.Sequential(*hidden, nn.Linear(HIDDEN, 1))
 
 
 def compiled(net: nn.Module, scale: InputScale) -> Network:

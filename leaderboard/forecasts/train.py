@@ -13,6 +13,7 @@ from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.network.traces.plain_file import replace_file
+from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import Training, publish, read_card
 from vcgym.predictors.rows import COLUMNS, Rows, partition, read_rows
 from vcgym.predictors.training import Site, fit_dnn
@@ -50,8 +51,8 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
         run.config(config)
         log_rows(run, config.rows, data_sha256, len(all_rows))
         parts = partition(rows, config.holdout, config.seed)
-        fitted = fit_dnn(config.network, parts.fit, parts.check, config.seed, Site(run.metrics, on_progress))
-        found = scores(parts.test.target_ms, fitted.predict(parts.test))
+        network = fit_dnn(config.network, parts.fit, parts.check, config.seed, Site(run.metrics, on_progress))
+        found = scores(parts.test.target_ms, predict_each(network, *parts.test.inputs.T))
         run.metrics(found, 0)
         metrics = {name: value for name, value in found.items() if name != "n"}
         modes = sorted(set(rows["mode"]))
@@ -60,7 +61,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
         )  # fmt: skip
         folder = config.folder / PUBLISHED
         if not (folder / "predictor.json").exists():
-            publish(folder, fitted.network, training)
+            publish(folder, network, training)
         elif read_card(folder).training != training:
             raise ValueError(f"{folder} holds a predictor of other data or code; choose another folder")
         run.folder(folder)

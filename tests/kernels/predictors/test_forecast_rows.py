@@ -107,7 +107,6 @@ def test_rows_are_about_as_many_as_asked_and_sound(file):
     assert 0.9 * 2000 <= len(rows) <= 1.1 * 2000
     assert set(rows["mode"]) == {"paper", "correlated"}
     assert (rows["age_ms"] >= rows["transmit_ms"]).all()  # nothing is known before it arrived
-    assert read_rows(file, transmit="oracle").inputs[:, 0] == pytest.approx(rows["oracle_transmit_ms"])
     assert read_rows(file, jitter="diff").inputs[:, 1] == pytest.approx(rows["diff_ms"])
 
 
@@ -135,16 +134,6 @@ def test_a_holdout_shares_no_row(file, holdout):
         for session in np.unique(rows["session"]):
             last = parts.fit["packet"][parts.fit["session"] == session].max()
             assert parts.test["packet"][parts.test["session"] == session].min() > last
-
-
-def test_rows_before_stay_within_the_call(file):
-    rows = read_rows(file)
-    before = rows.before(4)
-    assert (before[:, -1] == rows.at).all()
-    session = rows.columns["session"]
-    assert (session[before] == session[rows.at][:, None]).all()
-    first = int(np.flatnonzero(session == 1)[0])
-    assert before[first + 1].tolist() == [first, first, first, first + 1]
 
 
 @pytest.mark.parametrize(
