@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from twins.playout_lag import TwinHistogram
 from twins.standalone import emissions, levels
-from vcgym.baselines.playout.neteq.delay import DelayState, packet_arrived
 from vcgym.baselines.playout.neteq.histogram import ONE, Histogram, add_to_histogram
 from vcgym.baselines.playout.neteq.history import WINDOW_MS, Seen
-from vcgym.baselines.playout.neteq.neteq import NetEQ
+from vcgym.baselines.playout.neteq.neteq import DelayState, NetEQ, packet_arrived
 from vcgym.network.kernels.record import records
 
 

@@ -1,8 +1,6 @@
-"""Receiver rules alone on lists of packets: the published example of ten, and twins of the two mechanisms and of CalculateLag."""
+"""Rules of the playout alone on lists of packets: the published example of ten, and twins of the queue and of CalculateLag."""
 
-import heapq
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twins.playout_lag import TwinHistogram, TwinJitter
+from twins.session import Inside, Receiver
 from twins.standalone import emissions, levels
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
@@ -22,75 +21,22 @@ from vcgym.baselines.playout.neteq.neteq import NetEQ
 from vcgym.baselines.playout.path_diversity import PathDiversity
 from vcgym.baselines.playout.wmjitter import Memory, WMJitter
 from vcgym.baselines.playout.wmjitter_reset import WMJitterReset
-from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record, path_history
-from vcgym.baselines.rule import allocate, buffer_type, decide, init, update
-from vcgym.network.playout.receiver import COUNT
+from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
+from vcgym.baselines.rule import buffer_type
 
 ORDER = [0, 2, 1, 3, 6, 4, 5, 8, 7, 9]  # the first five are the paper's, the rest is our completion
 SENT_US = [10_000 * packet for packet in ORDER]
 ARRIVED_US = [10_000 * k for k in range(10)]
 
 
-class Watermark:
-    """Algorithm 1 with a priority queue; `strict` emits below the watermark only, as the listing prints it."""
-
-    def __init__(self, strict=False):
-        self.queue, self.watermark, self.strict = [], -math.inf, strict
-
-    def late(self, sent):
-        return sent < self.watermark
-
-    def take(self, sent, i, level):
-        heapq.heappush(self.queue, (sent, i))
-        self.watermark = max(self.watermark, sent - level)
-        out = []
-        while self.queue and (self.queue[0][0] < self.watermark or (not self.strict and self.queue[0][0] == self.watermark)):
-            out.append(heapq.heappop(self.queue)[1])
-        return out
-
-
-class CountBuffer:
-    """The count buffer with a priority queue."""
-
-    def __init__(self, packet_us):
-        self.queue, self.last, self.packet_us = [], -math.inf, packet_us
-
-    def late(self, sent):
-        return sent < self.last
-
-    def take(self, sent, i, level):
-        heapq.heappush(self.queue, (sent, i))
-        out = []
-        while len(self.queue) >= math.ceil(Fraction(int(level), self.packet_us)) + 1:
-            self.last, oldest = heapq.heappop(self.queue)
-            out.append(oldest)
-        return out
-
-
-class PublishedCountBuffer(CountBuffer):
-    """Lets go before it takes in, and refuses nothing."""
-
-    def late(self, sent):
-        return False
-
-    def take(self, sent, i, level):
-        out = []
-        while len(self.queue) * self.packet_us > level:
-            out.append(heapq.heappop(self.queue)[1])
-        heapq.heappush(self.queue, (sent, i))
-        return out
-
-
-def twin_emissions(buffer, levels_us, sent_us, arrived_us):
-    emitted = [-1] * len(sent_us)
-    late = [False] * len(sent_us)
-    for i, (sent, arrived) in enumerate(zip(sent_us, arrived_us, strict=True)):
-        late[i] = buffer.late(sent)
-        if not late[i]:
-            for gone in buffer.take(sent, i, levels_us[i]):
-                emitted[gone] = arrived
-    flushed = [out < 0 and not gone for out, gone in zip(emitted, late, strict=True)]
-    return [arrived_us[-1] if left else out for out, left in zip(emitted, flushed, strict=True)], late, flushed
+def twin_emissions(mechanism, levels_us, sent_us, arrived_us):
+    """When each packet comes out of the slow twin of the queue, -1 if never, and whether only at the end."""
+    queue = Receiver(mechanism)
+    for sent, arrived, level in zip(sent_us, arrived_us, levels_us, strict=True):
+        queue.level_us = int(level)
+        queue.accept(sent // 10_000, arrived)
+    flushed = [sent // 10_000 in queue.left() for sent in sent_us]
+    return [arrived_us[-1] if left else queue.emitted.get(sent // 10_000, -1) for sent, left in zip(sent_us, flushed, strict=True)], flushed
 
 
 class TwinLag:
@@ -163,14 +109,6 @@ def test_ten_packets_in_a_buffer_of_four():
     assert not result.late.any()
 
 
-def test_emitting_below_the_watermark_only_is_another_system():
-    """P2: strict emission waits 26 ms on average, not 20."""
-    emitted, _, _ = twin_emissions(Watermark(strict=True), [30_000] * 10, SENT_US, ARRIVED_US)
-    assert [emitted[ORDER.index(packet)] for packet in range(3)] == [40_000] * 3
-    assert np.mean(np.subtract(emitted, ARRIVED_US)) == 26_000
-    assert np.mean(waits_ms(emissions(FixedLag(30.0), SENT_US, ARRIVED_US))) == 20
-
-
 def test_ten_packets_behind_shorter_lags():
     """P3: lags of 20 and 10 ms; the latter discards packet 4."""
     twenty = emissions(FixedLag(20.0), SENT_US, ARRIVED_US)
@@ -196,10 +134,8 @@ def test_constant_delay_waits_the_level_rounded_up_to_packets(rule, lag_ms, wait
 
 def test_out_of_order_lag_weighs_waiting_against_loss():
     """P10: the lag of a packet out of order is 40 ms where the quantile says 30."""
-    params = WMJitter()
-    state = allocate(params, 1, 1)
-    init(params, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
-    lag = state.lag[0]
+    rule = Inside(WMJitter(), np.zeros((1, 3)), 0)
+    lag = rule.state.lag[0]
     lag.window.started, lag.window.last_delay_us = 1, 0
     lag.newest_us, lag.base_us = 50_000, 30_000
     lag.histogram.weight[:] = 0
@@ -207,8 +143,8 @@ def test_out_of_order_lag_weighs_waiting_against_loss():
         lag.histogram.weight[bucket] = percent << 30
     lag.histogram.total, lag.histogram.place, lag.histogram.below = 100 << 30, 2, 94 << 30
     lag.histogram.factor, lag.histogram.gain = 2**15, 0.0  # the sample below weighs nothing
-    update(params, state, 0, Record(0, 4, 0, 40_000, 40_000, 40_000, 30_000, 0))
-    assert decide(params, state, 0, 0) == 40_000
+    rule.learn(Record(0, 4, 0, 40_000, 40_000, 40_000, 30_000, 0))
+    assert rule.decide(0) == 40_000
     assert lag.base_us == 30_000
 
 
@@ -229,29 +165,6 @@ def test_lag_of_a_window_equals_plain_counting(packets, spacing_us):
     assert levels(WMJitter(memory=Memory.WINDOW, update_on_late=True), sent, arrived).tolist() == expected
 
 
-def twin_published(levels_us, sent_us, arrived_us):
-    """All comes out in its turn; afterwards what is below something that came out before is taken as lost."""
-    emitted, _, flushed = twin_emissions(PublishedCountBuffer(10_000), levels_us, sent_us, arrived_us)
-    went = sorted(range(len(sent_us)), key=lambda i: (emitted[i], flushed[i], sent_us[i], i))
-    order, newest = [], -math.inf
-    for i in went:
-        order.append(sent_us[i] < newest)
-        newest = max(newest, sent_us[i])
-    late = [order[went.index(i)] for i in range(len(sent_us))]
-    emitted = [-1 if gone else out for out, gone in zip(emitted, late, strict=True)]
-    return emitted, late, [left and not gone for left, gone in zip(flushed, late, strict=True)]
-
-
-@given(packets=arrivals())
-def test_published_buffer_equals_a_priority_queue(packets):
-    result = emissions(PublishedBuffer(), *packets)
-    assert result.level_us.tolist() == emissions(NetEqTarget(), *packets).level_us.tolist()  # of late packets too, both learn
-    emitted, late, flushed = twin_published(result.level_us, *packets)
-    assert result.emitted_us.tolist() == emitted
-    assert result.late.tolist() == late
-    assert result.flushed.tolist() == flushed
-
-
 def test_published_buffer_waits_a_packet_longer_than_its_target():
     sent = 10_000 * np.arange(60)
     for target_ms, wait_us in ((40.0, 50_000), (45.0, 50_000), (10.0, 20_000)):
@@ -270,26 +183,22 @@ def test_published_buffer_loses_what_comes_out_behind_a_newer_packet_and_not_wha
     assert result.emitted_us[packets.index(4)] == 60_000
 
 
-RULES = [FixedLag(30.0), CountTarget(45.0), WMJitter(), WMJitter(update_on_late=True), NetEqTarget()]
+RULES = [FixedLag(30.0), CountTarget(45.0), PublishedBuffer(), WMJitter(), WMJitter(update_on_late=True), NetEqTarget()]
 
 
 @pytest.mark.parametrize("params", RULES)
 @given(packets=arrivals())
-def test_mechanisms_equal_a_priority_queue(params, packets):
+def test_emissions_equal_the_twin(params, packets):
     result = emissions(params, *packets)
-    buffer = CountBuffer(10_000) if buffer_type(params) == COUNT else Watermark()
-    emitted, late, flushed = twin_emissions(buffer, result.level_us, *packets)
-    assert result.emitted_us.tolist() == emitted
-    assert result.late.tolist() == late
-    assert result.flushed.tolist() == flushed
+    assert (result.emitted_us.tolist(), result.flushed.tolist()) == twin_emissions(buffer_type(params), result.level_us, *packets)
 
 
 @pytest.mark.parametrize("params", RULES[2:])
 @given(packets=arrivals())
 def test_levels_equal_the_listing(params, packets):
     result = emissions(params, *packets)
-    teaches_late = isinstance(params, NetEqTarget) or params.update_on_late
-    lag, twin = 80_000, TwinLag(params.ms_per_loss_percent)
+    teaches_late = not isinstance(params, WMJitter) or params.update_on_late
+    lag, twin = 80_000, TwinLag(10 if isinstance(params, WMJitter) else 20)
     for i, (sent, arrived) in enumerate(zip(*packets, strict=True)):
         if teaches_late or not result.late[i]:
             lag = twin(sent, arrived)
@@ -303,16 +212,13 @@ RECEIVERS = [WMJitter(), NetEqTarget(), NetEQ(), AdaptiveEwma(), AdaptiveQuantil
     ("params", "kind"), [(PathDiversity(), PROBE), *((params, kind) for params in RECEIVERS for kind in (PROBE, COPY, REPAIR))], ids=str
 )
 def test_receivers_learn_from_packets_of_the_call_alone(params, kind):
-    draws, history = np.random.default_rng(3), path_history(np.full((2, 3), 50.0))
-    alone, other = allocate(params, 1, 2), allocate(params, 1, 2)
-    for state in (alone, other):
-        init(params, state, 0, history, np.uint64(0))
+    draws, (alone, other) = np.random.default_rng(3), (Inside(params, np.full((2, 3), 50.0), 0) for _ in range(2))
     for k in range(80):
         packet = Record(MEDIA, k, k // 40, 10_000 * k, 10_000 * k + int(draws.integers(20_000, 90_000)), 0, 80_000, 0)
-        update(params, alone, 0, packet)
-        update(params, other, 0, packet)
-        update(params, other, 0, packet._replace(kind=kind, path=1 - k // 40, arrived_us=packet.arrived_us + 200_000))
-        assert decide(params, other, 0, 10_000 * k) == decide(params, alone, 0, 10_000 * k)
+        alone.learn(packet)
+        other.learn(packet)
+        other.learn(packet._replace(kind=kind, path=1 - k // 40, arrived_us=packet.arrived_us + 200_000))
+        assert other.decide(10_000 * k) == alone.decide(10_000 * k)
 
 
 def two_paths(at, slower_us):
@@ -322,12 +228,10 @@ def two_paths(at, slower_us):
 
 
 def lags(params, records):
-    state = allocate(params, 2, 2)
-    init(params, state, 1, path_history(np.zeros((2, 3))), np.uint64(0))
-    result = []
+    rule, result = Inside(params, np.zeros((2, 3)), 0), []
     for record in sorted(records, key=lambda record: record.arrived_us):
-        update(params, state, 1, record)
-        result.append(int(decide(params, state, 1, 0)))
+        rule.learn(record)
+        result.append(rule.decide(0))
     return result
 
 
@@ -351,11 +255,6 @@ def test_a_move_to_a_slower_path_does_not_lift_the_lag():
     records = two_paths(200, 30_000)
     assert max(lags(WMJitter(), records)[203:390]) == 40_000
     assert set(lags(WMJitterReset(), records)[20:]) == {10_000}
-
-
-def test_on_one_path_the_window_never_begins_anew():
-    records = [record._replace(path=3) for record in two_paths(200, 30_000)]
-    assert lags(WMJitterReset(), records) == lags(WMJitter(), records)
 
 
 def test_target_is_clamped():
