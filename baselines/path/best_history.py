@@ -9,15 +9,11 @@ from vcgym.baselines.rule import Control, record, rule
 
 @record
 class Call:
-    """State of a call."""
-
     path: int = 0  # the direct one without any history
 
 
 @rule(Control.PATH, learns=False, call=Call)
 class BestHistory(NamedTuple):
-    """Rule without parameters."""
-
     def init(self, call, start, key):
         # A path without history is never preferred to one with history.
         best_ms = np.inf

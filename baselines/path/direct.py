@@ -7,7 +7,5 @@ from vcgym.baselines.rule import Control, rule
 
 @rule(Control.PATH, learns=False)
 class Direct(NamedTuple):
-    """Rule without parameters."""
-
     def decide(self, now_us):
         return 0

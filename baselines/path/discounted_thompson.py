@@ -9,9 +9,8 @@ exp(-slot / memory) per slot. With N the sum of weights, X the weighted sum, and
 So without recent feedback the belief about a path returns to its history, weighted as w packets. (The paper's belief widens without limit;
 its prior is flat.) Ages count from the send time, whatever the order of feedback. Probes count like media, since the network treats them
 alike. The sums refer to a reference time that follows the call, so a decision needs a single exponential for all paths.
-sd^2 is at least 1 ms^2. A path with fewer than two samples uses the median of the other paths, or 1000 ms^2 if no path has more. h is as in
-
-`greedy.py`.
+sd^2 is at least 1 ms^2. A path with fewer than two samples uses the median of the other paths, or 1000 ms^2 if no path has more. h is as
+in `greedy.py`.
 """
 
 import math
@@ -32,16 +31,12 @@ FARTHEST_BACK = 500.0  # memories; older feedback has no weight anyway
 
 @record
 class Call:
-    """State of a call."""
-
     reference_us: int = 0
     key: np.uint64 = np.uint64(0)
 
 
 @record
 class Arm:
-    """State of a path."""
-
     usual_ms: float = 0.0  # h
     sd_ms: float = 0.0
     widest_ms: float = 0.0  # bound on the distance of a draw below its mean
@@ -51,8 +46,6 @@ class Arm:
 
 @rule(Control.PATH, call=Call, arms=Rows(Arm))
 class DiscountedThompson(NamedTuple):
-    """Parameters."""
-
     memory_ms: Annotated[float, (1e-3, 1e9)] = 3000.0
     prior_packets: Annotated[float, (1e-6, 1e6)] = 10.0  # w
     variance_floor_ms2: Annotated[float, (1e-9, 1e9)] = 1.0
@@ -67,13 +60,13 @@ class DiscountedThompson(NamedTuple):
         call.key = stream_key(key, 0, POLICY)
 
     def update(self, call, arms, record):
-        weight = 1.0 / fading(self, call, arms, record.sent_us)
+        weight = 1.0 / _fading(self, call, arms, record.sent_us)
         arm = arms[record.path]
         arm.weight += weight
         arm.sum_ms += weight * (record.arrived_us - record.sent_us) / 1000.0
 
     def decide(self, call, arms, now_us):
-        slot, fade = slot_at(now_us), fading(self, call, arms, now_us)
+        slot, fade = slot_at(now_us), _fading(self, call, arms, now_us)
         best, best_ms = np.int64(0), math.inf
         for path in range(arms.size):
             arm = arms[path]
@@ -87,18 +80,8 @@ class DiscountedThompson(NamedTuple):
 
 
 @kernel
-def fading(params, call, arms, at_us):
-    """Return exp(-(at - reference) / memory), after moving the reference to `at_us` if it is too far behind.
-
-    Args:
-        params: DiscountedThompson.
-        call: Call, updated if the reference moves.
-        arms: (paths,) of Arm, updated if the reference moves.
-        at_us: int64, an instant; it may lie before the reference.
-
-    Returns:
-        Weight, float64, above 0; above 1 for an instant before the reference.
-    """
+def _fading(params, call, arms, at_us):
+    """Return exp(-(at - reference) / memory), above 1 before the reference; a reference too far behind moves to `at_us`."""
     memories = (at_us - call.reference_us) / (1000.0 * params.memory_ms)
     fade = math.exp(-max(memories, -FARTHEST_BACK))
     if memories <= MAX_MEMORIES:

@@ -30,16 +30,12 @@ FARTHEST_BACK = 500.0  # half lives; older feedback has no weight anyway
 
 @record
 class Call:
-    """State of a call."""
-
     path: int = -1  # in use; -1 before the first decision
     reference_us: int = 0
 
 
 @record
 class Arm:
-    """State of a path."""
-
     usual_ms: float = 0.0  # h
     estimate_ms: float = 0.0  # e
     sent_us: int = -1  # sent time of the newest feedback; -1 before the first
@@ -48,8 +44,6 @@ class Arm:
 
 @rule(Control.PATH, call=Call, arms=Rows(Arm))
 class Greedy(NamedTuple):
-    """Parameters."""
-
     smoothing_ms: Annotated[float, (0.0, 1e6)] = 0.0  # 0: only the newest delay
     margin_ms: Annotated[float, (0.0, 1e6)] = 5.0
     half_life_ms: Annotated[float, (1e-3, 1e9)] = 2000.0
@@ -70,10 +64,10 @@ class Greedy(NamedTuple):
             weight = 1.0 - math.exp(-since_us / (1000.0 * self.smoothing_ms))
         arm.estimate_ms += weight * ((record.arrived_us - record.sent_us) / 1000.0 - arm.estimate_ms)
         arm.sent_us = record.sent_us
-        arm.leaning_ms = (arm.estimate_ms - arm.usual_ms) / fading(self, call, arms, record.sent_us)
+        arm.leaning_ms = (arm.estimate_ms - arm.usual_ms) / _fading(self, call, arms, record.sent_us)
 
     def decide(self, call, arms, now_us):
-        fade = fading(self, call, arms, now_us)
+        fade = _fading(self, call, arms, now_us)
         best, best_ms = np.int64(0), math.inf
         for path in range(arms.size):
             expected_ms = arms[path].usual_ms + fade * arms[path].leaning_ms
@@ -85,18 +79,8 @@ class Greedy(NamedTuple):
 
 
 @kernel
-def fading(params, call, arms, at_us):
-    """Return 2^(-(at - reference) / half life), after moving the reference to `at_us` if it is too far behind.
-
-    Args:
-        params: Greedy.
-        call: Call, updated if the reference moves.
-        arms: (paths,) of Arm, updated if the reference moves.
-        at_us: int64, an instant; it may lie before the reference.
-
-    Returns:
-        Weight, float64, above 0; above 1 for an instant before the reference.
-    """
+def _fading(params, call, arms, at_us):
+    """Return 2^(-(at - reference) / half life), above 1 before the reference; a reference too far behind moves to `at_us`."""
     half_lives = (at_us - call.reference_us) / (1000.0 * params.half_life_ms)
     fade = math.exp(-math.log(2.0) * max(half_lives, -FARTHEST_BACK))
     if half_lives <= MAX_HALF_LIVES:

@@ -15,7 +15,7 @@ UNKNOWN_VARIANCE_MS2 = 1000.0  # if no path has a known one: the variance of VCR
 def imputed_means(start):
     """Return the historical mean (ms) of each path, (paths,); without history it is the median of the others, or 0."""
     usual_ms = start.mean_ms.copy()
-    usual_ms[start.samples < 1] = known_median(start.mean_ms, start.samples, 1, 0.0)
+    usual_ms[start.samples < 1] = _known_median(start.mean_ms, start.samples, 1, 0.0)
     return usual_ms
 
 
@@ -26,19 +26,12 @@ def imputed_variances(start, floor_ms2, otherwise_ms2=UNKNOWN_VARIANCE_MS2):
     A path with fewer than two samples gets the median of the others, or `otherwise_ms2` if no path has a variance.
     """
     variance_ms2 = start.sd_ms**2
-    variance_ms2[start.samples < 2] = known_median(start.sd_ms**2, start.samples, 2, otherwise_ms2)
+    variance_ms2[start.samples < 2] = _known_median(start.sd_ms**2, start.samples, 2, otherwise_ms2)
     return np.maximum(variance_ms2, floor_ms2)
 
 
 @allocating_kernel
-def known_median(values, samples, min_samples, otherwise):
-    """Return the median of the values of paths with enough samples.
-
-    Args:
-        values: float64 (paths,), one value per path.
-        samples: float64 (paths,), number of samples of each path, at least 0.
-        min_samples: int64, samples from which a value is known.
-        otherwise: float64, returned if no value is known.
-    """
+def _known_median(values, samples, min_samples, otherwise):
+    """Return the median of the values of paths with at least `min_samples`; `otherwise` if there is none."""
     known = values[samples >= min_samples]
     return np.median(known) if known.size > 0 else otherwise

@@ -34,8 +34,6 @@ _RING = 1024
 
 @record
 class Regression:
-    """State of a call."""
-
     inverse: NDArray[np.float64] = np.zeros((FEATURES, FEATURES))  # A^-1
     target: NDArray[np.float64] = np.zeros(FEATURES)  # b
     theta: NDArray[np.float64] = np.eye(FEATURES)[-1]
@@ -63,8 +61,6 @@ class Decided:
 
 @rule(Control.PATH, regression=Regression, arms=Rows(Arm), ring=Rows(Decided, _RING))
 class LinUCB(NamedTuple):
-    """Parameters."""
-
     alpha: Annotated[float, (0.0, 1000.0)] = 0.1
     ridge: Annotated[float, (1e-6, 1e6)] = 1.0
     packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0  # packet interval
@@ -82,7 +78,7 @@ class LinUCB(NamedTuple):
         delay = (record.arrived_us - record.sent_us) / 1000.0 / SCALE_MS
         decided = ring[record.packet % _RING]
         if record.kind == MEDIA and decided.packet == record.packet and decided.path == record.path:
-            learn(regression, (1.0, decided.newest, decided.age_s, decided.usual), delay)
+            _learn(regression, (1.0, decided.newest, decided.age_s, decided.usual), delay)
         arm = arms[record.path]
         if record.sent_us >= arm.sent_us:
             arm.sent_us = record.sent_us
@@ -90,32 +86,24 @@ class LinUCB(NamedTuple):
 
     def decide(self, regression, arms, ring, now_us):
         packet = packet_at(now_us, self.packet_ms)
-        best = lowest_index(self.alpha, regression, arms, now_us)
+        best = _lowest_index(self.alpha, regression, arms, now_us)
         arm, decided = arms[best], ring[packet % _RING]
         decided.packet = packet
         decided.path = best
         decided.newest = arm.newest
-        decided.age_s = age_s(arm, now_us)
+        decided.age_s = _age_s(arm, now_us)
         decided.usual = arm.usual
         return best
 
 
 @kernel
-def age_s(arm, now_us):
-    """Return the age of the newest feedback of a path, at most 10 s."""
+def _age_s(arm, now_us):
     return min((now_us - arm.sent_us) / 1e6, MAX_AGE_S)
 
 
 @kernel
-def lowest_index(alpha, regression, arms, now_us):
-    """Return the path with the smallest index, the lowest on ties; x' A^-1 x is expanded, using the symmetry of A^-1.
-
-    Args:
-        alpha: float64, weight of the uncertainty.
-        regression: Regression; read only.
-        arms: (paths,) of Arm; read only.
-        now_us: int64, time of the decision.
-    """
+def _lowest_index(alpha, regression, arms, now_us):
+    """Return the path with the smallest index, the lowest on ties; x' A^-1 x is expanded, using the symmetry of A^-1."""
     theta, inverse = regression.theta, regression.inverse
     a, b, c, d = theta[0], theta[1], theta[2], theta[3]
     aa, bb, cc, dd = inverse[0, 0], inverse[1, 1], inverse[2, 2], inverse[3, 3]
@@ -123,7 +111,7 @@ def lowest_index(alpha, regression, arms, now_us):
     bc, bd, cd = 2.0 * inverse[1, 2], 2.0 * inverse[1, 3], 2.0 * inverse[2, 3]
     best, best_index = np.int64(0), math.inf
     for path in range(arms.size):
-        newest, age, usual = arms[path].newest, age_s(arms[path], now_us), arms[path].usual
+        newest, age, usual = arms[path].newest, _age_s(arms[path], now_us), arms[path].usual
         cost = a + b * newest + c * age + d * usual
         variance = aa + newest * (ab + bb * newest) + age * (ac + bc * newest + cc * age)
         variance += usual * (ad + bd * newest + cd * age + dd * usual)
@@ -135,14 +123,8 @@ def lowest_index(alpha, regression, arms, now_us):
 
 
 @kernel
-def learn(regression, x, cost):
-    """Add a packet's features and cost to the regression.
-
-    Args:
-        regression: Regression, updated.
-        x: tuple of FEATURES float64, features of the packet's path at the decision; the first is 1.
-        cost: float64, one-way delay of the packet in 100 ms.
-    """
+def _learn(regression, x, cost):
+    """Add a packet's features at the decision, a tuple, and its cost, the delay in 100 ms, to the regression."""
     inverse, target = regression.inverse, regression.target
     for i in range(FEATURES):
         target[i] += cost * x[i]

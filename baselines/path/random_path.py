@@ -11,16 +11,12 @@ from vcgym.network.kernels.slots import slot_at
 
 @record
 class Call:
-    """State of a call."""
-
     key: np.uint64 = np.uint64(0)  # of the random stream
     paths: int = 0
 
 
 @rule(Control.PATH, learns=False, call=Call)
 class RandomPath(NamedTuple):
-    """Rule without parameters."""
-
     def init(self, call, start, key):
         call.key = stream_key(key, 0, POLICY)
         call.paths = start.mean_ms.size

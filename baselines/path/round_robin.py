@@ -7,16 +7,12 @@ from vcgym.baselines.rule import Control, record, rule
 
 @record
 class Call:
-    """State of a call."""
-
     turn: int = 0
     paths: int = 0
 
 
 @rule(Control.PATH, learns=False, call=Call)
 class RoundRobin(NamedTuple):
-    """Rule without parameters."""
-
     def init(self, call, start, key):
         call.paths = start.mean_ms.size
 

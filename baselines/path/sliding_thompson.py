@@ -24,16 +24,12 @@ from vcgym.network.kernels.slots import slot_at
 
 @record
 class Call:
-    """State of a call."""
-
     taken: int = 0  # number of records so far
     key: np.uint64 = np.uint64(0)
 
 
 @record
 class Arm:
-    """State of a path."""
-
     usual_ms: float = 0.0  # h
     usual_sd_ms: float = 0.0
     received: int = 0  # N
@@ -52,8 +48,6 @@ class Received:
 
 @rule(Control.PATH, call=Call, arms=Rows(Arm), ring=Rows(Received, lambda params, paths: params.window))
 class SlidingThompson(NamedTuple):
-    """Parameters."""
-
     window: Annotated[int, (1, 1_000_000)] = 500
     prior_packets: Annotated[float, (1e-6, 1e6)] = 10.0  # w
     variance_floor_ms2: Annotated[float, (1e-9, 1e9)] = 1.0
@@ -63,7 +57,7 @@ class SlidingThompson(NamedTuple):
         for path in range(arms.size):
             arms[path].usual_ms = mean_ms[path]
             arms[path].usual_sd_ms = math.sqrt(variance_ms2[path])
-            update_posterior(self, arms[path])
+            _update_posterior(self, arms[path])
         call.key = stream_key(key, 0, POLICY)
 
     def update(self, call, arms, ring, record):
@@ -72,13 +66,13 @@ class SlidingThompson(NamedTuple):
             gone = arms[received.path]
             gone.received -= 1
             gone.sum_us -= received.delay_us
-            update_posterior(self, gone)
+            _update_posterior(self, gone)
         received.path = record.path
         received.delay_us = record.arrived_us - record.sent_us
         arm = arms[record.path]
         arm.received += 1
         arm.sum_us += received.delay_us
-        update_posterior(self, arm)
+        _update_posterior(self, arm)
         call.taken += 1
 
     def decide(self, call, arms, ring, now_us):
@@ -92,7 +86,7 @@ class SlidingThompson(NamedTuple):
 
 
 @kernel
-def update_posterior(params, arm):
+def _update_posterior(params, arm):
     """Set the mean and standard deviation of a path's draws from its packets in the window."""
     known = params.prior_packets + arm.received
     arm.mean_ms = (params.prior_packets * arm.usual_ms + arm.sum_us / 1000.0) / known

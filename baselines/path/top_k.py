@@ -32,8 +32,6 @@ class Choice(enum.IntEnum):
 
 
 class TopK(NamedTuple):
-    """Parameters."""
-
     choice: Choice = Choice.INTERVAL
     refresh_s: Annotated[float, (0.0, 1e6)] = 0.0  # 0: chosen once, before the call
 
@@ -72,7 +70,7 @@ def start_candidates(params, candidates, arms, shortlist, start):
     """
     mean_ms = imputed_means(start)
     for path in range(arms.size):
-        bound(arms[path].bounds, start.samples[path], mean_ms[path], start.sd_ms[path])
+        _bound(arms[path].bounds, start.samples[path], mean_ms[path], start.sd_ms[path])
     choose(params, candidates, arms, shortlist)
     candidates.refresh_us = microseconds(1000.0 * params.refresh_s)
 
@@ -110,35 +108,22 @@ def refresh(params, candidates, arms, shortlist, now_us):
         bounds = arms[path].bounds
         # A path with fewer new delays keeps its bounds, since they have no deviation.
         if bounds.seen >= 2:
-            bound(bounds, bounds.seen, bounds.seen_mean_ms, math.sqrt(bounds.seen_squares_ms2 / (bounds.seen - 1)))
-        _forget_seen(bounds)
+            _bound(bounds, bounds.seen, bounds.seen_mean_ms, math.sqrt(bounds.seen_squares_ms2 / (bounds.seen - 1)))
+        bounds.seen = 0
+        bounds.seen_mean_ms = 0.0
+        bounds.seen_squares_ms2 = 0.0
     choose(params, candidates, arms, shortlist)
     candidates.refresh_us = now_us + microseconds(1000.0 * params.refresh_s)
     return True
 
 
 @kernel
-def _forget_seen(bounds):
-    bounds.seen = 0
-    bounds.seen_mean_ms = 0.0
-    bounds.seen_squares_ms2 = 0.0
-
-
-@kernel
-def bound(bounds, samples, mean_ms, sd_ms):
-    """Set a path's mean and bounds from a history, and clear its statistics.
-
-    Args:
-        bounds: Bounds, updated.
-        samples: number of samples; below 2 the bounds are infinite.
-        mean_ms: float64, mean delay.
-        sd_ms: float64, standard deviation, at least 0.
-    """
+def _bound(bounds, samples, mean_ms, sd_ms):
+    """Set a path's mean and bounds from a history."""
     half_ms = CONFIDENCE_Z * sd_ms / math.sqrt(samples) if samples >= 2 else math.inf
     bounds.mean_ms = mean_ms
     bounds.low_ms = mean_ms - half_ms
     bounds.high_ms = mean_ms + half_ms
-    _forget_seen(bounds)
 
 
 @kernel

@@ -12,7 +12,6 @@ Feedback is late: n(r) counts at the decision, the mean cost covers the packets 
 historical mean (w if it has none). The cost is the one-way delay of media packets, late or not; a lost packet has no record and no cost.
 Probe replies are not rewards, since no decision sent them. When the candidates are chosen again, w is recomputed; counts and costs stay.
 Left out: the relaying budget, and prediction of unmeasured paths. The code published with VCRoute differs: it keeps the paths of
-
 `top_k.PUBLISHED`, takes its history from the start of the same series that it then plays, and rewards the true delay at send time.
 """
 
@@ -31,8 +30,6 @@ from vcgym.network.kernels.slots import slot_at
 
 @record
 class Call:
-    """State of a call."""
-
     decided: int = 0  # T
     scale_ms: float = 0.0  # w
     key: np.uint64 = np.uint64(0)
@@ -41,8 +38,6 @@ class Call:
 
 @record
 class Arm:
-    """State of a path."""
-
     decided: int = 0  # n
     exploration_scale: float = 0.0  # 1 / sqrt(n)
     received: int = 0  # packets fed back
@@ -53,8 +48,6 @@ class Arm:
 
 @rule(Control.PATH, call=Call, arms=Rows(Arm), shortlist=Rows(np.int64))
 class Via(NamedTuple):
-    """Parameters."""
-
     ucb_c: Annotated[float, (0.0, math.inf)] = 2.0  # exploration width; 2 in the code published with VCRoute, reportedly 0.1 in Via itself
     epsilon: Annotated[float, (0.0, 1.0)] = 0.0  # probability of a random path
     scale_without_history_ms: Annotated[float, (1e-3, 1e6)] = 100.0  # w when no candidate has an upper bound; ours
@@ -62,7 +55,7 @@ class Via(NamedTuple):
 
     def init(self, call, arms, shortlist, start, key):
         start_candidates(self.topk, call.candidates, arms, shortlist, start)
-        call.scale_ms = scale_of(self, arms)
+        call.scale_ms = _scale_ms(self, arms)
         call.key = stream_key(key, 0, POLICY)
         for path in range(arms.size):
             arms[path].mean_ms = start.mean_ms[path] if start.samples[path] > 0 else call.scale_ms
@@ -81,13 +74,13 @@ class Via(NamedTuple):
     def decide(self, call, arms, shortlist, now_us):
         slot = slot_at(now_us)
         if refresh(self.topk, call.candidates, arms, shortlist, now_us):
-            call.scale_ms = scale_of(self, arms)
+            call.scale_ms = _scale_ms(self, arms)
         if self.epsilon > 0.0 and uniform(call.key, 2 * slot) < self.epsilon:
             path = np.int64(uniform(call.key, 2 * slot + 1) * arms.size)
         elif has_converged(self.topk, call.candidates):
             return shortlist[0]
         else:
-            path = lowest_index(self, call, arms, shortlist)
+            path = _lowest_index(self, call, arms, shortlist)
         arm = arms[path]
         arm.decided += 1
         arm.exploration_scale = 1.0 / math.sqrt(arm.decided)
@@ -96,8 +89,8 @@ class Via(NamedTuple):
 
 
 @kernel
-def scale_of(params, arms):
-    """Return w, the mean of the candidates' finite upper bounds (ms); the default if there is none, or if w is not positive."""
+def _scale_ms(params, arms):
+    """Return w; the default if no candidate has an upper bound, or if w is not positive."""
     scale_ms = mean_bound(arms, 1)
     return scale_ms if scale_ms > 0.0 else params.scale_without_history_ms
 
@@ -109,15 +102,8 @@ def width(scale, decided, ucb_c):
 
 
 @kernel
-def lowest_index(params, call, arms, shortlist):
-    """Return the candidate with the smallest index, the lowest path on ties; a path never chosen comes first.
-
-    Args:
-        params: Via.
-        call: Call; read only.
-        arms: (paths,) of Arm; read only.
-        shortlist: int64 (paths,), the candidates.
-    """
+def _lowest_index(params, call, arms, shortlist):
+    """Return the candidate with the smallest index, the lowest path on ties; a path never chosen comes first."""
     width_ms = width(call.scale_ms, max(1, call.decided), params.ucb_c)
     best, best_ms = np.int64(-1), math.inf
     for path in shortlist[: call.candidates.count]:

@@ -25,8 +25,6 @@ from vcgym.network.kernels.slots import microseconds
 
 @record
 class Call:
-    """State of a call."""
-
     window: JitterWindow = JitterWindow()
     mean_ms: float = 0.0  # d
     deviation_ms: float = 0.0  # v
@@ -35,8 +33,6 @@ class Call:
 
 @rule(Control.PLAYOUT, call=Call)
 class AdaptiveEwma(NamedTuple):
-    """Parameters."""
-
     alpha: Annotated[float, (0.0, 1.0)] = 0.998002
     deviations: Annotated[float, (0.1, 100.0)] = 4.0
     start_lag_ms: Annotated[float, (0.0, 1e4)] = 80.0

@@ -26,8 +26,6 @@ MAX_MS = 2000
 
 @record
 class Call:
-    """State of a call."""
-
     jitter: JitterWindow = JitterWindow()
     taken: int = 0  # packets so far
     below: int = 0  # packets of the window below the quantile
@@ -42,8 +40,6 @@ class Call:
     occurs=Rows(np.int32, MAX_MS + 1),  # a histogram of it
 )
 class AdaptiveQuantile(NamedTuple):
-    """Parameters."""
-
     quantile: Annotated[float, (0.0, 1.0)] = 0.99
     window: Annotated[int, (1, 1_000_000)] = 10_000  # packets, as in the paper
     start_lag_ms: Annotated[float, (0.0, 1e4)] = 80.0  # before the first packet

@@ -14,8 +14,6 @@ from vcgym.network.playout.receiver import PUBLISHED
 
 @rule(Control.PLAYOUT, buffer=PUBLISHED)
 class PublishedBuffer(NamedTuple):
-    """Parameters."""
-
     target: NetEqTarget = NetEqTarget()
 
 

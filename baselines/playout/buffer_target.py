@@ -21,8 +21,6 @@ from vcgym.network.playout.receiver import COUNT
 
 @rule(Control.PLAYOUT, buffer=COUNT, lag=Lag)
 class NetEqTarget(NamedTuple):
-    """Parameters."""
-
     bucket_ms: Annotated[float, (0.001, 1000.0)] = 10.0
     quantile: Annotated[float, (0.0, 1.0)] = 0.95
     ms_per_loss_percent: Annotated[float, (0.0, 1e4)] = 20.0

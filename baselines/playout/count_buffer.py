@@ -9,8 +9,6 @@ from vcgym.network.playout.receiver import COUNT
 
 @rule(Control.PLAYOUT, buffer=COUNT, learns=False)
 class CountTarget(NamedTuple):
-    """Parameters."""
-
     target_ms: Annotated[float, (0.0, 1e4)]
 
     def decide(self, now_us):

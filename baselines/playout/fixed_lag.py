@@ -8,8 +8,6 @@ from vcgym.network.kernels.slots import microseconds
 
 @rule(Control.PLAYOUT, learns=False)
 class FixedLag(NamedTuple):
-    """Parameters."""
-
     lag_ms: Annotated[float, (0.0, 1e4)]
 
     def decide(self, now_us):

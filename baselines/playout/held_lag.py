@@ -42,8 +42,6 @@ class HeldLag(NamedTuple):
 
 @record
 class Hold:
-    """State of a call."""
-
     path: int = -1  # path of the newest packet; -1 before the first
     newest_us: int = -1  # sent time of the newest packet
     delay_us: int = 0  # delay of the newest packet
@@ -58,8 +56,6 @@ _START = records(Hold, 1)
 
 
 class HeldLagState(NamedTuple):
-    """State; first axis: session."""
-
     lag: Any  # state of the inner rule
     hold: np.recarray  # (sessions,) of Hold
 

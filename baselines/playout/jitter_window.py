@@ -32,8 +32,6 @@ _NO_DELAY_US = np.iinfo(np.int64).max
 
 @record
 class JitterWindow:
-    """State of the window."""
-
     end: int = 0  # number of entries so far; entry n is at index n modulo the length
     best: int = 0  # number of the newest entry with the minimum delay
     best_us: int = _NO_DELAY_US
@@ -51,12 +49,7 @@ EMPTY_WINDOW = records(JitterWindow, 1)
 @kernel
 def empty_window(owner):
     """Remove all packets from the `window` of a record."""
-    _replace_window(owner, EMPTY_WINDOW)
-
-
-@kernel
-def _replace_window(owner, other):
-    owner.window = other[0]
+    owner.window = EMPTY_WINDOW[0]
 
 
 @kernel

@@ -35,8 +35,6 @@ _SPREADS = 2.0  # standard deviations from an end of the window to D_0 or D_(w+1
 
 @record
 class Call:
-    """State of a call."""
-
     taken: NDArray[np.int64] = np.zeros(_STREAMS, np.int64)  # packets so far of each stream
     lag_us: int = 0
 
@@ -123,14 +121,8 @@ def _spread_us(ordered):
 
 
 @kernel
-def share_by(ordered, spread_us, at_us):
-    """Return the share of a stream's arrivals whose one-way delay is at most `at_us`.
-
-    Args:
-        ordered: int64 (n,), its delays in us, the smallest first; n 0: nothing has arrived.
-        spread_us: float64, distance from D_1 to D_0 and from D_n to D_(n+1), at least 0.
-        at_us: float64, delay.
-    """
+def _share_by(ordered, spread_us, at_us):
+    """Return the share of a stream's arrivals whose one-way delay is at most `at_us`."""
     count = ordered.size
     if count == 0 or at_us < ordered[0] - spread_us:
         return 0.0
@@ -146,12 +138,7 @@ def share_by(ordered, spread_us, at_us):
 def _cheapest_us(first, second, there_1, there_2, us_per_loss):
     """Return the end-to-end delay with the smallest cost, int64 us; of equal ones the first found.
 
-    Args:
-        first: int64, delays of stream 1 in us, the smallest first.
-        second: int64, those of stream 2.
-        there_1: float64, share of the packets of stream 1 that arrive.
-        there_2: float64, that of stream 2.
-        us_per_loss: float64, delay that the loss of all packets is worth.
+    `first` and `second` are the ordered delays of the streams, `there_1` and `there_2` the shares of their packets that arrive.
     """
     spread_1, spread_2 = _spread_us(first), _spread_us(second)
     best_us, best = 0.0, np.inf
@@ -160,8 +147,8 @@ def _cheapest_us(first, second, there_1, there_2, us_per_loss):
             at_us = np.float64(own[r]) if r < own.size else own[own.size - 1] + spread
             if at_us >= best:  # the delay alone costs more, and so does what follows
                 break
-            late_1 = 1.0 - there_1 * share_by(first, spread_1, at_us)
-            cost = at_us + us_per_loss * late_1 * (1.0 - there_2 * share_by(second, spread_2, at_us))
+            late_1 = 1.0 - there_1 * _share_by(first, spread_1, at_us)
+            cost = at_us + us_per_loss * late_1 * (1.0 - there_2 * _share_by(second, spread_2, at_us))
             if cost < best:
                 best_us, best = at_us, cost
     return np.int64(np.ceil(best_us))

@@ -63,8 +63,6 @@ class Lag:
 
 @rule(Control.PLAYOUT, lag=Lag)
 class WMJitter(NamedTuple):
-    """Parameters."""
-
     bucket_ms: Annotated[float, (0.001, 1000.0)] = 10.0  # b, the media time of a packet
     quantile: Annotated[float, (0.0, 1.0)] = 0.95
     ms_per_loss_percent: Annotated[float, (0.0, 1e4)] = 10.0  # w, equal to b in the paper; 20 in NetEQ and the published code

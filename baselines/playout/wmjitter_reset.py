@@ -19,16 +19,12 @@ from vcgym.network.kernels.slots import microseconds
 
 @record
 class Stay:
-    """State of a call."""
-
     path: int = -1  # in use; -1 before the first packet
     newest_us: int = -1  # newest sent time
 
 
 @rule(Control.PLAYOUT, lag=Lag, stay=Stay)
 class WMJitterReset(NamedTuple):
-    """Parameters."""
-
     lag: WMJitter = WMJitter()
 
     def init(self, lag, stay, start, key):

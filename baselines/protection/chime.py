@@ -13,7 +13,7 @@ thresholds we take 8 and 18 %.
 from typing import Annotated, NamedTuple
 
 from vcgym.baselines.protection.protect import protection
-from vcgym.baselines.protection.seen_loss import SECOND_US, Reports, count_arrival, end_second, reported_loss
+from vcgym.baselines.protection.seen import SECOND_US, Reports, count_arrival, end_second, reported_loss
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, record, rule
 from vcgym.network.kernels.jit import kernel
@@ -26,8 +26,6 @@ _FRAMES = (0, 1 << 2, 1 << 2 | 1 << 4)
 
 @record
 class Row:
-    """State of a session."""
-
     reports: Reports = Reports()
     frames: int = 0
     confirmed_us: int = 0

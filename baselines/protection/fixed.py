@@ -9,7 +9,7 @@ records.
 from typing import Annotated, NamedTuple
 
 from vcgym.baselines.protection.protect import DISTANCES, NONE, SETS, protection
-from vcgym.baselines.protection.seen_paths import SeenPath, fastest_other, see_path, start_seen_paths
+from vcgym.baselines.protection.seen import SeenPath, fastest_other, see_path, start_seen_paths
 from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Rows, rule
 from vcgym.network.kernels.ranges import require_within
 from vcgym.network.kernels.slots import packet_at

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.protection.fixed import FixedProtection
 from vcgym.baselines.protection.protect import NONE, protect, protection
-from vcgym.baselines.protection.seen_paths import expected_ms, fastest_other
+from vcgym.baselines.protection.seen import expected_ms, fastest_other
 from vcgym.baselines.protection.triggered import TriggeredProtection
 from vcgym.baselines.rule import PACKET_MS_RANGE, Control, allocate, init, require_rule, rule, update
 from vcgym.network.kernels.ranges import require_within
@@ -43,8 +43,6 @@ class HeldCopies(NamedTuple):
 
 
 class HeldCopiesState(NamedTuple):
-    """State; first axis: session."""
-
     trigger: Any
     waiting: NDArray[np.int64]  # (sessions,) set of the packets whose copies are held back
     instead: Any

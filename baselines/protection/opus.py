@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.protection.protect import DISTANCES, UNPROTECTED, InBand
-from vcgym.baselines.protection.seen_loss import SeenLoss, see_loss
+from vcgym.baselines.protection.seen import SeenLoss, see_loss
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Table, record, rule
 from vcgym.network.kernels.jit import kernel
@@ -118,8 +118,6 @@ def dred_in_packet(rate_bps: int, percent: int, packet_ms: int = 10) -> InBand:
 
 @record
 class Row:
-    """State of a session."""
-
     loss: SeenLoss = SeenLoss()
     is_on: int = 0  # whether the packet before had any
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.protection.protect import DISTANCES, protection
-from vcgym.baselines.protection.seen_loss import SeenLoss, see_loss
+from vcgym.baselines.protection.seen import SeenLoss, see_loss
 from vcgym.baselines.records import COPY, MEDIA
 from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Table, record, rule
 from vcgym.network.kernels.jit import kernel
@@ -147,8 +147,6 @@ def _copies_by_rounds(params: Any) -> NDArray[np.int64]:
 
 @record
 class Row:
-    """State of a session."""
-
     loss: SeenLoss = SeenLoss()
     deviation_us: float = _DEFAULT_RTT_US / 2  # of the round trip
     delay_us: int = 0  # of the newest record, and the lag that it tells
@@ -158,8 +156,6 @@ class Row:
 
 @rule(Control.PROTECTION, row=Row, requests=Requests, plan=Table(_copies_by_rounds))
 class Hairpin(NamedTuple):
-    """Parameters."""
-
     cost: Annotated[float, (1e-9, 1.0)] = 0.01  # of a copy of each packet, in packets that come late; for video 1e-4 and 1e-7
     packet_ms: Annotated[float, PACKET_MS_RANGE] = 10.0
 

@@ -23,8 +23,6 @@ class BothProtections(NamedTuple):
 
 
 class BothProtectionsState(NamedTuple):
-    """States of both."""
-
     first: Any
     second: Any
 

@@ -5,7 +5,7 @@
     earlier frames  the sets `few` and `many`: `few` if more than `missing` of the last packets are missing, `many` if more than
                     `overtaken` of them arrived after a newer one, or if more than `much_missing` are missing
 
-Shares are averages over 500 packets (`seen_loss`). Our own rule; a trigger of many numbers gains nothing over these thresholds.
+Shares are averages over 500 packets (`seen.py`). Our own rule; a trigger of many numbers gains nothing over these thresholds.
 """
 
 from typing import Annotated, NamedTuple
@@ -13,8 +13,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from vcgym.baselines.protection.protect import NONE, SETS, protection
-from vcgym.baselines.protection.seen_loss import SeenLoss, see_loss
-from vcgym.baselines.protection.seen_paths import SeenPath, fastest_other, see_path, start_seen_paths
+from vcgym.baselines.protection.seen import SeenLoss, SeenPath, fastest_other, see_loss, see_path, start_seen_paths
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import Control, Rows, record, rule
 
@@ -23,8 +22,6 @@ _GAIN = 1.0 / 500.0
 
 @record
 class Row:
-    """State of a session."""
-
     loss: SeenLoss = SeenLoss()
     known_us: int = -1  # arrival of the newest record of a packet here
     took_us: int = 0  # time from its departure to that

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.protection.protect import protection
 from vcgym.baselines.protection.retransmission import Requests, requested, see_gaps
-from vcgym.baselines.protection.seen_loss import SECOND_US, Reports, count_arrival, end_second, reported_loss
+from vcgym.baselines.protection.seen import SECOND_US, Reports, count_arrival, end_second, reported_loss
 from vcgym.baselines.records import COPY, MEDIA
 from vcgym.baselines.rule import PACKET_MS_RANGE, Control, Table, record, rule
 from vcgym.network.kernels.slots import packet_at
@@ -47,8 +47,6 @@ def repairs_by_loss() -> NDArray[np.int64]:
 
 @record
 class Row:
-    """State of a session."""
-
     reports: Reports = Reports()
     losses: NDArray[np.float64] = np.zeros(_SECONDS)  # of the last seconds
     repair: int = 0  # packets of the present block

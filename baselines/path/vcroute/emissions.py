@@ -34,8 +34,6 @@ class Expected:
 
 @record
 class Emissions:
-    """State of a call."""
-
     packet_us: int = 0  # packet interval
     passed: int = 0  # the watermark has passed every packet below this one
     watermark_us: int = _BEGINNING_US

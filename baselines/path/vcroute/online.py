@@ -39,8 +39,6 @@ class Weights:
 
 @rule(Control.PATH, **PARTS, emissions=Emissions, weights=Rows(Weights))
 class VCRouteOnline(NamedTuple):
-    """Parameters."""
-
     step: Annotated[float, (0.0, 1.0)] = 0.01  # share of an error that one update corrects
     route: VCRoute = VCRoute()
 

@@ -16,8 +16,6 @@ from vcgym.network.kernels.slots import slot_at
 
 @rule(Control.PATH, oracle=True, **PARTS)
 class OracleVCRoute(NamedTuple):
-    """Parameters."""
-
     loss_reward_ms: Annotated[float, (0.0, 1e6)] = 0.0  # 0: lost packets are ignored
     route: VCRoute = VCRoute()
 

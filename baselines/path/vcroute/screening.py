@@ -23,8 +23,6 @@ _MIN_SLOTS, _MAX_SLOTS = 16, 256  # interval between limits
 
 @record
 class ScreenLimit:
-    """State of a call."""
-
     limit_ms: float = math.inf
     highest_ms: float = math.inf  # largest winning draw since the limit was set
     next_slot: int = 0  # slot of the next limit

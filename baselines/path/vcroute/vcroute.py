@@ -74,8 +74,6 @@ class RewardSource(enum.IntEnum):
 
 @record
 class Call:
-    """State of a call."""
-
     key: np.uint64 = np.uint64(0)
     candidates: Candidates = Candidates()
     screen_limit: ScreenLimit = ScreenLimit()
@@ -85,8 +83,6 @@ class Call:
 
 @record
 class Arm:
-    """State of a path."""
-
     mu_ms: float = 0.0
     tau: float = 0.0  # per ms^2
     tau0: float = 0.0  # per ms^2
@@ -102,8 +98,6 @@ PARTS: dict[str, Any] = {"call": Call, "arms": Rows(Arm), "shortlist": Rows(np.i
 
 @rule(Control.PATH, **PARTS)
 class VCRoute(NamedTuple):
-    """Parameters."""
-
     tau_prior_per_ms2: Annotated[float, (1e-9, 1e9)] = 0.001  # precision of the initial belief, whose mean is 0
     variance_floor_ms2: Annotated[float, (1e-9, 1e9)] = 1.0
     sample: Sample = Sample.PREDICTIVE

@@ -23,16 +23,12 @@ from vcgym.predictors.predictor import predict_e2e
 
 @record
 class Recent:
-    """State of a path."""
-
     mean_ms: float = 0.0  # m
     variance_ms2: float = 0.0  # v
 
 
 @rule(Control.PATH, **PARTS, recent=Rows(Recent))
 class VCRouteV2(NamedTuple):
-    """Parameters."""
-
     spread_weight: Annotated[float, (0.0, 1000.0)] = 1.0  # w
     spread_gain: Annotated[float, (0.0, 1.0)] = 0.05  # g
     route: VCRoute = VCRoute()
