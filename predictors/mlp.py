@@ -119,7 +119,6 @@ def _aligned(values: Floats) -> Floats:
 
 @predict_e2e.register(Network)
 def network_e2e(params, transmit_delay_ms, jitter_ms):
-    """Run one forward pass."""
     odd, even = scratch(), scratch()
     _first(params, transmit_delay_ms, jitter_ms, odd)
     _hidden(params.weights_2, params.biases_2, odd, even)
@@ -129,7 +128,6 @@ def network_e2e(params, transmit_delay_ms, jitter_ms):
 
 @predict_row.register(Network)
 def network_row(params, transmit_delay_ms, jitter_ms, forecast_ms):
-    """Run the forward passes of a row, four in lockstep and the remainder one by one."""
     together = forecast_ms.size - forecast_ms.size % 4
     for i in range(0, together, 4):
         _four(params, transmit_delay_ms[i : i + 4], jitter_ms[i : i + 4], forecast_ms[i : i + 4])

@@ -84,5 +84,4 @@ class LastValue(NamedTuple):
 
 @predict_e2e.register(LastValue)
 def last_value(params, transmit_delay_ms, jitter_ms):
-    """Return `transmit_delay_ms` unchanged."""
     return transmit_delay_ms

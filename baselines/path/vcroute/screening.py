@@ -38,7 +38,7 @@ UPPER, PASSES = Rows(np.uint64, _screened), Rows(np.uint8, _screened)
 
 
 @kernel
-def renew_limit(screen_limit, slot):
+def _renew_limit(screen_limit, slot):
     """Renew the limit if due (more often at first); return True if renewed, so that the caller renews all upper bounds."""
     if slot < screen_limit.next_slot:
         return False
@@ -48,15 +48,8 @@ def renew_limit(screen_limit, slot):
 
 
 @kernel
-def screen(upper, passes, key, counter):
-    """Mark the paths whose draw may be below the limit.
-
-    Args:
-        upper: uint64 (paths,), read only.
-        passes: uint8 (paths,), overwritten.
-        key: uint64, random stream.
-        counter: int64, number of the draw of path 0; those of the other paths follow.
-    """
+def _screen(upper, passes, key, counter):
+    """Mark in `passes` the paths whose draw may be below the limit; `counter` is the number of the draw of path 0."""
     for path in range(upper.size):
         passes[path] = 1 if bits64(key, counter + path) <= upper[path] else 0
 
@@ -85,7 +78,7 @@ def _lowest_of_all(call, arms, shortlist, slot):
 
 @kernel
 def _lowest_of_many(call, arms, shortlist, upper, passes, slot):
-    if renew_limit(call.screen_limit, slot):
+    if _renew_limit(call.screen_limit, slot):
         _renew_upper_bounds(call, arms, upper)
     best, best_ms = _lowest_passing(call, arms, upper, passes, slot * arms.size)
     if best < 0:
@@ -107,7 +100,7 @@ def _renew_upper_bounds(call, arms, upper):
 def _lowest_passing(call, arms, upper, passes, counter):
     """Return the candidate with the smallest draw below the limit, and that draw; -1 if there is none."""
     best, best_ms = -1, call.screen_limit.limit_ms
-    screen(upper, passes, call.key, counter)
+    _screen(upper, passes, call.key, counter)
     words = passes.view(np.uint64)
     for word in range(words.size):
         # Few paths pass, so most words are 0 and eight paths are skipped at once.

@@ -239,8 +239,8 @@ def sample_path(params, call, arms, shortlist, upper, passes, now_us):
         call: Call, updated.
         arms: (paths,) of Arm, updated.
         shortlist: int64 (paths,), updated.
-        upper: uint64, as for `screen`, updated.
-        passes: uint8, as for `screen`, overwritten.
+        upper: uint64, upper bounds of the screening, updated.
+        passes: uint8, its marks, overwritten.
         now_us: int64, time of the decision; its slot numbers the draws.
     """
     refresh(params.topk, call.candidates, arms, shortlist, now_us)

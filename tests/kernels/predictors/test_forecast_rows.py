@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from twins.session import Inside
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.records import MEDIA, Record
 from vcgym.baselines.rule import is_oracle
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
@@ -77,28 +79,23 @@ def test_notes_are_what_the_log_says_was_known(noted_call):
 
 
 def test_lag_and_difference_follow_what_was_fed_back(noted_call):
-    from vcgym.baselines.records import MEDIA, Record, path_history
-    from vcgym.baselines.rule import allocate, decide, init, update
-
     batch = noted_call[0]
     played, notes = batch.played(), batch.path_state.notes[0]
     feedback_us = batch.calls["feed"]["delay_us"][0]
     arrived_us = played.arrived_us[0]
     order = sorted((int(arrived_us[k]), k) for k in range(PACKETS) if arrived_us[k] >= 0)
-    rule, delays_ms = WMJitter(), []
-    state = allocate(rule, 1, 1)
-    init(rule, state, 0, path_history(np.zeros((1, 3))), np.uint64(0))
+    rule, delays_ms = Inside(WMJitter(), np.zeros((1, 3)), 0), []
     coming = iter(order)
     head = next(coming)
     for packet in range(PACKETS - 100):  # the last packets are still under way when the log ends
         while head[0] + feedback_us <= packet * 10_000:
             at_us, k = head
             late = int(played.emitted_us[0, k] < 0)
-            update(rule, state, 0, Record(MEDIA, k, 0, k * 10_000, at_us, at_us + feedback_us, 0, late))
+            rule.learn(Record(MEDIA, k, 0, k * 10_000, at_us, at_us + feedback_us, 0, late))
             if not late:
                 delays_ms.append((at_us - k * 10_000) / 1000.0)
             head = next(coming)
-        assert notes["lag_ms"][packet] == decide(rule, state, 0, packet * 10_000) / 1000.0
+        assert notes["lag_ms"][packet] == rule.decide(packet * 10_000) / 1000.0
         assert notes["diff_ms"][packet] == pytest.approx(delays_ms[-1] - delays_ms[-2] if len(delays_ms) > 1 else 0.0)
 
 

@@ -15,19 +15,14 @@ from vcgym.baselines.path.vcroute.oracle import OracleVCRoute
 from vcgym.baselines.path.vcroute.vcroute import RewardSource, VCRoute
 from vcgym.baselines.path.vcroute.version_2 import VCRouteV2
 from vcgym.baselines.path.via import Via
-from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
-from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
-from vcgym.baselines.playout.bf_published import PublishedBuffer
 from vcgym.baselines.playout.buffer_target import NetEqTarget
 from vcgym.baselines.playout.count_buffer import CountTarget
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.playout.held_lag import HeldLag
-from vcgym.baselines.playout.neteq.neteq import NetEQ
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.chime import ChimeRed
 from vcgym.baselines.protection.fixed import FixedProtection
-from vcgym.baselines.rule import Control, Rows, Table, allocate, buffer_type, decide, init, record, rule, rules_of, start, update
-from vcgym.network.playout.receiver import COUNT, PUBLISHED, WATERMARK
+from vcgym.baselines.rule import Control, Rows, Table, allocate, decide, init, record, rule, rules_of, start, update
 
 for module in pkgutil.walk_packages(vcgym.baselines.__path__, "vcgym.baselines."):
     importlib.import_module(module.name)  # each registers its rules
@@ -135,18 +130,6 @@ DELAYED = VCRoute(reward=RewardSource.DELAYED_ACTUAL)
 def test_parameters_that_contradict_each_other_are_refused(params, words):
     with pytest.raises(ValueError, match=words):
         allocate(params, 1, 3)
-
-
-@pytest.mark.parametrize(
-    ("buffer", "rules"),
-    [
-        (WATERMARK, [FixedLag(30.0), WMJitter(), AdaptiveEwma(), AdaptiveQuantile()]),
-        (COUNT, [CountTarget(45.0), NetEqTarget(), NetEQ()]),
-        (PUBLISHED, [PublishedBuffer()]),
-    ],
-)
-def test_the_buffer_of_a_receiver(buffer, rules):
-    assert {buffer_type(params) for params in rules} == {buffer}
 
 
 def test_wrong_arguments_of_a_method_are_refused():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vcgym.baselines.path.draws import FARTHEST_SD, draw_below, upper_bound
-from vcgym.baselines.path.vcroute.screening import MANY, TOGETHER, screen
+from vcgym.baselines.path.vcroute.screening import MANY
 from vcgym.baselines.path.vcroute.vcroute import VCRoute, learn, lowest_draw
 from vcgym.baselines.records import path_history
 from vcgym.baselines.rule import allocate, init
@@ -66,20 +66,6 @@ def test_the_largest_draw_there_is(rest):
     last = normal(key_of((2**53 - 1 << 11) + rest), 0)
     assert last == normal_quantile(1.0 - 2.0**-53)
     assert 8.0 < last < FARTHEST_SD
-
-
-def test_bars_are_for_many_paths():
-    assert allocate(VCRoute(), 2, MANY - 1).upper.shape == (2, 0)
-    assert allocate(VCRoute(), 2, MANY + 1).upper.shape == (2, MANY + TOGETHER)
-
-
-def test_paths_pass_whose_bits_do_not_exceed_their_bars():
-    passes, upper = np.zeros(MANY, np.uint8), np.linspace(0, 2**64 - 2**12, MANY).astype(np.uint64)
-    screen(upper, passes, np.uint64(7), 900)
-    limits = [normal_quantile(max(bound / 2**64, 1e-300)) for bound in upper]
-    expected = [normal(np.uint64(7), 900 + path) <= limit for path, limit in enumerate(limits)]
-    assert passes.tolist() == expected
-    assert 0 < sum(expected) < MANY
 
 
 @settings(max_examples=6)

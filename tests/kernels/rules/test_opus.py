@@ -1,4 +1,4 @@
-"""The model of Opus' in-band FEC equals libopus itself: when its encoder has it on, at what bandwidth, and what its decoder makes of it."""
+"""Models of Opus: its in-band FEC equals that of libopus itself, and thresholds and budgets by hand from the sources."""
 
 import ctypes
 from pathlib import Path
@@ -7,7 +7,7 @@ import av
 import numpy as np
 import pytest
 
-from vcgym.baselines.protection.opus import FULL_BAND, bandwidth_with_fec
+from vcgym.baselines.protection.opus import FULL_BAND, bandwidth_with_fec, dred_budget, equivalent_bps, threshold_bps, units_bits
 
 RATE = 48_000
 VOIP, VOICE, NARROW_BAND = 2048, 3001, 1101
@@ -96,3 +96,36 @@ def _decoded(opus, packets, frame, lost, fec):
         heard.append(np.array(out, np.float64))
     opus.opus_decoder_destroy(decoder)
     return np.concatenate(heard)
+
+
+WIDE = 2
+
+
+def test_thresholds_of_opus_fec():
+    for band, percent, on_bps, off_bps in ((WIDE, 10, 19539, 17240), (FULL_BAND, 10, 26435, 24136), (FULL_BAND, 5, 27584, 25186)):
+        assert (threshold_bps(band, percent, False), threshold_bps(band, percent, True)) == (on_bps, off_bps)
+    assert equivalent_bps(32_000, 5, 50) == 28_000 and equivalent_bps(24_000, 10, 50) == pytest.approx(20_571, abs=1)
+    assert equivalent_bps(64_000, 0, 100) == 61_000
+    assert bandwidth_with_fec(32_000, 5, False) == FULL_BAND
+    assert bandwidth_with_fec(24_000, 10, False) == WIDE
+    assert bandwidth_with_fec(24_000, 5, False) is None and bandwidth_with_fec(6_000, 20, False) is None
+    assert bandwidth_with_fec(64_000, 0, True) is None
+    # 29.7 kbit/s at 5 % are 26 kbit/s: between the thresholds it stays as it was.
+    assert (bandwidth_with_fec(29_700, 5, False), bandwidth_with_fec(29_700, 5, True)) == (None, FULL_BAND)
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "budgets", "bits", "full_bps"),
+    [
+        (24_000, [(0, 0), (80, 7_800), (160, 9_000)], 335, 16_750),
+        (32_000, [(120, 12_000), (120, 13_000), (200, 15_000)], 494, 24_700),
+        (64_000, [(440, 31_200), (480, 33_800), (640, 39_000)], 969, 48_450),
+    ],
+)
+def test_budgets_of_dred(rate_bps, budgets, bits, full_bps):
+    for loss, (duration_ms, dred_bps) in zip((0.05, 0.1, 0.2), budgets, strict=True):
+        found = dred_budget(rate_bps, loss)
+        assert (40 * found.units, found.rate_bps) == (duration_ms, pytest.approx(dred_bps))
+    whole = units_bits(rate_bps - 12_000, 26)
+    assert whole == pytest.approx(bits, abs=0.5) and 50 * whole == pytest.approx(full_bps, abs=25)
+    assert dred_budget(rate_bps, 0.01).units == 0

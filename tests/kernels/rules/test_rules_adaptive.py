@@ -1,4 +1,4 @@
-"""Classic adaptive playout: twins on plain lists, and properties of each rule."""
+"""Adaptive playout, of two paths too, and held after a change of path: twins on plain lists, and properties of each rule."""
 
 import math
 
@@ -8,13 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twins.playout_lag import TwinJitter
+from twins.session import Inside
 from twins.standalone import emissions, levels
 from vcgym.baselines.playout.adaptive_ewma import AdaptiveEwma
 from vcgym.baselines.playout.adaptive_quantile import AdaptiveQuantile
+from vcgym.baselines.playout.fixed_lag import FixedLag
+from vcgym.baselines.playout.held_lag import HeldLag
 from vcgym.baselines.playout.path_diversity import PathDiversity
-from vcgym.baselines.records import COPY, MEDIA, Record, path_history
-from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
 
+MIXED = MEDIA, MEDIA, MEDIA, PROBE
 RULES = [AdaptiveEwma(), AdaptiveEwma(alpha=0.9, deviations=2.0), AdaptiveQuantile(), AdaptiveQuantile(quantile=0.8, window=7)]
 
 
@@ -38,29 +41,21 @@ def twin_levels(params, sent_us, arrived_us):
 
 
 @st.composite
-def arrivals(draw):
-    """A stream of packets, some delayed by up to three seconds, with ties and gaps, in order of arrival."""
+def arrivals(draw, kinds=(MEDIA,)):
+    """Packets of three paths, some three seconds late, with ties and gaps, in order of arrival: kind, path, sent and arrived (us)."""
     spacing = draw(st.sampled_from([10_000, 10_000, 300_000]))
-    delays = draw(st.lists(st.sampled_from([0, 1, 999, 1_000, 9_999, 35_000, 120_000, 500_000, 3_000_000]), min_size=1, max_size=60))
-    packets = sorted((spacing * k + delay, spacing * k) for k, delay in enumerate(delays))
-    return [sent for _, sent in packets], [arrived for arrived, _ in packets]
+    delays = st.sampled_from([0, 1, 999, 1_000, 9_999, 35_000, 120_000, 500_000, 3_000_000])
+    drawn = draw(st.lists(st.tuples(st.sampled_from(kinds), st.integers(0, 2), delays), min_size=1, max_size=60))
+    packets = [(spacing * k + delay, spacing * k, kind, path) for k, (kind, path, delay) in enumerate(drawn)]
+    return [(kind, path, sent, arrived) for arrived, sent, kind, path in sorted(packets)]
 
 
 @pytest.mark.parametrize("params", RULES)
 @given(packets=arrivals())
 def test_lags_equal_the_twin(params, packets):
+    _, _, sent, arrived = zip(*packets, strict=True)
     # One microsecond: the twin rounds the same real number, found by additions in another order.
-    np.testing.assert_allclose(levels(params, *packets), twin_levels(params, *packets), rtol=0, atol=1)
-
-
-@pytest.mark.parametrize("params", [AdaptiveEwma(), AdaptiveQuantile(window=50)])
-def test_lags_of_a_long_stream_equal_the_twin(params):
-    rng = np.random.default_rng(4)
-    sent = 10_000 * np.arange(900)
-    arrived = sent + rng.exponential(40_000, sent.size).astype(np.int64)
-    order = np.argsort(arrived, kind="stable")
-    sent, arrived = sent[order], arrived[order]
-    np.testing.assert_allclose(levels(params, sent, arrived), twin_levels(params, sent.tolist(), arrived.tolist()), rtol=0, atol=1)
+    np.testing.assert_allclose(levels(params, sent, arrived), twin_levels(params, sent, arrived), rtol=0, atol=1)
 
 
 @pytest.mark.parametrize("params", RULES)
@@ -108,30 +103,70 @@ def cost_ms(streams, at_us, params):
 
 def test_path_diversity_equals_its_twin():
     params, draws = PathDiversity(ms_per_loss=900.0, window=5), np.random.default_rng(1)
-    state = allocate(params, 1, 2)
-    init(params, state, 0, path_history(np.zeros((2, 3))), np.uint64(0))
-    seen = [[], []]
+    rule, seen = Inside(params, np.zeros((2, 3)), 0), [[], []]
     for packet in range(300):
         stream, delay_us = int(draws.random() < 0.4), int(draws.choice([20_000, 20_500, 31_000, 44_000])) + packet // 50 * 3_000
         kind = (MEDIA, COPY)[stream]
-        update(params, state, 0, Record(kind, packet, stream, 10_000 * packet, 10_000 * packet + delay_us, 0, 0, 0))
+        rule.learn(Record(kind, packet, stream, 10_000 * packet, 10_000 * packet + delay_us, 0, 0, 0))
         seen[stream] = [*seen[stream], (packet, delay_us)][-5:]
         delays = [sorted(delay for _, delay in one) for one in seen]
         candidates = [at for one in delays if one for at in (*one, one[-1] + 2.0 * float(np.std(one)))]
         cheapest_us = min(candidates, key=lambda at: (cost_ms(seen, at, params), at))
-        assert decide(params, state, 0, 0) == pytest.approx(cheapest_us - min(one[0] for one in delays if one), abs=1.001)
+        assert rule.decide(0) == pytest.approx(cheapest_us - min(one[0] for one in delays if one), abs=1.001)
 
 
 def test_a_second_path_that_is_always_in_time_spares_the_delay_of_the_first():
-    params = PathDiversity(window=20)
     lags = []
     for second in (False, True):
-        state = allocate(params, 1, 2)
-        init(params, state, 0, path_history(np.zeros((2, 3))), np.uint64(0))
+        rule = Inside(PathDiversity(window=20), np.zeros((2, 3)), 0)
         for packet in range(100):
             sent_us, delay_us = 10_000 * packet, 120_000 if packet % 4 == 0 else 30_000
-            update(params, state, 0, Record(MEDIA, packet, 0, sent_us, sent_us + delay_us, 0, 0, 0))
+            rule.learn(Record(MEDIA, packet, 0, sent_us, sent_us + delay_us, 0, 0, 0))
             if second:
-                update(params, state, 0, Record(COPY, packet, 1, sent_us, sent_us + 40_000, 0, 0, 0))
-        lags.append(decide(params, state, 0, 0))
+                rule.learn(Record(COPY, packet, 1, sent_us, sent_us + 40_000, 0, 0, 0))
+        lags.append(rule.decide(0))
     assert lags[0] > 90_000 and lags[1] == 10_000
+
+
+def decided_us(params, packets):
+    """The lag after each of `packets`: kind, path, sent and arrived (us)."""
+    rule, found = Inside(params, np.zeros((3, 3)), 0), []
+    for number, (kind, path, sent_us, arrived_us) in enumerate(packets):
+        rule.learn(Record(kind, number, path, sent_us, arrived_us, arrived_us, 0, 0))
+        found.append(rule.decide(arrived_us))
+    return found
+
+
+def twin_held(lags_us, packets, hold_us, margin_us):
+    """The held lag from the lags of the rule within."""
+    jitter, least_us, last_us, newest, holds, found = TwinJitter(), 0, 0, None, [], []
+    for (kind, path, sent_us, arrived_us), lag_us in zip(packets, lags_us, strict=True):
+        if kind == MEDIA:
+            least_us, last_us = arrived_us - sent_us - jitter(sent_us, arrived_us), arrived_us
+            if newest is None or sent_us > newest[1]:
+                if newest is not None and path != newest[0] and arrived_us - sent_us < newest[2] - newest[1]:
+                    lasting = [held_us for held_us, until_us in holds[-1:] if arrived_us < until_us]
+                    holds.append((max([newest[2] - newest[1] + margin_us, *lasting]), arrived_us + hold_us))
+                newest = path, sent_us, arrived_us
+        lasting = [held_us - least_us for held_us, until_us in holds[-1:] if last_us < until_us]
+        found.append(max([lag_us, *lasting]))
+    return found
+
+
+@pytest.mark.parametrize("within", [FixedLag(20.0), AdaptiveEwma(0.9)], ids=lambda rule: type(rule).__name__)
+@given(packets=arrivals(MIXED), hold_ms=st.sampled_from([0.0, 30.0, 250.0, 5000.0]), margin_ms=st.sampled_from([0.0, 15.0]))
+def test_held_lags_equal_the_twin(within, packets, hold_ms, margin_ms):
+    found = decided_us(HeldLag(within, hold_ms, margin_ms), packets)
+    assert found == twin_held(decided_us(within, packets), packets, int(1000 * hold_ms), int(1000 * margin_ms))
+
+
+def test_a_held_lag_waits_for_the_old_path():
+    """At 200 ms the path changes from one of 100 ms to one of 40 ms: 40 + 75 ms reach the old path's delay and 15 ms more."""
+    sent = [10_000 * k for k in range(60)]
+    packets = [(MEDIA, int(k >= 20), us, us + (40_000 if k >= 20 else 100_000)) for k, us in enumerate(sent)]
+    packets.sort(key=lambda packet: packet[3])
+    lags = decided_us(HeldLag(FixedLag(20.0)), packets)
+    held = [lag == 75_000 for lag in lags]
+    first = next(i for i, packet in enumerate(packets) if packet[1] == 1)
+    assert set(lags) == {20_000, 75_000}
+    assert all(held[i] == (i >= first and packet[3] < 240_000 + 250_000) for i, packet in enumerate(packets))

@@ -3,29 +3,20 @@
 import numpy as np
 import pytest
 
+from twins.session import Inside
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.protection.chime import ChimeRed
 from vcgym.baselines.protection.fixed import FixedCopies, FixedProtection
 from vcgym.baselines.protection.held import HeldCopies
-from vcgym.baselines.protection.opus import (
-    FULL_BAND,
-    Dred,
-    OpusFec,
-    bandwidth_with_fec,
-    dred_budget,
-    dred_in_packet,
-    equivalent_bps,
-    threshold_bps,
-    units_bits,
-)
+from vcgym.baselines.protection.opus import Dred, OpusFec, dred_in_packet
 from vcgym.baselines.protection.protect import NONE, UNPROTECTED, in_band, protect
 from vcgym.baselines.protection.retransmission import Hairpin, Nack, repair_plan
 from vcgym.baselines.protection.several import BothProtections, ByBudget, at_budget
 from vcgym.baselines.protection.triggered import TriggeredProtection
 from vcgym.baselines.protection.webrtc_fec import FRAMES, WebrtcFec, repairs_by_loss
-from vcgym.baselines.records import COPY, MEDIA, PROBE, Record, path_history
-from vcgym.baselines.rule import allocate, init, update
+from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
+from vcgym.baselines.rule import allocate
 from vcgym.envs.call.batch import CallBatch
 from vcgym.network.scenarios.scenario import Scenario
 
@@ -33,31 +24,31 @@ SLOT_US = 10_000
 TWO, TWO_AND_FOUR = 1 << 2, 1 << 2 | 1 << 4
 
 
-class Running:
+class Running(Inside):
     """A rule of one call over three paths with delays of 50, 60 and 70 ms before the call."""
 
     def __init__(self, params):
-        self.params, self.state = params, allocate(params, 1, 3)
-        history = np.array([[10.0, mean, 1.0] for mean in (50.0, 60.0, 70.0)])
-        init(params, self.state, 0, path_history(history), np.uint64(0))
+        super().__init__(params, np.array([[10.0, mean, 1.0] for mean in (50.0, 60.0, 70.0)]), 0)
 
     def tell(self, packet, delay_ms=50.0, path=0, back_ms=50.0, kind=MEDIA, lag_ms=80.0):
         sent_us = packet * SLOT_US
         arrived_us = sent_us + round(1000 * delay_ms)
         known_us, lag_us = arrived_us + round(1000 * back_ms), round(1000 * lag_ms)
-        update(self.params, self.state, 0, Record(kind, packet, path, sent_us, arrived_us, known_us, lag_us, 0))
+        self.learn(Record(kind, packet, path, sent_us, arrived_us, known_us, lag_us, 0))
+
+    def told(self, *packets):
+        for packet in packets:
+            self.tell(packet)
+        return self
+
+    def lose_one_in(self, many, packets=20_000):
+        return self.told(*(packet for packet in range(packets) if packet % many))
 
     def at(self, slot, path=0):
         return protect(self.params, self.state, 0, slot * SLOT_US, path)
 
     def in_band(self):
         return tuple(map(int, in_band(self.params, self.state, 0, 0)))
-
-    def lose_one_in(self, many, packets=20_000):
-        for packet in range(packets):
-            if packet % many:
-                self.tell(packet)
-        return self
 
 
 def chime_after(losses, slots=100):
@@ -99,9 +90,7 @@ def test_chime_gives_up_above_three_quarters():
 
 
 def test_retransmission_is_asked_for_with_the_first_packet_after_the_gap():
-    rule = Running(Nack())
-    for packet in (0, 1, 2, 5):
-        rule.tell(packet)
+    rule = Running(Nack()).told(0, 1, 2, 5)
     asked = rule.at(16)
     assert asked.again == (1 << 13 | 1 << 12) and asked.path == 0 and asked.second == NONE and asked.earlier == 0
     assert rule.at(17).again == 0  # not before a round trip of 100 ms
@@ -110,14 +99,10 @@ def test_retransmission_is_asked_for_with_the_first_packet_after_the_gap():
 
 
 def test_a_packet_is_asked_for_ten_times_at_most():
-    rule = Running(Nack())
-    for packet in (0, 2):
-        rule.tell(packet)
+    rule = Running(Nack()).told(0, 2)
     asked = [slot for slot in range(12, 400) if rule.at(slot).again]
     assert len(asked) == 6 and asked[:3] == [12, 22, 32]  # by then it is more than 62 slots old
-    short = Running(Nack(requests=2))
-    for packet in (0, 2):
-        short.tell(packet)
+    short = Running(Nack(requests=2)).told(0, 2)
     assert sum(bool(short.at(slot).again) for slot in range(12, 400)) == 2
 
 
@@ -197,45 +182,12 @@ def test_hairpin_sends_again_what_can_still_arrive():
         assert wanted.path == 0 and wanted.second == NONE and wanted.earlier == 0
 
 
-WIDE = 2
-
-
-def test_thresholds_of_opus_fec():
-    for band, percent, on_bps, off_bps in ((WIDE, 10, 19539, 17240), (FULL_BAND, 10, 26435, 24136), (FULL_BAND, 5, 27584, 25186)):
-        assert (threshold_bps(band, percent, False), threshold_bps(band, percent, True)) == (on_bps, off_bps)
-    assert equivalent_bps(32_000, 5, 50) == 28_000 and equivalent_bps(24_000, 10, 50) == pytest.approx(20_571, abs=1)
-    assert equivalent_bps(64_000, 0, 100) == 61_000
-    assert bandwidth_with_fec(32_000, 5, False) == FULL_BAND
-    assert bandwidth_with_fec(24_000, 10, False) == WIDE
-    assert bandwidth_with_fec(24_000, 5, False) is None and bandwidth_with_fec(6_000, 20, False) is None
-    assert bandwidth_with_fec(64_000, 0, True) is None
-    # 29.7 kbit/s at 5 % are 26 kbit/s: between the thresholds it stays as it was.
-    assert (bandwidth_with_fec(29_700, 5, False), bandwidth_with_fec(29_700, 5, True)) == (None, FULL_BAND)
-
-
 def test_opus_fec_goes_for_no_bytes_while_loss_is_told():
     assert Running(OpusFec()).lose_one_in(250).in_band() == (0, 0)
     assert Running(OpusFec()).lose_one_in(150).in_band() == (0b10, 0)  # 0.67 % is told as 1 %
     assert Running(OpusFec(rate_kbps=24.0)).lose_one_in(50).in_band() == (0, 0)
     lossy = Running(OpusFec(rate_kbps=24.0)).lose_one_in(8)
     assert lossy.in_band() == (0b10, 0) and lossy.at(20_000) == UNPROTECTED
-
-
-@pytest.mark.parametrize(
-    ("rate_bps", "budgets", "bits", "full_bps"),
-    [
-        (24_000, [(0, 0), (80, 7_800), (160, 9_000)], 335, 16_750),
-        (32_000, [(120, 12_000), (120, 13_000), (200, 15_000)], 494, 24_700),
-        (64_000, [(440, 31_200), (480, 33_800), (640, 39_000)], 969, 48_450),
-    ],
-)
-def test_budgets_of_dred(rate_bps, budgets, bits, full_bps):
-    for loss, (duration_ms, dred_bps) in zip((0.05, 0.1, 0.2), budgets, strict=True):
-        found = dred_budget(rate_bps, loss)
-        assert (40 * found.units, found.rate_bps) == (duration_ms, pytest.approx(dred_bps))
-    whole = units_bits(rate_bps - 12_000, 26)
-    assert whole == pytest.approx(bits, abs=0.5) and 50 * whole == pytest.approx(full_bps, abs=25)
-    assert dred_budget(rate_bps, 0.01).units == 0
 
 
 def test_dred_carries_the_packets_before_for_its_bytes():
@@ -249,8 +201,7 @@ def test_dred_carries_the_packets_before_for_its_bytes():
 def test_a_copy_goes_where_the_path_has_risen_or_is_silent():
     rule = Running(TriggeredProtection(rise_ms=13.0, silent_ms=60.0))
     assert rule.at(0).path == NONE
-    for packet in range(300):
-        rule.tell(packet)
+    rule.told(*range(300))
     assert rule.at(310).path == NONE
     rule.tell(300, delay_ms=66.0)
     assert (rule.at(312).path, rule.at(312).again) == (1, 1)
@@ -265,16 +216,10 @@ def test_a_copy_goes_where_the_path_has_risen_or_is_silent():
 
 
 def test_earlier_frames_go_where_packets_are_missing_or_overtaken():
-    rule = Running(TriggeredProtection(missing=0.005, overtaken=0.02))
-    for packet in range(500):
-        if packet % 100:
-            rule.tell(packet)
+    rule = Running(TriggeredProtection(missing=0.005, overtaken=0.02)).lose_one_in(100, 500)
     assert rule.state.row[0].loss.missing == pytest.approx(0.01 * (1.0 - np.exp(-1.0)), abs=0.001)
     assert rule.at(505).earlier == 0b10
-    fine = Running(TriggeredProtection())
-    for packet in range(0, 1000, 2):
-        fine.tell(packet + 1)
-        fine.tell(packet)
+    fine = Running(TriggeredProtection()).told(*(packet ^ 1 for packet in range(1000)))
     assert fine.state.row[0].loss.missing == pytest.approx(0.0, abs=0.003)
     assert fine.state.row[0].loss.overtaken == pytest.approx(0.5 * (1.0 - np.exp(-2.0)), abs=0.02)
     assert fine.at(1005).earlier == 0b1110
@@ -291,8 +236,7 @@ def test_copies_take_the_paths_with_the_smallest_expected_delays():
 
 def test_a_held_copy_comes_no_earlier_than_packets_usually_do():
     rule = Running(HeldCopies(TriggeredProtection(rise_ms=13.0, mean_ms=3000.0, silent_ms=1e9), each=10, missing=0.005, behind_ms=20.0))
-    for packet in range(300):
-        rule.tell(packet)
+    rule.told(*range(300))
     assert rule.at(310).path == NONE
     rule.tell(300, path=1, delay_ms=15.5, kind=PROBE)
     rule.tell(300, delay_ms=66.0)
@@ -306,10 +250,8 @@ def test_a_held_copy_comes_no_earlier_than_packets_usually_do():
 
 def test_while_packets_are_missing_each_tenth_is_copied_unless_the_other_path_is_slow():
     for share, behind_ms, copied in ((4, 20.0, 10), (4, 5.0, 0), (400, 20.0, 0)):
-        rule = Running(HeldCopies(TriggeredProtection(silent_ms=1e9), each=10, missing=0.005, behind_ms=behind_ms))
-        for packet in range(400):
-            if packet % share:
-                rule.tell(packet)
+        held = HeldCopies(TriggeredProtection(silent_ms=1e9), each=10, missing=0.005, behind_ms=behind_ms)
+        rule = Running(held).lose_one_in(share, 400)
         assert sum(rule.at(slot).path == 1 for slot in range(411, 511)) == copied
 
 
@@ -348,15 +290,9 @@ def test_the_budget_chooses_the_rule():
 
 
 def test_of_two_rules_both_have_their_way():
-    rule = Running(BothProtections(BothProtections(FixedProtection(earlier=2), FixedCopies(after=1)), Nack()))
-    for packet in (0, 1, 3):
-        rule.tell(packet)
-    wanted = rule.at(14)
+    wanted = Running(BothProtections(BothProtections(FixedProtection(earlier=2), FixedCopies(after=1)), Nack())).told(0, 1, 3).at(14)
     assert (wanted.earlier, wanted.again, wanted.path, wanted.second) == (2, 1 << 12 | 2, 1, NONE)
-    asked = Running(BothProtections(TriggeredProtection(silent_ms=1e9), Nack()))
-    for packet in (0, 1, 3):
-        asked.tell(packet)
-    again = asked.at(14)
+    again = Running(BothProtections(TriggeredProtection(silent_ms=1e9), Nack())).told(0, 1, 3).at(14)
     assert (again.again, again.path) == (1 << 12, 0)  # no copy, so the bit of this packet is not set
     with pytest.raises(ValueError, match="second = None: allowed are rules that control protection"):
         allocate(BothProtections(Nack(), None), 1, 3)

@@ -121,12 +121,19 @@ def test_ten_packets_behind_shorter_lags():
     assert ten.emitted_us[ORDER.index(4)] == -1
 
 
-@pytest.mark.parametrize(("lag_ms", "wait_us"), [(25.0, 30_000), (30.0, 30_000), (0.0, 0)])
-@pytest.mark.parametrize("rule", [FixedLag, CountTarget])
-def test_constant_delay_waits_the_level_rounded_up_to_packets(rule, lag_ms, wait_us):
-    """P4: lags of 25, 30 and 0 ms wait 30, 30 and 0 ms."""
-    sent = 10_000 * np.arange(50)
-    result = emissions(rule(lag_ms), sent, sent + 70_000)
+def published(target_ms):
+    return PublishedBuffer(NetEqTarget(start_target_ms=target_ms, min_target_ms=target_ms, max_target_ms=target_ms))
+
+
+@pytest.mark.parametrize(
+    ("rule", "wait_us"),
+    [(rule(ms), wait_us) for rule in (FixedLag, CountTarget) for ms, wait_us in ((25.0, 30_000), (30.0, 30_000), (0.0, 0))]
+    + [(published(40.0), 50_000), (published(45.0), 50_000), (published(10.0), 20_000)],
+)
+def test_constant_delay_waits_the_level_in_whole_packets(rule, wait_us):
+    """P4: lags of 25, 30 and 0 ms wait 30, 30 and 0 ms; the published buffer waits a packet longer, rounded down."""
+    sent = 10_000 * np.arange(60)
+    result = emissions(rule, sent, sent + 70_000)
     waits = (result.emitted_us - sent - 70_000)[~result.flushed]
     assert waits.size >= 46
     assert set(waits.tolist()) == {wait_us}
@@ -165,19 +172,10 @@ def test_lag_of_a_window_equals_plain_counting(packets, spacing_us):
     assert levels(WMJitter(memory=Memory.WINDOW, update_on_late=True), sent, arrived).tolist() == expected
 
 
-def test_published_buffer_waits_a_packet_longer_than_its_target():
-    sent = 10_000 * np.arange(60)
-    for target_ms, wait_us in ((40.0, 50_000), (45.0, 50_000), (10.0, 20_000)):
-        fixed = NetEqTarget(start_target_ms=target_ms, min_target_ms=target_ms, max_target_ms=target_ms)
-        result = emissions(PublishedBuffer(fixed), sent, sent + 70_000)
-        assert set((result.emitted_us - sent - 70_000)[~result.flushed].tolist()) == {wait_us}
-
-
 def test_published_buffer_loses_what_comes_out_behind_a_newer_packet_and_not_what_comes_late():
     """Target 20 ms: packet 1 comes after 3 has gone in and goes out before it; packet 2 comes after 3 has gone out."""
-    fixed = PublishedBuffer(NetEqTarget(start_target_ms=20.0, min_target_ms=20.0, max_target_ms=20.0))
     packets = [0, 3, 1, 4, 5, 6, 2, 7, 8, 9, 10]
-    result = emissions(fixed, [10_000 * packet for packet in packets], [10_000 * k for k in range(len(packets))])
+    result = emissions(published(20.0), [10_000 * packet for packet in packets], [10_000 * k for k in range(len(packets))])
     assert [packets[i] for i in np.flatnonzero(result.late)] == [2]
     assert result.emitted_us[packets.index(1)] == 40_000
     assert result.emitted_us[packets.index(4)] == 60_000

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twins.session import Inside
 from vcgym.baselines.path.top_k import Choice, TopK, choose
 from vcgym.baselines.path.vcroute.vcroute import VCRoute
 from vcgym.baselines.path.via import Via
-from vcgym.baselines.records import MEDIA, PROBE, Record, path_history
-from vcgym.baselines.rule import allocate, decide, init, update
+from vcgym.baselines.records import MEDIA, PROBE, Record
+from vcgym.baselines.rule import allocate
 
 KEY = np.uint64(5)
 bound = st.integers(0, 40).map(float)
@@ -86,45 +87,34 @@ HISTORY = np.array(
     ],
 )
 def test_a_router_takes_only_kept_paths(rule, choice, paths):
-    params = rule(topk=TopK(choice=choice))
-    state = allocate(params, 1, len(HISTORY))
-    init(params, state, 0, path_history(HISTORY), KEY)
-    assert sorted({int(decide(params, state, 0, slot * 10_000)) for slot in range(500)}) == paths
+    router = Inside(rule(topk=TopK(choice=choice)), HISTORY, KEY)
+    assert sorted({router.decide(slot * 10_000) for slot in range(500)}) == paths
 
 
-def seen_script(rng, slots, paths):
-    """Records per slot: media and probes of random paths and delays, some slots without any."""
-    for slot in range(slots):
-        path, delay_us = int(rng.integers(paths)), int(rng.integers(50_000, 150_000))
-        kind = MEDIA if rng.random() < 0.7 else PROBE
-        yield (
-            slot,
-            [Record(kind, slot, path, 10_000 * slot, 10_000 * slot + delay_us, 10_000 * slot + delay_us, 0, 0)]
-            if rng.random() < 0.8
-            else [],
-        )
+def record_of(slot, path, delay_us, kind=MEDIA):
+    return Record(kind, slot, path, 10_000 * slot, 10_000 * slot + delay_us, 10_000 * slot + delay_us, 0, 0)
 
 
 @pytest.mark.parametrize("refresh_s", [0.25, 1.0])
 def test_refresh_rests_on_what_has_come_since_the_last_one(refresh_s):
-    params = VCRoute(topk=TopK(refresh_s=refresh_s))
+    """Media and probes of random paths and delays, some slots without any."""
     rng, paths = np.random.default_rng(4), 6
     history = np.stack([np.full(paths, 50.0), 80.0 + 20.0 * np.arange(paths), np.full(paths, 4.0)], axis=1)
-    state = allocate(params, 2, paths)
-    init(params, state, 1, path_history(history), KEY)
+    router = Inside(VCRoute(topk=TopK(refresh_s=refresh_s)), history, KEY)
     rows, seen, sets = history.tolist(), [[] for _ in range(paths)], set()
-    for slot, records in seen_script(rng, 700, paths):
-        for record in records:
-            update(params, state, 1, record)
-            seen[record.path].append((record.arrived_us - record.sent_us) / 1000)
-        decide(params, state, 1, slot * 10_000)
+    for slot in range(700):
+        path, delay_us = int(rng.integers(paths)), int(rng.integers(50_000, 150_000))
+        if rng.random() < 0.8:
+            router.learn(record_of(slot, path, delay_us, MEDIA if rng.random() < 0.7 else PROBE))
+            seen[path].append(delay_us / 1000)
+        router.decide(slot * 10_000)
         if slot and slot % round(100 * refresh_s) == 0:
             rows = [[len(d), statistics.mean(d), statistics.stdev(d)] if len(d) >= 2 else row for d, row in zip(seen, rows, strict=True)]
             seen = [[] for _ in range(paths)]
         low = np.array([mean - 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
         high = np.array([mean + 1.96 * sd / math.sqrt(n) for n, mean, sd in rows])
-        count = state.call[1].candidates.count
-        assert set(state.shortlist[1, :count].tolist()) == chosen(Choice.INTERVAL, low_ms=low, high_ms=high)
+        count = router.state.call[0].candidates.count
+        assert set(router.state.shortlist[0, :count].tolist()) == chosen(Choice.INTERVAL, low_ms=low, high_ms=high)
         sets.add(int(count))
     assert len(sets) > 1
 
@@ -134,14 +124,9 @@ def test_a_path_that_turned_bad_is_left_at_the_next_refresh_only(rule):
     """Path 0 of 100 ms turns to 200 ms; intervals had ruled out path 1 of 110 ms for good."""
     history = np.array([[900, 100.0, 2.0], [900, 110.0, 2.0]])
     for refresh_s, last in ((0.0, 0), (1.0, 1)):
-        params = rule(topk=TopK(refresh_s=refresh_s))
-        state = allocate(params, 1, 2)
-        init(params, state, 0, path_history(history), KEY)
-        paths = []
+        router, paths = Inside(rule(topk=TopK(refresh_s=refresh_s)), history, KEY), []
         for slot in range(400):
-            path = int(decide(params, state, 0, slot * 10_000))
-            paths.append(path)
-            delay_us = 200_000 + 1000 * (slot % 3) if path == 0 else 110_000 + 1000 * (slot % 3)
-            update(params, state, 0, Record(MEDIA, slot, path, 10_000 * slot, 10_000 * slot + delay_us, 10_000 * slot + delay_us, 0, 0))
+            paths.append(router.decide(slot * 10_000))
+            router.learn(record_of(slot, paths[-1], (200_000, 110_000)[paths[-1]] + 1000 * (slot % 3)))
         assert set(paths[:100]) == {0}
         assert set(paths[300:]) == {last}

@@ -1,4 +1,4 @@
-"""SBPN against its facts, and against a slow twin that sorts."""
+"""SBPN against its facts and a slow twin that sorts, and the queue of the sender against a list."""
 
 import pytest
 from hypothesis import given
@@ -116,3 +116,25 @@ def test_first_in_first_out(packets):
 def test_unknown_rule_is_refused():
     with pytest.raises(ValueError, match=r"allowed are .*Fifo.*Sbpn"):
         require_rule("order", "fifo", Control.ORDER)
+
+
+STEPS = st.lists(st.tuples(st.booleans(), st.integers(0, 1_000_000)), max_size=60)
+
+
+@given(STEPS, st.integers(1, 12), st.integers(0, 1023))
+def test_the_queue_is_a_list(steps, limit, first):
+    queue, twin = records(SendQueue, 1)[0], []
+    queue.limit = limit
+    queue.first = first  # anywhere in the ring
+    for number, (comes, value) in enumerate(steps):
+        if comes and len(twin) < limit:
+            packet = (number, number + value, 1 + value % 1500, AUDIO if value % 2 else VIDEO, number)
+            put(queue, *packet)
+            twin.append(packet)
+        elif twin:
+            place = value % len(twin)
+            take_out(queue, place)
+            del twin[place]
+        assert (queue.waiting, queue.bytes) == (len(twin), sum(packet[2] for packet in twin))
+        waiting = [item_at(queue, i) for i in range(queue.waiting)]
+        assert [(item.created_us, item.expires_us, item.size_bytes, item.kind, item.frame) for item in waiting] == twin
