@@ -13,7 +13,7 @@ There are three ways to hold out rows. Only the last measures how a predictor ge
 - pair: every call of a fifth of the pairs
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -60,28 +60,26 @@ Jitter = Literal["lag", "diff"]
 
 @dataclass(frozen=True)
 class Rows:
-    """Selection of rows of a file, with access to the whole file.
+    """Rows of a file.
 
     Attributes:
-        columns: name -> values of all rows of the file.
-        inputs_ms: (rows of the file, 2) transmit delay and jitter.
-        at: indices of the selected rows.
+        columns: name -> values.
+        jitter: the second input.
     """
 
     columns: dict[str, NDArray]
-    inputs_ms: NDArray[np.float64]
-    at: NDArray[np.int64]
+    jitter: Jitter = "lag"
 
     def __len__(self) -> int:
-        return len(self.at)
+        return len(self["session"])
 
     def __getitem__(self, name: str) -> NDArray:
-        return self.columns[name][self.at]
+        return self.columns[name]
 
     @property
     def inputs(self) -> NDArray[np.float64]:
         """Return (n, 2) transmit delay and jitter, ms."""
-        return self.inputs_ms[self.at]
+        return np.column_stack([self["transmit_ms"], self[f"{self.jitter}_ms"]])
 
     @property
     def target_ms(self) -> NDArray[np.float64]:
@@ -89,21 +87,21 @@ class Rows:
         return self["end_to_end_ms"]
 
     def take(self, which: NDArray) -> "Rows":
-        """Select some of these rows by indices within them or by a mask over them."""
-        return replace(self, at=self.at[which])
+        """Select some of these rows by indices or by a mask."""
+        return Rows({name: values[which] for name, values in self.columns.items()}, self.jitter)
 
 
-def read_rows(path: Path, jitter: Jitter = "lag", splits: tuple[str, ...] = ("train",)) -> Rows:
+def read_rows(path: Path, jitter: Jitter = "lag") -> Rows:
     """Read all rows of a file.
 
     Args:
         path: a Parquet file with the columns `COLUMNS`.
         jitter: the second input: one of the two readings of the paper.
-        splits: allowed splits of the worlds.
 
     Raises:
         FileNotFoundError: the file does not exist.
-        ValueError: the file is malformed, empty or unsorted, or holds a number that is not finite or not above 0, or another split.
+        ValueError: the file is malformed, empty or unsorted, or holds a number that is not finite or not above 0, or rows of another split
+            than train.
     """
     if not path.is_file():
         raise FileNotFoundError(f"no rows at {path}; vcgym predictor-data makes them")
@@ -117,16 +115,15 @@ def read_rows(path: Path, jitter: Jitter = "lag", splits: tuple[str, ...] = ("tr
     if holding := [name for name in COLUMNS.names if table[name].null_count]:
         raise ValueError(f"{path}: columns {holding} hold null; allowed: values in every row")
     columns = {name: table[name].combine_chunks().to_numpy(zero_copy_only=False) for name in COLUMNS.names}
-    _require_sound(columns, path, splits)
-    return Rows(columns, np.column_stack([columns["transmit_ms"], columns[f"{jitter}_ms"]]), np.arange(len(columns["session"])))
+    _require_sound(columns, path)
+    return Rows(columns, jitter)
 
 
-def _require_sound(columns: dict[str, NDArray], path: Path, splits: tuple[str, ...]) -> None:
+def _require_sound(columns: dict[str, NDArray], path: Path) -> None:
     if not len(columns["session"]):
         raise ValueError(f"{path} has no rows")
-    other = sorted(set(columns["split"]) - set(splits))
-    if other:
-        raise ValueError(f"{path}: column split holds {shown(other)}; allowed here: {', '.join(splits)}")
+    if other := sorted(set(columns["split"]) - {"train"}):
+        raise ValueError(f"{path}: column split holds {shown(other)}; allowed here: train")
     for name, kind in zip(COLUMNS.names, COLUMNS.types, strict=True):
         wrong = ~np.isfinite(columns[name]) if kind == pa.float64() else np.zeros(1, bool)
         if name in _ABOVE_ZERO:

@@ -42,7 +42,7 @@ def twin(network, transmit_ms, jitter_ms):
 
 
 def test_parameter_count():
-    """192 + 4,160 + 4,160 + 65 (IV-B2)."""
+    """L1: 8,577 parameters, 192 + 4,160 + 4,160 + 65 (IV-B2)."""
     network = random_network(0)
     trained = [values for name, values in network._asdict().items() if name.startswith(("weights", "biases"))]
     assert sum(values.size for values in trained) == 8577

@@ -109,6 +109,16 @@ def test_ten_packets_in_a_buffer_of_four():
     assert not result.late.any()
 
 
+def test_emitting_below_the_watermark_only_is_another_system():
+    """P2: strict emission waits 26 ms on average, not 20."""
+    watermarks_us = np.maximum.accumulate(SENT_US) - 30_000
+    passed = [np.flatnonzero(watermarks_us > sent) for sent in SENT_US]
+    emitted_us = [ARRIVED_US[first[0] if first.size else -1] for first in passed]
+    assert [emitted_us[ORDER.index(packet)] for packet in range(3)] == [40_000] * 3
+    assert np.mean(np.subtract(emitted_us, ARRIVED_US)) == 26_000
+    assert np.mean(waits_ms(emissions(FixedLag(30.0), SENT_US, ARRIVED_US))) == 20
+
+
 def test_ten_packets_behind_shorter_lags():
     """P3: lags of 20 and 10 ms; the latter discards packet 4."""
     twenty = emissions(FixedLag(20.0), SENT_US, ARRIVED_US)

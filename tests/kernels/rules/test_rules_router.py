@@ -71,7 +71,7 @@ def test_via_at_full_epsilon_takes_any_path():
 
 
 def test_belief_by_hand():
-    """R2: mean and precision after 200, 220, 210; R3: the order as printed would give means of 83.33, 123.53 and 143.18."""
+    """R2: mean and precision after 200, 220, 210; R3: the order as printed gives other means and is not ours."""
     mu, tau, tau0, means, precisions = 0.0, 0.001, 1 / 400, [], []
     for x in (200.0, 220.0, 210.0):
         mu, tau = update_posterior(mu, tau, tau0, x)
@@ -81,6 +81,13 @@ def test_belief_by_hand():
     assert precisions == pytest.approx([0.0035, 0.006, 0.0085])
     assert draw_sd(tau, tau0, Sample.MEAN) == pytest.approx(10.8465, abs=5e-5)
     assert draw_sd(tau, tau0, Sample.PREDICTIVE) == pytest.approx(22.7519, abs=5e-5)
+    doubled, mu, tau = [], 0.0, 0.001
+    for x in (200.0, 220.0, 210.0):  # the printed order: tau first, then used again inside mu
+        tau += tau0
+        mu = (tau * mu + tau0 * x) / (tau + tau0)
+        doubled.append(mu)
+    assert doubled == pytest.approx([83.33, 123.53, 143.18], abs=5e-3)
+    assert means != pytest.approx(doubled, abs=10.0)
 
 
 @pytest.mark.parametrize(("sd_ms", "samples"), [(10, 10), (20, 40), (30, 90), (100, 990)])
