@@ -56,12 +56,9 @@ class FromAgent(NamedTuple):
 
 
 def in_place_of(control: Control, location: str, effect: Any = AS_DECIDED) -> FromAgent:
-    """Return the placeholder of an agent at `location`; it decides at once for controls of that location, and commands others.
+    """Return the placeholder of an agent at SENDER, CENTRAL (where the path is controlled, wherever a call does that) or RECEIVER.
 
-    Args:
-        control: what it controls.
-        location: SENDER, CENTRAL (the location of the path's controller, wherever a call has it) or RECEIVER.
-        effect: what the control does with decisions.
+    It decides at once for controls of that location, and commands others; `effect` is what the control does with decisions.
     """
     return FromAgent(AGENT if CONTROLS[control].location == location else REMOTE, effect)
 
@@ -76,26 +73,14 @@ def origin_of(params: Any) -> int:
 def level_at(params: Any, state: Any, s: int, record: Any, decided_us: int) -> int:
     """Return the level that follows from a decision when the packet of `record` arrives; by default the decision itself.
 
-    Args:
-        params: the controller.
-        state: its state; row `s` may be updated.
-        s: int64, session.
-        record: `Record` of the packet that has just arrived.
-        decided_us: int64, decision of the agent: lag or target, at least 0.
+    `decided_us`, int64 of at least 0, is the agent's lag or target.
     """
     return decided_us
 
 
 @generic()
 def select(params: Any, state: Any, s: int, option: int) -> None:
-    """Let the option of this number decide from now on; for a placeholder whose effect holds a rule for each option.
-
-    Args:
-        params: the controller.
-        state: its state; row `s` may be updated.
-        s: int64, session.
-        option: int64, decision of the agent.
-    """
+    """Let this option of the agent decide from now on; for a placeholder whose effect holds a rule for each option."""
 
 
 @allocate.register(AsDecided)

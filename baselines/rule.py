@@ -5,6 +5,9 @@
     update(params, state, s, record)               learn from one record that has reached the rule's location
     decide(params, state, s, now_us) -> int        path index, lag or target in microseconds, or bit/s
 
+In all of them `params` are the parameters of the rule, `state` is what `allocate` made, and `s`, int64, is the row, which alone may be
+updated. Instants are int64 microseconds, and must not decrease from call to call.
+
 A rule declares its state in the decorator and has methods of these names (`vcgym.baselines.declared`); a wrapper of any other rule
 registers functions for its class.
 
@@ -162,52 +165,25 @@ def allocate(params: Any, sessions: int, paths: int) -> Any:
 
 @generic(abstract=True, allocates=True)
 def init(params: Any, state: Any, s: int, start: Any, key: Any) -> None:
-    """Start row `s` of `state`.
-
-    Args:
-        params: parameters of the rule.
-        state: state as made by `allocate`; row `s` is overwritten.
-        s: int64, row.
-        start: `PathHistory`; for a rate rule `RateLimits`.
-        key: uint64, key of the rule's random draws.
-    """
+    """Start row `s`, which is overwritten, with a `PathHistory`, for a rate rule `RateLimits`; `key`: uint64, of the rule's draws."""
 
 
 @generic(inlined=True)
 def update(params: Any, state: Any, s: int, record: Any) -> None:
-    """Update row `s` with one record; by default learn nothing.
-
-    Args:
-        params: parameters of the rule.
-        state: state; row `s` is updated.
-        s: int64, row.
-        record: `Record`; for a rate rule `PacketFeedback`. It has reached the rule's location.
-    """
+    """Update row `s` with a `Record`, or for a rate rule `PacketFeedback`, that has reached its location; by default learn nothing."""
 
 
 @generic(abstract=True, inlined=True)
 def decide(params: Any, state: Any, s: int, now_us: int) -> Any:
     """Return the decision of row `s`: path index, lag or target in microseconds, or rate in bit/s.
 
-    Args:
-        params: parameters of the rule.
-        state: state; row `s` may be updated.
-        s: int64, row.
-        now_us: int64, time of the decision, at a receiver the start of the slot of 10 ms in which the packet arrived; must not decrease
-            from call to call.
+    `now_us` is the time of the decision, at a receiver the start of the slot of 10 ms in which the packet arrived.
     """
 
 
 @generic()
 def report_every_us(params: Any, state: Any, s: int, default_us: int) -> int:
-    """Return the interval between receiver reports; by default the call's.
-
-    Args:
-        params: parameters of the rule.
-        state: state.
-        s: int64, row.
-        default_us: int64, interval of the call, above 0.
-    """
+    """Return the interval between receiver reports, int64, above 0; by default that of the call, `default_us`."""
     return default_us
 
 
@@ -225,14 +201,7 @@ def reads_marks(params: Any, state: Any, s: int) -> bool:
 
 @generic()
 def see_sender(params: Any, state: Any, s: int, status: Any) -> None:
-    """Give row `s` the status of the sender.
-
-    Args:
-        params: parameters of the rule.
-        state: state; row `s` may be updated.
-        s: int64, row.
-        status: `vcgym.baselines.records.SenderStatus`.
-    """
+    """Give row `s` the status of the sender, a `SenderStatus`, before a decision."""
 
 
 @generic()
@@ -243,41 +212,21 @@ def window_bytes(params: Any, state: Any, s: int) -> int:
 
 @generic()
 def pacing(params: Any, state: Any, s: int, default: float) -> float:
-    """Return the pacing factor, the rate of transmission opportunities relative to the target bitrate; by default the call's.
+    """Return the pacing factor, the rate of transmission opportunities relative to the target bitrate, float64; by default the call's.
 
-    Args:
-        params: parameters of the rule.
-        state: state.
-        s: int64, row.
-        default: float64, factor of the call; 0: opportunities spaced by the mean packet size.
+    With the factor `default` of the call at 0, opportunities are spaced by the mean packet size.
     """
     return default
 
 
 @generic()
 def reveal_delay(params: Any, state: Any, s: int, path: int, delay_us: int) -> None:
-    """Give an oracle the delay of the packet that leaves in this slot.
-
-    Args:
-        params: parameters of the rule.
-        state: state; row `s` may be updated.
-        s: int64, row.
-        path: int64, path on which it leaves.
-        delay_us: integer, one-way delay, or LOST if it never arrives.
-    """
+    """Give an oracle the one-way delay of the packet that leaves in this slot on `path`, or LOST if it never arrives."""
 
 
 @generic()
 def see_capacity(params: Any, state: Any, s: int, capacity: Any, now_us: int) -> None:
-    """Give an oracle the whole capacity trace of the bottleneck.
-
-    Args:
-        params: parameters of the rule.
-        state: state; row `s` may be updated.
-        s: int64, row, and the index of its bottleneck.
-        capacity: `vcgym.network.bottleneck.capacity.capacity.Capacity`.
-        now_us: int64, current time.
-    """
+    """Give an oracle the capacity traces of all bottlenecks (`Capacity`); `s` is the index of its own too."""
 
 
 add_methods(allocate, init, update, decide)
@@ -302,28 +251,18 @@ def for_packets(params: Any, packet_ms: float) -> Any:
 
 @allocating_kernel
 def start_row(params, state, s, history, key):
-    """Start one row of a rule for path or playout.
+    """Start row `s` of a rule for path or playout.
 
-    Args:
-        params: parameters of the rule.
-        state: state; row `s` is overwritten.
-        s: int64, row.
-        history: float64 (paths, 3), samples, mean and standard deviation (ms) of each path.
-        key: uint64, key of the rule's random draws.
+    `history`, float64 (paths, 3), has samples, mean and standard deviation (ms) of each path.
     """
     init(params, state, s, path_history(history), key)
 
 
 @allocating_kernel
 def start(params, state, starts, history, key):
-    """Start the selected rows of a rule for path or playout.
+    """Start the rows of a rule for path or playout for which `starts`, bool (rows,), is True, as `start_row` does.
 
-    Args:
-        params: parameters of the rule.
-        state: state; the selected rows are overwritten.
-        starts: bool (rows,), True: start this row.
-        history: float64 (rows, paths, 3), as for `start_row`.
-        key: uint64 (rows,), keys of the random draws.
+    `history` is float64 (rows, paths, 3), `key` uint64 (rows,).
     """
     for s in range(starts.size):
         if starts[s]:

@@ -70,14 +70,7 @@ class Sbpn(NamedTuple):
 
 @kernel
 def is_expired(params, item, now_us, rtt_us):
-    """Return True if a packet sent now would arrive after its expiry.
-
-    Args:
-        params: Sbpn.
-        item: record of Item, a queued packet.
-        now_us: int64, current time.
-        rtt_us: int64, smoothed round trip, 0 before the first report.
-    """
+    """Return True if a queued packet, sent now, would arrive after its expiry; `rtt_us` is 0 before the first report."""
     return item.expires_us - now_us < params.way * rtt_us
 
 

@@ -28,27 +28,14 @@ def drop(i):
 
 @generic(abstract=True)
 def choose(params: Any, queue: Any, now_us: int, rtt_us: int) -> Any:
-    """Choose the queued packet to send or drop: i >= 0 sends the i-th oldest, `drop(i)` discards it.
-
-    Args:
-        params: parameters of the scheduler.
-        queue: record of SendQueue, not empty; read only.
-        now_us: int64, time of the transmission opportunity.
-        rtt_us: int64, smoothed round trip, 0 before the first report.
-    """
+    """Choose the packet of a queue, not empty and read only, to send or drop: i >= 0 sends the i-th oldest, `drop(i)` discards it."""
 
 
 @generic(abstract=True)
 def choose_victim(params: Any, queue: Any, kind: int, expires_us: int, now_us: int, rtt_us: int) -> Any:
-    """Choose the packet to discard from a full queue: i >= 0 the i-th oldest, REJECT the new one.
+    """Choose the packet to discard from a full queue, which is read only: i >= 0 the i-th oldest, REJECT the new one.
 
-    Args:
-        params: parameters of the scheduler.
-        queue: record of SendQueue with `waiting` equal to `limit`; read only.
-        kind: int64, VIDEO or AUDIO, of the new packet.
-        expires_us: int64, latest useful arrival of the new packet.
-        now_us: int64, current time.
-        rtt_us: int64, smoothed round trip, 0 before the first report.
+    The new packet is of `kind` VIDEO or AUDIO, and useful until it arrives at `expires_us`.
     """
 
 
@@ -57,11 +44,5 @@ add_methods(choose, choose_victim)
 
 @generic(inlined=True)
 def scheduler_of(order: Any, state: Any, row: int) -> Any:
-    """Return the scheduler of one session of a batch: by default the same for all.
-
-    Args:
-        order: parameters of the scheduler.
-        state: its state; () if it has none.
-        row: int64, session.
-    """
+    """Return the scheduler of session `row` of a batch, by default the same for all; `state` is () if it has none."""
     return order

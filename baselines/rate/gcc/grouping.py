@@ -59,15 +59,9 @@ def clear_groups(groups):
 
 @kernel
 def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
-    """Add one arrived packet of a report; return True if it gives a new sample.
+    """Add one arrived packet of a report; return True if it gives a new sample, in `variation_us`, `departures_us` and `at_us`.
 
-    Args:
-        groups: Groups, updated; a new sample is in `variation_us`, `departures_us` and `at_us`.
-        variant: WEBRTC or DRAFT.
-        prefilter: bool, merge bursts.
-        sent_us: int64, send time.
-        arrived_us: int64, arrival at the receiver.
-        known_us: int64, arrival of the report at the sender; only WEBRTC reads it.
+    `prefilter`, bool, merges bursts. Instants are int64: `known_us` is the arrival of the report at the sender.
     """
     if variant == WEBRTC:
         return add_webrtc(groups, prefilter, sent_us, arrived_us, known_us)
@@ -76,14 +70,9 @@ def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
 
 @kernel
 def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
-    """Add one arrived packet as in libwebrtc; return True if it gives a new sample.
+    """Add one arrived packet as in libwebrtc, see `add`; one sent before the open group is ignored.
 
-    Args:
-        groups: Groups, updated.
-        prefilter: bool, merge bursts.
-        sent_us: int64, send time; a packet sent before the open group is ignored.
-        arrived_us: int64, arrival at the receiver.
-        known_us: int64, arrival of the report at the sender; a jump of the receiver's clock shows in the difference of both.
+    A jump of the receiver's clock shows in the difference of `arrived_us` and `known_us`.
     """
     group = groups.open
     if groups.complete == 0:
@@ -122,14 +111,9 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
 
 @kernel
 def add_draft(groups, prefilter, sent_us, arrived_us, known_us):
-    """Add one arrived packet as in the draft; return True if it gives a new sample.
+    """Add one arrived packet as in the draft, see `add`; `known_us` is stored only.
 
-    Args:
-        groups: Groups, updated.
-        prefilter: bool, merge bursts.
-        sent_us: int64, send time; a packet not sent after the open group began is ignored.
-        arrived_us: int64, arrival at the receiver; a packet that arrived before the newest of the group is ignored.
-        known_us: int64, arrival of the report at the sender; stored only.
+    A packet that was not sent after the open group began, or that arrived before the newest of the group, is ignored.
     """
     group = groups.open
     if groups.complete == 0:

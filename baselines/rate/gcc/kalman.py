@@ -46,13 +46,9 @@ def _min_gap_ms(kalman, departures_ms):
 
 @kernel
 def add_scalar(kalman, variation_ms, departures_ms, chi):
-    """Update with one sample and return m in ms, float64.
+    """Update with d, `variation_ms` between two groups that left `departures_ms` apart, and return m in ms, float64.
 
-    Args:
-        kalman: Kalman, updated.
-        variation_ms: float64, d, delay variation between two groups.
-        departures_ms: float64, gap between their departures.
-        chi: float64, learning rate of the noise variance, below 1; 0: the variance is constant.
+    `chi`, below 1, is the learning rate of the noise variance, which is constant with 0.
     """
     if chi > 0.0:
         share = (1.0 - chi) ** (30.0 * _min_gap_ms(kalman, departures_ms) / 1000.0)

@@ -65,15 +65,10 @@ def control_draft(loss, low=LOW, high=HIGH):
 
 @kernel
 def control_webrtc(loss, delay_bps, rtt_us, now_us, low=LOW, high=HIGH):
-    """Return the target after a report, in bit/s, float64.
+    """Return the target after a report at `now_us`, in bit/s, float64.
 
-    Args:
-        loss: Loss, updated.
-        delay_bps: float64, delay-based target in bit/s.
-        rtt_us: int64, round trip; it lengthens the interval between two decreases.
-        now_us: int64, current time; must not decrease from call to call.
-        low: float64, loss up to which the target increases, 0 to 1.
-        high: float64, loss above which it decreases, 0 to 1.
+    `delay_bps` is the delay-based target; the round trip `rtt_us`, int64, lengthens the interval between decreases. The target increases
+    up to a loss of `low`, and decreases above `high`, both 0 to 1.
     """
     if loss.packets >= _MIN_PACKETS:
         loss.share = np.float64((loss.lost * 256) // loss.packets) / 256.0

@@ -40,17 +40,11 @@ class Detector:
 
 @kernel
 def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down):
-    """Update with one sample and return the usage: NORMAL, OVERUSE or UNDERUSE.
+    """Update with one sample at `at_us` and return the usage: NORMAL, OVERUSE or UNDERUSE.
 
-    Args:
-        detector: Detector, updated.
-        modified: float64, modified trend T, compared with the threshold in ms.
-        trend: float64, slope (trendline) or offset (Kalman filter); over-use needs one that does not fall.
-        samples: int64, samples so far; below 2 the usage is NORMAL and nothing is learned.
-        departures_ms: float64, gap between the departures of the two groups.
-        at_us: int64, time of the sample.
-        k_up: float64, rate at which the threshold rises, per ms, 0 to 1.
-        k_down: float64, rate at which it falls, per ms, 0 to 1.
+    `modified` is the modified trend T compared with the threshold in ms; `trend` the slope (trendline) or offset (Kalman filter), which
+    must not fall for over-use; `samples` the number so far: below 2 nothing is learned; `departures_ms` the gap between the departures of
+    both groups. The threshold rises and falls at rates `k_up` and `k_down`, per ms, 0 to 1.
     """
     if samples < 2:
         detector.usage = NORMAL
@@ -71,15 +65,7 @@ def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down
 
 @kernel
 def adapt(detector, modified, at_us, k_up, k_down):
-    """Adapt the threshold to |T|.
-
-    Args:
-        detector: Detector, updated.
-        modified: float64, modified trend T.
-        at_us: int64, time of the sample.
-        k_up: float64, rate at which the threshold rises, per ms, 0 to 1.
-        k_down: float64, rate at which it falls, per ms, 0 to 1.
-    """
+    """Adapt the threshold to |T| of `modified`, for a sample at `at_us`, int64; see `judge`."""
     size = abs(modified)
     dt_ms = 0.0 if detector.at_us < 0 else min((at_us - detector.at_us) / 1000.0, _MAX_DT_MS)
     detector.at_us = at_us

@@ -177,14 +177,7 @@ def is_recent(params, open_interval, mean_interval):
 
 @kernel
 def aggregate(params, delay_ms, p_loss, p_mark):
-    """Return x_curr (2) of the possibly warped delay, in ms, float64.
-
-    Args:
-        params: Nada.
-        delay_ms: float64, d_queue or d_tilde, at least 0.
-        p_loss: float64, smoothed share of lost packets, 0 to 1.
-        p_mark: float64, smoothed share of marked packets, 0 to 1.
-    """
+    """Return x_curr (2) in ms, float64; `delay_ms`, at least 0, is d_queue or d_tilde, the smoothed shares are 0 to 1."""
     of_marks = params.mark_penalty_ms * (p_mark / params.mark_reference) ** 2
     of_loss = params.loss_penalty_ms * (p_loss / params.loss_reference) ** 2
     return min(params.max_signal_ms, delay_ms + of_marks + of_loss)
@@ -198,14 +191,7 @@ def gamma(params, rtt_ms):
 
 @kernel
 def accelerated(params, r_ref_bps, received_bps, rtt_ms):
-    """Return r_ref after accelerated ramp-up (4), in bit/s, float64.
-
-    Args:
-        params: Nada.
-        r_ref_bps: float64, r_ref before, in bit/s; it does not fall.
-        received_bps: float64, r_recv in bit/s, at least 0.
-        rtt_ms: float64, round trip, at least 0.
-    """
+    """Return r_ref after accelerated ramp-up (4), in bit/s, float64, never below `r_ref_bps`, the one before."""
     return max(r_ref_bps, (1.0 + gamma(params, rtt_ms)) * received_bps)
 
 
@@ -213,13 +199,7 @@ def accelerated(params, r_ref_bps, received_bps, rtt_ms):
 def gradual(params, r_ref_bps, max_bps, x_ms, x_before_ms, delta_ms):
     """Return r_ref after a gradual update (7), in bit/s, float64; the caller clips it.
 
-    Args:
-        params: Nada.
-        r_ref_bps: float64, r_ref before, in bit/s, above 0.
-        max_bps: float64, RMAX in bit/s.
-        x_ms: float64, x_curr.
-        x_before_ms: float64, x_curr of the previous update.
-        delta_ms: float64, time since the previous update, above 0.
+    `r_ref_bps`, above 0, is the one before, `max_bps` RMAX; `x_ms` is x_curr, `x_before_ms` that of the previous update, `delta_ms` ago.
     """
     offset_ms = x_ms - params.priority * params.x_reference_ms * max_bps / r_ref_bps
     of_offset = params.kappa * (delta_ms / params.tau_ms) * (offset_ms / params.tau_ms)

@@ -61,13 +61,7 @@ def clear_log(log):
 
 @kernel
 def add_packet(log, window_us, record):
-    """Add an arrived packet.
-
-    Args:
-        log: Log, updated.
-        window_us: int64, LOGWIN, above 0.
-        record: PacketFeedback of an arrived packet, whose number is above those of all packets added before.
-    """
+    """Add an arrived packet, with a number above those before, and remove those sent `window_us`, LOGWIN above 0, before it or earlier."""
     sent_us, packet = record.sent_us, record.packet
     # A flow that was silent starts anew: the queue it knew is gone.
     if log.after > log.first and sent_us - _sent_us(log, log.after - 1) > _SILENCE_US:

@@ -52,19 +52,10 @@ def note_event(media, event):
 
 @kernel
 def adjust(params, media, fast, trend, memory, status, acked_bytes, min_bps, max_bps, now_us):
-    """Adjust the rate if due.
+    """Adjust the rate if due at `now_us`, within `min_bps` and `max_bps` of the call.
 
-    Args:
-        params: parameters of version 1.
-        media: state of the media rate.
-        fast: 1 in fast increase.
-        trend: qdelay_trend.
-        memory: qdelay_trend_mem.
-        status: status of the sender.
-        acked_bytes: total since the start of the call.
-        min_bps: minimum rate of the call.
-        max_bps: maximum rate of the call.
-        now_us: current time.
+    `fast` is 1 in fast increase; `trend`, `memory`: qdelay_trend, qdelay_trend_mem; `status`: `SenderStatus`; `acked_bytes`: a total since
+    the start of the call.
     """
     took_us = now_us - media.adjusted_us
     if took_us < params.adjust_ms * 1000.0:

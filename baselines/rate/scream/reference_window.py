@@ -56,14 +56,7 @@ class Window:
 
 @kernel
 def average(params, window, acks, now_us):
-    """Update the averages with a report.
-
-    Args:
-        params: ScreamV2.
-        window: Window, updated.
-        acks: Acks after `close_report`, of a report with at least one arrived packet; read only.
-        now_us: int64, current time.
-    """
+    """Update the averages with `acks`, closed by `close_report`, of a report with at least one arrived packet."""
     window.delivered += acks.new_packets
     window.marked += acks.new_marked
     if now_us - window.alpha_us >= min(acks.rtt_us, _ALPHA_EVERY_US):
@@ -80,28 +73,15 @@ def average(params, window, acks, now_us):
 
 @kernel
 def is_l4s_active(params, window, rtt_us, rate_bps):
-    """Return True if L4S is enabled and packets are being marked.
-
-    Args:
-        params: ScreamV2.
-        window: Window; read only.
-        rtt_us: float64, s_rtt, above 0.
-        rate_bps: float64, target rate in bit/s, above 0.
-    """
+    """Return True if L4S is enabled and packets are being marked; s_rtt, `rtt_us`, and the target rate are above 0."""
     return params.l4s and window.alpha >= 2.0 * 8e6 * params.mss_bytes / (rate_bps * rtt_us)
 
 
 @kernel
 def shrink(params, window, acks, target_us, l4s_active, now_us):
-    """Reduce the window after loss, marks or delay; return True if it was reduced.
+    """Reduce the window after loss, marks or delay of `acks`, closed by `close_report`; return True if it was reduced.
 
-    Args:
-        params: ScreamV2.
-        window: Window, updated.
-        acks: Acks after `close_report`; read only.
-        target_us: float64, target of qdelay, above 0.
-        l4s_active: bool, as returned by `is_l4s_active`: marks then replace the reaction to delay.
-        now_us: int64, current time.
+    `target_us`, float64 above 0, is the target of qdelay. With `l4s_active` marks replace the reaction to delay.
     """
     if now_us - window.congested_us < min(params.virtual_rtt_ms * 1000.0, acks.rtt_us):
         return False
@@ -136,15 +116,7 @@ def _yield_to_marks(params, window, now_us):
 
 @kernel
 def increment(params, window, acks, l4s_active, now_us):
-    """Return the number of bytes by which a report may increase the window, float64, at least 0.
-
-    Args:
-        params: ScreamV2.
-        window: Window; read only.
-        acks: Acks after `close_report`; read only.
-        l4s_active: bool, as returned by `is_l4s_active`.
-        now_us: int64, current time.
-    """
+    """Return the number of bytes by which a report may increase the window, float64, at least 0; arguments as in `shrink`."""
     segments = window.bytes / params.mss_bytes
     scale = (4.0 * (window.bytes - window.inflection_bytes) / window.inflection_bytes) ** 2
     lowest = max(_MIN_SCALE, min(1.0, segments / 50.0)) if l4s_active else _MIN_SCALE
@@ -157,16 +129,7 @@ def increment(params, window, acks, l4s_active, now_us):
 
 @kernel
 def grow(params, window, acks, l4s_active, at_most, now_us):
-    """Increase the window after a report if enough bytes are in flight.
-
-    Args:
-        params: ScreamV2.
-        window: Window; `bytes` is updated.
-        acks: Acks after `close_report`; read only.
-        l4s_active: bool, as returned by `is_l4s_active`.
-        at_most: bool, the rate is at the call's maximum: the window stays.
-        now_us: int64, current time.
-    """
+    """Increase the window after a report if enough bytes are in flight, unless the rate is at the call's maximum, `at_most`."""
     grown = window.bytes + increment(params, window, acks, l4s_active, now_us)
     max_bytes = params.mss_bytes + params.head_room * max(window.max_bytes, window.max_before_bytes)
     if grown <= max_bytes and not at_most:

@@ -137,14 +137,7 @@ def timeout_us(acks):
 
 @kernel
 def count_round_trip(target, loss_event, rtt_us, now_us):
-    """Count a loss event, or a round trip without one.
-
-    Args:
-        target: Target; `loss_event_rate` is updated.
-        loss_event: bool, the report caused a loss event.
-        rtt_us: float64, s_rtt.
-        now_us: int64, current time.
-    """
+    """Update the loss event rate: if the report caused a loss event, or with a round trip, s_rtt, without one."""
     if loss_event:
         target.loss_event_rate = _LOSSES_KEEP * target.loss_event_rate + (1.0 - _LOSSES_KEEP)
         target.counted_us = now_us
@@ -155,14 +148,7 @@ def count_round_trip(target, loss_event, rtt_us, now_us):
 
 @kernel
 def adjust_target(target, queuing_us, low_ms, high_ms):
-    """Update the target with the delay of one report.
-
-    Args:
-        target: Target, updated.
-        queuing_us: int64, qdelay, at least 0.
-        low_ms: float64, minimum target, above 0; the same at every call.
-        high_ms: float64, maximum target, at least `low_ms`.
-    """
+    """Update the target with qdelay of one report, at least 0; its range, above 0, is the same at every call."""
     low_us, high_us = low_ms * 1000.0, high_ms * 1000.0
     target.history[target.next % _OF_VARIANCE] = queuing_us / low_us
     target.next += 1

@@ -187,15 +187,7 @@ def _on_report(params, scream, now_us):
 
 @kernel
 def follow(trend, share, rtt_us, now_us, weight):
-    """Add the queuing delay if a sample is due.
-
-    Args:
-        trend: Trend, updated.
-        share: float64, qdelay divided by its target, at least 0.
-        rtt_us: float64, s_rtt.
-        now_us: int64, current time.
-        weight: float64, QDELAY_WEIGHT, 0 to 1.
-    """
+    """Add `share`, qdelay divided by its target, with QDELAY_WEIGHT, 0 to 1, if a sample is due: at most one per s_rtt."""
     if now_us - trend.at_us < min(rtt_us, _EVERY_US):
         return
     trend.at_us = now_us
@@ -235,19 +227,7 @@ def note_in_flight(cwnd, in_flight_bytes, now_us):
 
 @kernel
 def react(params, cwnd, lost, marked, rtt_us, now_us):
-    """Cut the window after a loss or a mark (4.1.2.1).
-
-    Args:
-        params: ScreamV1.
-        cwnd: Cwnd, updated.
-        lost: int64, lost packets of the report.
-        marked: int64, marked packets of the report.
-        rtt_us: float64, s_rtt.
-        now_us: int64, current time.
-
-    Returns:
-        The event: NOTHING, LOSS or MARK.
-    """
+    """Cut the window after a lost or marked packet of a report (4.1.2.1); return the event: NOTHING, LOSS or MARK."""
     if (lost == 0 and marked == 0) or now_us - cwnd.event_us < rtt_us:
         return NOTHING
     cwnd.event_us = cwnd.trouble_us = now_us
@@ -258,16 +238,10 @@ def react(params, cwnd, lost, marked, rtt_us, now_us):
 
 @kernel
 def grow(params, cwnd, acked_bytes, in_flight_bytes, queuing_us, target_us, trend):
-    """Update the window after a report without an event (4.1.2.2).
+    """Update the window after a report without an event (4.1.2.2), once `note_in_flight` has stored its bytes in flight.
 
-    Args:
-        params: ScreamV1.
-        cwnd: Cwnd, updated; `note_in_flight` has stored the bytes in flight of this report.
-        acked_bytes: int64, bytes newly acknowledged.
-        in_flight_bytes: int64, bytes in flight after the report.
-        queuing_us: int64, qdelay, at least 0.
-        target_us: float64, target of qdelay, above 0.
-        trend: float64, qdelay_trend, 0 to 1.
+    `acked_bytes`, newly acknowledged, and `in_flight_bytes`, after the report, are int64; `queuing_us` is qdelay, at least 0, `target_us`
+    its target, float64 above 0, `trend` qdelay_trend, 0 to 1.
     """
     if cwnd.fast == 1:
         if trend < params.fast_below_trend:
@@ -284,14 +258,7 @@ def grow(params, cwnd, acked_bytes, in_flight_bytes, queuing_us, target_us, tren
 
 @kernel
 def resume(params, cwnd, trend, now_us):
-    """Resume fast increase after a time without congestion (4.1.2.7).
-
-    Args:
-        params: ScreamV1.
-        cwnd: Cwnd, updated.
-        trend: float64, qdelay_trend, 0 to 1.
-        now_us: int64, current time.
-    """
+    """Resume fast increase after a time without congestion (4.1.2.7); `trend` is qdelay_trend, 0 to 1."""
     if trend >= params.resumes_below_trend:
         cwnd.trouble_us = now_us
     elif cwnd.fast == 0 and now_us - cwnd.trouble_us >= params.resumes_after_s * 1e6:

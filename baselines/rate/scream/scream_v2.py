@@ -135,12 +135,8 @@ class ScreamV2(NamedTuple):
 def target_rate_bps(params, window_bytes, rtt_us, ratio, l4s_active):
     """Return the rate of a window (4.3), in bit/s, float64; the caller clips it.
 
-    Args:
-        params: ScreamV2.
-        window_bytes: float64, ref_wnd, above 0.
-        rtt_us: float64, s_rtt, above 0.
-        ratio: float64, bytes in flight before the report divided by the window, at least 0.
-        l4s_active: bool, as returned by `is_l4s_active`: marks then replace the reduction by `ratio`.
+    `window_bytes`, above 0, is ref_wnd, `rtt_us`, above 0, s_rtt, `ratio` the bytes in flight before the report divided by the window. With
+    `l4s_active` marks replace the reduction by `ratio`.
     """
     part = 1.0 - min(max(params.mss_bytes / window_bytes - _SMALL, 0.0), _MAX_OFF)
     if ratio > params.under_way_limit and not l4s_active:

@@ -46,14 +46,8 @@ class Intervals:
 def packet_fate(intervals, packet, sent_us, lost, rtt_us, size_bytes, received_bps):
     """Add one packet, in order of sending, and return the number of new loss events.
 
-    Args:
-        intervals: Intervals, updated.
-        packet: packet number.
-        sent_us: send time.
-        lost: True if it has not arrived.
-        rtt_us: round-trip time, the length of an event.
-        size_bytes: mean packet size, for the interval before the first event.
-        received_bps: received rate, for the interval before the first event.
+    `lost` is True if it has not arrived; `rtt_us` is the length of an event. Mean packet size and received rate are for the interval before
+    the first event.
     """
     intervals.newest_packet = packet
     if lost:
