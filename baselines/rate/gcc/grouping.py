@@ -61,7 +61,7 @@ def clear_groups(groups):
 def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
     """Add one arrived packet of a report; return True if it gives a new sample, in `variation_us`, `departures_us` and `at_us`.
 
-    `prefilter`, bool, merges bursts. Instants are int64: `known_us` is the arrival of the report at the sender.
+    `variant`: WEBRTC or DRAFT. `prefilter`, bool, merges bursts. Instants are int64: `known_us` is the arrival of the report at the sender.
     """
     if variant == WEBRTC:
         return add_webrtc(groups, prefilter, sent_us, arrived_us, known_us)
@@ -72,7 +72,7 @@ def add(groups, variant, prefilter, sent_us, arrived_us, known_us):
 def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
     """Add one arrived packet as in libwebrtc, see `add`; one sent before the open group is ignored.
 
-    A jump of the receiver's clock shows in the difference of `arrived_us` and `known_us`.
+    A jump of the receiver's clock shows in the difference of `arrived_us` and `known_us`. `prefilter`: merge bursts.
     """
     group = groups.open
     if groups.complete == 0:
@@ -111,7 +111,7 @@ def add_webrtc(groups, prefilter, sent_us, arrived_us, known_us):
 
 @kernel
 def add_draft(groups, prefilter, sent_us, arrived_us, known_us):
-    """Add one arrived packet as in the draft, see `add`; `known_us` is stored only.
+    """Add one arrived packet as in the draft, see `add`; `prefilter`: merge bursts; `known_us` is stored only.
 
     A packet that was not sent after the open group began, or that arrived before the newest of the group, is ignored.
     """

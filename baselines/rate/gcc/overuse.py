@@ -65,7 +65,7 @@ def judge(detector, modified, trend, samples, departures_ms, at_us, k_up, k_down
 
 @kernel
 def adapt(detector, modified, at_us, k_up, k_down):
-    """Adapt the threshold to |T| of `modified`, for a sample at `at_us`, int64; see `judge`."""
+    """Adapt the threshold to |T| of `modified`, with `k_up` or `k_down`, for a sample at `at_us`; see `judge`."""
     size = abs(modified)
     dt_ms = 0.0 if detector.at_us < 0 else min((at_us - detector.at_us) / 1000.0, _MAX_DT_MS)
     detector.at_us = at_us

@@ -177,7 +177,7 @@ def is_recent(params, open_interval, mean_interval):
 
 @kernel
 def aggregate(params, delay_ms, p_loss, p_mark):
-    """Return x_curr (2) in ms, float64; `delay_ms`, at least 0, is d_queue or d_tilde, the smoothed shares are 0 to 1."""
+    """Return x_curr (2) in ms, float64; `delay_ms`, at least 0, is d_queue or d_tilde, `p_loss` and `p_mark` 0 to 1."""
     of_marks = params.mark_penalty_ms * (p_mark / params.mark_reference) ** 2
     of_loss = params.loss_penalty_ms * (p_loss / params.loss_reference) ** 2
     return min(params.max_signal_ms, delay_ms + of_marks + of_loss)

@@ -52,7 +52,7 @@ def note_event(media, event):
 
 @kernel
 def adjust(params, media, fast, trend, memory, status, acked_bytes, min_bps, max_bps, now_us):
-    """Adjust the rate if due at `now_us`, within `min_bps` and `max_bps` of the call.
+    """Adjust the media rate if due at `now_us`, within `min_bps` and `max_bps` of the call.
 
     `fast` is 1 in fast increase; `trend`, `memory`: qdelay_trend, qdelay_trend_mem; `status`: `SenderStatus`; `acked_bytes`: a total since
     the start of the call.

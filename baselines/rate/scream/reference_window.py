@@ -116,7 +116,7 @@ def _yield_to_marks(params, window, now_us):
 
 @kernel
 def increment(params, window, acks, l4s_active, now_us):
-    """Return the number of bytes by which a report may increase the window, float64, at least 0; arguments as in `shrink`."""
+    """Return the number of bytes by which a report may increase the window, float64, at least 0; `acks` and `l4s_active` as in `shrink`."""
     segments = window.bytes / params.mss_bytes
     scale = (4.0 * (window.bytes - window.inflection_bytes) / window.inflection_bytes) ** 2
     lowest = max(_MIN_SCALE, min(1.0, segments / 50.0)) if l4s_active else _MIN_SCALE
@@ -129,7 +129,7 @@ def increment(params, window, acks, l4s_active, now_us):
 
 @kernel
 def grow(params, window, acks, l4s_active, at_most, now_us):
-    """Increase the window after a report if enough bytes are in flight, unless the rate is at the call's maximum, `at_most`."""
+    """Increase the window by `increment`, with `l4s_active`, if enough bytes are in flight and the rate is not `at_most`, the call's maximum."""
     grown = window.bytes + increment(params, window, acks, l4s_active, now_us)
     max_bytes = params.mss_bytes + params.head_room * max(window.max_bytes, window.max_before_bytes)
     if grown <= max_bytes and not at_most:

@@ -187,7 +187,7 @@ def _on_report(params, scream, now_us):
 
 @kernel
 def follow(trend, share, rtt_us, now_us, weight):
-    """Add `share`, qdelay divided by its target, with QDELAY_WEIGHT, 0 to 1, if a sample is due: at most one per s_rtt."""
+    """Add `share`, qdelay divided by its target, with `weight` QDELAY_WEIGHT, 0 to 1, if a sample is due: at most one per s_rtt."""
     if now_us - trend.at_us < min(rtt_us, _EVERY_US):
         return
     trend.at_us = now_us
