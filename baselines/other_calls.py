@@ -1,4 +1,4 @@
-"""Rate rules and schedulers of background calls: one class for several rules, so that one loop plays calls with different rules.
+"""Rate rules of background calls: one class for several rules, so that one loop plays calls with different rules.
 
 A `RateChoice` is a chain: it has one rule, and the rest of the chain. A row's number selects the rule: 1 is the first of the chain. A row
 with number 0 keeps its start rate. Set a row's number in `which` before starting the row.
@@ -10,9 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.order.fifo import Fifo
-from vcgym.baselines.order.sbpn import Sbpn
-from vcgym.baselines.order.scheduler import choose, choose_victim
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
@@ -35,10 +32,7 @@ from vcgym.baselines.rule import (
     wake_us,
     window_bytes,
 )
-from vcgym.network.bottleneck.other_call import SBPN2
 from vcgym.network.kernels.generic import forward
-
-_FIFO, _SBPN2 = Fifo(), Sbpn()
 
 NAMED: dict[str, Any] = {
     "gcc_webrtc": GccWebrtc(),
@@ -128,13 +122,6 @@ def number_of(rate: Any, more: Sequence[Any] = ()) -> int:
     return 1 + len(NAMED) + places[0]
 
 
-@rule(Control.ORDER, learns=False)
-class NamedOrder(NamedTuple):
-    """A scheduler; constructed for each call, since these rules have no state."""
-
-    which: int  # index into ORDERS
-
-
 @allocate.register(RateChoice)
 def _allocate(params, sessions, paths):
     others = allocate(params.others, sessions, paths)
@@ -149,15 +136,3 @@ forward(
     when="state.which[s] == params.number",
     otherwise="others",
 )
-
-
-@choose.register(NamedOrder)
-def _choose(params, queue, now_us, rtt_us):
-    return choose(_SBPN2, queue, now_us, rtt_us) if params.which == SBPN2 else choose(_FIFO, queue, now_us, rtt_us)
-
-
-@choose_victim.register(NamedOrder)
-def _choose_victim(params, queue, kind, expires_us, now_us, rtt_us):
-    if params.which == SBPN2:
-        return choose_victim(_SBPN2, queue, kind, expires_us, now_us, rtt_us)
-    return choose_victim(_FIFO, queue, kind, expires_us, now_us, rtt_us)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vcgym.conference.network.clock import NEVER_US, set_next
 from vcgym.conference.network.links import CROSS, offer
 from vcgym.network.bottleneck.tcp_flow import (
-    CONNECTION,
+    Connection,
     may_send,
     next_event_us,
     on_event,
@@ -26,6 +26,7 @@ from vcgym.network.bottleneck.tcp_window import CONTROLS
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import one_of, require_within
+from vcgym.network.kernels.record import records
 
 CONSTANT = -1  # control of a flow of constant rate
 JITTER_US = 1000.0  # avoids lockstep at a full queue (Floyd and Jacobson 1992)
@@ -45,7 +46,7 @@ FLOW = np.dtype(
             ("back_us", "i8"),  # delay of acknowledgements
             ("acked_us", "i8"),  # arrival of the last one
             ("key", "u8"),
-            ("connection", CONNECTION),
+            ("connection", records(Connection, 0).dtype),
         ],
     )
 )

@@ -17,11 +17,10 @@ from lab.bench.measure import Effort, Measurement, Run, median_ratio, rate
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
-from vcgym.network.bottleneck.capacity.capacity import constant, pool
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
+from vcgym.network.bottleneck.capacity.capacity import constant
+from vcgym.network.bottleneck.cross_traffic import allocate_dumbbell, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
-from vcgym.network.bottleneck.impairments import OUTAGES
-from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.queue import require_limits, start_link
 from vcgym.network.scenarios.bottleneck.rmcat import CASES, case_link, traces_of
 
 SEND, ACKNOWLEDGED = 0, 1
@@ -131,7 +130,7 @@ def rmcat_five_flows(effort: Effort) -> Iterator[Measurement]:
 
 def flows(which: Sequence[Tcp | Udp], seconds: float) -> tuple[int, Run]:
     """Return the number of packets sent in `seconds`, and a function that sends them."""
-    dumbbell = Dumbbell(allocate_queue(1), pool([constant(RATE_BPS)], 1), np.zeros(1, OUTAGES), allocate_flows(1, len(which)))
+    dumbbell = allocate_dumbbell([constant(RATE_BPS)], 1, len(which))
     limits, until_us = require_limits(LIMIT), round(seconds * 1e6)
 
     def run() -> None:

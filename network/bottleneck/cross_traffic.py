@@ -9,16 +9,17 @@ full queue in lockstep and one flow starves (traffic phase effects, Floyd and Ja
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.bottleneck.capacity.capacity import Capacity
+from vcgym.network.bottleneck.capacity.capacity import Capacity, CapacityTrace, pool
 from vcgym.network.bottleneck.fair_queue import NOTHING, dequeue, enqueue, link_is_busy
-from vcgym.network.bottleneck.flow import CALL, FLOW, POISSON, TCP, UDP
-from vcgym.network.bottleneck.impairments import delay_at, is_lost, pass_conditions, pass_outages, with_loss_at
-from vcgym.network.bottleneck.queue import DROPPED, Queue, offer, serve
+from vcgym.network.bottleneck.flow import CALL, POISSON, TCP, UDP, Flow
+from vcgym.network.bottleneck.impairments import Outages, delay_at, is_lost, pass_conditions, pass_outages, with_loss_at
+from vcgym.network.bottleneck.queue import DROPPED, Queue, allocate_queue, offer, serve
 from vcgym.network.bottleneck.tcp_flow import (
     NEVER_US,
     Pipe,
@@ -34,6 +35,7 @@ from vcgym.network.bottleneck.tcp_flow import (
 )
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import records
 
 CARRIED, OVERFLOWED, LOST_AT_RANDOM, QUEUED = 0, 1, 2, 3  # what became of a packet
 NOBODY, DEPARTED = -1, -2
@@ -43,7 +45,7 @@ _FILE_DRAWS = 1 << 40  # a connection's draws below this are for the backward de
 class Flows(NamedTuple):
     """Cross traffic of a batch; first axis: bottleneck."""
 
-    flow: NDArray  # (bottlenecks, flows) of FLOW
+    flow: NDArray  # (bottlenecks, flows) of Flow
     pipe: Pipe
     seed: NDArray[np.uint64]  # (bottlenecks,), seed of the world
 
@@ -53,14 +55,14 @@ class Dumbbell(NamedTuple):
 
     queue: Queue
     capacity: Capacity
-    outages: NDArray  # (bottlenecks,) of OUTAGES
+    outages: NDArray  # (bottlenecks,) of Outages
     flows: Flows
 
 
-def allocate_flows(bottlenecks: int, flows: int, connections: bool = True) -> Flows:
-    """Allocate up to `flows` flows for each bottleneck, none started; without `connections` none may be TCP."""
-    pipe = allocate_pipe(bottlenecks, flows if connections else 0)
-    return Flows(np.zeros((bottlenecks, flows), FLOW), pipe, np.zeros(bottlenecks, np.uint64))
+def allocate_dumbbell(traces: Sequence[CapacityTrace], bottlenecks: int, flows: int) -> Dumbbell:
+    """Allocate bottlenecks over some of the traces, with up to `flows` flows each beside the call's, none started."""
+    crossing = Flows(records(Flow, bottlenecks, flows), allocate_pipe(bottlenecks, flows), np.zeros(bottlenecks, np.uint64))
+    return Dumbbell(allocate_queue(bottlenecks, 1 + flows), pool(traces, bottlenecks), records(Outages, bottlenecks), crossing)
 
 
 @kernel

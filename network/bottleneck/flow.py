@@ -5,51 +5,47 @@ always on, a constant bit rate. With `spacing` POISSON the gaps are exponential.
 """
 
 import math
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from vcgym.network.bottleneck.other_call import OtherCall, require_other_call
-from vcgym.network.bottleneck.tcp_flow import CONNECTION, NEVER_US
+from vcgym.network.bottleneck.tcp_flow import NEVER_US, Connection
 from vcgym.network.bottleneck.tcp_window import CONTROLS
 from vcgym.network.kernels.ranges import one_of, require_within
+from vcgym.network.kernels.record import record, records
 
 TCP, UDP, CALL = 0, 1, 2
 EVEN, POISSON = 0, 1
 
-FLOW = np.dtype(
-    (
-        np.record,
-        [
-            ("kind", "i8"),
-            ("starts_us", "i8"),
-            ("stops_us", "i8"),
-            ("next_us", "i8"),  # next event, or NEVER_US
-            ("size_bytes", "i8"),  # packet size including all headers
-            ("forward_us", "i8"),
-            ("backward_us", "i8"),
-            ("jitter_us", "f8"),
-            ("acked_us", "i8"),  # arrival of the last acknowledgement
-            ("loss", "f8"),  # probability of random loss before the queue
-            ("gap_us", "f8"),  # UDP: packet interval
-            ("due_us", "f8"),  # UDP: time of the next packet
-            ("on_until_us", "f8"),
-            ("on_us", "f8"),  # UDP: mean on time
-            ("off_us", "f8"),
-            ("spacing", "i8"),
-            ("draws", "i8"),
-            ("file_low", "i8"),  # TCP: segments of a file; 0: always data
-            ("file_high", "i8"),
-            ("until", "i8"),  # TCP: segments below this may be sent
-            ("call", "i8"),  # index among the other calls
-            ("sent", "i8"),
-            ("lost", "i8"),
-            ("dropped", "i8"),
-            ("connection", CONNECTION),
-        ],
-    )
-)
+
+@record
+class Flow:
+    """Flow for kernels, which as it stands never starts."""
+
+    kind: int = TCP
+    starts_us: int = NEVER_US
+    stops_us: int = NEVER_US
+    next_us: int = 0  # next event, or NEVER_US
+    size_bytes: int = 0  # packet size including all headers
+    forward_us: int = 0
+    backward_us: int = 0
+    jitter_us: float = 0.0
+    acked_us: int = 0  # arrival of the last acknowledgement
+    loss: float = 0.0  # probability of random loss before the queue
+    gap_us: float = 0.0  # UDP: packet interval
+    due_us: float = 0.0  # UDP: time of the next packet
+    on_until_us: float = 0.0
+    on_us: float = 0.0  # UDP: mean on time
+    off_us: float = 0.0
+    spacing: int = EVEN
+    draws: int = 0
+    file_low: int = 0  # TCP: segments of a file; 0: always data
+    file_high: int = 0
+    until: int = 0  # TCP: segments below this may be sent
+    call: int = 0  # index among the other calls
+    sent: int = 0
+    lost: int = 0
+    dropped: int = 0
+    connection: Connection
 
 
 class Tcp(NamedTuple):
@@ -84,14 +80,14 @@ class Udp(NamedTuple):
     loss: float = 0.0
 
 
-def describe_flow(which: Tcp | Udp | OtherCall) -> NDArray[np.void]:
-    """Return the flow's record for kernels, () of FLOW.
+def describe_flow(which: Tcp | Udp | OtherCall) -> Any:
+    """Return the flow's record of `Flow`.
 
     Raises:
         ValueError: an unknown control or rule, or a number out of range.
     """
     _require(which)
-    flow = np.zeros((), FLOW)
+    flow = records(Flow, 1)[0]
     flow["starts_us"] = round(which.starts_s * 1e6)
     flow["stops_us"] = NEVER_US if which.stops_s == math.inf else round(which.stops_s * 1e6)
     flow["loss"] = which.loss

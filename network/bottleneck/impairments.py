@@ -17,24 +17,23 @@ import numpy as np
 
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 GAP_US = 500  # gap between packets of a released burst; the source says at most 1 ms
 
-OUTAGES = np.dtype(
-    (
-        np.record,
-        [
-            ("key", "u8"),
-            ("works_ms", "f8"),  # 0: no outages
-            ("low_ms", "f8"),
-            ("high_ms", "f8"),
-            ("number", "i8"),  # of the next or current outage
-            ("begins_us", "i8"),
-            ("ends_us", "i8"),
-            ("last_us", "i8"),  # departure of the last packet
-        ],
-    )
-)
+
+@record
+class Outages:
+    """Outages of a last hop."""
+
+    key: np.uint64 = np.uint64(0)
+    works_ms: float = 0.0  # 0: no outages
+    low_ms: float = 0.0
+    high_ms: float = 0.0
+    number: int = -1  # of the next or current outage
+    begins_us: int = 0
+    ends_us: int = 0
+    last_us: int = -1  # departure of the last packet
 
 
 @kernel
@@ -111,7 +110,7 @@ def delay_at(capacity, s, at_us):
 def pass_conditions(link, capacity, s, seed, departs_us):
     """Return when a packet that leaves the queue has the changing delay of bottleneck `s` behind it; departures must not decrease.
 
-    `link` is the bottleneck's record of LINK, whose last arrival is updated; `seed` that of the world, for jitter.
+    `link` is the bottleneck's record of `Link`, whose last arrival is updated; `seed` that of the world, for jitter.
     """
     if capacity.changes[s] == 0:
         return departs_us

@@ -12,9 +12,8 @@ from vcgym.network.kernels.ranges import one_of, require_within
 
 SAME = "same"
 RATES = ("fixed", "gcc_webrtc", "gcc_draft", "tfrc", "nada", "scream_v1", "scream_v2", "nada_xmax")
-FIFO, SBPN2 = 0, 1
 MAX_PAUSES = 2
-ORDERS = {"fifo": FIFO, "sbpn2": SBPN2}
+ORDERS = "fifo", "sbpn2"
 
 
 class OtherCall(NamedTuple):
@@ -23,7 +22,7 @@ class OtherCall(NamedTuple):
     Attributes:
         rate: one of RATES; fixed: constant start rate. SAME: rate, order and pacing are those of the first call. Or the parameters of
             any rate rule, learned ones included; the recipe then has this very object among its `rates`.
-        order: a key of ORDERS.
+        order: one of ORDERS.
         pacing: transmission opportunities per packet time at the target; 0: spaced by the mean packet size; inf: packets leave at capture.
         audio: audio source, or None.
         video: video source, or None.
@@ -66,7 +65,7 @@ def require_other_call(call: OtherCall) -> None:
     """
     if isinstance(call.rate, str) or not hasattr(call.rate, "facts"):
         one_of("OtherCall.rate", call.rate, (*RATES, SAME))
-    one_of("OtherCall.order", call.order, tuple(ORDERS))
+    one_of("OtherCall.order", call.order, ORDERS)
     require_within(
         call, pacing=(0.0, math.inf), forward_ms=(0.0, 60e3), backward_ms=(0.0, 60e3), starts_s=(0.0, 1e9),
         stops_s=(call.starts_s, math.inf), loss=(0.0, 0.999), priority=(0.01, 100.0),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from vcgym.network.bottleneck.capacity.capacity import OPPORTUNITY_BYTES
 from vcgym.network.bottleneck.fair_queue import NEVER_US, FairQueue, allocate_fair_queue
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record, records
 
 DROPPED = -1
 NO_MARKS = 1 << 62
@@ -27,33 +28,34 @@ _MASK = MAX_QUEUED - 1
 _MILLION = 1_000_000
 _NO_LIMIT_BYTES = 1 << 40
 
-LINK = np.dtype(
-    (
-        np.record,
-        [
-            ("limit_packets", "i8"),  # including the packet in service
-            ("limit_bytes", "i8"),
-            ("free_us", "i8"),  # next free instant of the server ...
-            ("used", "i8"),  # ... plus used / rate microseconds; for an opportunity, the bytes used
-            ("cycle_us", "i8"),  # start of the current cycle of the trace
-            ("place", "i8"),  # entry of the trace
-            ("entered", "i8"),  # packets accepted so far
-            ("left", "i8"),  # accepted packets known to have left
-            ("queued_bytes", "i8"),
-            ("dropped", "i8"),
-            ("mark_us", "i8"),  # an ECN-capable packet that would wait longer is marked; or NO_MARKS
-            ("by_events", "i8"),  # 1: departures are events of the fair queue
-            ("passed", "i8"),  # packets that took a delay that changes ...
-            ("last_us", "i8"),  # ... and when the last of them had it behind it
-        ],
-    )
-)
+
+@record
+class Link:
+    """Queue and server of a bottleneck."""
+
+    limit_packets: int = 0  # including the packet in service
+    limit_bytes: int = 0
+    free_us: int = -1  # next free instant of the server ...
+    used: int = 0  # ... plus used / rate microseconds; for an opportunity, the bytes used
+    cycle_us: int = 0  # start of the current cycle of the trace
+    place: int = 0  # entry of the trace
+    entered: int = 0  # packets accepted so far
+    left: int = 0  # accepted packets known to have left
+    queued_bytes: int = 0
+    dropped: int = 0
+    mark_us: int = NO_MARKS  # an ECN-capable packet that would wait longer is marked
+    by_events: int = 0  # 1: departures are events of the fair queue
+    passed: int = 0  # packets that took a delay that changes ...
+    last_us: int = 0  # ... and when the last of them had it behind it
+
+
+_NEW_LINK = records(Link, 1)
 
 
 class Queue(NamedTuple):
     """The queues of a batch of bottlenecks; first axis: bottleneck."""
 
-    link: NDArray  # (bottlenecks,) of LINK
+    link: NDArray  # (bottlenecks,) of Link
     departs_us: NDArray[np.int64]  # (bottlenecks, MAX_QUEUED)
     sizes: NDArray[np.int32]  # bytes
     fair: FairQueue  # used by links with `by_events`
@@ -62,7 +64,7 @@ class Queue(NamedTuple):
 def allocate_queue(bottlenecks: int, flows: int = 1) -> Queue:
     """Allocate the queues of `bottlenecks` links for up to `flows` flows each, none started."""
     shape = (bottlenecks, MAX_QUEUED)
-    return Queue(np.zeros(bottlenecks, LINK), np.zeros(shape, np.int64), np.zeros(shape, np.int32), allocate_fair_queue(bottlenecks, flows))
+    return Queue(records(Link, bottlenecks), np.zeros(shape, np.int64), np.zeros(shape, np.int32), allocate_fair_queue(bottlenecks, flows))
 
 
 def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[int, int]:
@@ -83,12 +85,10 @@ def start_link(queue, capacity, s, limit_packets, limit_bytes):
 
     `limit_packets` has the packet in service too, 1 to MAX_QUEUED; `limit_bytes` is at least 1.
     """
+    queue.link[s] = _NEW_LINK[0]
     link = queue.link[s]
-    link.limit_packets, link.limit_bytes = limit_packets, limit_bytes
-    link.cycle_us = -capacity.start_us[s]
-    link.free_us, link.mark_us, link.by_events = -1, NO_MARKS, 0
+    link.limit_packets, link.limit_bytes, link.cycle_us = limit_packets, limit_bytes, -capacity.start_us[s]
     queue.fair.schedule[s].next_us = NEVER_US
-    link.used = link.place = link.entered = link.left = link.queued_bytes = link.dropped = link.passed = link.last_us = 0
 
 
 @kernel

@@ -17,8 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.network.bottleneck.tcp_window import WINDOW, cut, grow, start_window, time_out
+from vcgym.network.bottleneck.tcp_window import Window, cut, grow, start_window, time_out
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 PIPE = 8192  # segments in flight; a power of two
 _MASK = PIPE - 1
@@ -30,29 +31,27 @@ RTO_START_US = 1_000_000  # RFC 6298 2.1
 _DUPLICATES = 3  # RFC 5681 3.2
 NEVER_US = 1 << 62
 
-CONNECTION = np.dtype(
-    (
-        np.record,
-        [
-            ("window", WINDOW),
-            ("first_missing", "i8"),  # all segments before it are acknowledged
-            ("next_segment", "i8"),
-            ("highest", "i8"),  # number of segments ever sent
-            ("recover", "i8"),  # end of the segments sent before recovery or timeout
-            ("recovering", "i8"),
-            ("duplicates", "i8"),
-            ("extra", "f8"),  # segments allowed by duplicate acknowledgements
-            ("expected", "i8"),  # next segment missing at the receiver
-            ("srtt_us", "f8"),  # 0: no sample yet
-            ("rttvar_us", "f8"),
-            ("rto_us", "f8"),
-            ("timer_us", "i8"),  # expiry of the timer, or NEVER_US
-            ("written", "i8"),  # segments put into the pipe
-            ("read", "i8"),  # of these, acknowledged segments
-            ("retransmitted", "i8"),
-        ],
-    )
-)
+
+@record
+class Connection:
+    """State of a connection, which `start_connection` starts."""
+
+    window: Window
+    first_missing: int = 0  # all segments before it are acknowledged
+    next_segment: int = 0
+    highest: int = 0  # number of segments ever sent
+    recover: int = 0  # end of the segments sent before recovery or timeout
+    recovering: int = 0
+    duplicates: int = 0
+    extra: float = 0.0  # segments allowed by duplicate acknowledgements
+    expected: int = 0  # next segment missing at the receiver
+    srtt_us: float = 0.0  # 0: no sample yet
+    rttvar_us: float = 0.0
+    rto_us: float = 0.0
+    timer_us: int = 0  # expiry of the timer, or NEVER_US
+    written: int = 0  # segments put into the pipe
+    read: int = 0  # of these, acknowledged segments
+    retransmitted: int = 0
 
 
 class Pipe(NamedTuple):
@@ -75,12 +74,10 @@ def allocate_pipe(bottlenecks: int, flows: int) -> Pipe:
 @kernel
 def start_connection(connection, pipe, s, f, control):
     """Start flow `f` of bottleneck `s` as a new connection under `control`, a value of `tcp_window.CONTROLS`."""
-    start_window(connection.window, control, INITIAL_WINDOW)
     connection.first_missing = connection.next_segment = connection.highest = connection.expected = 0
-    connection.recover = -1
-    connection.recovering = connection.duplicates = connection.written = connection.read = connection.retransmitted = 0
-    connection.extra = connection.srtt_us = connection.rttvar_us = 0.0
-    connection.rto_us, connection.timer_us = RTO_START_US, NEVER_US
+    connection.written = connection.read = connection.retransmitted = 0
+    connection.window.control = control
+    start_anew(connection)
     pipe.arrived[s, f, :] = 0
 
 

@@ -20,9 +20,8 @@ On timeout: as on loss, then cwnd = 1 and no W_max (RFC 5681 3.1; RFC 9438 4.8).
 Left out: the Linux kernel's whole-number arithmetic and its HyStart, appropriate byte counting, explicit congestion notification.
 """
 
-import numpy as np
-
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import record
 
 RENO, CUBIC_LINUX, CUBIC_STANDARD = 0, 1, 2
 CONTROLS = {"reno": RENO, "cubic": CUBIC_LINUX, "cubic_standard": CUBIC_STANDARD}
@@ -33,22 +32,20 @@ FRIENDLY = 3.0 * (1.0 - BETA) / (1.0 + BETA)
 _MIN_SSTHRESH = 2.0
 _NO_LIMIT = 1e18
 
-WINDOW = np.dtype(
-    (
-        np.record,
-        [
-            ("control", "i8"),
-            ("cwnd", "f8"),
-            ("ssthresh", "f8"),
-            ("w_max", "f8"),  # 0: none
-            ("cwnd_prior", "f8"),  # before the last loss; 0: none
-            ("epoch_us", "i8"),  # -1: no epoch
-            ("k_s", "f8"),
-            ("origin", "f8"),
-            ("w_est", "f8"),
-        ],
-    )
-)
+
+@record
+class Window:
+    """Congestion window of a connection."""
+
+    control: int = RENO
+    cwnd: float = 0.0
+    ssthresh: float = _NO_LIMIT
+    w_max: float = 0.0  # 0: none
+    cwnd_prior: float = 0.0  # before the last loss; 0: none
+    epoch_us: int = -1  # -1: no epoch
+    k_s: float = 0.0
+    origin: float = 0.0
+    w_est: float = 0.0
 
 
 @kernel

@@ -14,11 +14,11 @@ from vcgym.conference.network.topology import PhysicalLink, Topology, overlay
 from vcgym.conference.network.trees import Allocation, follow, source_of, tree_through
 from vcgym.conference.optimum.oracle_lp import oracle_lp
 from vcgym.conference.rules.planned import mutualcast
-from vcgym.network.bottleneck.capacity.capacity import constant, pool
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
+from vcgym.network.bottleneck.capacity.capacity import constant
+from vcgym.network.bottleneck.cross_traffic import allocate_dumbbell, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, describe_flow
-from vcgym.network.bottleneck.impairments import OUTAGES, start_outages
-from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.impairments import start_outages
+from vcgym.network.bottleneck.queue import require_limits, start_link
 from vcgym.network.bottleneck.tcp_window import CONTROLS
 
 SEED = np.uint64(7)
@@ -81,9 +81,9 @@ def test_tcp_over_a_link_is_tcp_over_a_bottleneck(control):
     topology = dumbbell(2000.0)
     net, scratch = started(overlay(topology), [(12, TcpTraffic(*topology.links[12][:2], control, 30.0, at_s)) for at_s in (0.0, 3.0)])
     flows = [describe_flow(Tcp(control, forward_ms=0.0, backward_ms=30.0, jitter_ms=1.0, starts_s=at_s)) for at_s in (0.0, 3.0)]
-    bell = Dumbbell(allocate_queue(1), pool([constant(2e6)], 1), np.zeros(1, OUTAGES), allocate_flows(1, 2))
+    bell = allocate_dumbbell([constant(2e6)], 1, 2)
     start_link(bell.queue, bell.capacity, 0, *require_limits(50, None))
-    start_outages(bell.outages.view(np.recarray)[0], SEED, 0.0, 10.0, 80.0)
+    start_outages(bell.outages[0], SEED, 0.0, 10.0, 80.0)
     bell.flows.flow[0] = flows
     start_flows(bell, 0, SEED)
     for at_us in (1_000_000, 20_000_000, 60_000_000):

@@ -44,8 +44,8 @@ class Aimd:
 def control(aimd, variant, usage, received_bps, rtt_us, now_us, beta=BETA, growth=GROWTH):
     """Update once and return the target in bit/s, float64, at least MIN_BPS.
 
-    `variant`: WEBRTC or DRAFT; `usage`: that of the over-use detector. `received_bps`, float64, is R_hat, negative if there is no new value:
-    the last one is used. `rtt_us` is above 0, and `now_us` must not decrease. `beta`, 0.1 to 1, is the factor on R_hat after over-use,
+    `variant`: WEBRTC or DRAFT; `usage`: that of the over-use detector. `received_bps`, float64, is R_hat, negative if there is none that is
+    new: the last one is used. `rtt_us` is above 0, and `now_us` must not decrease. `beta`, 0.1 to 1, is the factor on R_hat after over-use,
     `growth`, 1 to 4, that per second far from the capacity.
     """
     if received_bps >= 0.0:

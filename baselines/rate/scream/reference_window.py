@@ -129,7 +129,7 @@ def increment(params, window, acks, l4s_active, now_us):
 
 @kernel
 def grow(params, window, acks, l4s_active, at_most, now_us):
-    """Increase the window by `increment`, with `l4s_active`, if enough bytes are in flight and the rate is not `at_most`, the call's maximum."""
+    """Increase the window by `increment`, unless too little is in flight, or the rate is `at_most`, the maximum; `l4s_active` as there."""
     grown = window.bytes + increment(params, window, acks, l4s_active, now_us)
     max_bytes = params.mss_bytes + params.head_room * max(window.max_bytes, window.max_before_bytes)
     if grown <= max_bytes and not at_most:

@@ -16,15 +16,14 @@ from vcgym.envs.call.sender.in_flight import NO_QUEUE, allocate_departures, allo
 from vcgym.envs.call.sender.other_calls import OtherCalls, allocate_others, begin_others, link_of
 from vcgym.envs.call.sender.state import LOGGED, SenderState, SenderTables, begin_rule, begin_sender, init_rule, rule_key
 from vcgym.envs.call.stages import Stages
-from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace, pool
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, start_flows
-from vcgym.network.bottleneck.flow import CALL, FLOW, TCP, describe_flow
-from vcgym.network.bottleneck.impairments import OUTAGES, start_outages
+from vcgym.network.bottleneck.capacity.capacity import CapacityTrace, choose_trace
+from vcgym.network.bottleneck.cross_traffic import allocate_dumbbell, start_flows
+from vcgym.network.bottleneck.flow import CALL, TCP, Flow, describe_flow
+from vcgym.network.bottleneck.impairments import start_outages
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
-from vcgym.network.bottleneck.queue import MAX_QUEUED, allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.queue import MAX_QUEUED, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link, start_discipline, traffic_bytes
 from vcgym.network.bottleneck.sources import Series
-from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import records
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
@@ -159,7 +158,7 @@ class SendingBatch(Batch):
         self._kept_alive = (list(traces), list(worlds.series), list(worlds.rates))  # their ids are keys
         self.senders = records(SenderState, sessions).view(np.ndarray)
         links = 2 * sessions if worlds.reverse or worlds.second else sessions  # see `further_bottleneck`
-        dumbbell = Dumbbell(allocate_queue(links, 1 + flows), pool(traces, links), np.zeros(links, OUTAGES), allocate_flows(links, flows))
+        dumbbell = allocate_dumbbell(traces, links, flows)
         frame_bytes = np.concatenate(sizes)
         self.tables = SenderTables(
             dumbbell,
@@ -203,10 +202,9 @@ class SendingBatch(Batch):
         if link.air is not None:
             for flow in described:
                 flow["size_bytes"] = traffic_bytes(link.air, int(flow["size_bytes"]), bool(flow["kind"] == TCP))
-        nothing = np.zeros((), FLOW)
-        nothing["starts_us"], nothing["stops_us"] = NEVER_US, NEVER_US
-        for f in range(dumbbell.flows.flow.shape[1]):
-            dumbbell.flows.flow[row, f] = described[f] if f < len(described) else nothing
+        dumbbell.flows.flow[row] = records(Flow, 1)[0]
+        for f, flow in enumerate(described):
+            dumbbell.flows.flow[row, f] = flow
         start_flows(dumbbell, row, seed)
         back = row if link.air is not None else self._start_further(row, "reverse", link.reverse, seed)
         second = self._start_further(row, "second", link.second, seed)

@@ -51,7 +51,7 @@ class PacketChoice(NamedTuple):
 
 
 class Schedulers(NamedTuple):
-    """Effect: commands to the sender select the active scheduler; the fields are `ORDERS`."""
+    """Schedulers of which the queue names the active one, that of a background call or of an agent's commands; the fields are `ORDERS`."""
 
     fifo: Any = Fifo()
     sbpn2: Any = Sbpn()

@@ -11,31 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.order.scheduler import scheduler_of
-from vcgym.baselines.other_calls import NamedOrder, number_of, rate_choice
+from vcgym.baselines.other_calls import number_of, rate_choice
 from vcgym.baselines.rule import allocate, for_kernels
+from vcgym.envs.call.sender.effects import ORDERS, Schedulers
 from vcgym.envs.call.sender.events import next_us, take_turn
 from vcgym.envs.call.sender.in_flight import NoOtherCalls, allocate_departures, allocate_flight, deliver, run_cross_traffic
 from vcgym.envs.call.sender.state import LOGGED, SenderState, SenderTables, begin_rule, begin_sender
 from vcgym.envs.call.stages import RUNNING
 from vcgym.network.bottleneck.cross_traffic import DEPARTED, NOBODY, Dumbbell, run_flows
-from vcgym.network.bottleneck.other_call import ORDERS, SAME, OtherCall
+from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.tcp_flow import NEVER_US
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import records
-
-
-class ByName(NamedTuple):
-    """Schedulers of other calls, selected by name."""
-
-    which: NDArray[np.int64]  # index into ORDERS
-
-
-@scheduler_of.register(ByName)
-def _by_name(order, state, row):
-    return NamedOrder(order.which[row])
 
 
 class OtherCalls(NamedTuple):
@@ -47,7 +36,7 @@ class OtherCalls(NamedTuple):
     rate: Any  # RateChoice, or the rule of the first call
     rate_state: Any
     history: NDArray[np.float64]
-    orders: Any  # ByName, or the scheduler of the first call
+    order: Any  # Schedulers, or that of the first call
 
 
 def allocate_others(
@@ -75,9 +64,9 @@ def allocate_others(
     rows = sessions * calls
     log = np.zeros((rows, log_packets), LOGGED)
     tables = SenderTables(dumbbell, allocate_flight(rows), allocate_departures(0), frame_bytes, log, np.zeros((rows, 0)))
-    rate, orders = (rate_choice(rates), ByName(np.zeros(rows, np.int64))) if same is None else same
+    rate, order = (rate_choice(rates), Schedulers()) if same is None else same
     state, history = allocate(rate, rows, 1), np.zeros((rows, 1, 3))
-    return OtherCalls(calls, records(SenderState, rows).view(np.ndarray), tables, for_kernels(rate), state, history, for_kernels(orders))
+    return OtherCalls(calls, records(SenderState, rows).view(np.ndarray), tables, for_kernels(rate), state, history, for_kernels(order))
 
 
 def begin_others(
@@ -114,7 +103,7 @@ def begin_others(
         elif other.at_second:
             sender["bottleneck"] = second
         if other.rate != SAME:
-            others.orders.which[row], others.rate_state.which[row] = ORDERS[other.order], number_of(other.rate, rates)
+            sender["queue"]["governs"], others.rate_state.which[row] = ORDERS.index(other.order), number_of(other.rate, rates)
         begin_rule(others.senders, row, others.rate, others.rate_state, others.history)
 
 
@@ -163,7 +152,6 @@ def _take_turn(others, flow, s):
     row = s * others.calls + flow.call
     sender = others.senders[row]
     at_us = flow.next_us - sender.begins_us
-    order = scheduler_of(others.orders, (), row)
-    why = take_turn(sender, others.tables, row, others.rate, others.rate_state, order, at_us)
+    why = take_turn(sender, others.tables, row, others.rate, others.rate_state, others.order, at_us)
     following_us = next_us(sender, others.tables, others.rate, others.rate_state, row)
     flow.next_us = NEVER_US if why != RUNNING else sender.begins_us + following_us

@@ -19,9 +19,8 @@ from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.kinds import RMCAT
 from vcgym.leaderboard.results.sender_metrics import case_metrics, jain
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
+from vcgym.network.bottleneck.cross_traffic import allocate_dumbbell, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, describe_flow
-from vcgym.network.bottleneck.impairments import OUTAGES
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import allocate_queue, offer, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink
@@ -138,7 +137,7 @@ def test_worlds_that_a_batch_was_not_made_for(changed, message):
 
 
 def test_tcp_sends_files_and_is_idle_between_them():
-    bell = Dumbbell(allocate_queue(1), pool([constant(1e9)], 1), np.zeros(1, OUTAGES), allocate_flows(1, 1))
+    bell = allocate_dumbbell([constant(1e9)], 1, 1)
     start_link(bell.queue, bell.capacity, 0, *require_limits(8192))
     bell.flows.flow[0, 0] = describe_flow(Tcp("cubic", file_bytes=(100_000, 1_000_000), idle_s=1.0))
     start_flows(bell, 0, np.uint64(3))

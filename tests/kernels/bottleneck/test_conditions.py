@@ -12,12 +12,11 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.alphartc import import_alphartc
-from vcgym.network.bottleneck.capacity.capacity import Conditions, choose_trace, constant, cut, pool, rate_trace
+from vcgym.network.bottleneck.capacity.capacity import Conditions, choose_trace, constant, cut, rate_trace
 from vcgym.network.bottleneck.capacity.described import describe_capacity
 from vcgym.network.bottleneck.capacity.files import conditions_of, read_capacity, write_capacity
-from vcgym.network.bottleneck.cross_traffic import CARRIED, Dumbbell, allocate_flows, carry
-from vcgym.network.bottleneck.impairments import OUTAGES
-from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.cross_traffic import CARRIED, allocate_dumbbell, carry
+from vcgym.network.bottleneck.queue import DROPPED, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
@@ -98,7 +97,7 @@ def test_packets_take_the_delay_and_the_loss_that_the_slow_twin_says(seed):
     )  # fmt: skip
     start_us, loss = int(draws.integers(0, 2_000_000)), [0.0, 0.1][seed % 2]
     times_us, sizes = np.sort(draws.integers(0, 3_000_000, 400)), draws.integers(1, 1_500, 400)
-    bell = Dumbbell(allocate_queue(1), pool([constant(1e6), trace], 1), np.zeros(1, OUTAGES), allocate_flows(1, 1))
+    bell = allocate_dumbbell([constant(1e6), trace], 1, 1)
     bell.flows.seed[0] = SEED
     choose_trace(bell.capacity, 0, 1, start_us)
     start_link(bell.queue, bell.capacity, 0, *require_limits(20))

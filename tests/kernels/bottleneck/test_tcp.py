@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twins.queued import queued
-from vcgym.network.bottleneck.capacity.capacity import constant, opportunity_trace, pool
-from vcgym.network.bottleneck.cross_traffic import Dumbbell, allocate_flows, run_flows, start_flows
+from vcgym.network.bottleneck.capacity.capacity import constant, opportunity_trace
+from vcgym.network.bottleneck.cross_traffic import allocate_dumbbell, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, Udp, describe_flow
-from vcgym.network.bottleneck.impairments import OUTAGES, pass_outages, start_outages
-from vcgym.network.bottleneck.queue import allocate_queue, require_limits, start_link
+from vcgym.network.bottleneck.impairments import Outages, pass_outages, start_outages
+from vcgym.network.bottleneck.queue import require_limits, start_link
 from vcgym.network.bottleneck.tcp_window import (
     BETA,
     CONTROLS,
     CUBIC_LINUX,
     CUBIC_STANDARD,
     RENO,
-    WINDOW,
     C,
+    Window,
     cubic_of,
     cut,
     grow,
@@ -28,6 +28,7 @@ from vcgym.network.bottleneck.tcp_window import (
     time_out,
 )
 from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.record import records
 
 
 @kernel
@@ -42,12 +43,12 @@ def windows_of_list(window, acks_us, lost, rtt_us, cwnd):
 
 
 def fresh_window(control, initial=10.0):
-    window = np.zeros(1, WINDOW).view(np.recarray)[0]
+    window = records(Window, 1)[0]
     start_window(window, control, initial)
     return window
 
 
-class Window:
+class PlainWindow:
     """The slow twin: one acknowledgement or loss at a time, as the texts write it."""
 
     def __init__(self, control, initial=10.0):
@@ -99,7 +100,7 @@ events = st.lists(st.tuples(st.integers(0, 60_000), st.booleans() | st.just(Fals
 @given(st.sampled_from([RENO, CUBIC_LINUX, CUBIC_STANDARD]), events, st.integers(1000, 300_000))
 def test_windows_equal_their_twin(control, gaps, rtt_us):
     acks_us, lost = np.cumsum([gap for gap, _ in gaps]), np.array([lost for _, lost in gaps])
-    found, twin, wanted = np.empty(len(gaps)), Window(control), []
+    found, twin, wanted = np.empty(len(gaps)), PlainWindow(control), []
     windows_of_list(fresh_window(control), acks_us, lost, float(rtt_us), found)
     for at_us, loses in zip(acks_us, lost, strict=True):
         twin.lose() if loses else twin.acknowledge(at_us * 1e-6, rtt_us * 1e-6)
@@ -148,9 +149,9 @@ def test_timeout_begins_anew():
 
 
 def dumbbell(flows, trace, limit_packets=50, limit_bytes=None, seed=1, works_ms=0.0):
-    bell = Dumbbell(allocate_queue(1), pool([trace], 1), np.zeros(1, OUTAGES), allocate_flows(1, len(flows)))
+    bell = allocate_dumbbell([trace], 1, len(flows))
     start_link(bell.queue, bell.capacity, 0, *require_limits(limit_packets, limit_bytes))
-    start_outages(bell.outages.view(np.recarray)[0], np.uint64(seed), works_ms, 10.0, 80.0)
+    start_outages(bell.outages[0], np.uint64(seed), works_ms, 10.0, 80.0)
     bell.flows.flow[0] = [describe_flow(flow) for flow in flows]
     start_flows(bell, 0, np.uint64(seed))
     return bell
@@ -226,7 +227,7 @@ def test_on_off_traffic_keeps_its_shares():
 
 @given(st.lists(st.integers(0, 30_000), min_size=1, max_size=200), st.integers(0, 5))
 def test_outages_hold_and_never_turn_round(gaps, seed):
-    outages = np.zeros(1, OUTAGES).view(np.recarray)[0]
+    outages = records(Outages, 1)[0]
     start_outages(outages, np.uint64(seed), 50.0, 10.0, 80.0)
     at_us = np.cumsum(gaps)
     out_us = np.array([pass_outages(outages, at) for at in at_us])
