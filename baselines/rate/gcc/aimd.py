@@ -1,4 +1,12 @@
-"""GCC, fourth stage: the delay-based target, additive or multiplicative increase, multiplicative decrease.
+"""GCC, fourth stage: the delay-based target, additive or multiplicative increase, multiplicative decrease; and the received rate R_hat.
+
+R_hat is from reports (libwebrtc's bitrate_estimator, kbit/s, arrivals in whole ms). The first sample uses a window of 500 ms, later ones
+150 ms. Samples are weighted by their relative deviation from the estimate.
+
+    sv = (10 |est - sample| / est)^2, pv = var + 5
+    est = (sv est + pv sample) / (sv + pv), var = sv pv / (sv + pv)
+
+The target:
 
     normal    hold -> increase; over-use -> decrease; under-use -> hold; after a decrease: hold
     decrease  target = 0.85 R_hat
@@ -26,6 +34,21 @@ MIN_BPS = 5_000.0
 _SPREADS = 3.0
 _MIN_VARIANCE, _MAX_VARIANCE = 0.4, 2.5
 _NONE = -1.0
+_FIRST_WINDOW_MS, _WINDOW_MS = 500, 150
+_START_VARIANCE = 50.0
+_SCALE = 10.0
+_GROWS = 5.0
+
+
+@record
+class Received:
+    """Received rate."""
+
+    estimate_kbps: float = -1.0  # -1: none yet
+    variance: float = _START_VARIANCE
+    elapsed_ms: int = 0
+    at_ms: int = -1  # arrival of the newest packet; -1: none
+    bytes: int = 0
 
 
 @record
@@ -38,6 +61,36 @@ class Aimd:
     received_bps: float = 0.0  # newest R_hat
     capacity_kbps: float = _NONE  # -1: no estimate
     variance: float = _MIN_VARIANCE  # WEBRTC: divided by the estimate; DRAFT: kbit/s squared
+
+
+@kernel
+def receive(received, at_ms, size_bytes):
+    """Count a packet that arrived at a whole ms."""
+    window_ms = _FIRST_WINDOW_MS if received.estimate_kbps < 0.0 else _WINDOW_MS
+    if received.at_ms >= 0 and at_ms >= received.at_ms:
+        gap_ms = at_ms - received.at_ms
+        received.elapsed_ms += gap_ms
+        if gap_ms > window_ms:
+            received.bytes = 0
+            received.elapsed_ms %= window_ms
+        if received.elapsed_ms >= window_ms:
+            _take(received, 8.0 * received.bytes / window_ms)
+            received.elapsed_ms -= window_ms
+            received.bytes = 0
+    received.at_ms = max(received.at_ms, at_ms)
+    received.bytes += size_bytes
+
+
+@kernel
+def _take(received, sample_kbps):
+    if received.estimate_kbps < 0.0:
+        received.estimate_kbps = sample_kbps
+        return
+    estimate = max(received.estimate_kbps, 1e-3)
+    of_sample = (_SCALE * abs(estimate - sample_kbps) / estimate) ** 2
+    of_estimate = received.variance + _GROWS
+    received.estimate_kbps = max((of_sample * estimate + of_estimate * sample_kbps) / (of_sample + of_estimate), 0.0)
+    received.variance = of_sample * of_estimate / (of_sample + of_estimate)
 
 
 @kernel

@@ -1,6 +1,6 @@
 """Google Congestion Control, in its two variants in use, which are never mixed.
 
-    packets of a report -> groups (grouping.py) -> trend of the delay variation (trendline.py or kalman.py)
+    packets of a report -> groups (grouping.py) -> trend of the delay variation (trend.py)
       -> over-use detector with adaptive threshold (overuse.py) -> additive or multiplicative change (aimd.py)
     loss of the report -> loss controller (loss.py)
     target = the smaller target, within the bounds of the call
@@ -19,13 +19,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rate.gcc.aimd import BETA, GROWTH, Aimd, control
+from vcgym.baselines.rate.gcc.aimd import BETA, GROWTH, Aimd, Received, control, receive
 from vcgym.baselines.rate.gcc.grouping import DRAFT, WEBRTC, Groups, add, whole_ms
-from vcgym.baselines.rate.gcc.kalman import Kalman, add_scalar
 from vcgym.baselines.rate.gcc.loss import HIGH, LOW, Loss, control_draft, control_webrtc, count
 from vcgym.baselines.rate.gcc.overuse import K_DOWN_DRAFT, K_DOWN_WEBRTC, K_UP_DRAFT, K_UP_WEBRTC, OVERUSE, Detector, judge
-from vcgym.baselines.rate.gcc.received_rate import Received, receive
-from vcgym.baselines.rate.gcc.trendline import MAX_COUNTED, Trendline, add_variation
+from vcgym.baselines.rate.gcc.trend import MAX_COUNTED, Kalman, Trendline, add_scalar, add_variation
 from vcgym.baselines.rule import Control, record, rule
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import records

@@ -1,4 +1,4 @@
-"""TFRC's loss event rate (RFC 5348 5): the inverse of the weighted mean of the last loss intervals.
+"""TFRC's loss event rate p (RFC 5348 5), the inverse of the weighted mean of the last loss intervals, and its throughput equation.
 
 A packet is lost when three later ones have arrived. Losses sent within a round trip of a loss event's first loss belong to that event. An
 interval is the number of packets from one event's first loss to the next event's; I_0 is the open one, I_1 the newest closed one.
@@ -10,19 +10,27 @@ interval is the number of packets from one event's first loss to the next event'
 The interval before the first event is the one for which the equation gives the received rate at that time (RFC 5348 6.3.1), or half a
 packet per round trip if nothing had been received.
 
+The equation (RFC 5348 3.1, with b = 1 and t_RTO = 4 R) gives bits per second; f grows with p.
+
+    X = 8 s / (R f(p)),   f(p) = sqrt(2 p / 3) + 12 sqrt(3 p / 8) p (1 + 32 p^2)
+
+s: packet size in bytes, R: round-trip time, p in (0, 1].
+
 Left out: history discounting, explicit congestion notification.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.rate.tfrc.equation import loss_rate_of
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record
 
 CLOSED = 8  # n
 LATER = 3  # RFC 5348 5.1, NDUPACK
 _WAITING = 1024  # maximum of possible losses
+_HALVINGS = 60
 
 
 @record
@@ -116,3 +124,31 @@ def loss_event_rate(intervals, n=CLOSED):
     if intervals.closed == 0:
         return 0.0
     return 1.0 / max(mean_interval(intervals, np.float64(intervals.newest_packet - intervals.event_packet + 1), n), 1.0)
+
+
+@kernel
+def slowdown(p):
+    """Return f(p)."""
+    return math.sqrt(2.0 * p / 3.0) + 12.0 * math.sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p)
+
+
+@kernel
+def throughput_bps(size_bytes, rtt_s, p):
+    """Return X in bit/s."""
+    return 8.0 * size_bytes / (rtt_s * slowdown(p))
+
+
+@kernel
+def loss_rate_of(size_bytes, rtt_s, rate_bps):
+    """Return the p at which X is `rate_bps`, by bisection; 1 if X is larger even then."""
+    wanted = 8.0 * size_bytes / (rtt_s * rate_bps)
+    low, high = 0.0, 1.0
+    if slowdown(high) <= wanted:
+        return 1.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if slowdown(middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -21,8 +21,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rate.tfrc.equation import throughput_bps
-from vcgym.baselines.rate.tfrc.loss_intervals import CLOSED, Intervals, loss_event_rate, packet_fate
+from vcgym.baselines.rate.tfrc.loss_intervals import CLOSED, Intervals, loss_event_rate, packet_fate, throughput_bps
 from vcgym.baselines.rule import NEVER_US, Control, record, rule
 from vcgym.network.kernels.jit import kernel
 

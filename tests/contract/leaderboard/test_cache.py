@@ -67,7 +67,7 @@ USERS = {
     ),
     "sender": (
         lambda: sender_cell_of(System(GccWebrtc(), Fifo(), pacing=2.5)),
-        {"leaderboard.evaluation.kinds.sender", "baselines.rate.gcc.kalman",
+        {"leaderboard.evaluation.kinds.sender", "baselines.rate.gcc.trend",
          "network.bottleneck.queue"},
         {"baselines.rate.fixed_rate", "leaderboard.evaluation.kinds.paths"},
     ),

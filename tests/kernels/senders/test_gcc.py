@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from vcgym.baselines.rate.gcc.aimd import Aimd, control, deviation_kbps, packet_bits
+from vcgym.baselines.rate.gcc.aimd import Aimd, Received, control, deviation_kbps, packet_bits, receive
 from vcgym.baselines.rate.gcc.gcc import GccDraft, GccWebrtc
 from vcgym.baselines.rate.gcc.grouping import DRAFT, WEBRTC, Groups, add
-from vcgym.baselines.rate.gcc.kalman import Kalman, add_scalar
 from vcgym.baselines.rate.gcc.loss import Loss, control_draft, control_webrtc, count
 from vcgym.baselines.rate.gcc.overuse import (
     K_DOWN_DRAFT,
@@ -22,8 +21,7 @@ from vcgym.baselines.rate.gcc.overuse import (
     adapt,
     judge,
 )
-from vcgym.baselines.rate.gcc.received_rate import Received, receive
-from vcgym.baselines.rate.gcc.trendline import Trendline, add_variation
+from vcgym.baselines.rate.gcc.trend import Kalman, Trendline, add_scalar, add_variation
 from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.network.kernels.record import records

@@ -5,8 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.baselines.rate.tfrc.equation import loss_rate_of, slowdown, throughput_bps
-from vcgym.baselines.rate.tfrc.loss_intervals import Intervals, close_interval, loss_event_rate, mean_interval, packet_fate
+from vcgym.baselines.rate.tfrc.loss_intervals import (
+    Intervals,
+    close_interval,
+    loss_event_rate,
+    loss_rate_of,
+    mean_interval,
+    packet_fate,
+    slowdown,
+    throughput_bps,
+)
 from vcgym.baselines.rate.tfrc.tfrc import IdleRule, Tfrc
 from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, report_every_us, update, wake_us
