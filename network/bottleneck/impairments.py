@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from vcgym.network.bottleneck.capacity.capacity import entry_after
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record
@@ -79,15 +80,7 @@ def is_lost(seed, flow, number, share):
 @kernel
 def _entry(capacity, s, at_us):
     """Return the index in the pool of the entry in force at `at_us`, in time of the call."""
-    first, at_us = capacity.first[s], (at_us + capacity.start_us[s]) % capacity.length_us[s]
-    index, past = np.int64(1), capacity.entries[s]  # to the first entry after `at_us`; the first one begins at 0
-    while index < past:
-        middle = (index + past) // 2
-        if capacity.times_us[first + middle] <= at_us:
-            index = middle + 1
-        else:
-            past = middle
-    return first + index - 1
+    return capacity.first[s] + entry_after(capacity, s, (at_us + capacity.start_us[s]) % capacity.length_us[s]) - 1
 
 
 @kernel

@@ -33,12 +33,7 @@ class Air(NamedTuple):
     access_us: float = 190.5
 
 
-def require_air(air: Air | None, station_mbps: float | None, whose: str) -> None:
-    """Check a medium and the rate of a station.
-
-    Raises:
-        ValueError: a number is out of range, or a station has a rate without a medium.
-    """
+def _require_air(air: Air | None, station_mbps: float | None, whose: str) -> None:
     if air is not None:
         require_within(air, mbps=(0.1, 1e4), access_us=(0.0, 1e5))
     if station_mbps is not None and (air is None or not 0.1 <= station_mbps <= 1e4):
@@ -83,12 +78,7 @@ class FqCodel(NamedTuple):
 Discipline = Threshold | Codel | FqCodel
 
 
-def require_discipline(discipline: Discipline, queue_packets: int) -> None:
-    """Check a discipline.
-
-    Raises:
-        ValueError: a number is out of range, or the queue is longer than supported.
-    """
+def _require_discipline(discipline: Discipline, queue_packets: int) -> None:
     if isinstance(discipline, Threshold):
         require_within(discipline, delay_ms=(0.0, 60e3))
         return
@@ -192,7 +182,7 @@ def require_link(link: SharedLink) -> None:
     """Check a world.
 
     Raises:
-        ValueError: a number out of range, an expiry before creation, a queue of length 0, or a call without sources.
+        ValueError: a number out of range, an expiry before creation, parts that do not go together, or a call without sources.
     """
     if link.expiry_ms < 0.0:
         raise ValueError(f"SharedLink.expiry_ms is {link.expiry_ms} in {link.name}, an expiry before creation; allowed is 0 or more")
@@ -202,7 +192,7 @@ def require_link(link: SharedLink) -> None:
         counts_from_s=(0.0, link.seconds), priority=(0.01, 100.0),
     )  # fmt: skip
     if link.discipline is not None:
-        require_discipline(link.discipline, link.queue_packets)
+        _require_discipline(link.discipline, link.queue_packets)
     require_rates(link.rates_kbps, link.name)
     require_pauses(link.pauses_s, link.name)
     calls = [flow for flow in link.flows if isinstance(flow, OtherCall)]
@@ -221,7 +211,7 @@ def require_link(link: SharedLink) -> None:
         allowed = "delay and loss that change are allowed without `reverse`, `second` and `air`"
         raise ValueError(f"trace = {link.trace.name} of {link.name}: {allowed}")
     for station_mbps in (link.station_mbps, *(call.station_mbps for call in calls)):
-        require_air(link.air, station_mbps, link.name)
+        _require_air(link.air, station_mbps, link.name)
     if link.reverse is not None and isinstance(link.discipline, Codel | FqCodel):
         raise ValueError(f"discipline = {link.discipline} of {link.name} with a bottleneck `reverse`: allowed are None and Threshold")
     if not 0.0 <= link.outage_ms[0] <= link.outage_ms[1] <= 10e3:

@@ -10,8 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from vcgym.network.bottleneck.capacity import alphartc
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
-from vcgym.network.bottleneck.capacity.described import describe_capacity
-from vcgym.network.bottleneck.capacity.files import RateUnit, import_throughput, read_mahimahi, repeating, write_capacity
+from vcgym.network.bottleneck.capacity.files import RateUnit, describe_capacity, import_throughput, read_mahimahi, repeating, write_capacity
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.traces.card_file import card_beside
 from vcgym.network.traces.cards import Card, DataError

@@ -24,7 +24,6 @@ from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import MAX_QUEUED, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link, start_discipline, traffic_bytes
 from vcgym.network.bottleneck.sources import Series
-from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import records
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
 
@@ -98,11 +97,6 @@ def worlds_of(scenario: BottleneckRecipe, seconds: float | None = None) -> World
     """Return what the worlds of a scenario have, with its longest calls or those of a given length."""
     longest_s = scenario.seconds if seconds is None else seconds
     return Worlds(scenario.traces, scenario.flows, scenario.calls, scenario.series, rates_of(scenario), longest_s)
-
-
-@kernel
-def _start_outages(outages, s, seed, works_ms, low_ms, high_ms):
-    start_outages(outages[s], seed, works_ms, low_ms, high_ms)
 
 
 class SendingBatch(Batch):
@@ -198,7 +192,7 @@ class SendingBatch(Batch):
         choose_trace(dumbbell.capacity, row, self.traces[id(link.trace)], link.start_us)
         start_link(dumbbell.queue, dumbbell.capacity, row, *require_limits(link.queue_packets, link.queue_bytes))
         start_discipline(dumbbell.queue, row, link.discipline)
-        _start_outages(dumbbell.outages, row, seed, link.works_ms, *map(float, link.outage_ms))
+        start_outages(dumbbell.outages[row], seed, link.works_ms, *map(float, link.outage_ms))
         if link.air is not None:
             for flow in described:
                 flow["size_bytes"] = traffic_bytes(link.air, int(flow["size_bytes"]), bool(flow["kind"] == TCP))
@@ -219,7 +213,7 @@ class SendingBatch(Batch):
         self.tables.targets[row] = 0.0
         begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
         if type(self.order) in scheduler_of.versions:
-            init_rule(self.order, self.order_state, row, self.history, self.key(row))
+            init_rule(self.order, self.order_state, row, self.history, rule_key(self.senders, row))
 
     def further_bottleneck(self, row: int) -> int:
         """Return the index of a row's reverse or second bottleneck, behind the first ones of all rows; a world has one of both at most."""
@@ -236,10 +230,6 @@ class SendingBatch(Batch):
         choose_trace(dumbbell.capacity, index, self.traces[id(which.trace)], 0)
         start_link(dumbbell.queue, dumbbell.capacity, index, *require_limits(MAX_QUEUED, which.queue_bytes))
         return index
-
-    def key(self, row: int) -> np.uint64:
-        """Return the random key of the rate's controller, independent of the world's keys."""
-        return rule_key(self.senders, row)
 
     @property
     def stages(self) -> Stages:

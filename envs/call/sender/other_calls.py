@@ -48,16 +48,10 @@ def allocate_others(
     same: tuple[Any, Any] | None = None,
     rates: Sequence[Any] = (),
 ) -> OtherCalls | NoOtherCalls:  # fmt: skip
-    """Allocate up to `calls` other calls for each session.
+    """Allocate up to `calls` other calls for each session, which share `frame_bytes` of all series with the first calls.
 
-    Args:
-        dumbbell: the shared bottlenecks.
-        sessions: number of sessions.
-        calls: maximum number of other calls; 0: none.
-        frame_bytes: frame sizes of all series.
-        log_packets: number of packets logged per call.
-        same: rate rule and scheduler of the first call, if the others use them too; None: they select rules by name.
-        rates: rate rules of other calls that have no name.
+    They have rate rule and scheduler of the first call, `same`, or select them by name, or among `rates` without a name; `log_packets` of each
+    call are logged.
     """
     if calls == 0:
         return NoOtherCalls()
@@ -74,15 +68,8 @@ def begin_others(
 ) -> None:  # fmt: skip
     """Start all other calls of a world over bottleneck `s`, whose flows have been started.
 
-    Args:
-        others: the other calls.
-        s: index of the bottleneck.
-        link: the world.
-        pacing: pacing factor of the first call.
-        series: index of each series of frame sizes, by the id of the series.
-        back: index of the bottleneck of reports, or NO_QUEUE.
-        second: index of the second bottleneck, or NO_QUEUE.
-        rates: as in `allocate_others`.
+    `pacing` is that of the first call, `series` has the index of each series of frame sizes by its id; `back` and `second` are the bottleneck
+    of reports and the second one, or NO_QUEUE; `rates` as in `allocate_others`.
     """
     flows = others.tables.dumbbell.flows.flow[s]
     places = [f for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]

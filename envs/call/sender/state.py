@@ -148,15 +148,7 @@ def skip_pauses(sender):
 
 
 def begin_sender(senders: NDArray[np.void], row: int, link: SharedLink, pacing: float, series: dict[int, int]) -> None:
-    """Initialise one row from its world and start its call.
-
-    Args:
-        senders: (rows,) of SenderState.
-        row: row.
-        link: world of the row.
-        pacing: see `SendingBatch`.
-        series: index of each series of frame sizes, by the id of the series.
-    """
+    """Initialise one row from its world and start its call; `pacing` and `series` as in `SendingBatch` and its `series`."""
     senders[row] = _NEW_SENDER[0]
     sender = senders[row]
     sender["seed"] = link.seed

@@ -195,6 +195,19 @@ def choose_trace(capacity: Capacity, s: int, trace: int, start_us: int) -> None:
 
 
 @kernel
+def entry_after(capacity, s, at_us):
+    """Return the index in the trace of bottleneck `s` of the first entry after an instant of the trace, or the number of entries."""
+    first, index, past = capacity.first[s], np.int64(0), capacity.entries[s]
+    while index < past:
+        middle = (index + past) // 2
+        if capacity.times_us[first + middle] <= at_us:
+            index = middle + 1
+        else:
+            past = middle
+    return index
+
+
+@kernel
 def capacity_between_bps(capacity, s, from_us, to_us):
     """Return the mean capacity of a bottleneck between two instants of the call, from 0 on, the second after the first; float64 bit/s.
 
@@ -203,13 +216,7 @@ def capacity_between_bps(capacity, s, from_us, to_us):
     first, entries, length_us = capacity.first[s], capacity.entries[s], capacity.length_us[s]
     at_us, ends_us = from_us + capacity.start_us[s], to_us + capacity.start_us[s]
     cycle_us = at_us // length_us * length_us
-    index, past = np.int64(0), entries  # to the first entry after `at_us`
-    while index < past:
-        middle = (index + past) // 2
-        if capacity.times_us[first + middle] <= at_us - cycle_us:
-            index = middle + 1
-        else:
-            past = middle
+    index = entry_after(capacity, s, at_us - cycle_us)
     bits = 0.0
     rated = capacity.rates_bps[first] > 0
     while at_us < ends_us:

@@ -14,8 +14,7 @@ from vcgym.network.bottleneck.capacity.capacity import (
     rate_trace,
     steps,
 )
-from vcgym.network.bottleneck.capacity.described import describe_capacity
-from vcgym.network.bottleneck.capacity.files import read_capacity, read_mahimahi, write_capacity
+from vcgym.network.bottleneck.capacity.files import describe_capacity, read_capacity, read_mahimahi, write_capacity
 from vcgym.network.traces.cards import Card
 from vcgym.network.traces.reading import TraceError
 

@@ -13,8 +13,7 @@ from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.alphartc import import_alphartc
 from vcgym.network.bottleneck.capacity.capacity import Conditions, choose_trace, constant, cut, rate_trace
-from vcgym.network.bottleneck.capacity.described import describe_capacity
-from vcgym.network.bottleneck.capacity.files import conditions_of, read_capacity, write_capacity
+from vcgym.network.bottleneck.capacity.files import conditions_of, describe_capacity, read_capacity, write_capacity
 from vcgym.network.bottleneck.cross_traffic import CARRIED, allocate_dumbbell, carry
 from vcgym.network.bottleneck.queue import DROPPED, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink, require_link
