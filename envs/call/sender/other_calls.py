@@ -50,8 +50,8 @@ def allocate_others(
 ) -> OtherCalls | NoOtherCalls:  # fmt: skip
     """Allocate up to `calls` other calls for each session, which share `frame_bytes` of all series with the first calls.
 
-    They have rate rule and scheduler of the first call, `same`, or select them by name, or among `rates` without a name; `log_packets` of each
-    call are logged.
+    They have rate rule and scheduler of the first call, `same`, or select them by name, or among `rates` without a name; `log_packets` of
+    each call are logged.
     """
     if calls == 0:
         return NoOtherCalls()
@@ -68,8 +68,8 @@ def begin_others(
 ) -> None:  # fmt: skip
     """Start all other calls of a world over bottleneck `s`, whose flows have been started.
 
-    `pacing` is that of the first call, `series` has the index of each series of frame sizes by its id; `back` and `second` are the bottleneck
-    of reports and the second one, or NO_QUEUE; `rates` as in `allocate_others`.
+    `pacing` is that of the first call, `series` has the index of each series of frame sizes by its id; `back` and `second` are the
+    bottleneck of reports and the second one, or NO_QUEUE; `rates` as in `allocate_others`.
     """
     flows = others.tables.dumbbell.flows.flow[s]
     places = [f for f, flow in enumerate(link.flows) if isinstance(flow, OtherCall)]

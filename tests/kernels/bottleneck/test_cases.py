@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from sending import logs_of, play
 
 from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.from_agent import FromAgent
@@ -11,7 +12,7 @@ from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, Rows, rule
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, SendingTotals, Worlds
 from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.reports import REPORT_BYTES
@@ -30,38 +31,17 @@ pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 FORWARD = constant(1.2e6)
 
 
-def play(link, rate):
-    batch = SendingBatch(1, rate, Fifo(), Worlds.of(link), log_packets=9000)
-    batch.start(0, link)
-    batch.play(np.arange(1))
-    return batch
-
-
-@rule(Control.RATE)
+@rule(Control.RATE, told=Rows(np.int64, 9000))
 class Told(NamedTuple):
     """A fixed rate that keeps when each packet was told of."""
 
     kbps: float = 900.0
 
+    def update(self, told, record):
+        told[record.packet] = record.known_us
 
-@allocate.register(Told)
-def _allocate(params, sessions, paths):
-    return np.zeros((sessions, 9000), np.int64)
-
-
-@init.register(Told)
-def _init(params, state, s, start, key):
-    state[s] = 0
-
-
-@update.register(Told)
-def _update(params, state, s, record):
-    state[s, record.packet] = record.known_us
-
-
-@decide.register(Told)
-def _decide(params, state, s, now_us):
-    return 1000.0 * params.kbps
+    def decide(self, told, now_us):
+        return 1000.0 * self.kbps
 
 
 def test_calls_with_the_rules_of_the_first_are_as_calls_that_name_them():
@@ -69,7 +49,7 @@ def test_calls_with_the_rules_of_the_first_are_as_calls_that_name_them():
     for name in ("gcc_webrtc", SAME):
         others = (OtherCall(name, pacing=PACING, starts_s=1.0), OtherCall(name, pacing=PACING, starts_s=2.5, forward_ms=70.0))
         batch = play(link._replace(flows=others), GccWebrtc())
-        logs.append([batch.log(0).tolist(), *(batch.log_of_other(0, i).tolist() for i in range(2))])
+        logs.append([log.tolist() for log in logs_of(batch)])
     assert logs[0] == logs[1]
     flows = batch.flows(0)
     assert [(flow.starts_s, flow.link.seconds, len(flow.log)) for flow in flows[1:]] == [
@@ -91,7 +71,7 @@ def test_reports_wait_behind_the_media_of_the_way_back():
     link = SharedLink("x", 5, FORWARD, seconds=6.0, queue_packets=40, reverse=Reverse(narrow, 40_000))
     link = link._replace(flows=(OtherCall(SAME, backwards=True),))
     batch = play(link, Told())
-    back, told = batch.log_of_other(0, 0), batch.rate_state[0, : len(batch.log(0))]
+    back, told = batch.log_of_other(0, 0), batch.rate_state.told[0, : len(batch.log(0))]
     queue, capacity = allocate_queue(1), pool([narrow], 1)
     start_link(queue, capacity, 0, *require_limits(8192, 40_000))
     reports_us = np.arange(50_000, 6_000_000, 50_000)

@@ -3,14 +3,11 @@
 import json
 from fractions import Fraction
 
-import gymnasium
 import numpy as np
 import pytest
+from sending import play
 
-import vcgym.envs  # noqa: F401  (registers the ids)
-from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.alphartc import import_alphartc
 from vcgym.network.bottleneck.capacity.capacity import Conditions, choose_trace, constant, cut, rate_trace
 from vcgym.network.bottleneck.capacity.files import conditions_of, describe_capacity, read_capacity, write_capacity
@@ -127,26 +124,13 @@ def test_what_is_written_is_read_back(folder):
 
 def test_a_call_meets_capacity_delay_and_loss_that_change_together():
     link = SharedLink("steps", 1, STEPS, forward_ms=5.0, backward_ms=5.0, queue_packets=8192, seconds=20.0, rates_kbps=(300.0,) * 3)
-    batch = SendingBatch(1, FixedRate(300.0), Fifo(), Worlds([STEPS], seconds=20.0), log_packets=8192)
-    batch.start(0, link)
-    batch.play(np.arange(1))
-    log = batch.log(0)
+    log = play(link, FixedRate(300.0)).log(0)
     transit_ms, second = (log["arrived_us"] - log["sent_us"]) / 1e3, log["sent_us"] >= 10_000_000
     lost = log["arrived_us"] < 0
     assert not lost[~second].any() and 0.05 < lost[second].mean() < 0.15
     first = transit_ms[~second & (log["sent_us"] < 9_900_000)]
     assert first.min() < 7.0 and transit_ms[second & ~lost][:-9].min() > 60.0  # the last leave in the next turn of the trace
     assert np.diff(log["arrived_us"][~lost]).min() >= 0
-
-
-@pytest.mark.parametrize("sender_env_id", ["vcgym/Rate-v1", "vcgym/SendOrder-v1"])
-def test_environments_play_it(folder, sender_env_id):
-    env = gymnasium.make(sender_env_id, scenario="rate-replay", traces=str(folder), seconds=2.0)
-    env.reset(seed=1)
-    truncated = False
-    while not truncated:
-        _, _, _, truncated, info = env.step(env.action_space.sample())
-    assert info["kind"] == "replay" and info["delivered_kbps"] > 0.0
 
 
 def test_a_world_has_the_smallest_delay_of_its_trace(folder):

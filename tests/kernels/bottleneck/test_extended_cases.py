@@ -1,15 +1,13 @@
 """Two bottlenecks and a shared medium against plain queues, packet by packet; priorities."""
 
-import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
+from sending import logs_of, play
 
-from vcgym.baselines.order.fifo import Fifo
+from twins.plain_calls import PlainQueue
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
-from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.reports import REPORT_BYTES
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Udp
@@ -20,29 +18,6 @@ pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 
 SECONDS, REPORT_US = 8.0, 50_000
 GCC = GccWebrtc()
-
-
-def play(link, rate=GCC):
-    worlds = Worlds.of(link)
-    batch = SendingBatch(1, rate, Fifo(), worlds, log_packets=9000)
-    batch.start(0, link)
-    batch.play(np.arange(1))
-    return [batch.log(0), *(batch.log_of_other(0, call) for call in range(worlds.calls))]
-
-
-class PlainQueue:
-    """First in, first out; a packet takes `us` of the server, and waits only if fewer than `limit` bytes are inside with it."""
-
-    def __init__(self, limit):
-        self.limit, self.free_us, self.inside = limit, Fraction(0), []
-
-    def carry(self, now, size, us):
-        self.inside = [packet for packet in self.inside if packet[0] > now]
-        if sum(packet[1] for packet in self.inside) + size > self.limit:
-            return None
-        self.free_us = max(self.free_us, Fraction(now)) + us
-        self.inside.append((math.ceil(self.free_us), size))
-        return self.inside[-1][0]
 
 
 def sent(log, order):
@@ -57,7 +32,7 @@ def test_packets_pass_two_queues_one_after_the_other(second_kbps, limit):
         rates_kbps=(700.0, 300.0, 2000.0), second=Second(constant(second_kbps * 1e3), limit, 30.0),
     )  # fmt: skip
     others = (OtherCall(SAME, rates_kbps=link.rates_kbps), OtherCall(SAME, rates_kbps=link.rates_kbps, at_second=True, starts_s=0.5))
-    through, first, behind = play(link._replace(flows=others))
+    through, first, behind = logs_of(play(link._replace(flows=others), GCC))
     queue, arrived, onward = PlainQueue(12_000), {}, []
     for at_us, flow, number, size in sorted([*sent(through, 9), *sent(first, 1)]):
         out_us = queue.carry(at_us, size, Fraction(size * 8_000_000, 1_500_000))
@@ -85,7 +60,7 @@ def test_stations_take_turns_on_a_medium_with_their_own_rates():
         "x", 7, constant(10e6), queue_bytes=limit, queue_packets=8192, seconds=SECONDS, rates_kbps=(900.0, 600.0, 2500.0), air=air
     )
     others = tuple(OtherCall(SAME, rates_kbps=link.rates_kbps, station_mbps=mbps) for mbps in rates[1:])
-    logs = play(link._replace(flows=(*others, Udp(1e6, 1000, starts_s=2.0))))
+    logs = logs_of(play(link._replace(flows=(*others, Udp(1e6, 1000, starts_s=2.0))), GCC))
     orders = (9, 0, 1)  # of the offers of an instant: the flows by their numbers, then the first call
     offers = []
     for log, order, mbps in zip(logs, orders, rates, strict=True):
@@ -107,7 +82,7 @@ def test_stations_take_turns_on_a_medium_with_their_own_rates():
 
 def test_a_call_of_priority_two_sends_twice_the_rate_of_its_rule():
     link = SharedLink("x", 7, constant(2e6), queue_bytes=75_000, queue_packets=8192, seconds=SECONDS, rates_kbps=(900.0, 100.0, 2000.0))
-    twice, plain = (play(link._replace(priority=priority), FixedRate(900.0 / priority))[0] for priority in (2.0, 1.0))
+    twice, plain = (play(link._replace(priority=priority), FixedRate(900.0 / priority)).log(0) for priority in (2.0, 1.0))
     assert twice.tolist() == plain.tolist()
 
 
@@ -115,7 +90,7 @@ def test_a_call_of_priority_two_takes_more():
     link = SharedLink("x", 7, constant(2e6), queue_bytes=75_000, queue_packets=8192, seconds=60.0, rates_kbps=(300.0, 100.0, 2000.0))
     shares = []
     for priority in (1.0, 2.0):
-        logs = play(link._replace(flows=(OtherCall(SAME, rates_kbps=link.rates_kbps),), priority=priority))
+        logs = logs_of(play(link._replace(flows=(OtherCall(SAME, rates_kbps=link.rates_kbps),), priority=priority), GCC))
         heard = [int(log["size_bytes"][(log["arrived_us"] > 20e6)].sum()) for log in logs]
         shares.append(heard[0] / heard[1])
     assert shares[0] == pytest.approx(1.0, abs=0.25)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sending import logs_of
+from sending import play as play_call
 
 from twins.fair_queue import Arrival, Limits, simulate
 from vcgym.baselines.order.fifo import Fifo
@@ -125,10 +127,8 @@ def test_flows_with_full_queues_have_equal_shares_of_bytes():
 def delays_ms(discipline, flows, others=()):
     link = SharedLink("x", 3, constant(2e6), queue_packets=300, discipline=discipline, flows=(*flows, *others), seconds=20.0)
     link = link._replace(rates_kbps=(500.0, 50.0, 500.0))
-    batch = SendingBatch(1, FixedRate(500.0), Fifo(), Worlds.of(link), log_packets=9000)
-    batch.start(0, link)
-    batch.play(np.arange(1))
-    logs, p95_ms = [batch.log(0), *(batch.log_of_other(0, i) for i in range(len(others)))], []
+    batch = play_call(link, FixedRate(500.0))
+    logs, p95_ms = logs_of(batch), []
     for log in logs:
         heard = log[log["arrived_us"] >= 0]
         assert len(heard) > 0.8 * len(log)

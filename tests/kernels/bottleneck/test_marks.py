@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sending import play
 
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.rule import Control, allocate, decide, init, reads_marks, rule, update
+from vcgym.baselines.rule import Control, Rows, rule
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.queue import DROPPED, allocate_queue, is_marked, offer, require_limits, start_link
@@ -27,7 +28,7 @@ def offer_each(queue, capacity, times_us, sizes_bytes, departs_us, marked):
         departs_us[i] = offer(queue, capacity, 0, times_us[i], np.int64(sizes_bytes[i]))
 
 
-def play(rate_bps, times_us, sizes, mark_us, limit_packets=8192):
+def offered(rate_bps, times_us, sizes, mark_us, limit_packets=8192):
     queue, capacity = allocate_queue(1), pool([constant(rate_bps)], 1)
     start_link(queue, capacity, 0, *require_limits(limit_packets))
     queue.link["mark_us"][0] = mark_us
@@ -40,7 +41,7 @@ def play(rate_bps, times_us, sizes, mark_us, limit_packets=8192):
 @settings(max_examples=100)
 def test_a_packet_is_marked_that_waits_longer_for_those_before_it(gaps, mark_us, limit_packets):
     times_us, sizes = np.cumsum([gap for gap, _ in gaps]), [size for _, size in gaps]
-    departs_us, marked = play(4e6, times_us, sizes, mark_us, limit_packets)
+    departs_us, marked = offered(4e6, times_us, sizes, mark_us, limit_packets)
     before_us = -math.inf
     for now_us, out_us, seen in zip(times_us, departs_us, marked, strict=True):
         assert seen == (before_us - now_us > mark_us)
@@ -53,51 +54,33 @@ def test_m_m_1_marks_as_many_as_wait_longer(load, wait):
     draws, n, service_us = np.random.default_rng(6), 1_000_000, 1000.0
     times_us = np.cumsum(draws.exponential(service_us / load, n)).astype(np.int64)
     sizes = np.maximum(draws.exponential(100_000, n), 1).astype(np.int64)
-    _, marked = play(8e8, times_us, sizes, round(wait * service_us))
+    _, marked = offered(8e8, times_us, sizes, round(wait * service_us))
     assert marked.mean() == pytest.approx(load * math.exp(-(1 - load) * wait), rel=0.02)
 
 
-@rule(Control.RATE)
+@rule(Control.RATE, marks=Rows(np.int8, 4000))
 class MarkCounter(NamedTuple):
     """A fixed rate that keeps the numbers of the packets marked."""
 
     kbps: float = 1500.0
     capable: bool = True
 
+    def update(self, marks, record):
+        marks[record.packet] = record.marked
 
-@allocate.register(MarkCounter)
-def _allocate(params, sessions, paths):
-    return np.zeros((sessions, 4000), np.int8)
+    def decide(self, marks, now_us):
+        return 1000.0 * self.kbps
 
-
-@init.register(MarkCounter)
-def _init(params, state, s, start, key):
-    state[s] = 0
-
-
-@update.register(MarkCounter)
-def _update(params, state, s, record):
-    state[s, record.packet] = record.marked
-
-
-@decide.register(MarkCounter)
-def _decide(params, state, s, now_us):
-    return 1000.0 * params.kbps
-
-
-@reads_marks.register(MarkCounter)
-def _reads_marks(params, state, s):
-    return params.capable
+    def reads_marks(self, marks):
+        return self.capable
 
 
 @pytest.mark.parametrize("capable", [True, False])
 def test_a_sender_is_told_of_marks_if_its_packets_are_capable(capable):
     link = SharedLink("x", 1, constant(1.2e6), discipline=Threshold(30.0), seconds=10.0, queue_packets=100)
-    batch = SendingBatch(1, MarkCounter(capable=capable), Fifo(), Worlds.of(link), log_packets=4000)
-    batch.start(0, link)
-    batch.play(np.arange(1))
+    batch = play(link, MarkCounter(capable=capable))
     log = batch.log(0)
-    marked = batch.rate_state[0, : len(log)] == 1
+    marked = batch.rate_state.marks[0, : len(log)] == 1
     if not capable:
         assert not marked.any()
         return
@@ -112,13 +95,8 @@ def test_a_sender_is_told_of_marks_if_its_packets_are_capable(capable):
 
 def test_marks_change_nothing_else():
     link = SharedLink("x", 1, constant(1.2e6), seconds=5.0, queue_packets=100)
-    logs = []
-    for discipline in (None, Threshold(5.0)):
-        batch = SendingBatch(1, FixedRate(1500.0), Fifo(), Worlds.of(link), log_packets=4000)
-        batch.start(0, link._replace(discipline=discipline))
-        batch.play(np.arange(1))
-        logs.append(batch.log(0).tolist())
-    assert logs[0] == logs[1]
+    plain, marking = (play(link._replace(discipline=one), FixedRate(1500.0)).log(0) for one in (None, Threshold(5.0)))
+    assert plain.tolist() == marking.tolist()
 
 
 def test_a_threshold_that_cannot_be_is_refused():

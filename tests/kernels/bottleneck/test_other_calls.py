@@ -4,13 +4,14 @@ import math
 import os
 import subprocess
 import sys
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sending import logs_of, play
 
+from twins.plain_calls import draw, plain, rows
 from twins.queued import queued
 from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.from_agent import FromAgent
@@ -23,13 +24,10 @@ from vcgym.baselines.rate.nada.nada import Nada
 from vcgym.baselines.rate.scream.scream_v1 import ScreamV1
 from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.rate.tfrc.tfrc import Tfrc
-from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
-from vcgym.baselines.rule import allocate, decide, init, pacing, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.no_uplink import BY_PACKET
-from vcgym.envs.call.sender.state import MEAN_BYTES
 from vcgym.envs.call.stages import DONE
 from vcgym.network.bottleneck.capacity.capacity import constant, steps
 from vcgym.network.bottleneck.flow import Tcp, Udp
@@ -43,142 +41,6 @@ pytestmark = pytest.mark.long  # a rule per background call, inside the loop: ea
 
 RULES = {"gcc_webrtc": GccWebrtc(), "gcc_draft": GccDraft(), "tfrc": Tfrc(), "nada_xmax": Nada(max_signal_ms=500.0)}
 SIZES = Series(np.array([9000, 700, 2500, 1300, 400, 5200]), 24.0)
-
-
-def play(link, rate, order=None, pacing=PACING, sessions=1, log_packets=40_000):
-    batch = SendingBatch(sessions, rate, order or Fifo(), Worlds.of(link), pacing=pacing, log_packets=log_packets)
-    for row in range(sessions):
-        batch.start(row, link._replace(seed=link.seed + row))
-    batch.play(np.arange(sessions))
-    return batch
-
-
-def draw(seed, link, purpose, number):
-    return rng.uniform(np.uint64(rng.stream_key(np.uint64(seed), link, purpose)), number)
-
-
-class PlainCall:
-    """A call first in, first out, on its own clock, with frames of a series."""
-
-    def __init__(self, link, of, rule, usual, begins_us, seed):
-        self.of, self.rule, self.pacing, self.begins_us, self.seed = of, rule, usual, begins_us, seed
-        self.forward_us, self.backward_us = round(of.forward_ms * 1000), round(of.backward_ms * 1000)
-        stops_s = min(getattr(of, "stops_s", math.inf), link.seconds)
-        self.ends_us = round((stops_s - begins_us / 1e6) * 1e6)
-        self.target, self.minimum, self.maximum = (1000.0 * rate for rate in of.rates_kbps)
-        self.state = allocate(rule, 1, 1)
-        init(
-            rule,
-            self.state,
-            0,
-            RateLimits(self.target, self.minimum, self.maximum),
-            np.uint64(rng.stream_key(np.uint64(seed), 2, rng.POLICY)),
-        )
-        self.queue, self.limit = [], link.send_queue
-        self.default_report_every_us = self.report_us = round(link.report_every_ms * 1000)
-        self.sent, self.told, self.chance_us, self.mean = [], 0, 0, float(min(of.video.packet_bytes, MEAN_BYTES))
-        self.frames = self.sounds = 0
-        self.frame_us, self.sound_us = round(1e6 / of.video.frames_per_s), round(of.audio.interval_ms * 1000)
-        self.now = self.captured = self.frame = 0
-        self.pace, self.window = pacing(rule, self.state, 0, usual), window_bytes(rule, self.state, 0)
-
-    def next_us(self):
-        at = min(self.report_us + self.backward_us, wake_us(self.rule, self.state, 0), self.ends_us)
-        at = min(at, self.sounds * self.sound_us, self.frames * self.frame_us)
-        if self.queue and sum(packet[3] for packet in self.sent[self.told :]) + self.queue[0][1] <= self.window:
-            at = min(at, self.chance_us)
-        return max(at, self.now)
-
-    def turn(self, carry):
-        now = self.now = self.next_us()
-        if now >= self.ends_us:
-            self.ends_us = self.report_us = self.sounds = self.frames = self.now = math.inf
-        elif self.report_us + self.backward_us <= now:
-            if self.learn(now):
-                self.ask(now)
-        elif wake_us(self.rule, self.state, 0) <= now:
-            self.ask(now)
-        elif self.sounds * self.sound_us <= now or self.frames * self.frame_us <= now:
-            self.capture(now)
-        else:
-            created, size, kind = self.queue.pop(0)
-            out_us = carry(self.begins_us + now, size)
-            self.sent.append((created, now, -1 if out_us is None else out_us - self.begins_us + self.forward_us, size, kind))
-            self.mean = 0.9 * self.mean + (1.0 - 0.9) * size
-            bits = self.mean * 8e6 / self.target if self.pace == 0 else size * 8e6 / (self.pace * self.target)
-            self.chance_us = now + int(bits)
-
-    def learn(self, now):
-        collected_us = self.report_us
-        self.report_us += report_every_us(self.rule, self.state, 0, self.default_report_every_us)
-        heard = [i for i in range(self.told, len(self.sent)) if 0 <= self.sent[i][2] <= collected_us]
-        if not heard:
-            return False
-        for i in range(self.told, heard[-1] + 1):
-            _, sent_us, arrived_us, size, _ = self.sent[i]
-            update(self.rule, self.state, 0, PacketFeedback(i, size, sent_us, arrived_us, now))
-        self.told = heard[-1] + 1
-        return True
-
-    def ask(self, now):
-        waiting, sent = sum(packet[1] for packet in self.queue), sum(packet[3] for packet in self.sent)
-        see_sender(self.rule, self.state, 0, SenderStatus(waiting, self.captured, sent, self.frames, self.frame, self.frame_us))
-        self.target = min(max(float(decide(self.rule, self.state, 0, now)), self.minimum), self.maximum)
-        self.pace, self.window = pacing(self.rule, self.state, 0, self.pacing), window_bytes(self.rule, self.state, 0)
-
-    def capture(self, now):
-        sound, frame = self.sounds * self.sound_us <= now, self.frames * self.frame_us <= now
-        new = []
-        if sound:
-            new.append([(now, self.of.audio.size_bytes, AUDIO)])
-            self.sounds += 1
-        if frame:
-            size = int(self.of.video.sizes_bytes[self.frames % len(self.of.video.sizes_bytes)])
-            packets = math.ceil(size / self.of.video.packet_bytes)
-            parts = [size // packets + (i < size % packets) for i in range(packets)]
-            first = draw(self.seed, 1, rng.SOURCE, self.frames) < 0.5
-            new.insert(0 if first else len(new), [(now, part, VIDEO) for part in parts])
-            self.frames, self.frame = self.frames + 1, size
-        self.captured += sum(packet[1] for burst in new for packet in burst)
-        self.queue = [*self.queue, *(packet for burst in new for packet in burst)][: self.limit]
-
-
-class PlainBottleneck:
-    """First in, first out at one rate, in fractions."""
-
-    def __init__(self, bps, limit):
-        self.bps, self.limit, self.free_us, self.inside = bps, limit, Fraction(0), []
-
-    def carry(self, now, size):
-        self.inside = [at for at in self.inside if at > now]
-        if len(self.inside) >= self.limit:
-            return None
-        self.free_us = max(self.free_us, Fraction(now)) + Fraction(size * 8_000_000, self.bps)
-        self.inside.append(math.ceil(self.free_us))
-        return self.inside[-1]
-
-
-def plain(link, rules, pacings, bps):
-    """Logs of all calls, the first one first."""
-    bottleneck = PlainBottleneck(bps, link.queue_packets)
-    calls = [PlainCall(link, link, rules[0], pacings[0], 0, link.seed)]
-    for f, of in enumerate(link.flows):
-        seed = int(rng.stream_key(np.uint64(link.seed), f + 1, rng.OTHER_CALL))
-        calls.append(PlainCall(link, of, rules[f + 1], pacings[f + 1], round(of.starts_s * 1e6), seed))
-    order = [*range(1, len(calls)), 0]  # of those whose events are at the same instant
-    while calls[0].ends_us < math.inf:
-        which = min(order, key=lambda i: (calls[i].begins_us + calls[i].next_us(), order.index(i)))
-        calls[which].turn(bottleneck.carry)
-    return [call.sent for call in calls]
-
-
-def rows(log, begins_us=0):
-    """A log as the plain simulator writes it, on the call's own clock."""
-    return [
-        (int(p["created_us"]) - begins_us, int(p["sent_us"]) - begins_us, int(p["arrived_us"]) - (begins_us if p["arrived_us"] >= 0 else 0),
-         int(p["size_bytes"]), int(p["kind"]))
-        for p in log
-    ]  # fmt: skip
 
 
 @settings(max_examples=25)
@@ -206,12 +68,10 @@ def test_equals_a_plain_simulator(names, pacings, starts_ms, at_once, kbps, limi
         "x", seed, constant(kbps * 1e3), queue_packets=limit, flows=others, video=SIZES, seconds=4.0, send_queue=send_queue,
         rates_kbps=(700.0, 60.0, 2500.0),
     )  # fmt: skip
-    rate = RULES.get(names[0], FixedRate(700.0))
+    rate, starts_s = RULES.get(names[0], FixedRate(700.0)), [0.0, *(of.starts_s for of in others)]
     batch = play(link, rate, pacing=pacings[0])
     expected = plain(link, [rate, *(RULES.get(name, FixedRate(500.0)) for name in names[1:])], pacings, kbps * 1000)
-    assert rows(batch.log(0)) == expected[0]
-    for call, of in enumerate(others):
-        assert rows(batch.log_of_other(0, call), round(of.starts_s * 1e6)) == expected[1 + call]
+    assert [rows(log, round(at_s * 1e6)) for log, at_s in zip(logs_of(batch), starts_s, strict=True)] == expected
     assert len(expected[0]) > 50
 
 
@@ -228,11 +88,9 @@ def test_windows_and_paces_equal_a_plain_simulator(seed):
         "x", seed, constant(kbps * 1e3), queue_packets=limit, flows=others, video=SIZES, seconds=8.0, send_queue=30,
         rates_kbps=(700.0, 60.0, 2500.0),
     )  # fmt: skip
-    batch = play(link, ScreamV2(), pacing=1.5)
+    batch, starts_s = play(link, ScreamV2(), pacing=1.5), [0.0, *(of.starts_s for of in others)]
     expected = plain(link, [ScreamV2(), *rules.values()], [1.5, 1.0, 1.0, 1.0], kbps * 1000)
-    assert rows(batch.log(0)) == expected[0]
-    for call, of in enumerate(others):
-        assert rows(batch.log_of_other(0, call), round(of.starts_s * 1e6)) == expected[1 + call]
+    assert [rows(log, round(at_s * 1e6)) for log, at_s in zip(logs_of(batch), starts_s, strict=True)] == expected
     assert min(map(len, expected)) > 10
 
 
@@ -291,7 +149,7 @@ def test_packets_in_are_packets_out_at_every_instant(seed, names, orders, kbps, 
         told = np.concatenate([batch.senders, senders])
         inside = queued(bell.queue, 0, now_us)
         lost = int(crossing["lost"].sum())
-        for sender, log in zip(told, (batch.log(0), *(batch.log_of_other(0, i) for i in range(len(others)))), strict=True):
+        for sender, log in zip(told, logs_of(batch), strict=True):
             totals = {name: int(sender["counts"][name].sum()) for name in sender["counts"].dtype.names}
             assert totals["created"] == totals["rejected"] + totals["discarded"] + totals["sent"] + sender["queue"]["waiting"]
             assert totals["sent"] == len(log) == totals["delivered"] + totals["lost"] + sender["packets"] - sender["reported"]
@@ -312,7 +170,7 @@ def test_packets_in_are_packets_out_at_every_instant(seed, names, orders, kbps, 
 def share(link, rule, pacing=PACING, sessions=10):
     """Share of the first call of what both delivered in the second half, by session."""
     batch, from_us = play(link, rule, pacing=pacing, sessions=sessions), link.seconds * 5e5
-    logs = [(batch.log(row), batch.log_of_other(row, 0)) for row in range(sessions)]
+    logs = [logs_of(batch, row) for row in range(sessions)]
     delivered = np.array([[log["size_bytes"][log["arrived_us"] >= from_us].sum() for log in both] for both in logs])
     return delivered[:, 0] / delivered.sum(axis=1)
 
@@ -410,7 +268,7 @@ def test_a_rule_without_a_name_sends_what_the_named_rule_sends():
         batch = SendingBatch(1, GccWebrtc(), Fifo(), Worlds([link.trace], 2, 2, **chosen), log_packets=9999)
         batch.start(0, link)
         batch.play(np.arange(1))
-        return [batch.log(0), *(batch.log_of_other(0, call) for call in range(2))]
+        return logs_of(batch)
 
     learned, nada = load_system("learned-rate").rate, Nada()
     for logs in zip(sent(("nada", "scream_v2")), sent((nada, "scream_v2"), rates=(learned, nada)), strict=True):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from sending import play
 
 from twins.nada import PlainNada
 from twins.reports import drawn_reports
-from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.nada.nada import Nada, accelerated, aggregate, gamma, gradual, is_recent, warp
 from vcgym.baselines.rate.nada.packet_log import (
     Log,
@@ -20,7 +20,6 @@ from vcgym.baselines.rate.nada.packet_log import (
 )
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, reads_marks, report_every_us, see_sender, update
-from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import steps
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.record import records
@@ -93,10 +92,7 @@ def test_flow_as_printed_loses_packets_where_the_authors_does_not():
         rates_kbps=(300.0, 150.0, 3000.0),
     )  # fmt: skip
     for params in (RFC, XMAX):
-        batch = SendingBatch(1, params, Fifo(), Worlds([trace], seconds=40.0), pacing=1.0, log_packets=1 << 14)
-        batch.start(0, link)
-        batch.play(np.arange(1))
-        log = batch.log(0)
+        log = play(link, params, pacing=1.0).log(0)
         late = log["created_us"] > 25_000_000
         lost[params] = np.mean(log["arrived_us"][late] < 0)
     assert lost[RFC] > 0.1

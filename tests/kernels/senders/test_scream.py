@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sending import play
 
 from twins.reports import drawn_reports
 from twins.scream import PlainScreamV1, PlainScreamV2
@@ -11,7 +12,6 @@ from vcgym.baselines.rate.scream.scream_v2 import ScreamV2
 from vcgym.baselines.records import PacketFeedback, RateLimits, SenderStatus
 from vcgym.baselines.rule import allocate, decide, init, pacing, reads_marks, report_every_us, see_sender, update, wake_us, window_bytes
 from vcgym.baselines.systems import load_system
-from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.bottleneck.sources import Encoder
@@ -77,13 +77,10 @@ def test_a_sender_that_hears_nothing_may_send_again(params):
 @pytest.mark.parametrize("frames_per_s", [24.0, 25.0, 30.0, 50.0, 60.0])
 def test_an_empty_link_is_used_at_every_frame_rate(system, frames_per_s):
     """A frame that has just been captured is no standing queue, even if adjustments and captures fall together."""
-    which, trace = load_system(system), constant(5e6)
+    which = load_system(system)
     video = Encoder(frames_per_s=frames_per_s, lag_ms=0.0, spread=0.0, key_every=0)
-    link = SharedLink("empty", 0, trace, queue_packets=8192, video=video, audio=None, rates_kbps=(300.0, 50.0, 6000.0), seconds=100.0)
-    batch = SendingBatch(1, which.rate, which.order, Worlds([trace], seconds=100.0), pacing=which.pacing)
-    batch.start(0, link)
-    batch.play(np.arange(1))
-    assert batch.tables.targets[0, 50:100].min() > 4.2e6
+    link = SharedLink("x", 0, constant(5e6), queue_packets=8192, video=video, audio=None, rates_kbps=(300.0, 50.0, 6000.0), seconds=100.0)
+    assert play(link, which.rate, which.order, which.pacing).tables.targets[0, 50:100].min() > 4.2e6
 
 
 def test_reports_are_as_frequent_as_the_documents_say():

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from sending import play
 
-from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.rate.fixed_rate import FixedRate
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
 from vcgym.baselines.rate.oracle_rate import OracleRate
 from vcgym.baselines.records import PacketFeedback, RateLimits
 from vcgym.baselines.rule import allocate, decide, init, is_oracle, report_every_us, see_capacity, update, wake_us
-from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.network.bottleneck.capacity.capacity import constant, pool, steps
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.shared_link import SharedLink
@@ -45,16 +44,9 @@ def test_oracle_sees_a_tenth_of_a_second():
     assert not is_oracle(GccWebrtc())
 
 
-def play(rate, link):
-    batch = SendingBatch(1, rate, Fifo(), Worlds.of(link), log_packets=50_000)
-    batch.start(0, link)
-    batch.play(np.array([0]))
-    return batch
-
-
 def test_oracle_follows_the_capacity():
     link = SharedLink("x", 3, steps("x", [(0.0, 2.0), (20.0, 0.5), (40.0, 3.0)], 60.0))
-    batch = play(OracleRate(), link)
+    batch = play(link, OracleRate())
     assert batch.tables.targets[0, [5, 30, 50]] == pytest.approx([1.9e6, 0.475e6, 2.85e6])
     assert np.mean(batch.log(0)["arrived_us"] < 0) < 0.01
 
@@ -62,7 +54,7 @@ def test_oracle_follows_the_capacity():
 def test_what_is_captured_before_the_count_begins_is_played_but_not_counted():
     whole = SharedLink("x", 3, constant(0.4e6), video=Timeline(), send_queue=5, flows=(Tcp(size_bytes=519),), seconds=20.0)
     late = whole._replace(counts_from_s=7.0)
-    of_whole, of_late = play(FixedRate(400.0), whole), play(FixedRate(400.0), late)
+    of_whole, of_late = play(whole, FixedRate(400.0)), play(late, FixedRate(400.0))
     log = of_whole.log(0)
     assert log.tolist() == of_late.log(0).tolist()
     counted = log[log["created_us"] >= 7_000_000]
@@ -81,7 +73,7 @@ def test_what_is_captured_before_the_count_begins_is_played_but_not_counted():
 def test_a_sender_that_hears_nothing_waits():
     """A minute without capacity: no more than so many packets are on their way, and the call ends."""
     link = SharedLink("x", 3, steps("x", [(0.0, 4.0), (1.0, 0.001)], 300.0), seconds=120.0, queue_packets=8192)
-    batch = play(FixedRate(4000.0), link)
+    batch = play(link, FixedRate(4000.0))
     assert batch.senders["packets"][0] - batch.senders["reported"][0] == 0  # settled at the end
     counts = batch.totals()
     assert counts.created.sum() > counts.sent.sum() > 8000
