@@ -58,11 +58,7 @@ class OtherCall(NamedTuple):
 
 
 def require_other_call(call: OtherCall) -> None:
-    """Check an other call.
-
-    Raises:
-        ValueError: neither a known name nor a rule, a number out of range, or a call without sources.
-    """
+    """Raise a ValueError for neither a known name nor a rule, a number out of range, or a call without sources."""
     if isinstance(call.rate, str) or not hasattr(call.rate, "facts"):
         one_of("OtherCall.rate", call.rate, (*RATES, SAME))
     one_of("OtherCall.order", call.order, ORDERS)
@@ -76,33 +72,21 @@ def require_other_call(call: OtherCall) -> None:
 
 
 def require_rates(rates_kbps: tuple[float, float, float], whose: str) -> None:
-    """Check the order and range of rates.
-
-    Raises:
-        ValueError: they are invalid; the message names them.
-    """
+    """Raise a ValueError, which names the rates, unless 1 kbit/s <= minimum <= start <= maximum <= 1 Gbit/s."""
     start, lowest, highest = rates_kbps
     if not 1.0 <= lowest <= start <= highest <= 1e6:
         raise ValueError(f"rates_kbps = {rates_kbps} of {whose}: allowed is 1 <= minimum <= start <= maximum <= 1e6")
 
 
 def require_pauses(pauses_s: tuple[tuple[float, float], ...], whose: str) -> None:
-    """Check the number and order of pauses.
-
-    Raises:
-        ValueError: they are too many, out of order or overlap; the message names them.
-    """
+    """Raise a ValueError, which names the pauses, if they are too many, out of order or overlap."""
     instants = [0.0, *(at_s for pause in pauses_s for at_s in pause)]
     if len(pauses_s) > MAX_PAUSES or not all(a < b or (a == b and i % 2 == 0) for i, (a, b) in enumerate(pairwise(instants))):
         raise ValueError(f"pauses_s = {pauses_s} of {whose}: allowed are up to {MAX_PAUSES} intervals of s from 0 on that do not overlap")
 
 
 def require_something(audio: Audio | None, video: Timeline | Series | Encoder | None, whose: str) -> None:
-    """Check that a call has at least one source and that all are valid.
-
-    Raises:
-        ValueError: it has none, or one is invalid; the message names the fault.
-    """
+    """Raise a ValueError if a call has no source, or one is invalid."""
     if audio is None and video is None:
         raise ValueError(f"audio and video of {whose} are None: allowed is a call with something to send")
     if audio is not None:

@@ -68,11 +68,7 @@ def allocate_queue(bottlenecks: int, flows: int = 1) -> Queue:
 
 
 def require_limits(limit_packets: int, limit_bytes: int | None = None) -> tuple[int, int]:
-    """Return both limits of a queue for kernels; None is no limit.
-
-    Raises:
-        ValueError: a limit is out of range, for example 0.
-    """
+    """Return both limits of a queue for kernels, where None is no limit; raise a ValueError for one out of range, such as 0."""
     for name, value, largest in (("limit_packets", limit_packets, MAX_QUEUED), ("limit_bytes", limit_bytes, _NO_LIMIT_BYTES)):
         if value is not None and not 1 <= value <= largest:
             raise ValueError(f"{name} = {value} of a queue: allowed is 1 to {largest}")

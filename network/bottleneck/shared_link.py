@@ -179,11 +179,7 @@ class SharedLink(NamedTuple):
 
 
 def require_link(link: SharedLink) -> None:
-    """Check a world.
-
-    Raises:
-        ValueError: a number out of range, an expiry before creation, parts that do not go together, or a call without sources.
-    """
+    """Raise a ValueError for a number out of range, parts of a world that do not go together, or a call without sources."""
     if link.expiry_ms < 0.0:
         raise ValueError(f"SharedLink.expiry_ms is {link.expiry_ms} in {link.name}, an expiry before creation; allowed is 0 or more")
     require_within(

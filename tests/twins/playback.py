@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from twins.window import WINDOW_US, Window, allocate_window, clear_window, window_add, window_minimum
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.playout.player import (
     CONCEALED,
@@ -29,6 +28,7 @@ from vcgym.network.playout.player import (
 )
 
 Instants = npt.NDArray[np.int64]
+WINDOW_US = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,31 +71,15 @@ def play_arrivals(
 ) -> Playback:
     """Play a stream from its arrivals; the receiver's level is the player's target (`clocked_input = arrival`).
 
-    Args:
-        sent_us: (N,) int64, >= 0, in any order; N >= 1.
-        arrived_us: (N,) int64, >= sent_us, or -1 for a lost packet. Of equal times the packet of lower index arrived first.
-        level_us: (N,) int64, >= 0, lag or target level of the receiver after the packet arrived; not read where it was lost.
-        discarded: (N,) bool, packets that the receiver discarded itself. None: no packet.
-        media_us: (N,) int64, > 0, length of the media in each packet. None: 10 ms.
-
-    Raises:
-        ValueError: an argument of another length or kind, or a value out of range.
+    All are (N,) in any order of sending: `arrived_us` -1 for a lost packet; `level_us` the receiver's lag or target after an arrival;
+    `discarded` by the receiver itself; `media_us` the media in each packet, None: 10 ms. Of equal times the lower index arrived first.
     """
     discarded = np.zeros(len(sent_us), np.bool_) if discarded is None else discarded
     return _play_out(sent_us, media_us, arrived_us, level_us, discarded, by_arrival=True)
 
 
 def play_emissions(sent_us: Instants, emitted_us: Instants, media_us: Instants | None = None) -> Playback:
-    """Play a stream from the receiver's emissions with unknown level (`clocked_input = emission`).
-
-    Args:
-        sent_us: (N,) int64, >= 0, in any order; N >= 1.
-        emitted_us: (N,) int64, >= sent_us, or -1 for a packet never emitted.
-        media_us: (N,) int64, > 0, length of the media in each packet. None: 10 ms.
-
-    Raises:
-        ValueError: an argument of another length or kind, or a value out of range.
-    """
+    """Play a stream from the receiver's emissions, -1 for a packet never emitted, with unknown level (`clocked_input = emission`)."""
     nothing = np.zeros(len(sent_us), np.int64)
     return _play_out(sent_us, media_us, emitted_us, nothing, nothing.astype(np.bool_), by_arrival=False)
 
@@ -116,10 +100,10 @@ def _play_out(
     _refuse_unless((came_us == -1) | (came_us >= sent_us), came_name, came_us, "-1 (never) or >= sent_us of the packet")
     _refuse_unless((came_us == -1) | (level_us >= 0), "level_us", level_us, ">= 0")
 
-    player, window = _player_for(sent_us, media_us)
+    player = _player_for(sent_us, media_us)
     order = np.argsort(came_us, kind="stable")
     order = order[came_us[order] >= 0]
-    unit_played_us, *ticks = _run(player, window, order, sent_us, media_us, came_us, discarded, level_us, by_arrival)
+    unit_played_us, *ticks = _run(player, order, sent_us, media_us, came_us, discarded, level_us, by_arrival)
     played_us, end_to_end_us = _packets_played(player.clock[0].origin_us, unit_played_us, sent_us, media_us)
     late = (came_us >= 0) & ~discarded & (played_us < 0)
     return Playback(played_us, end_to_end_us, late, *ticks)
@@ -141,17 +125,13 @@ def _refuse_unless(fine: npt.NDArray[np.bool_], name: str, values: Instants, all
         raise ValueError(f"{name}[{worst}] = {values[worst]}; allowed: {allowed}")
 
 
-def _player_for(sent_us: Instants, media_us: Instants) -> tuple[Player, Window]:
+def _player_for(sent_us: Instants, media_us: Instants) -> Player:
     origin_us = int(sent_us.min())
     units = int((sent_us + media_us).max() - origin_us - 1) // UNIT_US + 1
-    in_order = np.sort(sent_us)
-    within_window = np.searchsorted(in_order, in_order + WINDOW_US, side="right") - np.arange(len(in_order))
     player = allocate_player(1, units)
     start_player(player, 0, origin_us, units)
     _expect(player, sent_us, media_us, units)
-    window = allocate_window(1, int(within_window.max()))
-    clear_window(window, 0)
-    return player, window
+    return player
 
 
 @kernel
@@ -179,25 +159,19 @@ def _take_in(player, sent_us, media_us, now_us):
             unit_there(player, 0, unit, now_us)
 
 
-@kernel
-def _arrive(player, window, sent_us, media_us, arrived_us, discarded, level_us):
-    """A packet arrives (arrival input). A discarded one still counts for the smallest delay of the window."""
-    if not discarded:
-        _take_in(player, sent_us, media_us, arrived_us)
-    window_add(window, 0, sent_us, arrived_us - sent_us)
-    set_target(player, 0, arrived_us, level_us, window_minimum(window, 0))
-
-
-@kernel
-def _emit(player, window, sent_us, media_us, emitted_us):
-    """The receiver emits a packet (emission input)."""
-    _take_in(player, sent_us, media_us, emitted_us)
-    window_add(window, 0, sent_us, sent_us - emitted_us)
-    set_target(player, 0, emitted_us, 0, -window_minimum(window, 0))
+@allocating_kernel
+def _extreme_us(sent_us, came_us, came, by_arrival):
+    """Return the smallest delay, or from emissions the largest, of those packets in `came` sent within 2000 ms of the newest of them."""
+    newest_us, sign = sent_us[came].max(), 1 if by_arrival else -1
+    found_us = np.int64(NEVER_US)
+    for k in came:
+        if sent_us[k] >= newest_us - WINDOW_US:
+            found_us = min(found_us, sign * (came_us[k] - sent_us[k]))
+    return sign * found_us
 
 
 @allocating_kernel
-def _run(player, window, order, sent_us, media_us, came_us, discarded, level_us, by_arrival):
+def _run(player, order, sent_us, media_us, came_us, discarded, level_us, by_arrival):
     unit_played_us = np.full(player.clock[0].units, -1, np.int64)
     times_us = [np.int64(0) for _ in range(0)]
     kinds = [np.int64(0) for _ in range(0)]
@@ -218,10 +192,9 @@ def _run(player, window, order, sent_us, media_us, came_us, discarded, level_us,
             offsets_us.append(offset_us)
         if event < len(order):
             k = order[event]
-            if by_arrival:
-                _arrive(player, window, sent_us[k], media_us[k], came_us[k], discarded[k], level_us[k])
-            else:
-                _emit(player, window, sent_us[k], media_us[k], came_us[k])
+            if not discarded[k]:  # a discarded packet still counts for the smallest delay
+                _take_in(player, sent_us[k], media_us[k], came_us[k])
+            set_target(player, 0, came_us[k], level_us[k], _extreme_us(sent_us, came_us, order[: event + 1], by_arrival))
     return unit_played_us, np.array(times_us, np.int64), np.array(kinds, np.int64), np.array(offsets_us, np.int64)
 
 

@@ -59,18 +59,7 @@ class RatePolicy:
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Start the sessions whose episode starts, update on packet feedback in order, then decide; at set-up nothing is decided.
-
-        Args:
-            observation: records (S, R, 6) int64 in the order of `PacketFeedback`'s fields, count (S,) int64 new ones in the first rows;
-                history (S, 1, 3) float64; key (S,) uint64; now_us (S,) int64.
-            state: state returned by the previous call. It is modified in place and returned; copy it to keep it. None starts every session.
-            episode_start: (S,) bool; None starts none, unless `state` is None.
-            deterministic: ignored.
-
-        Returns:
-            Actions int64 (S, 3), and the state as returned by `allocate`.
-        """
+        """Start the sessions whose episode starts, update on packet feedback in order, then decide; at set-up nothing is decided."""
         sessions = len(observation["count"])
         if state is None:
             state, episode_start = allocate(self.params, sessions, 1), np.ones(sessions, np.bool_)
@@ -129,18 +118,7 @@ class OrderPolicy:
         episode_start: NDArray[np.bool_] | None = None,
         deterministic: bool = True,
     ) -> tuple[NDArray[np.int64], Any]:
-        """Choose the packet for the transmission opportunity.
-
-        Args:
-            observation: records (S, L, 5) int64: created_us, expires_us, size_bytes, kind, frame of the queued packets, oldest first, in
-                the first count (S,) rows; now_us (S,) int64; rtt_us (S,) int64.
-            state: returned unchanged.
-            episode_start: ignored.
-            deterministic: ignored.
-
-        Returns:
-            Actions int64 (S,): a < L sends the a-th oldest, L + a drops it; and `state`.
-        """
+        """Choose packets, int64 (S,): a < L sends the a-th oldest of the records (S, L, 5), L + a drops it."""
         actions = np.empty(len(observation["count"]), np.int64)
         queue = records(SendQueue, 1)
         params, seen = for_kernels(self.params), observation

@@ -213,7 +213,7 @@ class SendingBatch(Batch):
         self.tables.targets[row] = 0.0
         begin_rule(self.senders, row, self.rate, self.rate_state, self.history)
         if type(self.order) in scheduler_of.versions:
-            init_rule(self.order, self.order_state, row, self.history, rule_key(self.senders, row))
+            init_rule(self.order, self.order_state, row, self.history, self.key(row))
 
     def further_bottleneck(self, row: int) -> int:
         """Return the index of a row's reverse or second bottleneck, behind the first ones of all rows; a world has one of both at most."""
@@ -230,6 +230,10 @@ class SendingBatch(Batch):
         choose_trace(dumbbell.capacity, index, self.traces[id(which.trace)], 0)
         start_link(dumbbell.queue, dumbbell.capacity, index, *require_limits(MAX_QUEUED, which.queue_bytes))
         return index
+
+    def key(self, row: int) -> np.uint64:
+        """Return the random key of the rate's controller, independent of the world's keys."""
+        return rule_key(self.senders, row)
 
     @property
     def stages(self) -> Stages:

@@ -1,4 +1,4 @@
-"""The queue against an independent simulator (SimPy, in fractions), queueing theory, and invariants."""
+"""The queue against an independent simulator (SimPy, in fractions), and queueing theory."""
 
 import math
 from fractions import Fraction
@@ -9,7 +9,6 @@ import simpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from twins.queued import queued
 from vcgym.network.bottleneck.capacity.capacity import (
     OPPORTUNITY_BYTES,
     CapacityTrace,
@@ -37,7 +36,7 @@ def play(trace: CapacityTrace, times_us, sizes, limit_packets=8192, limit_bytes=
     start_link(queue, capacity, 0, *require_limits(limit_packets, limit_bytes))
     departs_us = np.empty(len(times_us), np.int64)
     offer_each(queue, capacity, 0, np.asarray(times_us, np.int64), np.asarray(sizes, np.int64), departs_us)
-    return departs_us, queue
+    return departs_us
 
 
 class Simulated:
@@ -118,7 +117,7 @@ def test_equals_simpy_at_changing_rates(gaps, segments, limit_packets, limit_byt
     times_us, sizes = np.cumsum([gap for gap, _ in gaps]), [size for _, size in gaps]
     ends_us = np.cumsum([length for length, _ in segments])
     trace = rate_trace("t", np.concatenate([[0], ends_us[:-1]]) / 1e6, [rate for _, rate in segments], ends_us[-1] / 1e6)
-    departs_us, _ = play(trace, times_us, sizes, limit_packets, limit_bytes)
+    departs_us = play(trace, times_us, sizes, limit_packets, limit_bytes)
     assert departs_us.tolist() == Simulated(trace, times_us, sizes, limit_packets, limit_bytes).departs_us
 
 
@@ -127,7 +126,7 @@ def test_equals_simpy_at_changing_rates(gaps, segments, limit_packets, limit_byt
 def test_equals_simpy_at_opportunities(gaps, steps_ms, limit_packets):
     times_us, sizes = np.cumsum([gap for gap, _ in gaps]), [size for _, size in gaps]
     trace = opportunity_trace("t", np.cumsum(steps_ms))
-    departs_us, _ = play(trace, times_us, sizes, limit_packets)
+    departs_us = play(trace, times_us, sizes, limit_packets)
     assert departs_us.tolist() == Simulated(trace, times_us, sizes, limit_packets, 1 << 40).departs_us
 
 
@@ -137,23 +136,9 @@ def test_a_call_may_begin_anywhere_in_its_trace(gaps, start_us):
     times_us, sizes = np.cumsum([gap for gap, _ in gaps]), [size for _, size in gaps]
     trace = rate_trace("t", [0, 0.003, 0.007], [3e6, 4e5, 1e7], 0.01)
     within = start_us % trace.length_us
-    departs_us, _ = play(trace, times_us, sizes, start_us=start_us)
-    later, _ = play(trace, times_us + within, sizes)
+    departs_us = play(trace, times_us, sizes, start_us=start_us)
+    later = play(trace, times_us + within, sizes)
     assert (departs_us == later - within).all()
-
-
-@given(packets, st.integers(1, 6), st.integers(0, 200_000))
-@settings(max_examples=60)
-def test_packets_in_are_delivered_dropped_or_queued(gaps, limit_packets, at_us):
-    times_us, sizes = np.cumsum([gap for gap, _ in gaps]), [size for _, size in gaps]
-    departs_us, queue = play(constant(2e6), times_us, sizes, limit_packets)
-    now_us = max(at_us, times_us[-1])
-    link = queue.link[0]
-    delivered = int(((departs_us != DROPPED) & (departs_us <= now_us)).sum())
-    assert len(sizes) == delivered + link["dropped"] + queued(queue, 0, now_us)
-    assert link["dropped"] == (departs_us == DROPPED).sum()
-    kept = departs_us[departs_us != DROPPED]
-    assert (np.diff(kept) >= 0).all()
 
 
 def poisson(mean_gap_us, n, seed):
@@ -168,7 +153,7 @@ SERVICE_US = 1000.0
 def test_m_d_1(load):
     """Pollaczek-Khinchine: mean stay = service (1 + load / (2 (1 - load)))."""
     times_us = poisson(SERVICE_US / load, N, 1)
-    departs_us, _ = play(constant(8e6), times_us, np.full(N, 1000))
+    departs_us = play(constant(8e6), times_us, np.full(N, 1000))
     assert (departs_us - times_us).mean() == pytest.approx(SERVICE_US * (1 + load / (2 * (1 - load))), rel=0.01)
 
 
@@ -177,7 +162,7 @@ def test_m_m_1(load):
     """Mean stay = service / (1 - load). Sizes are whole bytes, on average 100,000 so that rounding does not show."""
     times_us = poisson(SERVICE_US / load, N, 2)
     sizes = np.maximum(np.random.default_rng(3).exponential(100_000, N), 1).astype(np.int64)
-    departs_us, _ = play(constant(8e8), times_us, sizes)
+    departs_us = play(constant(8e8), times_us, sizes)
     assert (departs_us - times_us).mean() == pytest.approx(SERVICE_US / (1 - load), rel=0.01)
 
 
@@ -186,7 +171,7 @@ def test_m_m_1_k(load, room):
     """Share blocked = load^K / sum of load^n, n from 0 to K; mean stay of those let in by Little's law."""
     times_us = poisson(SERVICE_US / load, N, 4)
     sizes = np.maximum(np.random.default_rng(5).exponential(100_000, N), 1).astype(np.int64)
-    departs_us, _ = play(constant(8e8), times_us, sizes, room)
+    departs_us = play(constant(8e8), times_us, sizes, room)
     weights = load ** np.arange(room + 1)
     blocked = weights[-1] / weights.sum()
     there = (weights * np.arange(room + 1)).sum() / weights.sum()
