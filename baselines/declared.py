@@ -25,25 +25,16 @@ def _one_for_each_path(params: Any, paths: int) -> int:
 
 
 class Rows(NamedTuple):
-    """Part of a state with several rows in each session, by default one for each path.
+    """Part of a state with several rows in each session, by default one for each path."""
 
-    Attributes:
-        kind: the class of a record, or a type of numpy.
-        number: number of rows, or a function of parameters and paths that returns it.
-    """
-
-    kind: Any
-    number: int | Callable[[Any, int], int] = _one_for_each_path
+    kind: Any  # the class of a record, or a type of numpy
+    number: int | Callable[[Any, int], int] = _one_for_each_path  # number of rows, or a function of parameters and paths that returns it
 
 
 class Table(NamedTuple):
-    """Part of a state that follows from the parameters and is the same in all sessions; methods get all of it, to read.
+    """Part of a state that follows from the parameters and is the same in all sessions; methods get all of it, to read."""
 
-    Attributes:
-        of: function of the parameters that returns an array.
-    """
-
-    of: Callable[[Any], Any]
+    of: Callable[[Any], Any]  # function of the parameters that returns an array
 
 
 def add_methods(*generics: Any) -> None:

@@ -44,15 +44,10 @@ class NoState(NamedTuple):
 
 @rule(None, learns=False)
 class FromAgent(NamedTuple):
-    """Agent in place of a rule.
+    """Agent in place of a rule."""
 
-    Attributes:
-        origin: AGENT or REMOTE.
-        effect: what the control does with decisions.
-    """
-
-    origin: int = AGENT
-    effect: Any = AS_DECIDED
+    origin: int = AGENT  # AGENT or REMOTE
+    effect: Any = AS_DECIDED  # what the control does with decisions
 
 
 def in_place_of(control: Control, location: str, effect: Any = AS_DECIDED) -> FromAgent:

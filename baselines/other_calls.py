@@ -66,17 +66,11 @@ class StartRate(NamedTuple):
 
 @rule(Control.RATE)
 class RateChoice(NamedTuple):
-    """A rate rule, and the choice among the rules after it.
+    """A rate rule, and the choice among the rules after it."""
 
-    Attributes:
-        number: number of the rows that use `chosen`, >= 1.
-        chosen: parameters of a rate rule.
-        others: a `RateChoice` with greater numbers, or `StartRate`.
-    """
-
-    number: int
-    chosen: Any
-    others: Any
+    number: int  # number of the rows that use `chosen`, >= 1
+    chosen: Any  # parameters of a rate rule
+    others: Any  # a `RateChoice` with greater numbers, or `StartRate`
 
 
 class RateChoiceState(NamedTuple):

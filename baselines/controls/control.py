@@ -32,29 +32,18 @@ PACING = 2.5
 
 
 class OneOf(NamedTuple):
-    """Decision for one of several.
+    """Decision for one of several."""
 
-    Attributes:
-        names: the options; empty: the paths of the call.
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # the options; empty: the paths of the call
 
 
 class LogScale(NamedTuple):
-    """Decision for a quantity on a logarithmic scale.
+    """Decision for a quantity on a logarithmic scale."""
 
-    Attributes:
-        exact_max: largest exact decision, in the unit of the rules' decisions.
-        low: lower end of the scale in that unit; 0: an end of the call's own.
-        high: upper end.
-        relative: decisions of form relative, in that unit, above the newest value; empty: those of form discrete.
-    """
-
-    exact_max: int
-    low: int = 0
-    high: int = 0
-    relative: tuple[int, ...] = ()
+    exact_max: int  # largest exact decision, in the unit of the rules' decisions
+    low: int = 0  # lower end of the scale in that unit; 0: an end of the call's own
+    high: int = 0  # upper end
+    relative: tuple[int, ...] = ()  # decisions of form relative, in that unit, above the newest value; empty: those of form discrete
 
 
 class ControlRow(NamedTuple):

@@ -19,42 +19,26 @@ ORDERS = "fifo", "sbpn2"
 class OtherCall(NamedTuple):
     """A call from `starts_s` to `stops_s`; everything else is as in the first call (expiry, send queue, reports).
 
-    Attributes:
-        rate: one of RATES; fixed: constant start rate. SAME: rate, order and pacing are those of the first call. Or the parameters of
-            any rate rule, learned ones included; the recipe then has this very object among its `rates`.
-        order: one of ORDERS.
-        pacing: transmission opportunities per packet time at the target; 0: spaced by the mean packet size; inf: packets leave at capture.
-        audio: audio source, or None.
-        video: video source, or None.
-        rates_kbps: start, minimum and maximum target.
-        forward_ms: delay from the bottleneck to its receiver, without queueing.
-        backward_ms: delay of a report.
-        starts_s: start, in time of the first call.
-        stops_s: end, in time of the first call.
-        loss: probability of random loss before the queue.
-        pauses_s: intervals without capture, in time of the first call.
-        backwards: True: it uses the reverse bottleneck, and its reports the forward one.
-        at_second: True: it passes the second bottleneck alone.
-        priority: it is controlled as one of `priority` equal calls, see `vcgym.envs.call.sender.events`.
-        station_mbps: rate of its station on a shared medium; None: that of the medium.
+    Its `rate` is one of RATES, of which fixed is the constant start rate; SAME: rate, order and pacing are those of the first call; or the
+    parameters of any rate rule, learned ones included: the recipe then has this very object among its `rates`.
     """
 
     rate: Any = "gcc_webrtc"
-    order: str = "fifo"
-    pacing: float = 2.5
+    order: str = "fifo"  # one of ORDERS
+    pacing: float = 2.5  # opportunities per packet time at the target; 0: spaced by the mean packet size; inf: packets leave at capture
     audio: Audio | None = Audio()
     video: Timeline | Series | Encoder | None = Encoder()
-    rates_kbps: tuple[float, float, float] = (300.0, 50.0, 4000.0)
-    forward_ms: float = 25.0
-    backward_ms: float = 25.0
-    starts_s: float = 0.0
-    stops_s: float = math.inf
-    loss: float = 0.0
-    pauses_s: tuple[tuple[float, float], ...] = ()
-    backwards: bool = False
-    at_second: bool = False
-    priority: float = 1.0
-    station_mbps: float | None = None
+    rates_kbps: tuple[float, float, float] = (300.0, 50.0, 4000.0)  # start, minimum and maximum target
+    forward_ms: float = 25.0  # delay from the bottleneck to its receiver, without queueing
+    backward_ms: float = 25.0  # delay of a report
+    starts_s: float = 0.0  # start, in time of the first call
+    stops_s: float = math.inf  # end, in time of the first call
+    loss: float = 0.0  # probability of random loss before the queue
+    pauses_s: tuple[tuple[float, float], ...] = ()  # intervals without capture, in time of the first call
+    backwards: bool = False  # True: it uses the reverse bottleneck, and its reports the forward one
+    at_second: bool = False  # True: it passes the second bottleneck alone
+    priority: float = 1.0  # it is controlled as one of `priority` equal calls, see `vcgym.envs.call.sender.events`
+    station_mbps: float | None = None  # rate of its station on a shared medium; None: that of the medium
 
 
 def require_other_call(call: OtherCall) -> None:

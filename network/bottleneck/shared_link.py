@@ -22,15 +22,10 @@ ACK_BYTES = 40  # TCP and IP headers
 
 
 class Air(NamedTuple):
-    """Shared medium.
+    """Shared medium."""
 
-    Attributes:
-        mbps: rate of the medium, and of stations without a rate of their own: 802.11n, MCS 11 in 20 MHz.
-        access_us: air of a packet beside its bits, 802.11n: AIFS 43, mean backoff 67.5, preamble 36, SIFS 16, acknowledgement 28 us.
-    """
-
-    mbps: float = 52.0
-    access_us: float = 190.5
+    mbps: float = 52.0  # rate of the medium, and of stations without a rate of their own: 802.11n, MCS 11 in 20 MHz
+    access_us: float = 190.5  # air of a packet beside its bits: AIFS 43, mean backoff 67.5, preamble 36, SIFS 16, acknowledgement 28 us
 
 
 def _require_air(air: Air | None, station_mbps: float | None, whose: str) -> None:
@@ -115,67 +110,36 @@ class Second(NamedTuple):
 
 
 class SharedLink(NamedTuple):
-    """Sampled world.
+    """Sampled world."""
 
-    Attributes:
-        name: name of the kind of world, for tables.
-        seed: seed of the world's random parts.
-        trace: capacity of the bottleneck.
-        start_us: position in the trace at the start of the call.
-        queue_packets: capacity of the bottleneck's queue, including the packet in service.
-        queue_bytes: the same in bytes; None: no limit.
-        discipline: discipline of the queue; None: drop-tail without marks.
-        forward_ms: delay from the bottleneck to the receiver, without queueing; with a second one including its `hop_ms`.
-        backward_ms: delay of a report.
-        loss: probability of random loss before the queue.
-        report_loss: share of lost reports.
-        works_ms: mean time between outages of the last hop; 0: no outages.
-        outage_ms: minimum and maximum length of an outage.
-        flows: cross traffic in the queue.
-        audio: audio source, or None.
-        video: video source, or None.
-        seconds: length of the call.
-        counts_from_s: packets captured before are not counted.
-        expiry_ms: time after capture at which a packet expires.
-        send_queue: capacity of the send queue, packets.
-        report_every_ms: interval between receiver reports.
-        rates_kbps: start, minimum and maximum target.
-        pauses_s: intervals without capture.
-        reverse: bottleneck in the reverse direction; None: reports meet no queue.
-        second: bottleneck behind the first; None: there is one.
-        priority: the call is controlled as one of `priority` equal calls, see `vcgym.envs.call.sender.events`.
-        air: the bottleneck is this half-duplex medium, which reports pass too; None: it is a link.
-        station_mbps: rate of the call's station on the medium; None: that of the medium.
-    """
-
-    name: str
-    seed: int
-    trace: CapacityTrace
-    start_us: int = 0
-    queue_packets: int = 50
-    queue_bytes: int | None = None
-    discipline: Discipline | None = None
-    forward_ms: float = 25.0
-    backward_ms: float = 25.0
-    loss: float = 0.0
-    report_loss: float = 0.0
-    works_ms: float = 0.0
-    outage_ms: tuple[float, float] = (10.0, 80.0)
-    flows: tuple[Tcp | Udp | OtherCall, ...] = ()
+    name: str  # of the kind of world, for tables
+    seed: int  # of the world's random parts
+    trace: CapacityTrace  # capacity of the bottleneck
+    start_us: int = 0  # position in the trace at the start of the call
+    queue_packets: int = 50  # capacity of the bottleneck's queue, including the packet in service
+    queue_bytes: int | None = None  # the same in bytes; None: no limit
+    discipline: Discipline | None = None  # of the queue; None: drop-tail without marks
+    forward_ms: float = 25.0  # delay from the bottleneck to the receiver, without queueing; with a second one including its `hop_ms`
+    backward_ms: float = 25.0  # delay of a report
+    loss: float = 0.0  # probability of random loss before the queue
+    report_loss: float = 0.0  # share of lost reports
+    works_ms: float = 0.0  # mean time between outages of the last hop; 0: no outages
+    outage_ms: tuple[float, float] = (10.0, 80.0)  # minimum and maximum length of an outage
+    flows: tuple[Tcp | Udp | OtherCall, ...] = ()  # cross traffic in the queue
     audio: Audio | None = Audio()
     video: Timeline | Series | Encoder | None = Encoder()
-    seconds: float = 60.0
-    counts_from_s: float = 0.0
-    expiry_ms: float = 200.0
-    send_queue: int = 512
-    report_every_ms: float = 50.0
-    rates_kbps: tuple[float, float, float] = (300.0, 50.0, 4000.0)
-    pauses_s: tuple[tuple[float, float], ...] = ()
-    reverse: Reverse | None = None
-    second: Second | None = None
-    priority: float = 1.0
-    air: Air | None = None
-    station_mbps: float | None = None
+    seconds: float = 60.0  # length of the call
+    counts_from_s: float = 0.0  # packets captured before are not counted
+    expiry_ms: float = 200.0  # time after capture at which a packet expires
+    send_queue: int = 512  # capacity of the send queue, packets
+    report_every_ms: float = 50.0  # interval between receiver reports
+    rates_kbps: tuple[float, float, float] = (300.0, 50.0, 4000.0)  # start, minimum and maximum target
+    pauses_s: tuple[tuple[float, float], ...] = ()  # intervals without capture
+    reverse: Reverse | None = None  # bottleneck in the reverse direction; None: reports meet no queue
+    second: Second | None = None  # bottleneck behind the first; None: there is one
+    priority: float = 1.0  # the call is controlled as one of `priority` equal calls, see `vcgym.envs.call.sender.events`
+    air: Air | None = None  # the bottleneck is this half-duplex medium, which reports pass too; None: it is a link
+    station_mbps: float | None = None  # rate of the call's station on the medium; None: that of the medium
 
 
 def require_link(link: SharedLink) -> None:
