@@ -4,7 +4,6 @@ Only drawing needs and imports matplotlib, which is part of the extra `video`.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -76,44 +75,6 @@ def draw_queue(axes: Any, batch: "SendingBatch", row: int) -> None:
     axes.set(xlabel="position in the send queue, oldest first", ylabel="time left until it must arrive (ms)", title=title)
 
 
-class Picture:
-    """Figure that is redrawn for each picture; in mode human it is shown in a window."""
-
-    def __init__(self, mode: str) -> None:
-        from matplotlib.figure import Figure
-
-        if mode == "human":
-            from matplotlib import pyplot
-
-            self._pause: Any = pyplot.pause
-            self._close: Any = pyplot.close
-            self.figure: Any = pyplot.figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
-        else:
-            self._pause = self._close = None
-            self.figure = Figure(figsize=INCHES, dpi=DOTS_PER_INCH, layout="constrained")
-
-    def drawn(self, draw: Callable[[Any], None]) -> NDArray[np.uint8] | None:
-        """Return the picture, (height, width, 3); in mode human show it and return None."""
-        self.figure.clear()
-        axes = self.figure.add_subplot()
-        draw(axes)
-        axes.legend(loc="upper right", fontsize="small")
-        axes.grid(color="#e8eaed")
-        if self._pause is not None:
-            self._pause(0.001)
-            return None
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-        canvas = FigureCanvasAgg(self.figure)
-        canvas.draw()
-        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._close is not None:
-            self._close(self.figure)
-
-
 class Rendered:
     """Environment that draws itself.
 
@@ -128,7 +89,7 @@ class Rendered:
         if render_mode is not None:
             one_of("render_mode", render_mode, RENDER_MODES)
         self.render_mode = render_mode
-        self._picture: Picture | None = None
+        self._figure: Any = None
 
     @abstractmethod
     def _draw(self, axes: Any) -> None:
@@ -138,16 +99,44 @@ class Rendered:
         """Return a picture, (height, width, 3); in mode human show it; None without a render mode."""
         if self.render_mode is None:
             return None
-        self._picture = self._picture or Picture(self.render_mode)
-        return self._picture.drawn(self._draw)
+        in_window = self.render_mode == "human"
+        self._figure = self._figure or _new_figure(in_window)
+        self._figure.clear()
+        axes = self._figure.add_subplot()
+        self._draw(axes)
+        axes.legend(loc="upper right", fontsize="small")
+        axes.grid(color="#e8eaed")
+        if in_window:
+            from matplotlib import pyplot
+
+            pyplot.pause(0.001)
+            return None
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        canvas = FigureCanvasAgg(self._figure)
+        canvas.draw()
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
     def close(self) -> None:
         """Close the window of mode human."""
-        if self._picture is not None:
-            self._picture.close()
-            self._picture = None
+        if self._figure is not None and self.render_mode == "human":
+            from matplotlib import pyplot
+
+            pyplot.close(self._figure)
+        self._figure = None
 
     def _show(self) -> None:
         """Update the window, which gymnasium and PettingZoo expect in mode human after every step."""
         if self.render_mode == "human":
             self.render()
+
+
+def _new_figure(in_window: bool) -> Any:
+    size: dict[str, Any] = {"figsize": INCHES, "dpi": DOTS_PER_INCH, "layout": "constrained"}
+    if in_window:
+        from matplotlib import pyplot
+
+        return pyplot.figure(**size)
+    from matplotlib.figure import Figure
+
+    return Figure(**size)

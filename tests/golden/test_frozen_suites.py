@@ -26,14 +26,8 @@ def test_definitions_have_not_changed(name):
     assert definition_hash(SUITES[name]) == FROZEN[name].definition, "a changed suite needs a new version"
 
 
-@pytest.mark.parametrize("name", WITHOUT_SERIES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.data] * (name in WITH_SERIES)) for name in SUITES])
 def test_worlds_have_not_changed(name):
-    assert worlds_hash(SUITES[name]) == FROZEN[name].worlds, "a suite whose worlds come out otherwise needs a new version"
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("name", WITH_SERIES)
-def test_worlds_of_measured_series_have_not_changed(name):
     assert worlds_hash(SUITES[name]) == FROZEN[name].worlds, "a suite whose worlds come out otherwise needs a new version"
 
 
@@ -58,17 +52,15 @@ def test_suites_over_bottlenecks_have_every_kind_and_their_runs():
         assert {part.seeds for part in parts} == {runs}
 
 
-def test_measured_worlds_are_left_out_without_data(monkeypatch):
+@pytest.mark.parametrize("has_some", [False, True], ids=["no data", "a set that these do not need"])
+def test_measured_worlds_are_left_out_without_their_data(has_some, monkeypatch, tmp_path):
     monkeypatch.delenv("VCGYM_DATA", raising=False)
+    if has_some:
+        monkeypatch.setenv("VCGYM_DATA", str(tmp_path))
+        (tmp_path / "leo_ping_10ms").mkdir()
     assert {part.scenario for part, _ in prepare(SUITES["rate-v0"])} == {"rate"}
-    assert {part.scenario for part, _ in prepare(SUITES["measured-v0"])} == {"5g-urban", "5g-weak", "starlink-ping"}
-
-
-def test_a_data_root_that_holds_some_sets_is_enough_for_what_needs_them(monkeypatch, tmp_path):
-    monkeypatch.setenv("VCGYM_DATA", str(tmp_path))
-    (tmp_path / "leo_ping_10ms").mkdir()
-    assert {part.scenario for part, _ in prepare(SUITES["rate-v0"])} == {"rate"}
-    (tmp_path / "leo_ping_10ms").rmdir()
+    if has_some:
+        (tmp_path / "leo_ping_10ms").rmdir()
     assert {part.scenario for part, _ in prepare(SUITES["measured-v0"])} == {"5g-urban", "5g-weak", "starlink-ping"}
 
 

@@ -11,13 +11,11 @@ import numpy.typing as npt
 
 from vcgym.network.kernels.jit import allocating_kernel, kernel
 from vcgym.network.playout.player import (
-    CONCEALED,
     ENDED,
     FAST,
     NEVER_US,
     NO_MEDIA,
     PLAYED,
-    STRETCHED,
     UNIT_US,
     Player,
     allocate_player,
@@ -55,12 +53,6 @@ class Playback:
         """Return the number of ticks of the given kinds."""
         return int(np.isin(self.tick_kind, kinds).sum())
 
-    @property
-    def concealed_share(self) -> float:
-        """Concealed ticks over all ticks that are not silent; NaN if there is none."""
-        sounding = self.ticks(PLAYED, FAST, STRETCHED, CONCEALED)
-        return self.ticks(CONCEALED) / sounding if sounding else float("nan")
-
 
 def play_arrivals(
     sent_us: Instants,
@@ -93,13 +85,6 @@ def _play_out(
     by_arrival: bool,
 ) -> Playback:
     media_us = np.full(len(sent_us), UNIT_US, np.int64) if media_us is None else media_us
-    came_name = "arrived_us" if by_arrival else "emitted_us"
-    _refuse_other_shapes(sent_us=sent_us, media_us=media_us, level_us=level_us, discarded=discarded, **{came_name: came_us})
-    _refuse_unless(sent_us >= 0, "sent_us", sent_us, ">= 0")
-    _refuse_unless(media_us > 0, "media_us", media_us, "> 0")
-    _refuse_unless((came_us == -1) | (came_us >= sent_us), came_name, came_us, "-1 (never) or >= sent_us of the packet")
-    _refuse_unless((came_us == -1) | (level_us >= 0), "level_us", level_us, ">= 0")
-
     player = _player_for(sent_us, media_us)
     order = np.argsort(came_us, kind="stable")
     order = order[came_us[order] >= 0]
@@ -107,22 +92,6 @@ def _play_out(
     played_us, end_to_end_us = _packets_played(player.clock[0].origin_us, unit_played_us, sent_us, media_us)
     late = (came_us >= 0) & ~discarded & (played_us < 0)
     return Playback(played_us, end_to_end_us, late, *ticks)
-
-
-def _refuse_other_shapes(**arguments: npt.NDArray[np.generic]) -> None:
-    packets = len(arguments["sent_us"])
-    if packets == 0:
-        raise ValueError("sent_us has 0 packets; allowed: 1 or more")
-    for name, values in arguments.items():
-        kind = np.bool_ if name == "discarded" else np.int64
-        if values.shape != (packets,) or values.dtype != kind:
-            raise ValueError(f"{name} is {values.dtype} {values.shape}; allowed: {kind.__name__} ({packets},), as sent_us")
-
-
-def _refuse_unless(fine: npt.NDArray[np.bool_], name: str, values: Instants, allowed: str) -> None:
-    if not fine.all():
-        worst = int(np.argmin(fine))
-        raise ValueError(f"{name}[{worst}] = {values[worst]}; allowed: {allowed}")
 
 
 def _player_for(sent_us: Instants, media_us: Instants) -> Player:

@@ -3,33 +3,7 @@
     allocate, init, update                       as for a rule (`vcgym.baselines.rule`): the state, its start, and one new record
     measure(params, state, s, now_us, out)       write the feature of each path into `out` (paths,), or of the call into `out` (1,)
 
-They follow the other features of their part, in the given order.
-
-Example:
-    The share of a path's records that were discarded, in any module::
-
-        @added_feature(PATHS, Feature("late", "share of records", 0, 1, "newest_age"))
-        class LateOfPath(NamedTuple):
-            gain: float = 0.05
-
-        @allocate.register(LateOfPath)
-        def _allocate(params, sessions, paths):
-            return np.zeros((sessions, paths))
-
-        @init.register(LateOfPath)
-        def _init(params, state, s, start, key):
-            state[s, :] = 0.0
-
-        @update.register(LateOfPath)
-        def _update(params, state, s, record):
-            state[s, record.path] += params.gain * (record.late - state[s, record.path])
-
-        @measure.register(LateOfPath)
-        def _measure(params, state, s, now_us, out):
-            for path in range(out.size):
-                out[path] = state[s, path]
-
-        gymnasium.make("vcgym/Relay-v1", features=(LateOfPath(),))
+They follow the other features of their part, in the given order. "Add a feature" of CONTRIBUTING.md shows a whole one.
 """
 
 import hashlib

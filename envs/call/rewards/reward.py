@@ -3,23 +3,8 @@
     earned(reward, state, accounts, s) -> float     reward of session `s` since its last decision
 
 The decorator has the fields of the state with their initial values; a row of `state` is such a record. A state of another form has two more
-functions, `allocate_state` and `begin`. The rewards of a call sum to the score that they represent, for steps of any length.
-
-Example:
-    A cost per path change, in any module::
-
-        @reward(PATHS, changes=0)
-        class Steady(NamedTuple):
-            price: float = 0.1
-
-        @earned.register(Steady)
-        def _earned(reward, state, accounts, s):
-            changes = accounts.calls[s].counters.path_changes
-            new = changes - state[s].changes
-            state[s].changes = changes
-            return -reward.price * new
-
-        gymnasium.make("vcgym/Relay-v1", reward=Steady())
+functions, `allocate_state` and `begin`. The rewards of a call sum to the score that they represent, for steps of any length. "Add a reward" of
+CONTRIBUTING.md shows a whole one.
 """
 
 from collections.abc import Callable, Mapping

@@ -20,10 +20,8 @@ from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewa
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.environments.made_with import Marking
 from vcgym.envs.environments.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds
-from vcgym.envs.environments.vector.snapshot import UnderWay, restore, snapshot
-from vcgym.network.kernels import rng
+from vcgym.envs.environments.vector.progress import Progress, UnderWay, restore, snapshot
 from vcgym.network.kernels.ranges import one_of, require_whole
-from vcgym.network.traces.refusal import shown
 
 
 class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
@@ -84,14 +82,9 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         # The last observations: a masked reset returns them again for the other sessions.
         self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in by_part.items()}
         self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, max_episode_steps, mode.value)))
-        self._seeds = np.zeros(num_envs, np.uint64)
-        self._episodes = np.full(num_envs, -1, np.int64)
-        self._max_steps, self._steps = max_episode_steps, np.zeros(num_envs, np.int64)
+        self._progress = Progress(self.action_space, self.reset_options)
+        self._max_steps = max_episode_steps
         self._done = np.zeros(num_envs, bool)
-        # The progress of the calls: the actions of each step since the start of the oldest call, and per call a line of reset options.
-        self._action_type = np.dtype(np.float64 if np.issubdtype(single_action_space.dtype, np.floating) else np.int64)
-        self._decisions: list[NDArray[Any]] = []
-        self._options = [self._line_of({})] * num_envs
 
     @abstractmethod
     def _refuse_options(self, **options: Any) -> None:
@@ -157,10 +150,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         seeds = checked_seeds(seed, self.num_envs)
         super().reset(seed=seed if isinstance(seed, int) else None)
         for row in rows:
-            given = seeds[row]
-            if given is not None or self._episodes[row] < 0:
-                self._seeds[row] = given if given is not None else self.np_random.integers(1 << 31)
-                self._episodes[row] = -1
+            self._progress.seed(row, seeds[row], self.np_random)
         infos = self._begin_calls(rows, self._shown, **options)
         observations, fresh = self._allocate_observations()
         for name, value in self._shown.items():
@@ -170,21 +160,18 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     @property
     def has_begun(self) -> bool:
         """Return True if every session has been reset at least once."""
-        return bool((self._episodes >= 0).all())
+        return bool((self._progress.episodes >= 0).all())
 
     def _begin_calls(self, rows: NDArray[np.int64], fresh: dict[str, NDArray[Any]], **options: Any) -> dict[str, Any]:
         """Start new calls in `rows`, write their first observations into `fresh`, and return infos that name their worlds."""
         seeds, begun = np.zeros(self.num_envs, np.uint64), np.zeros(self.num_envs, bool)
         for row in rows:
-            self._episodes[row] += 1
-            episode = int(self._episodes[row])
-            seed = int(self._seeds[row]) if episode == 0 else int(rng.stream_key(self._seeds[row], episode, rng.SCENARIO))
+            seed = self._progress.begin(row, options)
             self._reset_row(row, seed, **options)
-            seeds[row], begun[row], self._options[row] = seed, True, self._line_of(options)
+            seeds[row], begun[row] = seed, True
             begin_row(self.reward, self._rewarded, self.accounts, row)
         self._after_reset(rows)
-        self._done[rows], self._steps[rows] = False, 0
-        del self._decisions[: len(self._decisions) - int(self._steps.max())]
+        self._done[rows] = False
         self.batch.shards.each(partial(self._begin_shard, fresh), rows)
         return _masked({"seed": seeds, **self._worlds()}, begun)
 
@@ -204,13 +191,12 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """
         self._require_open("step")
         mode = self.metadata["autoreset_mode"]
-        if (self._episodes < 0).any() or (mode is AutoresetMode.DISABLED and self._done.any()):
-            raise ResetNeeded(
-                f"sessions {np.flatnonzero((self._episodes < 0) | self._done).tolist()} must be reset before they are stepped"
-            )
+        waiting = self._progress.episodes < 0
+        if waiting.any() or (mode is AutoresetMode.DISABLED and self._done.any()):
+            raise ResetNeeded(f"sessions {np.flatnonzero(waiting | self._done).tolist()} must be reset before they are stepped")
         starting = np.flatnonzero(self._done)
         running = np.flatnonzero(~self._done)
-        self._apply_and_store(checked_actions(actions, self.action_space), running)
+        self._decide(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
         self.batch.shards.each(partial(self._step_shard, rewards, truncated, fresh), running)
@@ -233,10 +219,9 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         if self.closed:
             raise ClosedEnvironmentError(f"{call} after close; make another environment")
 
-    def _apply_and_store(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        """Apply actions as `apply_actions` does, and store them."""
+    def _decide(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
         self.apply_actions(actions, rows)
-        self._decisions.append(np.array(actions, self._action_type))
+        self._progress.decide(actions)
 
     def _step_shard(
         self, rewards: NDArray[np.float64], truncated: NDArray[np.bool_], fresh: dict[str, NDArray[Any]], rows: NDArray[np.int64]
@@ -252,10 +237,11 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             self.batch.advance(under_way)
             write_rewards(self.reward, self._rewarded, self.accounts, under_way, more)
             rewards[under_way] += more[under_way]
-        self._steps[rows] += 1
+        steps = self._progress.steps
+        steps[rows] += 1
         truncated[rows] = self.batch.why[rows] == DONE
         if self._max_steps is not None:
-            truncated[rows] |= self._steps[rows] >= self._max_steps
+            truncated[rows] |= steps[rows] >= self._max_steps
         self._write_observations(rows, self._shown)
         between = slice(rows[0], rows[-1] + 1)  # other rows in this slice belong to this thread too; they are started and observed later
         for name, value in self._shown.items():
@@ -278,7 +264,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Return the progress of the calls as plain arrays; `set_state` on an env with the same arguments resumes from it."""
-        return snapshot(self._arguments, self._under_way(), self.np_random)
+        return snapshot(self._arguments, self._progress.under_way(), self.np_random)
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
         """Restore a state of `get_state` by replaying its calls, which takes as long as before, without the agent's time.
@@ -287,20 +273,20 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             ValueError: the state is of an env with other arguments, or no decisions lead to it. In the second case all sessions must be
                 reset.
         """
-        calls = restore(state, self._arguments, self._under_way(), self.np_random)
-        begun = calls.episodes >= 0
-        for line in dict.fromkeys(calls.options):
-            self._refuse_options(**self._options_of(line))
+        progress = self._progress
+        calls = restore(state, self._arguments, progress.under_way(), self.np_random)
+        options = {line: progress.options_of(line) for line in calls.options}
+        for of_line in options.values():
+            self._refuse_options(**of_line)
         try:
-            self._seeds[:], self._episodes[:], self._steps[:] = calls.seeds, calls.episodes - begun, 0
-            self._decisions.clear()
-            for line in dict.fromkeys(calls.options):
-                rows = np.flatnonzero(begun & (np.array(calls.options) == line))
+            progress.forget(calls.seeds, calls.episodes)
+            for line, of_line in options.items():
+                rows = np.flatnonzero((calls.episodes >= 0) & (np.array(calls.options) == line))
                 if len(rows):
-                    self._begin_calls(rows, self._shown, **self._options_of(line))
+                    self._begin_calls(rows, self._shown, **of_line)
             self._done = self._replay(calls)
         except BaseException:
-            self._episodes[:] = -1
+            progress.episodes[:] = -1
             raise
 
     def _replay(self, calls: UnderWay) -> NDArray[np.bool_]:
@@ -313,26 +299,9 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 row = rows[truncated[rows]][0]
                 allowed = f"0 to {calls.steps[row] - before_end}, when the call is done"
                 raise ValueError(f"state of an env: steps[{row}] is {calls.steps[row]}; allowed: {allowed}")
-            self._apply_and_store(checked_actions(calls.decisions[-before_end], self.action_space), rows)
+            self._decide(checked_actions(calls.decisions[-before_end], self.action_space), rows)
             self.batch.shards.each(partial(self._step_shard, rewards, truncated, fresh), rows)
         return truncated
-
-    def _under_way(self) -> UnderWay:
-        steps = np.where(self._episodes < 0, 0, self._steps)
-        decisions = np.zeros((int(steps.max()), *(self.action_space.shape or ())), self._action_type)
-        for before_end in range(len(decisions), 0, -1):
-            decided = steps >= before_end
-            decisions[-before_end, decided] = self._decisions[-before_end][decided]
-        return UnderWay(self._seeds, self._episodes, steps, decisions, self._options)
-
-    def _line_of(self, options: dict[str, Any]) -> str:
-        return "\t".join(options.get(name) or "" for name in self.reset_options)
-
-    def _options_of(self, line: str) -> dict[str, Any]:
-        values = line.split("\t")
-        if len(values) != len(self.reset_options):
-            raise ValueError(f"state of an env: options is {shown(line)}; allowed: {', '.join(self.reset_options)}, with tabs between")
-        return {name: value for name, value in zip(self.reset_options, values, strict=True) if value}
 
 
 def _masked(values: dict[str, NDArray[Any]], rows: NDArray[np.bool_]) -> dict[str, Any]:

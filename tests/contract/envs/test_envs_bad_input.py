@@ -1,184 +1,167 @@
-"""Bad input is rejected before work starts; the error names the field, the value and the allowed values."""
+"""Bad arguments are rejected before work starts; the error names the field, the value and the allowed values."""
 
 import gymnasium
-import numpy as np
 import pytest
-from gymnasium import spaces
-from gymnasium.error import ClosedEnvironmentError
+from absolute import ABSOLUTE, SENDERS
+from untrained import random_network
 
-import vcgym.envs  # noqa: F401  (registers the ids)
+from twins.sender_policy import OrderPolicy, RatePolicy
 from vcgym.baselines.from_agent import FromAgent
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.baselines.order.sbpn import Sbpn
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.protection.fixed import FixedProtection
+from vcgym.baselines.rate.fixed_rate import FixedRate
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.baselines.rate.oracle_rate import OracleRate
+from vcgym.envs.call.rewards.emodel import EModel
+from vcgym.envs.call.rewards.utility import Utility
+from vcgym.leaderboard.evaluation.published import NOT_PLAYED
+from vcgym.network.scenarios.paths.linked import Table1
 from vcgym.network.traces.cards import DataError
 
-REFUSED = [
+RELAY, PLAYOUT, CALL, RATE, ORDER = "vcgym/Relay-v1", "vcgym/Playout-v1", "vcgym/Call-v1", *SENDERS
+EVERYWHERE = [
     ({"num_envs": 0}, "num_envs = 0: allowed are integers from 1"),
     ({"num_envs": 2.0}, r"num_envs = 2\.0: allowed are integers from 1"),
+    ({"threads": 0}, "threads = 0: allowed are integers from 1 to 256"),
+    ({"scenario": "mars"}, "scenario = 'mars': allowed are (wonderproxy, world, |order, rate, calls, rmcat, rate-measured)"),
+    ({"split": "holdout"}, "split = 'holdout': allowed are train, validation, test"),
+    ({"split": "test"}, "split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone"),
+    ({"reward": "delay"}, "reward = 'delay': allowed are (emodel, event|utility, emodel|on_time, missed, emodel)"),
+    ({"observation": "pixels"}, "observation = 'pixels': allowed are features, dict(, records)?$"),
+    ({"action": "box"}, "action = 'box': allowed are "),
+    ({"render_mode": "human"}, "render_mode = 'human': allowed is None"),
+    ({"autoreset_mode": "sometimes"}, "autoreset_mode = 'sometimes': allowed are NEXT_STEP, SAME_STEP, DISABLED"),
+]
+OF_PATHS = [
     ({"packets": 0}, "packets = 0: allowed are integers from 1 to 1000000"),
     ({"packets": "600"}, "packets = '600': allowed are integers"),
     ({"packets": True}, "packets = True: allowed are integers"),
-    ({"threads": 0}, "threads = 0: allowed are integers from 1 to 256"),
-    ({"scenario": "mars"}, "scenario = 'mars': allowed are wonderproxy, world, "),
     ({"mode": "replay"}, "mode of scenario wonderproxy = 'replay': allowed are correlated, paper"),
     ({"scenario": "replay"}, "scenario replay: traces is None; allowed: a folder of traces"),
     ({"scenario": "leo"}, "mode of scenario leo = 'correlated': allowed are replay"),
-    ({"split": "holdout"}, "split = 'holdout': allowed are train, validation, test"),
-    ({"split": "test"}, "split = 'test': allowed are train, validation; worlds of the test split are for the leaderboard alone"),
-    ({"reward": "delay"}, "reward = 'delay': allowed are emodel, event"),
-    ({"observation": "pixels"}, "observation = 'pixels': allowed are features, dict, records"),
-    ({"action": "box"}, "action = 'box': allowed are discrete, continuous, exact"),
     ({"location": "moon"}, "location = 'moon': allowed are sender, central, receiver"),
     ({"feedback_loss": 1}, "feedback_loss = 1: allowed is 0 <= share < 1"),
     ({"feedback_loss": float("nan")}, "feedback_loss = nan: allowed is 0 <= share < 1"),
     ({"feedback_loss": "0.1"}, r"feedback_loss = '0\.1': allowed are numbers, 0 <= share < 1"),
     ({"probe_rate": -1.0}, r"probe_rate = -1\.0: allowed is 0 to 100"),
     ({"probe_rate": None}, "probe_rate = None: allowed are numbers, 0 to 100"),
-    ({"render_mode": "human"}, "render_mode = 'human': allowed is None"),
-    ({"autoreset_mode": "sometimes"}, "sometimes"),
+]
+OF_SENDERS = [
+    ({"seconds": 0}, r"seconds = 0: allowed are numbers from 0\.1 to 3600"),
+    ({"seconds": float("nan")}, "seconds = nan: allowed are numbers"),
+    ({"seconds": "60"}, "seconds = '60': allowed are numbers"),
+    ({"send_queue": 0}, "send_queue = 0: allowed are integers from 1 to 1024"),
+    ({"send_queue": 2.5}, r"send_queue = 2\.5: allowed are integers"),
+    ({"pacing": -1.0}, r"pacing = -1\.0: allowed are numbers from 0 to 1000"),
+    ({"log_packets": -1}, "log_packets = -1: allowed are integers from 0"),
+    ({"observation": "records"}, "observation = 'records': allowed are features, dict$"),
+]
+OF_ONE = [
+    *((CALL, {"interval": interval}, f"interval = {interval}: allowed are integers from 1") for interval in (0, -3, 1.5)),
+    (RELAY, {"playout": Direct()}, r"playout = Direct\(\): allowed are rules that control playout"),
+    (RELAY, {"playout": "wmjitter"}, "playout = 'wmjitter': allowed are rules that control playout"),
+    (RELAY, {"playout": FromAgent()}, r"playout = FromAgent\(.*\): allowed are rules that control playout"),
+    (RELAY, {"reward": Utility()}, "reward = .*: allowed are .*, or parameters of a reward that reads"),
+    (RELAY, {"reward": 3}, "reward = .*: allowed are .*, or parameters of a reward that reads"),
+    (RELAY, {"scenario": Table1, "mode": "replay"}, "mode of scenario Table1 = 'replay'"),
+    (PLAYOUT, {"path": WMJitter()}, r"path = WMJitter\(.*\): allowed are rules that control path"),
+    (PLAYOUT, {"path": None}, "path = None: allowed are rules that control path"),
+    (PLAYOUT, {"observation": "records", "interval": 10}, "interval = 10 with observation 'records': allowed is 1"),
+    (PLAYOUT, {"predictor": random_network(3)}, "predictor is a Network: allowed is None unless the agent sets the path"),
+    (CALL, {"observation": "records", "predictor": random_network(3)}, "predictor is a Network: allowed is None"),
+    (CALL, {"predictor": "mine"}, "predictor is 'mine', a str; allowed here: .*Network"),
+    (CALL, {"observation": "records", "action": "relative"}, "'records': allowed are features and dict with action relative"),
+    (CALL, {"reward": "mos"}, "reward = .*: allowed are .*, or parameters of a reward that reads"),
+    (CALL, {"frame_ms": 30}, "frame_ms = 30: allowed is 10, 20, 40, with an uplink 10"),
+    (CALL, {"frame_ms": 40, "packets": 202}, "packets = 202: allowed with frame_ms = 40 is a multiple of 4, in slots of 10 ms"),
+    (CALL, {"frame_ms": 20, "interval": 5}, "interval = 5: allowed with frame_ms = 20 is a multiple of 2, in slots of 10 ms"),
+    (CALL, {"frame_ms": 20, "uplink": "rate"}, "frame_ms = 20: allowed is 10, 20, 40, with an uplink 10"),
+    (CALL, {"protection": 3}, "protection = 3: allowed are rules that control protection"),
+    (CALL, {"protection": None, "uplink": "rate"}, "protection = None: allowed is False with an uplink"),
+    (CALL, {"protection": FixedProtection(earlier=2), "uplink": "rate"}, r"protection = FixedProtection\(.*\): allowed is False"),
+    (CALL, {"protection": None, "protection_budget": -1}, "protection_budget = -1: allowed are numbers from 0 to 100"),
+    (CALL, {"uplink": "mars"}, "uplink = 'mars': allowed are order, rate, calls, rmcat, rate-measured"),
+    (CALL, {"uplink": "rate", "rate": Fifo()}, r"rate = Fifo\(\): allowed are .*GccDraft, GccWebrtc"),
+    (CALL, {"uplink": "rate", "rate": FromAgent()}, r"rate = FromAgent\(.*\): allowed are "),
+    (CALL, {"uplink": "rate", "order": FromAgent()}, r"order = FromAgent\(.*\): allowed are rules that control order, as "),
+    (CALL, {"uplink": "rate", "order": GccWebrtc()}, r"order = GccWebrtc\(.*\): allowed are rules that control order, as "),
+    (CALL, {"uplink": "rate", "path": WMJitter()}, r"path = WMJitter\(.*\): allowed are rules that control path, as "),
+    (CALL, {"uplink": "rate", "path": GccWebrtc()}, r"path = GccWebrtc\(.*\): allowed are rules that control path, as "),
+    (CALL, {"uplink": "rate", "playout": Direct()}, r"playout = Direct\(\): allowed are rules that control playout, as "),
+    (CALL, {"uplink": "rate", "pacing": -1.0}, r"pacing = -1\.0: allowed is 0 to 1000"),
+    (CALL, {"rate": GccWebrtc()}, r"rate = GccWebrtc\(.*\): allowed is None without an uplink"),
+    (CALL, {"order": Fifo()}, r"order = Fifo\(\): allowed is None without an uplink"),
+    (CALL, {"path": Direct(), "playout": WMJitter()}, "path, playout are all set by rules: allowed is at least one"),
+    (
+        CALL, {"uplink": "rate", "path": Direct(), "playout": WMJitter(), "rate": GccWebrtc(), "order": Fifo()},
+        "path, playout, rate, order are all set by rules",
+    ),
+    (RATE, {"order": WMJitter()}, r"order = WMJitter\(.*\): allowed are rules that control order, as Fifo, .*Sbpn"),
+    (RATE, {"order": GccWebrtc()}, r"order = GccWebrtc\(.*\): allowed are rules that control order, as Fifo, .*Sbpn"),
+    (RATE, {"order": "fifo"}, "order = 'fifo': allowed are .*Fifo"),
+    (RATE, {"order": FromAgent()}, r"order = FromAgent\(.*\): allowed are rules that control order, as Fifo"),
+    (RATE, {"reward": "on_time"}, "reward = 'on_time': allowed are utility, emodel"),
+    (RATE, {"reward": EModel()}, "reward = .*: allowed are .*, or parameters of a reward that reads"),
+    (RATE, {"features": "pixels"}, "features = 'pixels': allowed are reports, intervals"),
+    (ORDER, {"overflow": FixedRate()}, r"overflow = FixedRate\(.*\): allowed are rules that control order, as Fifo"),
+    (ORDER, {"overflow": Sbpn}, "overflow = .*: allowed are rules that control order, as Fifo"),
+    (ORDER, {"overflow": "reject"}, "overflow = 'reject': allowed are .*Fifo"),
+    (ORDER, {"reward": "utility"}, "reward = 'utility': allowed are on_time, missed, emodel"),
+    (ORDER, {"rate": Fifo()}, r"rate = Fifo\(\): allowed are rules that control rate, as .*FixedRate, GccDraft, GccWebrtc, .*Tfrc"),
+    (ORDER, {"rate": WMJitter()}, r"rate = WMJitter\(.*\): allowed are "),
+    (ORDER, {"rate": FromAgent()}, r"rate = FromAgent\(.*\): allowed are "),
+    (ORDER, {"interval": 10}, "interval = 10 with action 'discrete': allowed is 1"),
+]  # fmt: skip
+REFUSED = [
+    *((env_id, *case) for env_id in ABSOLUTE for case in EVERYWHERE + (OF_SENDERS if env_id in SENDERS else OF_PATHS)),
+    *OF_ONE,
 ]
 
 
-def _make(env_id, **arguments):
-    return gymnasium.make_vec(env_id, **{"num_envs": 2, "packets": 60} | arguments).unwrapped
+@pytest.mark.parametrize(("env_id", "arguments", "message"), REFUSED, ids=lambda value: str(value)[:60])
+def test_arguments(env_id, arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        gymnasium.make_vec(env_id, **ABSOLUTE[env_id] | {"num_envs": 2} | arguments)
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=str)
-def test_arguments(path_env_id, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        _make(path_env_id, **arguments)
+def test_an_unknown_argument(env_id):
+    with pytest.raises(TypeError, match="pakets"):
+        gymnasium.make_vec(env_id, pakets=60)
 
 
-@pytest.mark.parametrize("interval", [0, -3, 1.5])
-@pytest.mark.parametrize("path_env_id", ["vcgym/Relay-v1", "vcgym/Call-v1"])
-def test_interval(path_env_id, interval):
-    with pytest.raises(ValueError, match=f"interval = {interval}: allowed are integers from 1"):
-        _make(path_env_id, interval=interval)
+def test_the_scalar_environment_draws_in_one_mode(env_id):
+    with pytest.raises(ValueError, match="render_mode = 'ansi': allowed are rgb_array"):
+        type(gymnasium.make(env_id).unwrapped)(render_mode="ansi")
 
 
 @pytest.mark.parametrize(
-    ("path_env_id", "arguments", "message"),
+    ("env_id", "arguments"),
     [
-        ("vcgym/Relay-v1", {"playout": Direct()}, r"playout = Direct\(\): allowed are rules that control playout"),
-        ("vcgym/Call-v1", {"uplink": "rat"}, "uplink = 'rat': allowed are order, rate, calls"),
-        ("vcgym/Call-v1", {"scenario": "leo", "mode": "replay", "data": "/gone"}, r"data folder: data \(/gone\) is '/gone'"),
-        ("vcgym/Relay-v1", {"playout": "wmjitter"}, "playout = 'wmjitter': allowed are rules that control playout"),
-        ("vcgym/Relay-v1", {"playout": FromAgent()}, r"playout = FromAgent\(.*\): allowed are rules that control playout"),
-        ("vcgym/Playout-v1", {"path": WMJitter()}, r"path = WMJitter\(.*\): allowed are rules that control path"),
-        ("vcgym/Playout-v1", {"path": None}, "path = None: allowed are rules that control path"),
+        *((env_id, {"scenario": "leo", "mode": "replay"}) for env_id in (RELAY, PLAYOUT, CALL)),
+        *((env_id, {"scenario": "rate-measured"}) for env_id in SENDERS),
+        (CALL, {"uplink": "rate-measured"}),
     ],
 )
-def test_holders_of_the_other_lever(path_env_id, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        _make(path_env_id, **arguments)
-
-
-def test_the_scalar_face_draws_in_one_mode(path_env_id):
-    scalar = gymnasium.make(path_env_id, packets=60).unwrapped
-    with pytest.raises(ValueError, match="render_mode = 'ansi': allowed are rgb_array"):
-        type(scalar)(render_mode="ansi")
-
-
-def test_an_unknown_argument(path_env_id):
-    with pytest.raises(TypeError, match="pakets"):
-        _make(path_env_id, pakets=60)
-
-
-def test_measured_data_that_is_not_there(path_env_id, tmp_path, monkeypatch):
+def test_measured_data_that_is_not_there(env_id, arguments, tmp_path, monkeypatch):
     missing = tmp_path / "nowhere"
-    with pytest.raises(DataError, match=str(missing)):
-        _make(path_env_id, scenario="leo", mode="replay", data=str(missing))
+    with pytest.raises(DataError, match=rf"data folder: data \({missing}\) is '{missing}'|{missing}"):
+        gymnasium.make_vec(env_id, **arguments, data=str(missing))
     monkeypatch.delenv("VCGYM_DATA", raising=False)
     with pytest.raises(DataError, match="VCGYM_DATA"):
-        _make(path_env_id, scenario="leo", mode="replay")
-
-
-def _outside(space):
-    """Batches of two actions, one of them outside `space`: too large, too small, in each entry; no number; of other shapes."""
-    inside = np.zeros((2, *space.shape), space.dtype)
-    high = np.broadcast_to(space.high if isinstance(space, spaces.Box) else getattr(space, "nvec", getattr(space, "n", 0)) - 1, space.shape)
-    low = space.low if isinstance(space, spaces.Box) else np.zeros_like(high)
-    step = 0.01 if space.dtype == np.float32 else 1
-    for entry in np.ndindex(space.shape):
-        for value in (high[entry] + step, low[entry] - step, np.nan):
-            outside = inside.astype(np.float64) if np.isnan(value) else inside.copy()
-            outside[(1, *entry)] = value
-            yield outside
-    yield inside[:1]
-    yield np.zeros((3, *space.shape), space.dtype)
-    if space.dtype != np.float32:
-        yield inside + 0.5
-
-
-@pytest.mark.parametrize("form", ["discrete", "continuous", "exact"])
-def test_an_action_outside_the_space_moves_nothing(path_env_id, form):
-    env = _make(path_env_id, action=form)
-    env.reset(seed=1)
-    before = env.get_state()
-    for action in _outside(env.single_action_space):
-        with pytest.raises(ValueError, match=r"(?s)action .*: allowed are values of"):
-            env.step(action)
-    after = env.get_state()
-    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
-
-
-@pytest.mark.parametrize("action", [16, [1, 2], 1.5])
-def test_an_action_outside_the_space_of_one_call_names_that_space(action):
-    env = gymnasium.make("vcgym/Call-v1", packets=60, disable_env_checker=True)
-    env.reset(seed=1)
-    with pytest.raises(ValueError, match=r"^action array\(.*: allowed are values of Discrete\(16\)$"):
-        env.step(action)
-
-
-@pytest.mark.parametrize("seed", [1.5, True, "1", -1, 1 << 64, (1 << 64) - 1, [0, 1.5], [0]])
-def test_a_seed_that_is_no_integer_in_range_moves_nothing(seed):
-    env = _make("vcgym/Relay-v1")
-    with pytest.raises(ValueError, match=r"seed (= .*: allowed are integers from 0 to 2\*\*64 - 1|has length 1)"):
-        env.reset(seed=seed)
-    assert not env.has_begun
+        gymnasium.make_vec(env_id, **arguments)
 
 
 @pytest.mark.parametrize(
-    "env_id", ["vcgym/Relay-v1", *(pytest.param(f"vcgym/{name}-v1", marks=pytest.mark.long) for name in ("Rate", "SendOrder"))]
+    ("policy", "params"),
+    [(RatePolicy, Fifo()), (RatePolicy, "gcc"), (RatePolicy, OracleRate()), (OrderPolicy, WMJitter()), (OrderPolicy, None)],
 )
-def test_nothing_happens_after_close(env_id):
-    env = gymnasium.make_vec(env_id, num_envs=2).unwrapped
-    env.reset(seed=1)
-    env.close()
-    with pytest.raises(ClosedEnvironmentError, match="step after close"):
-        env.step(env.action_space.sample())
-    with pytest.raises(ClosedEnvironmentError, match="reset after close"):
-        env.reset(seed=1)
+def test_policies_of_no_rule(policy, params):
+    with pytest.raises(ValueError, match=r"(rate|order) = .*: allowed are "):
+        policy(params)
 
 
-def test_the_scalar_face_refuses_the_same_actions():
-    env = gymnasium.make("vcgym/Relay-v1", packets=60).unwrapped
-    env.reset(seed=1)
-    for action in (2, -1, 0.5, float("nan")):
-        with pytest.raises(ValueError, match=r"action .*: allowed are values of"):
-            env.step(action)
-
-
-@pytest.mark.parametrize(
-    ("mode", "arguments", "message"),
-    [
-        ("correlated", {"options": {"pairs": "a"}}, "option of reset = 'pairs': allowed are reset_mask, pair, stratum"),
-        ("correlated", {"options": {"pair": "a-b"}}, "pair of split train = 'a-b': allowed are "),
-        ("correlated", {"options": {"stratum": "rainy"}}, "stratum = 'rainy': allowed are quiet"),
-        ("paper", {"options": {"stratum": "quiet"}}, "stratum of mode paper = 'quiet': allowed are independent"),
-        ("correlated", {"options": {"reset_mask": [True, False]}}, "reset_mask = .*: allowed is a bool array"),
-        ("correlated", {"options": {"reset_mask": np.zeros(2, bool)}}, "reset_mask = .*: allowed is a bool array"),
-        ("correlated", {"options": {"reset_mask": np.ones(3, bool)}}, "reset_mask = .*: allowed is a bool array"),
-        ("correlated", {"seed": [1, 2, 3]}, "seed has length 3: allowed is 2"),
-        ("correlated", {"seed": [1, -2]}, "seed = -2: allowed are integers from 0"),
-        ("correlated", {"seed": -1}, "seed = -1: allowed are integers from 0"),
-    ],
-)
-def test_reset_refuses_before_anything_moves(mode, arguments, message):
-    env = _make("vcgym/Call-v1", mode=mode)
-    env.reset(seed=1)
-    before = env.get_state()
-    with pytest.raises(ValueError, match=message):
-        env.reset(**arguments)
-    after = env.get_state()
-    assert all(before[name].tobytes() == after[name].tobytes() for name in before)
+def test_boards_of_calls_without_protection_take_none_from_an_agent():
+    assert {"protection", "protection_budget", "frame_ms"} <= NOT_PLAYED

@@ -6,15 +6,64 @@ from functools import partial
 import gymnasium
 import numpy as np
 import pytest
-from absolute import ABSOLUTE, BY_PARTS
+from absolute import ABSOLUTE, BY_PARTS, SENDERS
 from gymnasium.utils.env_checker import check_env
 from gymnasium.utils.env_match import check_environments_match
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode
-from matplotlib import pyplot
-from matplotlib.figure import Figure
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
-WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
+from vcgym.baselines.path.greedy import Greedy
+from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.rate.gcc.gcc import GccWebrtc
+from vcgym.envs import IDS
+from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
+
+CALL, RATE, ORDER = "vcgym/Call-v1", *SENDERS
+PATHS = [env_id for env_id in IDS.values() if env_id not in SENDERS]
+UPLINK = {"uplink": "rate", "scenario": "table1"}
+RULES = {"path": Greedy(), "playout": WMJitter()}
+LOSSY = {"scenario": "table1", "loss_run_slots": 3.0, "protection": None, "packets": 1650}
+
+
+def form(env_id, *marks, **arguments):
+    """A case: absolute actions unless the form is relative, and a call of 15 decisions or more."""
+    base = {} if str(arguments.get("action")).startswith("relative_") else ABSOLUTE[env_id]
+    packets = 150 if base else 1650
+    length = {"seconds": packets / 220} if env_id in SENDERS else {"packets": packets}
+    return pytest.param(env_id, base | length | arguments, marks=marks, id=" ".join(map(str, (env_id, arguments))))
+
+
+AS_ONE = [
+    *(form(env_id, **observed) for env_id in IDS.values() for observed in ({}, {"observation": BY_PARTS[env_id]})),
+    *(form(env_id, action="continuous", reward="event", mode="paper") for env_id in PATHS),
+    form(CALL, action="relative_discrete", **LOSSY),
+    form(CALL, pytest.mark.long, **UPLINK),
+]
+FORMS = [
+    *AS_ONE,
+    *(form(env_id, action=action) for env_id in IDS.values() for action in ("relative_discrete", "relative_continuous")),
+    *(form(env_id, action="relative", **observed) for env_id in PATHS for observed in ({}, {"observation": "dict"})),
+    *(form(env_id, reward="emodel") for env_id in SENDERS),
+    form(RATE, action="discrete"),
+    form(CALL, action="relative_continuous", **LOSSY),
+    *(
+        form(CALL, pytest.mark.long, **UPLINK | arguments)
+        for arguments in (
+            {"action": "continuous"},
+            {"uplink": "order", "reward": "event"},
+            {"rate": GccWebrtc(), "mode": "paper", **RULES},
+            {"observation": "records", **RULES},
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("env_id", "arguments"), FORMS)
+def test_both_checkers_pass(env_id, arguments):
+    env = gymnasium.make(env_id, **arguments).unwrapped
+    check_env(env)
+    if "observation" not in arguments:
+        check_env_sb3(env)
 
 
 class OneOfNative(gymnasium.Env):
@@ -27,94 +76,64 @@ class OneOfNative(gymnasium.Env):
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
-        observations, infos = self.native.reset(seed=seed, options=options)
-        return self._first(observations), self._own(infos)
+        return self._of_one(*self.native.reset(seed=seed, options=options))
 
     def step(self, action):
         observations, rewards, terminated, truncated, infos = self.native.step(np.asarray(action)[None])
-        return self._first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), self._own(infos)
+        observation, info = self._of_one(observations, infos)
+        return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), info
 
     @staticmethod
-    def _own(infos):
-        return {name: value[0] for name, value in infos.items() if not name.startswith("_")}
-
-    @staticmethod
-    def _first(observations):
+    def _of_one(observations, infos):
+        own = {name: value[0] for name, value in infos.items() if not name.startswith("_")}
         if isinstance(observations, dict):
-            return {name: np.asarray(value[0]) for name, value in observations.items()}
-        return observations[0]
+            return {name: np.asarray(value[0]) for name, value in observations.items()}, own
+        return observations[0], own
 
 
-@pytest.mark.parametrize("arguments", [{}, {"reward": "emodel"}], ids=str)
-def test_both_checkers_pass(env_id, short, arguments):
-    env = gymnasium.make(env_id, **short | arguments).unwrapped
-    check_env(env)
-    check_env_sb3(env)
+@pytest.mark.parametrize(("env_id", "arguments"), AS_ONE)
+def test_scalar_matches_the_native_env_of_one(env_id, arguments):
+    steps = 60 if "uplink" in arguments else 450
+    check_environments_match(gymnasium.make(env_id, **arguments), OneOfNative(env_id, **arguments), num_steps=steps, seed=3)
 
 
-@pytest.mark.parametrize("arguments", [{"action": "continuous"}, {"reward": "event", "mode": "paper"}], ids=str)
-def test_both_checkers_pass_in_other_forms(path_env_id, arguments):
-    env = gymnasium.make(path_env_id, packets=200, **ABSOLUTE[path_env_id] | arguments).unwrapped
-    check_env(env)
-    check_env_sb3(env)
+WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "correlated"), ("table1", "paper")]
 
 
-def test_parts_pass_gymnasiums_checker(env_id, short):
-    check_env(gymnasium.make(env_id, observation=BY_PARTS[env_id], **short).unwrapped)
-
-
-@pytest.mark.parametrize("by_parts", [False, True], ids=["features", "parts"])
-def test_scalar_matches_the_native_env_of_one(env_id, short, by_parts):
-    arguments = {"observation": BY_PARTS[env_id]} if by_parts else {}
-    scalar = gymnasium.make(env_id, **short, **arguments)
-    check_environments_match(scalar, OneOfNative(env_id, **short, **arguments), num_steps=450, seed=3)
-
-
-def test_scalar_matches_the_native_env_of_one_in_other_forms(path_env_id):
-    arguments = ABSOLUTE[path_env_id] | {"action": "continuous", "reward": "event", "mode": "paper", "packets": 200}
-    check_environments_match(gymnasium.make(path_env_id, **arguments), OneOfNative(path_env_id, **arguments), num_steps=450, seed=3)
-
-
-@pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_observations_lie_in_their_space(path_env_id, scenario, mode):
-    for observation in ("features", "records"):
-        worlds = {"packets": 600, "scenario": scenario, "mode": mode, "feedback_loss": 0.1}
-        env = gymnasium.make(path_env_id, observation=observation, **worlds, **ABSOLUTE[path_env_id])
+@pytest.mark.parametrize(
+    ("env_id", "arguments"),
+    [
+        *(
+            form(env_id, scenario=scenario, mode=mode, observation=observation, packets=600, feedback_loss=0.1)
+            for env_id in PATHS for scenario, mode in WORLDS for observation in ("features", "records")
+        ),
+        *(form(env_id, observation=observation, seconds=3.0) for env_id in SENDERS for observation in ("features", "dict")),
+        *(
+            form(CALL, pytest.mark.long, scenario="table1", uplink=uplink, observation=observation, mode="paper", feedback_loss=0.1)
+            for uplink in ("rate", "order", "calls") for observation in ("features", "records")
+        ),
+    ],
+)  # fmt: skip
+def test_observations_lie_in_their_space(env_id, arguments):
+    scenario = arguments.get("uplink") or {RATE: "rate", ORDER: "order"}.get(env_id)
+    env = gymnasium.make_vec(env_id, num_envs=2, **arguments)
+    for kind in SendingScenario(scenario).kinds if scenario else (None,):
+        seen, _ = env.reset(seed=4, options={"kind": kind} if kind else {})
         env.action_space.seed(1)
-        seen, _ = env.reset(seed=4)
-        while True:
+        for _ in range(20 if scenario else 650):
             assert env.observation_space.contains(seen)
-            seen, _, terminated, over, _ = env.step(env.action_space.sample())
-            assert not terminated
-            if over:
-                break
-        assert env.observation_space.contains(seen)
+            seen, *_ = env.step(env.action_space.sample())
 
 
-def test_the_window_is_closed_with_the_environment(env_id, short):
-    open_before = pyplot.get_fignums()
-    env = gymnasium.make(env_id, render_mode="human", **short)
-    env.reset(seed=4)
-    assert len(pyplot.get_fignums()) == len(open_before) + 1
-    env.close()
-    env.close()
-    assert pyplot.get_fignums() == open_before
-
-
-def test_the_picture_shows_the_past_alone(path_env_id):
-    env = gymnasium.make(path_env_id, packets=2000, render_mode="rgb_array", **ABSOLUTE[path_env_id])
-    env.action_space.seed(1)
-    env.reset(seed=4)
-    before = env.render()
-    for _ in range(12):
-        env.step(env.action_space.sample())
-        axes = Figure().add_subplot()
-        env.unwrapped.native.draw(axes, 0)
-        now_s = env.unwrapped.native.batch.calls["slot"][0] / 100
-        assert 0 < max(max(line.get_xdata(), default=0) for line in axes.lines) < now_s
-    assert env.render().shape == before.shape == (400, 720, 3) and (env.render() != before).any()
-    assert axes.get_xlabel() == "time in the call (s)" and axes.get_ylabel() == "delay of a packet (ms)" and axes.get_title()
-    assert gymnasium.make(path_env_id, packets=200).unwrapped.render() is None
+def test_observations_are_of_order_one_and_as_many_for_any_number_of_paths_or_packets(env_id):
+    other = {"send_queue": 9} if env_id in SENDERS else {"scenario": "table1"}
+    envs, others = (gymnasium.make_vec(env_id, num_envs=3, **arguments) for arguments in ({}, other))
+    assert envs.single_observation_space == others.single_observation_space
+    envs.reset(seed=4)
+    envs.action_space.seed(4)
+    seen = np.stack([envs.step(envs.action_space.sample())[0] for _ in range(60)])
+    assert np.abs(seen).max() < 6.0
+    assert np.quantile(np.abs(seen), 0.95) <= 2.0
 
 
 def test_async_workers_fork_after_kernels_have_run():
@@ -133,3 +152,10 @@ def test_async_workers_fork_after_kernels_have_run():
         assert rewards[0] == second[1]
     finally:
         workers.close()
+
+
+@pytest.mark.parametrize("make_one", [gymnasium.make, gymnasium.make_vec])
+@pytest.mark.filterwarnings("ignore:.*is out of date:DeprecationWarning")
+def test_an_earlier_version_is_refused_and_the_error_names_the_id(env_id, make_one):
+    with pytest.raises(gymnasium.error.DeprecatedEnv, match=f"Please use `{env_id}` instead"):
+        make_one(env_id.replace("-v1", "-v0"))

@@ -3,14 +3,11 @@
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from vcgym.envs.call.features.call import CALL, CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart, columns
 from vcgym.envs.call.features.observe import call_layout
-from vcgym.envs.call.features.path import PATH_FEATURES
 from vcgym.envs.call.sender.uplink import remote_features
 
 
@@ -33,12 +30,6 @@ def test_no_number_of_paths_makes_a_width_ambiguous(paths):
                 assert {name: part.shape[1:] for name, part in parts.items()} == shapes
                 np.testing.assert_array_equal(flattened(layout, parts), flat)
                 assert layout.features[layout.slices["call"].start].name == "elapsed"
-
-
-def test_columns_follow_from_the_declarations():
-    assert CALL._fields == tuple(feature.name.replace(".", "_") for feature in CALL_FEATURES)
-    assert list(CALL) == list(range(len(CALL_FEATURES)))
-    assert [PATH_FEATURES[i].name for i in (3, 8)] == ["newest_delay", "commanded"]
 
 
 def test_a_name_that_two_features_share_is_refused():
@@ -66,7 +57,3 @@ def test_parts_are_the_flat_observation(env_id, short):
         np.testing.assert_array_equal(flattened(flat.layout, shown), seen)
         action = flat.action_space.sample()
         seen, shown = flat.step(action)[0], by_part.step(action)[0]
-
-
-def test_parts_pass_the_checker(env_id, short):
-    check_env(gymnasium.make(env_id, observation="dict", **short).unwrapped)

@@ -3,16 +3,25 @@
 import gymnasium
 import numpy as np
 import pytest
-from absolute import ABSOLUTE
+from absolute import ABSOLUTE, SENDERS
 from gymnasium.vector import AutoresetMode
+from untrained import random_network
 
+from vcgym.baselines.order.fifo import Fifo
+from vcgym.envs import IDS
+
+CALL, RATE, ORDER = "vcgym/Call-v1", *SENDERS
+PATHS = [env_id for env_id in IDS.values() if env_id not in SENDERS]
 MODES = [("wonderproxy", "correlated"), ("table1", "paper")]
+UPLINK = {"uplink": "rate", "num_envs": 2, "packets": 130, "scenario": "table1"}
+NETWORK, OTHER_NETWORK = ({"predictor": random_network(seed)} for seed in (3, 4))
 STOPS = (0, 7, 31, 95)  # before the first step, in the first block, in a following call, in another block
 
 
-def _make(env_id, **arguments):
-    settings = {"num_envs": 3, "packets": 550, "autoreset_mode": AutoresetMode.SAME_STEP, "log": True}
-    return gymnasium.make_vec(env_id, **ABSOLUTE[env_id] | settings | arguments).unwrapped
+def _make(env_id, absolute=True, **arguments):
+    length = {"seconds": 1.5} if env_id in SENDERS else {"packets": 550, "log": True}
+    settings = {"num_envs": 3, "autoreset_mode": AutoresetMode.SAME_STEP} | length
+    return gymnasium.make_vec(env_id, **(ABSOLUTE[env_id] if absolute else {}) | settings | arguments).unwrapped
 
 
 def _play(env, actions):
@@ -24,11 +33,31 @@ def _play(env, actions):
     return shown
 
 
-@pytest.mark.parametrize(("scenario", "mode"), MODES)
-@pytest.mark.parametrize("observation", ["features", "records"])
-def test_stop_and_go_on(path_env_id, observation, scenario, mode):
-    arguments = {"scenario": scenario, "mode": mode, "observation": observation, "reward": "event" if mode == "paper" else "emodel"}
-    whole = _make(path_env_id, **arguments)
+@pytest.mark.parametrize(
+    ("env_id", "arguments"),
+    [
+        *(
+            (env_id, {"scenario": scenario, "mode": mode, "observation": observation, "reward": "event" if mode == "paper" else "emodel"})
+            for env_id in PATHS for scenario, mode in MODES for observation in ("features", "records")
+        ),
+        *((env_id, {"absolute": False} | ({"seconds": 7.5} if env_id in SENDERS else {"packets": 1650})) for env_id in IDS.values()),
+        *((env_id, {"action": "relative", "packets": 900}) for env_id in PATHS),
+        (CALL, UPLINK), pytest.param(CALL, NETWORK, id="forecast"),
+        pytest.param(CALL, UPLINK | {"uplink": "calls", "observation": "records"}, marks=pytest.mark.long),
+        (CALL, {"absolute": False, "scenario": "table1", "loss_run_slots": 3.0, "protection": None, "packets": 1500}),
+        *(
+            pytest.param(
+                env_id, {"observation": observation, "scenario": scenario} | ({"seconds": 2.5} if scenario == "calls" else {}),
+                marks=[pytest.mark.long] * (scenario == "calls"),
+            )
+            for env_id in SENDERS for observation in ("features", "dict") for scenario in ("order", "rate", "calls")
+        ),
+        (RATE, {"features": "intervals"}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_stop_and_go_on(env_id, arguments):
+    whole = _make(env_id, **arguments)
     whole.reset(seed=9)
     whole.action_space.seed(4)
     actions = [whole.action_space.sample() for _ in range(120)]
@@ -39,10 +68,12 @@ def test_stop_and_go_on(path_env_id, observation, scenario, mode):
         shown += _play(whole, [action])
     for step, state in states.items():
         assert all(isinstance(value, np.ndarray) and value.dtype.kind in "biuf" for value in state.values())  # plain: goes into any file
-        other = _make(path_env_id, **arguments)
+        other = _make(env_id, **arguments)
         other.set_state(state)
         assert _play(other, actions[step:]) == shown[step:]
-        assert all(a.tobytes() == b.tobytes() for a, b in zip(other.played().totals, whole.played().totals, strict=True))
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(other.batch.totals(), whole.batch.totals(), strict=True))
+    if env_id == RATE and arguments.get("scenario") == "calls":
+        assert sum(whole.batch.tables.others.senders["packets"]) > 100
 
 
 def test_a_state_is_a_copy():
@@ -79,28 +110,31 @@ def test_worlds_drawn_after_going_on_are_the_same():
 
 
 @pytest.mark.parametrize(
-    ("env_id", "arguments"),
+    ("env_id", "arguments", "other_id", "others"),
     [
-        ("vcgym/Relay-v1", {}),
-        ("vcgym/Playout-v1", {}),
-        ("vcgym/Call-v1", {"packets": 500}),
-        ("vcgym/Call-v1", {"num_envs": 2}),
-        ("vcgym/Call-v1", {"scenario": "table1"}),
-        ("vcgym/Call-v1", {"mode": "paper"}),
-        ("vcgym/Call-v1", {"observation": "records"}),
-        ("vcgym/Call-v1", {"split": "validation"}),
-        ("vcgym/Call-v1", {"reward": "event"}),
-        ("vcgym/Call-v1", {"location": "sender"}),
-        ("vcgym/Call-v1", {"interval": 5}),
+        (CALL, {}, "vcgym/Relay-v1", {}),
+        (CALL, {}, "vcgym/Playout-v1", {}),
+        *(
+            (CALL, {}, CALL, others)
+            for others in (
+                {"packets": 500}, {"num_envs": 2}, {"scenario": "table1"}, {"mode": "paper"}, {"observation": "records"},
+                {"split": "validation"}, {"reward": "event"}, {"location": "sender"}, {"interval": 5},
+            )
+        ),
+        *((CALL, UPLINK, CALL, UPLINK | others) for others in ({"uplink": "order"}, {"uplink": None}, {"pacing": 0.0}, {"order": Fifo()})),
+        pytest.param(CALL, NETWORK, CALL, OTHER_NETWORK, id="forecast"),
+        (RATE, {}, RATE, {"seconds": 2.0}),
+        (ORDER, {}, ORDER, {"seconds": 2.0}),
     ],
     ids=str,
-)
-def test_the_state_of_another_env_is_refused(env_id, arguments):
-    env, other = _make("vcgym/Call-v1"), _make(env_id, **arguments)
+)  # fmt: skip
+def test_the_state_of_another_env_is_refused(env_id, arguments, other_id, others):
+    env, other = _make(env_id, **arguments), _make(other_id, **others)
     env.reset(seed=1)
     other.reset(seed=1)
     before = other.get_state()
-    with pytest.raises(ValueError, match="state of another env: "):
+    networks = r".*Network [0-9a-f]{64}, .*; allowed: .*Network [0-9a-f]{64}" if "predictor" in arguments else ""
+    with pytest.raises(ValueError, match=f"state of another env: {networks}"):
         other.set_state(env.get_state())
     damaged = env.get_state()
     del damaged["steps"]

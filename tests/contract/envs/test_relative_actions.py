@@ -1,17 +1,17 @@
-"""Relative actions: each is equivalent to an absolute one, and a standard algorithm can learn them."""
+"""Relative actions, each of which is equivalent to an absolute one, and decisions that hold."""
 
 import gymnasium
 import numpy as np
 import pytest
 from absolute import ABSOLUTE
-from gymnasium.utils.env_checker import check_env
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
-from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 from vcgym.envs.call.features.path import PATH
 from vcgym.envs.environments.vector.actions import HEADROOMS_US
 
 WINDOW_US = 2_000_000
+LEVELS = len(HEADROOMS_US)
 
 
 def make(env_id, sessions=3, **arguments):
@@ -51,34 +51,57 @@ class SlowHeadroom:
         return min([delay, *kept])
 
 
-def test_both_checkers_pass(path_env_id):
-    arguments = ABSOLUTE[path_env_id] | {"packets": 150, "action": "relative"}
-    env = gymnasium.make(path_env_id, **arguments).unwrapped
-    check_env(env)
-    check_env_sb3(env)
-    check_env(gymnasium.make(path_env_id, observation="dict", **arguments).unwrapped)
-
-
 def test_behind_an_uplink_rate_and_order_stand_as_ever():
     env = make("vcgym/Call-v1", scenario="table1", uplink="rate")
     assert env.single_action_space.nvec[1:].tolist() == [len(HEADROOMS_US), 32, 3]
     assert list(env.layout.parts) == ["slots", "call", "sender"]
 
 
+def assert_alike(one, other, draw, steps=30):
+    """Two environments earn and, where their observations are alike, show the same for pairs of actions; `draw` makes a pair."""
+    one.reset(seed=5), other.reset(seed=5)
+    is_shown = one.single_observation_space == other.single_observation_space
+    for _ in range(steps):
+        played = [env.step(action) for env, action in zip((one, other), draw(), strict=True)]
+        for mine, theirs in zip(*(step[0 if is_shown else 1 : 4] for step in played), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_one_number_stands_for_path_and_headroom():
+    joint, columns = make("vcgym/Call-v1", action="relative_discrete"), make("vcgym/Call-v1")
+    assert joint.single_action_space == spaces.Discrete(columns.single_action_space.nvec.prod())
+    joint.action_space.seed(5)
+
+    def draw():
+        action = joint.action_space.sample()
+        return action, np.stack([action // LEVELS, action % LEVELS], axis=1)
+
+    assert_alike(joint, columns, draw)
+
+
+def test_the_ends_of_a_box_are_the_ends_of_the_levels():
+    draws = np.random.default_rng(5)
+
+    def draw():
+        ends = draws.integers(2, size=(3, 2))
+        return np.where(ends, 1.0, -1.0).astype(np.float32), ends * [1, LEVELS - 1]
+
+    assert_alike(make("vcgym/Call-v1", action="relative_continuous"), make("vcgym/Call-v1"), draw)
+
+
 @pytest.mark.parametrize("mode", ["correlated", "paper"])
 def test_a_slot_stands_for_its_path(mode):
     relative, absolute = make("vcgym/Relay-v1", mode=mode), make("vcgym/Relay-v1", mode=mode, action="discrete")
-    relative.reset(seed=5), absolute.reset(seed=5)
     relative.action_space.seed(2)
     taken = set()
-    for _ in range(200):
+
+    def draw():
         slots = relative.action_space.sample()
         paths = relative.slots.order[np.arange(3), slots]
-        taken |= set(paths.tolist())
-        _, rewards, _, over, _ = relative.step(slots)
-        _, expected, _, expected_over, _ = absolute.step(paths)
-        np.testing.assert_array_equal(rewards, expected)
-        np.testing.assert_array_equal(over, expected_over)
+        taken.update(paths.tolist())
+        return slots, paths
+
+    assert_alike(relative, absolute, draw, 200)
     assert len(taken) > 3
 
 
@@ -135,22 +158,25 @@ def _result(env, action):
     return found
 
 
-def test_a_saved_state_goes_on(path_env_id):
-    env, other = make(path_env_id), make(path_env_id)
-    env.reset(seed=2)
-    env.action_space.seed(3)
-    for _ in range(30):
-        env.step(env.action_space.sample())
-    other.set_state(env.get_state())
-    for _ in range(60):
-        action = env.action_space.sample()
-        for mine, theirs in zip(env.step(action)[:4], other.step(action)[:4], strict=True):
-            np.testing.assert_array_equal(mine, theirs)
+HELD = [("vcgym/Playout-v1", {"packets": 600, "interval": 7}), ("vcgym/Rate-v1", {"seconds": 6.0})]
 
 
-def test_what_does_not_go_together_is_refused():
-    with pytest.raises(ValueError, match="observation = 'records': allowed are features and dict with action relative"):
-        make("vcgym/Call-v1", observation="records")
+@pytest.mark.parametrize(("env_id", "arguments"), HELD)
+def test_a_decision_holds_for_its_arrivals_or_reports(env_id, arguments):
+    held, each = (gymnasium.make_vec(env_id, num_envs=1, **arguments | more).unwrapped for more in ({}, {"interval": 1}))
+    held.reset(seed=2), each.reset(seed=2)
+    held.action_space.seed(2)
+    over = np.zeros(1, bool)
+    while not over[0]:
+        action, total = held.action_space.sample(), 0.0
+        observation, reward, _, over, _ = held.step(action)
+        for _ in range(held.holds):
+            expected, of_one, _, each_over, _ = each.step(action)
+            total += of_one[0]
+            if each_over[0]:
+                break
+        np.testing.assert_array_equal(observation, expected)
+        assert (reward[0], over[0]) == (pytest.approx(total), each_over[0])
 
 
 @pytest.mark.long  # compiles features that no other quick test needs

@@ -41,12 +41,6 @@ def test_a_recipe_gets_the_settings_whole():
         given[0].tau_ms = 1.0
 
 
-def test_a_scenario_given_whole_keeps_its_settings():
-    scenario = Scenario("table1", "paper", 50, burst="median")
-    env = gymnasium.make("vcgym/Relay-v1", scenario=scenario)
-    assert env.unwrapped.native.batch.scenario is scenario
-
-
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_changed_setting_is_another_identity_and_refuses_a_saved_state(name):
     settings = WorldSettings("table1", "correlated", 60)

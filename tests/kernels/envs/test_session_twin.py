@@ -46,21 +46,31 @@ EVERY = [*RULES, *(pytest.param(*rules, marks=pytest.mark.long) for rules in BY_
 SETTINGS = [("central", 1.0, 0.0), ("sender", 7.0, 0.3), ("receiver", 0.0, 0.0)]
 
 
+def play(recipe, draw, router, receiver, at, frame_ms=10, world=None):
+    """Play a call by loop and by twin, with a world or one whose delays and history are given; both are equal."""
+    packets, location, probe_rate, feedback_loss = recipe.packets, *at
+    given = {} if world is None else {"world": Given(*world)}
+    at = {"location": location, "probe_rate": probe_rate, "feedback_loss": feedback_loss}
+    batch = CallBatch(recipe, 1, router, receiver, **at, **given, log=True, frame_ms=frame_ms)
+    batch.start(0, draw)
+    batch.play(np.array([0]))
+    delays, history = world_of(recipe, draw, packets) if world is None else world
+    rules = [for_packets(rule, float(frame_ms)) for rule in (router, receiver)]
+    levers = [Inside(rule, history, batch.key(0, control)) for rule, control in zip(rules, (Control.PATH, Control.PLAYOUT), strict=True)]
+    probes = max(round(100 / probe_rate), recipe.paths) if probe_rate else 0
+    expected = twin(delays, packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, *levers, units=frame_ms // 10)
+    played = batch.played()
+    assert played.packet_us == 1000 * frame_ms and played.path.shape == (1, 10 * packets // frame_ms)
+    assert_equal(played, 0, expected)
+
+
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 @pytest.mark.parametrize(("router", "receiver"), EVERY, ids=lambda rule: type(rule).__name__)
 def test_rules_inside(router, receiver, scenario, mode):
-    packets = 560
-    recipe = Scenario(scenario, mode, packets)
-    for number, (location, probe_rate, feedback_loss) in enumerate(SETTINGS):
-        draw = recipe.draw("train", 40 + number, stratum="user-node" if mode == "correlated" and number == 0 else None)
-        batch = CallBatch(recipe, 1, router, receiver, location=location, feedback_loss=feedback_loss, probe_rate=probe_rate, log=True)
-        batch.start(0, draw)
-        batch.play(np.array([0]))
-        delays, history = world_of(recipe, draw, packets)
-        levers = (Inside(router, history, batch.key(0, Control.PATH)), Inside(receiver, history, batch.key(0, Control.PLAYOUT)))
-        probes = max(round(100 / probe_rate), recipe.paths) if probe_rate else 0
-        expected = twin(delays, packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, *levers)
-        assert_equal(batch.played(), 0, expected)
+    recipe = Scenario(scenario, mode, 560)
+    for number, at in enumerate(SETTINGS):
+        stratum = "user-node" if mode == "correlated" and number == 0 else None
+        play(recipe, recipe.draw("train", 40 + number, stratum=stratum), router, receiver, at)
 
 
 BY_PACKET = [VCRoute(reward=RewardSource.DELAYED_ACTUAL, loss_reward_ms=500.0), VCRouteOnline(), LinUCB()]  # rules that number packets
@@ -76,35 +86,8 @@ OF_FRAMES = [
 @pytest.mark.parametrize(("router", "receiver"), OF_FRAMES, ids=lambda rule: type(rule).__name__)
 def test_longer_frames(router, receiver, frame_ms, scenario, mode):
     """A packet carries the audio of several slots, leaves with the last, and takes the delay of that slot."""
-    packets, location, probe_rate, feedback_loss = 560, "central", 7.0, 0.1
-    recipe = Scenario(scenario, mode, packets)
-    draw = recipe.draw("train", 43)
-    at = {"location": location, "feedback_loss": feedback_loss, "probe_rate": probe_rate}
-    batch = CallBatch(recipe, 1, router, receiver, **at, log=True, frame_ms=frame_ms)
-    batch.start(0, draw)
-    batch.play(np.array([0]))
-    delays, history = world_of(recipe, draw, packets)
-    rules = (for_packets(rule, float(frame_ms)) for rule in (router, receiver))
-    levers = [Inside(rule, history, batch.key(0, control)) for rule, control in zip(rules, (Control.PATH, Control.PLAYOUT), strict=True)]
-    probes, units = max(round(100 / probe_rate), recipe.paths), frame_ms // 10
-    expected = twin(delays, packets, history, draw.seed, probes, LOCATIONS[location], feedback_loss, *levers, units=units)
-    played = batch.played()
-    assert played.packet_us == 1000 * frame_ms and played.path.shape == (1, packets // units)
-    assert_equal(played, 0, expected)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"frame_ms": 30}, "frame_ms = 30: allowed is 10, 20, 40, with an uplink 10"),
-        ({"frame_ms": 40, "packets": 202}, "packets = 202: allowed with frame_ms = 40 is a multiple of 4, in slots of 10 ms"),
-        ({"frame_ms": 20, "interval": 5}, "interval = 5: allowed with frame_ms = 20 is a multiple of 2, in slots of 10 ms"),
-        ({"frame_ms": 20, "uplink": "rate"}, "frame_ms = 20: allowed is 10, 20, 40, with an uplink 10"),
-    ],
-)
-def test_frames_that_do_not_fit(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        gymnasium.make("vcgym/Call-v1", **arguments)
+    recipe = Scenario(scenario, mode, 560)
+    play(recipe, recipe.draw("train", 43), router, receiver, ("central", 7.0, 0.1), frame_ms)
 
 
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
@@ -159,16 +142,8 @@ SMALL = Scenario("table1", "paper", 1)  # five paths
 
 
 def play_given(delays, router, receiver, location="central", feedback_loss=0.0):
-    packets = delays.shape[1]
-    draw = WorldDraw("given", "given", 77, {})
-    recipe = Scenario("table1", "paper", packets)
-    at = {"location": location, "feedback_loss": feedback_loss, "probe_rate": 3.0}
-    batch = CallBatch(recipe, 1, router, receiver, **at, log=True, world=Given(delays, HISTORY))
-    batch.start(0, draw)
-    batch.play(np.array([0]))
-    levers = (Inside(router, HISTORY, batch.key(0, Control.PATH)), Inside(receiver, HISTORY, batch.key(0, Control.PLAYOUT)))
-    expected = twin(delays, packets, HISTORY, draw.seed, max(round(100 / 3.0), SMALL.paths), LOCATIONS[location], feedback_loss, *levers)
-    assert_equal(batch.played(), 0, expected)
+    recipe = Scenario("table1", "paper", delays.shape[1])
+    play(recipe, WorldDraw("given", "given", 77, {}), router, receiver, (location, 3.0, feedback_loss), world=(delays, HISTORY))
 
 
 @st.composite

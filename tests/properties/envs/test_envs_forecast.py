@@ -12,7 +12,6 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA, Record, path_history
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.envs.call.features.call import CALL_WIDTH
-from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.path import PATH_WIDTH
 from vcgym.predictors.predictor import predict_e2e
 
@@ -76,31 +75,6 @@ def test_it_is_what_the_predictor_says_of_the_records(env_id, predictor):
         observation = told.step(action)[0]
 
 
-@pytest.mark.parametrize("env_id", HOLDERS)
-def test_it_has_its_place_in_layout_and_space(env_id):
-    env = made(env_id)
-    names = [feature.name for feature in env.layout.features]
-    assert names[PATH_WIDTH].startswith(f"{FORECAST_FEATURE.name}[") and len(names) == env.single_observation_space.shape[0]
-    assert sum(name.startswith(FORECAST_FEATURE.name) for name in names) == 17
-    observation, _ = env.reset(seed=1)
-    assert env.observation_space.contains(observation)
-
-
-def test_a_state_is_taken_up_again_and_only_with_the_same_predictor():
-    first, second, other = made("vcgym/Call-v1"), made("vcgym/Call-v1"), made("vcgym/Call-v1", random_network(4))
-    first.action_space.seed(3)
-    first.reset(seed=2)
-    for _ in range(10):
-        first.step(first.action_space.sample())
-    state = first.get_state()
-    second.set_state(state)
-    for _ in range(10):
-        action = first.action_space.sample()
-        np.testing.assert_array_equal(first.step(action)[0], second.step(action)[0])
-    with pytest.raises(ValueError, match=r"state of another env: .*Network [0-9a-f]{64}, .*; allowed: .*Network [0-9a-f]{64}"):
-        other.set_state(state)
-
-
 def test_one_session_begun_anew_leaves_the_others_alone():
     env = made("vcgym/Relay-v1", probe_rate=3.0)
     env.action_space.seed(4)
@@ -112,15 +86,6 @@ def test_one_session_begun_anew_leaves_the_others_alone():
     assert not np.array_equal(after[0], before[0])
 
 
-@pytest.mark.parametrize(
-    ("env_id", "arguments", "error", "message"),
-    [
-        ("vcgym/Playout-v1", {}, ValueError, r"predictor is a Network: allowed is None unless the agent sets the path"),
-        ("vcgym/Call-v1", {"observation": "records"}, ValueError, r"predictor is a Network: allowed is None"),
-        ("vcgym/Call-v1", {"predictor": "mine"}, TypeError, r"predictor is 'mine', a str; allowed here: .*Network"),
-        ("vcgym/Relay-v1", {"predictor": Linear(float("nan"))}, ValueError, r"Linear\.per_transmit is nan"),
-    ],
-)
-def test_what_is_no_predictor_or_out_of_place_is_refused(env_id, arguments, error, message):
-    with pytest.raises(error, match=message):
-        made(env_id, **arguments)
+def test_a_predictor_with_bad_values_is_refused():
+    with pytest.raises(ValueError, match=r"Linear\.per_transmit is nan"):
+        made("vcgym/Relay-v1", Linear(float("nan")))

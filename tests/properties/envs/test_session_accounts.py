@@ -3,7 +3,7 @@
 import gymnasium
 import numpy as np
 import pytest
-from absolute import ABSOLUTE
+from absolute import ABSOLUTE, SENDERS
 from gymnasium.vector import AutoresetMode
 
 from vcgym.baselines.playout.count_buffer import CountTarget
@@ -14,6 +14,7 @@ WORLDS = [("wonderproxy", "correlated"), ("wonderproxy", "paper"), ("table1", "c
 SEEDS = [11, 12, 13, 14]
 PACKETS = 1300
 TICK_US = 10_000
+PATHS = [env_id for env_id in ABSOLUTE if env_id not in SENDERS]
 
 
 def play_out(env_id, **arguments):
@@ -37,49 +38,34 @@ def play_out(env_id, **arguments):
     return env, returns, finished, shown
 
 
-@pytest.mark.parametrize("reward", ["emodel", "event"])
+@pytest.mark.parametrize("reward", ["emodel", "event", "rating", "impairment"])
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_rewards_add_up_to_the_totals(path_env_id, scenario, mode, reward):
+def test_rewards_add_up_to_totals_and_score(path_env_id, scenario, mode, reward):
+    """`rating` to the R of the leaderboard's row less that of a perfect call, `impairment` to what `emodel` lacks of a perfect call."""
     _, returns, finished, _ = play_out(path_env_id, scenario=scenario, mode=mode, reward=reward)
     for row, call in enumerate(finished):
         totals = call["totals"]
-        assert returns[row] == pytest.approx(totals[f"return_{reward}"], rel=1e-9, abs=1e-9)
+        ticks = totals["ticks_played"] + totals["ticks_stretched"] + totals["ticks_concealed"]
         out = (call["emitted_us"] >= 0) & ~call["flushed"]
         delays = (call["emitted_us"] - TICK_US * np.arange(PACKETS))[out]
         missed = PACKETS - out.sum() - call["flushed"].sum()
         assert totals["return_event"] == pytest.approx(-delays.sum() / 100_000.0 - LOSS_PRICE * missed, rel=1e-9)
+        expected = {
+            "emodel": totals["return_emodel"],
+            "event": totals["return_event"],
+            "rating": rating(totals["offset_us_sum"] / ticks / 1000.0, totals["ticks_concealed"] / ticks) - 93.2,
+            "impairment": (100.0 * totals["return_emodel"] - 93.2 * ticks) / 6000.0,
+        }
+        assert returns[row] == pytest.approx(expected[reward], rel=1e-9, abs=1e-9)
 
 
+BUFFERED = ("vcgym/Relay-v1", {"playout": CountTarget(60.0)})
+
+
+@pytest.mark.parametrize(("env_id", "arguments"), [*((env_id, {}) for env_id in PATHS), BUFFERED], ids=str)
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_rewards_add_up_to_the_score(path_env_id, scenario, mode):
-    """The sum of the reward `rating` is the R of the leaderboard's row, less that of a perfect call."""
-    _, returns, finished, _ = play_out(path_env_id, scenario=scenario, mode=mode, reward="rating")
-    for row, call in enumerate(finished):
-        totals = call["totals"]
-        ticks = totals["ticks_played"] + totals["ticks_stretched"] + totals["ticks_concealed"]
-        score = rating(totals["offset_us_sum"] / ticks / 1000.0, totals["ticks_concealed"] / ticks)
-        assert returns[row] == pytest.approx(score - 93.2, abs=1e-9)
-
-
-def test_the_impairment_is_what_emodel_lacks_of_a_perfect_call(path_env_id):
-    _, returns, finished, _ = play_out(path_env_id, reward="impairment")
-    for row, call in enumerate(finished):
-        totals = call["totals"]
-        ticks = totals["ticks_played"] + totals["ticks_stretched"] + totals["ticks_concealed"]
-        assert returns[row] == pytest.approx((100.0 * totals["return_emodel"] - 93.2 * ticks) / 6000.0, rel=1e-9)
-
-
-@pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_conservation_and_order(path_env_id, scenario, mode):
-    check_conservation_and_order(play_out(path_env_id, scenario=scenario, mode=mode)[2])
-
-
-@pytest.mark.parametrize(("scenario", "mode"), WORLDS)
-def test_conservation_and_order_behind_a_count_buffer(scenario, mode):
-    check_conservation_and_order(play_out("vcgym/Relay-v1", scenario=scenario, mode=mode, playout=CountTarget(60.0))[2])
-
-
-def check_conservation_and_order(finished):
+def test_conservation_and_order(env_id, arguments, scenario, mode):
+    _, _, finished, _ = play_out(env_id, scenario=scenario, mode=mode, **arguments)
     sent = TICK_US * np.arange(PACKETS)
     for call in finished:
         arrived, emitted, played, totals = call["arrived_us"], call["emitted_us"], call["played_us"], call["totals"]

@@ -15,15 +15,16 @@ from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST, SLOT_US
 from vcgym.network.scenarios.paths import leo
 from vcgym.network.scenarios.scenario import Scenario
 
-WORLDS = [  # of each mode one; the others by `long`
+WORLDS = [  # of each mode one; the others by `long` and `data`
     ("wonderproxy", "correlated"),
     ("table1", "paper"),
     ("leo", "replay"),
     pytest.param("wonderproxy", "paper", marks=pytest.mark.long),
     pytest.param("table1", "correlated", marks=pytest.mark.long),
+    pytest.param("leo", "measured", marks=pytest.mark.data),
 ]
 PACKETS = 720
-_MEASURED = functools.cache(leo.measured)
+_MEASURED = functools.cache(leo.measured)  # read once
 BORDERS = [0, 137, BLOCK_SLOTS, BLOCK_SLOTS + 60]  # first slot that is changed
 
 
@@ -97,17 +98,28 @@ def _check(env_id, border, **arguments):
 @pytest.mark.parametrize("observation", ["features", "records"])
 @pytest.mark.parametrize(("scenario", "mode"), WORLDS)
 def test_the_future_does_not_leak(path_env_id, scenario, mode, observation, monkeypatch):
-    if mode == "replay":
-        monkeypatch.setattr(leo, "measured", lambda data: (_series(), "synthetic"))
+    if scenario == "leo":
+        monkeypatch.setattr(leo, "measured", _MEASURED if mode == "measured" else lambda data: (_series(), "synthetic"))
+        mode = "replay"
     for border in BORDERS:
         moved, paid_later = _check(path_env_id, border, scenario=scenario, mode=mode, observation=observation)
         assert moved > 0 and (paid_later != 0.0).all()  # the change was felt afterwards: the comparison can fail
 
 
-@pytest.mark.parametrize("env_id", [pytest.param("vcgym/Call-v1", marks=pytest.mark.long), "vcgym/Relay-v1"])
-def test_the_future_does_not_leak_into_forecasts(env_id):
+FURTHER = [
+    pytest.param("vcgym/Relay-v1", {"predictor": random_network(0)}, id="forecast"),
+    pytest.param("vcgym/Call-v1", {"predictor": random_network(0)}, marks=pytest.mark.long, id="forecast by Call"),
+    *(
+        ("vcgym/Call-v1", {"scenario": "table1", "mode": mode, "observation": observation, "uplink": "rate", "interval": 5})
+        for mode in ("correlated", "paper") for observation in ("features", "records")
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("env_id", "arguments"), FURTHER, ids=str)
+def test_the_future_does_not_leak_into_forecasts_or_past_an_uplink(env_id, arguments):
     for border in BORDERS:
-        moved, paid_later = _check(env_id, border, scenario="wonderproxy", predictor=random_network(0))
+        moved, paid_later = _check(env_id, border, **arguments)
         assert moved > 0 and (paid_later != 0.0).all()
 
 
@@ -130,15 +142,6 @@ def test_a_learned_pair_knows_nothing_of_later(mode):
         assert out.any()
         np.testing.assert_array_equal(real.emitted_us[out], changed.emitted_us[out])
         assert (real.path != changed.path).any() or (real.emitted_us != changed.emitted_us).any()
-
-
-@pytest.mark.data
-@pytest.mark.parametrize("observation", ["features", "records"])
-def test_the_future_of_measured_series_does_not_leak(path_env_id, observation, monkeypatch):
-    monkeypatch.setattr(leo, "measured", _MEASURED)  # read once
-    for border in BORDERS:
-        moved, paid_later = _check(path_env_id, border, scenario="leo", mode="replay", observation=observation)
-        assert moved > 0 and (paid_later != 0.0).all()
 
 
 def _series():

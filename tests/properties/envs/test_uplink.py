@@ -1,8 +1,6 @@
-"""Properties of a call behind an uplink: counters add up, no leak of the future, same bytes, rules outside equal rules inside."""
+"""Properties of a call behind an uplink: counters add up, no leak of the future, rules outside equal rules inside."""
 
-import importlib.util
 import itertools
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -14,7 +12,7 @@ from hypothesis import strategies as st
 
 from twins.sender_policy import RatePolicy
 from twins.sender_records import feedback_at_location
-from vcgym.baselines.order.fifo import Fifo
+from twins.uplink import OneWorld
 from vcgym.baselines.order.sbpn import Sbpn
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.playout.wmjitter import WMJitter
@@ -27,29 +25,6 @@ from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
 
 CALL = "vcgym/Call-v1"
-
-
-def _neighbour(name, folder="properties/envs"):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / folder / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-FUTURE, SAME_BYTES = _neighbour("test_session_future"), _neighbour("test_session_same_bytes")
-
-
-class OneWorld:
-    """A scenario of the uplink that has one world, among some traces."""
-
-    name = "one"
-
-    def __init__(self, link, *traces):
-        self.link, self.traces, self.series, self.kinds = link, traces or (link.trace,), (), (link.name,)
-        self.flows, self.calls = 2, 0
-
-    def draw(self, split, seed, kind=None):
-        return self.link
 
 
 def make(link=None, num_envs=1, **arguments):
@@ -145,15 +120,6 @@ def test_as_today_behind_ten_gigabits():
     assert one.totals.probes_sent == other.totals.probes_sent
 
 
-@pytest.mark.parametrize("observation", ["features", "records"])
-@pytest.mark.parametrize("mode", ["correlated", "paper"])
-def test_the_future_of_the_paths_does_not_leak(mode, observation):
-    for border in FUTURE.BORDERS:
-        arguments = {"scenario": "table1", "mode": mode, "observation": observation, "uplink": "rate", "interval": 5}
-        moved, paid_later = FUTURE._check(CALL, border, **arguments)
-        assert moved > 0 and (paid_later != 0.0).all()
-
-
 @pytest.mark.parametrize("what", ["capacity", "flow"])
 @pytest.mark.parametrize("observation", ["features", "records"])
 @pytest.mark.parametrize("location", ["sender", "central"])
@@ -180,47 +146,6 @@ def test_the_future_of_the_bottleneck_does_not_leak(location, observation, what)
         played = [env.step(action) for env in envs]
         shown, paid = [step[0] for step in played], [step[1] for step in played]
     assert before > 30 and moved > 30
-
-
-def test_sessions_order_and_threads():
-    """Two calls of each session, whatever stands beside it; 1, 7 and 64 sessions, 1 and 2 threads."""
-    arguments = {"packets": 130, "scenario": "table1", "uplink": "rate", "steps": 30}
-    seeds = list(range(64))
-    expected = SAME_BYTES.play(CALL, seeds, **arguments)
-    assert len(set(expected.values())) == 64
-    for alone in (0, 17):
-        assert SAME_BYTES.play(CALL, [alone], **arguments) == {alone: expected[alone]}
-    shuffled = np.random.default_rng(0).permutation(64).tolist()
-    assert SAME_BYTES.play(CALL, shuffled, threads=2, **arguments) == expected
-    assert SAME_BYTES.play(CALL, [40, 3, 22, 60, 8, 9, 1], threads=2, **arguments).items() <= expected.items()
-
-
-@pytest.mark.parametrize(("observation", "uplink"), [("features", "rate"), ("records", "calls")])
-def test_stop_and_go_on(observation, uplink):
-    arguments = {"num_envs": 2, "uplink": uplink, "observation": observation, "packets": 130, "autoreset_mode": AutoresetMode.SAME_STEP}
-    whole = make(**arguments)
-    whole.reset(seed=9)
-    whole.action_space.seed(4)
-    actions = [whole.action_space.sample() for _ in range(40)]
-    states, shown = {}, []
-    for step, action in enumerate(actions):
-        if step in (0, 7, 25):
-            states[step] = whole.get_state()
-        shown.append(_bytes(whole.step(action)))
-    for step, state in states.items():
-        assert all(value.dtype.kind in "biuf" for value in state.values())
-        other = make(**arguments)
-        other.set_state(state)
-        assert [_bytes(other.step(action)) for action in actions[step:]] == shown[step:]
-    for different in ({"uplink": "order"}, {"uplink": None}, {"pacing": 0.0}, {"order": Fifo()}):
-        with pytest.raises(ValueError, match="state of another env: "):
-            make(**arguments | different).set_state(states[0])
-
-
-def _bytes(step):
-    observations, rewards, _, truncated, infos = step
-    parts = observations.values() if isinstance(observations, dict) else [observations]
-    return (*(part.tobytes() for part in parts), rewards.tobytes(), truncated.tobytes(), repr(infos))
 
 
 TIGHT = SharedLink("tight", 5, steps("s", [(0.0, 1.2), (2.0, 0.4)], 4.0), queue_bytes=20_000, loss=0.01, flows=(Udp(1e5),))

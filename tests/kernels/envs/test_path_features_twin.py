@@ -1,4 +1,7 @@
-"""Features are a function of the records that reached the location, the history and the commands: a slow twin recomputes them."""
+"""Features of paths and call are a function of the records at the location, the history and the commands: a slow twin recomputes them.
+
+What is no packet of the call, copies above all, is news of its path and no more.
+"""
 
 import math
 
@@ -7,8 +10,17 @@ import numpy as np
 import pytest
 from absolute import ABSOLUTE
 
-from vcgym.baselines.records import MEDIA, Record
-from vcgym.network.kernels.slots import BLOCK_SLOTS
+from vcgym.baselines.path.direct import Direct
+from vcgym.baselines.playout.wmjitter import WMJitter
+from vcgym.baselines.records import COPY, MEDIA, PROBE, REPAIR, Record
+from vcgym.envs.call.batch import CallBatch
+from vcgym.envs.call.features.added import NoFeatures
+from vcgym.envs.call.features.call import CALL, CALL_WIDTH
+from vcgym.envs.call.features.observe import allocate_features, clear_features, observe_feed
+from vcgym.envs.call.features.path import PATH, PATH_WIDTH
+from vcgym.envs.call.paths.feed import append
+from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
+from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import HISTORY_BLOCKS
 
 START_LEVEL_US = 80_000
@@ -101,17 +113,30 @@ def test_features_equal_their_twin(path_env_id, mode, feedback_loss):
         observation, *_ = told.step(action)
 
 
-def test_the_level_is_read_off_a_log_scale():
-    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=3, packets=60, scenario="table1", action="discrete").unwrapped
-    env.reset(seed=1)
-    env.step(np.array([[0, 0], [1, 16], [4, 31]]))
-    assert env.batch.calls["to_receiver"]["latest"].tolist() == [10_000, round(10_000 * 100 ** (16 / 31)), 1_000_000]
-    assert env.batch.calls["to_sender"]["latest"].tolist() == [0, 1, 4]
+def features_of_call(records):
+    """Features of the call after its feed has held `records`."""
+    batch = CallBatch(Scenario("table1", "paper", 1000), 1, Direct(), WMJitter(), location="receiver", probe_rate=0.0)
+    batch.start(0, batch.scenario.draw("train", 0))
+    state, rows = allocate_features(1, batch.scenario.paths, NoFeatures()), np.array([0])
+    clear_features(state, 0, batch.history[0])
+    for record in records:
+        assert append(batch.calls[0].feed, record)
+    batch.calls[0].slot = 900
+    seen = np.zeros((1, batch.scenario.paths, PATH_WIDTH), np.float32), np.zeros((1, CALL_WIDTH), np.float32)
+    observe_feed(batch.calls, rows, state, batch.history, NoFeatures(), *seen)
+    return seen
 
 
-def test_the_largest_score_wins_and_a_tie_goes_to_the_first():
-    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=3, packets=60, scenario="table1", action="continuous").unwrapped
-    env.reset(seed=1)
-    env.step(np.array([[0.0, 0.5, 0.5, 0.0, 0.0, -1.0], [-1.0, -1.0, -1.0, -1.0, -0.5, 0.0], [0.0] * 5 + [1.0]], np.float32))
-    assert env.batch.calls["to_sender"]["latest"].tolist() == [1, 4, 0]
-    assert env.batch.calls["to_receiver"]["latest"].tolist() == [10_000, 100_000, 1_000_000]
+def record_of(kind, packet, path, delay_us):
+    return Record(kind, packet, path, packet * SLOT_US, packet * SLOT_US + delay_us, 0, 80_000, 0)
+
+
+def test_a_copy_is_news_of_its_path_and_no_packet_of_the_call():
+    packets = [record_of(MEDIA, 2 * n, 0, 50_000) for n in range(200)]
+    further = [record_of(kind, 2 * n, 1, 53_000) for n in range(200) for kind in (COPY, REPAIR, PROBE)]
+    paths, call = features_of_call(packets)
+    paths_then, call_then = features_of_call(packets + further)
+    assert call_then.tolist() == call.tolist()
+    assert call[0, CALL.missing_share] == pytest.approx(0.5, abs=0.02)
+    assert (paths_then[0] != paths[0]).any(axis=1).tolist() == [False, True, *[False] * (len(paths[0]) - 2)]
+    assert paths_then[0, 1, PATH.newest_delay] == pytest.approx(0.53)

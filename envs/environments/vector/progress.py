@@ -1,4 +1,4 @@
-"""The state of a batch as plain arrays: its seeds and the decisions in the running calls.
+"""Progress of the calls of a batch, and the state of an environment as plain arrays: its seeds and the decisions in the running calls.
 
 A seed determines a world; a world and the decisions determine a call. So this is the complete state, and restoring it replays the calls.
 No array of compiled code is ever read from a state: a forged state is rejected, or equals the state after other decisions.
@@ -7,8 +7,10 @@ No array of compiled code is ever read from a state: a forged state is rejected,
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
+from vcgym.network.kernels import rng
 from vcgym.network.traces.refusal import shown
 
 _BEFORE, _SHOWN = 30, 110  # characters of arguments in an error: before the first difference, and in total
@@ -23,6 +25,69 @@ class UnderWay(NamedTuple):
     steps: NDArray[np.int64]  # int64 (sessions,), number of decisions in the call
     decisions: NDArray[Any]  # (maximum steps, sessions, *action), aligned at the last step; zeros before a session's first step
     options: list[str]  # a line per session: the options of the reset that started the call
+
+
+class Progress:
+    """Seeds of the sessions, and what has been decided in their running calls; see `UnderWay`.
+
+    Args:
+        action_space: space of a batch of actions, (sessions, *action).
+        option_names: names of the options of a reset, in the order of a line.
+    """
+
+    def __init__(self, action_space: spaces.Space[Any], option_names: tuple[str, ...]) -> None:
+        sessions, *self._action_shape = action_space.shape or ()
+        self._action_type = np.dtype(np.float64 if np.issubdtype(action_space.dtype, np.floating) else np.int64)
+        self._option_names = option_names
+        self.seeds = np.zeros(sessions, np.uint64)
+        self.episodes = np.full(sessions, -1, np.int64)
+        self.steps = np.zeros(sessions, np.int64)
+        self._decisions: list[NDArray[Any]] = []  # of each step since the start of the oldest call
+        self._options = ["\t" * (len(option_names) - 1)] * sessions
+
+    def seed(self, row: int, given: int | None, draws: np.random.Generator) -> None:
+        """Let a session begin anew with a given seed, before its first call with any; else its next world derives from the seed it has."""
+        if given is not None or self.episodes[row] < 0:
+            self.seeds[row] = given if given is not None else draws.integers(1 << 31)
+            self.episodes[row] = -1
+
+    def begin(self, row: int, options: dict[str, Any]) -> int:
+        """Begin the next call of a session, and return the seed of its world."""
+        self.episodes[row] += 1
+        self.steps[row] = 0
+        self._options[row] = "\t".join(options.get(name) or "" for name in self._option_names)
+        episode = int(self.episodes[row])
+        return int(self.seeds[row]) if episode == 0 else int(rng.stream_key(self.seeds[row], episode, rng.SCENARIO))
+
+    def decide(self, actions: NDArray[Any]) -> None:
+        """Add the actions of a step of all sessions; `steps` counts them for those that play."""
+        del self._decisions[: len(self._decisions) - int(self.steps.max())]
+        self._decisions.append(np.array(actions, self._action_type))
+
+    def options_of(self, line: str) -> dict[str, Any]:
+        """Return the options of a reset from a line of a state.
+
+        Raises:
+            ValueError: the line has another number of options.
+        """
+        values = line.split("\t")
+        if len(values) != len(self._option_names):
+            raise ValueError(f"state of an env: options is {shown(line)}; allowed: {', '.join(self._option_names)}, with tabs between")
+        return {name: value for name, value in zip(self._option_names, values, strict=True) if value}
+
+    def forget(self, seeds: NDArray[np.uint64], episodes: NDArray[np.int64]) -> None:
+        """Drop all calls; the next ones are those of `episodes`."""
+        self.seeds[:], self.episodes[:], self.steps[:] = seeds, episodes - (episodes >= 0), 0
+        self._decisions.clear()
+
+    def under_way(self) -> UnderWay:
+        """Return the running calls as arrays."""
+        steps = np.where(self.episodes < 0, 0, self.steps)
+        decisions = np.zeros((int(steps.max()), len(steps), *self._action_shape), self._action_type)
+        for before_end in range(len(decisions), 0, -1):
+            decided = steps >= before_end
+            decisions[-before_end, decided] = self._decisions[-before_end][decided]
+        return UnderWay(self.seeds, self.episodes, steps, decisions, self._options)
 
 
 def snapshot(arguments: str, under_way: UnderWay, draws: np.random.Generator) -> dict[str, NDArray[Any]]:
