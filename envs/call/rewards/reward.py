@@ -3,8 +3,8 @@
     earned(reward, state, accounts, s) -> float     reward of session `s` since its last decision
 
 The decorator has the fields of the state with their initial values; a row of `state` is such a record. A state of another form has two more
-functions, `allocate_state` and `begin`. The rewards of a call sum to the score that they represent, for steps of any length. "Add a reward" of
-CONTRIBUTING.md shows a whole one.
+functions, `allocate_state` and `begin`. The rewards of a call sum to the score that they represent, for steps of any length.
+"Add a reward" of CONTRIBUTING.md shows a whole one.
 """
 
 from collections.abc import Callable, Mapping

@@ -20,7 +20,7 @@ from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewa
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.environments.made_with import Marking
 from vcgym.envs.environments.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds
-from vcgym.envs.environments.vector.progress import Progress, UnderWay, restore, snapshot
+from vcgym.envs.environments.vector.progress import Progress, UnderWay
 from vcgym.network.kernels.ranges import one_of, require_whole
 
 
@@ -264,7 +264,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Return the progress of the calls as plain arrays; `set_state` on an env with the same arguments resumes from it."""
-        return snapshot(self._arguments, self._progress.under_way(), self.np_random)
+        return self._progress.snapshot(self._arguments, self.np_random)
 
     def set_state(self, state: dict[str, NDArray[Any]]) -> None:
         """Restore a state of `get_state` by replaying its calls, which takes as long as before, without the agent's time.
@@ -274,7 +274,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
                 reset.
         """
         progress = self._progress
-        calls = restore(state, self._arguments, progress.under_way(), self.np_random)
+        calls = progress.restored(state, self._arguments, self.np_random)
         options = {line: progress.options_of(line) for line in calls.options}
         for of_line in options.values():
             self._refuse_options(**of_line)

@@ -89,47 +89,35 @@ class Progress:
             decisions[-before_end, decided] = self._decisions[-before_end][decided]
         return UnderWay(self.seeds, self.episodes, steps, decisions, self._options)
 
+    def snapshot(self, arguments: str, draws: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Return a state as plain arrays by name, with the arguments that it must match and the generator of seeds."""
+        inside: Any = draws.bit_generator.state["state"]
+        calls = self.under_way()
+        texts = {"arguments": arguments, "options": "\n".join(calls.options), "generator": f"{inside['state']},{inside['inc']}"}
+        arrays = {name: value.copy() for name, value in calls._asdict().items() if name != "options"}
+        return arrays | {name: np.frombuffer(text.encode(), np.uint8).copy() for name, text in texts.items()}
 
-def snapshot(arguments: str, under_way: UnderWay, draws: np.random.Generator) -> dict[str, NDArray[Any]]:
-    """Return a state as plain arrays by name.
+    def restored(self, state: dict[str, NDArray[Any]], arguments: str, draws: np.random.Generator) -> UnderWay:
+        """Return the calls of a state of `snapshot` after checking all of it, and set the generator of seeds.
 
-    Args:
-        arguments: arguments that a state must match.
-        under_way: the calls.
-        draws: the generator of seeds.
-    """
-    inside: Any = draws.bit_generator.state["state"]
-    texts = {"arguments": arguments, "options": "\n".join(under_way.options), "generator": f"{inside['state']},{inside['inc']}"}
-    arrays = {name: value.copy() for name, value in under_way._asdict().items() if name != "options"}
-    return arrays | {name: np.frombuffer(text.encode(), np.uint8).copy() for name, text in texts.items()}
-
-
-def restore(state: dict[str, NDArray[Any]], arguments: str, like: UnderWay, draws: np.random.Generator) -> UnderWay:
-    """Return the calls of a state of `snapshot` after checking all of it, and set the generator.
-
-    Args:
-        state: result of `snapshot`.
-        arguments: arguments that it must match.
-        like: calls of the same shapes and types, except for the number of steps.
-        draws: the generator of seeds, to be set.
-
-    Raises:
-        ValueError: the state is of an env with other arguments; an array is missing, unknown, of another shape or dtype, or out of range.
-    """
-    given = _text(state, "arguments")
-    if given != arguments:
-        same = next((n for n, (one, other) in enumerate(zip(given, arguments, strict=False)) if one != other), 0)
-        start = max(0, same - _BEFORE)
-        raise ValueError(f"state of another env: ...{shown(given[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
-    wanted = {*UnderWay._fields, "arguments", "generator"}
-    if set(state) != wanted:
-        raise ValueError(f"state of another env: arrays {shown(sorted(set(state) ^ wanted))} do not match")
-    options = _text(state, "options").split("\n")
-    found = UnderWay(state["seeds"], state["episodes"], state["steps"], state["decisions"], options)
-    _require_like(found, like)
-    inside, inc = _whole_numbers(_text(state, "generator"))
-    draws.bit_generator.state = {**draws.bit_generator.state, "state": {"state": inside, "inc": inc}}
-    return found
+        Raises:
+            ValueError: the state is of an env with other arguments; an array is missing, unknown, of another shape or dtype, or out of
+                range.
+        """
+        given = _text(state, "arguments")
+        if given != arguments:
+            same = next((n for n, (one, other) in enumerate(zip(given, arguments, strict=False)) if one != other), 0)
+            start = max(0, same - _BEFORE)
+            raise ValueError(f"state of another env: ...{shown(given[start:], _SHOWN)}; allowed: ...{shown(arguments[start:], _SHOWN)}")
+        wanted = {*UnderWay._fields, "arguments", "generator"}
+        if set(state) != wanted:
+            raise ValueError(f"state of another env: arrays {shown(sorted(set(state) ^ wanted))} do not match")
+        options = _text(state, "options").split("\n")
+        found = UnderWay(state["seeds"], state["episodes"], state["steps"], state["decisions"], options)
+        _require_like(found, self.under_way())
+        inside, inc = _whole_numbers(_text(state, "generator"))
+        draws.bit_generator.state = {**draws.bit_generator.state, "state": {"state": inside, "inc": inc}}
+        return found
 
 
 def _text(state: dict[str, NDArray[Any]], name: str) -> str:
