@@ -161,8 +161,7 @@ class Sender:
             if place == REJECT:
                 self.rejected[kind] += 1
                 return
-            victim = self.queue.pop(place)
-            self.rejected[victim["kind"]] += 1
+            self.rejected[self.queue.pop(place)["kind"]] += 1
         self.queue.append({"created_us": now_us, "expires_us": expires_us, "size": size, "kind": kind, "number": number})
 
     def _as_record(self):
@@ -176,8 +175,7 @@ class Sender:
         """Return the departure time of the packet from the bottleneck, if it departs."""
         chosen = int(choose(self.order, self._as_record(), now_us, int(self.rtt)))
         if chosen < 0:
-            victim = self.queue.pop(-1 - chosen)
-            self.discarded[victim["kind"]] += 1
+            self.discarded[self.queue.pop(-1 - chosen)["kind"]] += 1
             return None
         packet = self.queue.pop(chosen)
         lost = is_lost(np.uint64(self.link.seed), 0, len(self.sent), self.link.loss)
@@ -274,8 +272,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, location, feedback
             for idle in range(len(delays)) if probes else ():
                 if slot % probes == idle * probes // len(delays) and slot - used.get(idle, -(1 << 40)) >= probes:
                     log["probes_sent"] += 1
-                    delay = int(delays[idle, slot])
-                    if delay != LOST:
+                    if (delay := int(delays[idle, slot])) != LOST:
                         heapq.heappush(wire, (now_us + delay, order_sent, PROBE, slot, idle, now_us))
                         order_sent += 1
         if rate is None:
@@ -295,8 +292,7 @@ def twin(delays, keeps_order, packets, history, seed, probes, location, feedback
             elif out_us <= at_us:
                 packet = coming_out.pop(0)
                 path = paths.at(out_us)
-                delay = int(delays[path, out_us // SLOT])
-                if delay != LOST:
+                if (delay := int(delays[path, out_us // SLOT])) != LOST:
                     arrived_us = out_us + delay
                     if keeps_order:
                         arrived_us = last_us[path] = max(arrived_us, last_us.get(path, 0))
