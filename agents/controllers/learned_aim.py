@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vcgym.agents.controllers.policy import LAYERS, policy, require_network
 from vcgym.baselines.controls.control import PACING
 from vcgym.baselines.rule import Control, Rows, record, rule
-from vcgym.envs.call.features.scales import rate_position
+from vcgym.envs.call.features.layout import rate_position
 from vcgym.envs.call.features.sender import FeedbackStats, on_feedback, on_report
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MIN_AIM_MS, aimed_bps
 from vcgym.network.kernels.jit import kernel

@@ -13,8 +13,14 @@ from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.order.sbpn import Overflow, Sbpn
 from vcgym.baselines.rule import require_rule
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart, compressed_features
-from vcgym.envs.call.features.queue import QUEUE_FEATURES, observe_best, observe_queues
-from vcgym.envs.call.features.sender import ORDER_FEATURES, compress_senders, observe_order_senders
+from vcgym.envs.call.features.sender import (
+    ORDER_FEATURES,
+    QUEUE_FEATURES,
+    compress_senders,
+    observe_best,
+    observe_order_senders,
+    observe_queues,
+)
 from vcgym.envs.call.rewards.emodel import AudioEModel
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.sender.effects import MAX_MARGIN, MIN_MARGIN, PacketChoice, choose_by_margin

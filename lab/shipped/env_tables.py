@@ -13,14 +13,12 @@ from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.features.call import CALL_FEATURES
 from vcgym.envs.call.features.forecast import FORECAST_FEATURE
 from vcgym.envs.call.features.intervals import INTERVALS, MEASURES
-from vcgym.envs.call.features.layout import Feature, compressed_features
+from vcgym.envs.call.features.layout import MAX_LAG_US, MIN_LAG_US, Feature, compressed_features
 from vcgym.envs.call.features.losses import LOSSES_PART
 from vcgym.envs.call.features.observe import RECORDS_SHOWN
 from vcgym.envs.call.features.path import PATH_FEATURES
-from vcgym.envs.call.features.queue import QUEUE_FEATURES
 from vcgym.envs.call.features.relative import HALF_LIFE_S, SLOT_FEATURES
-from vcgym.envs.call.features.scales import MAX_LAG_US, MIN_LAG_US
-from vcgym.envs.call.features.sender import ORDER_FEATURES
+from vcgym.envs.call.features.sender import ORDER_FEATURES, QUEUE_FEATURES
 from vcgym.envs.call.paths.effects import Protections
 from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
 from vcgym.envs.call.rewards.on_time import Missed, OnTime

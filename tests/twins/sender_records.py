@@ -8,7 +8,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
-from vcgym.envs.call.features.layout import ObservationLayout, RecordPart
+from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.sender.events import is_done
 from vcgym.envs.call.sender.in_flight import LOST, ring_index
 from vcgym.envs.environments.rate import RateVectorEnv
@@ -24,7 +24,7 @@ WITH_RECORDS = {"vcgym/Rate-v1": "twins/Rate-v1", "vcgym/SendOrder-v1": "twins/S
 
 
 def _layout(**parts: spaces.Box) -> ObservationLayout:
-    return ObservationLayout(*(RecordPart(name, space) for name, space in parts.items()))
+    return ObservationLayout(*(ObservationPart(name, box=space) for name, space in parts.items()))
 
 
 class RateRecords(RateVectorEnv):

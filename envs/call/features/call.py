@@ -8,8 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.envs.call.features.layout import Feature, columns
-from vcgym.envs.call.features.scales import AGE, DELAY, LIMIT, PER_100_MS, PER_SECOND, SHARE, lag_position, within
+from vcgym.envs.call.features.layout import AGE, DELAY, LIMIT, PER_100_MS, PER_SECOND, SHARE, Feature, columns, lag_position, within
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record
 

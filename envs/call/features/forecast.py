@@ -13,8 +13,7 @@ from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.records import MEDIA
 from vcgym.baselines.rule import allocate, decide, init, update
 from vcgym.envs.call.features.added import PATHS, added_feature, measure
-from vcgym.envs.call.features.layout import Feature
-from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, within
+from vcgym.envs.call.features.layout import LIMIT, PER_100_MS, Feature, within
 from vcgym.predictors.predictor import predict_row, require_predictor
 from vcgym.predictors.published import shipped_network
 

@@ -1,5 +1,9 @@
-"""Layout of observations: features are declared once; columns, shapes, spaces and the docs' tables derive from the declarations."""
+"""Features and layout of observations: declared once; columns, shapes, spaces and the docs' tables derive from the declarations.
 
+Units and ranges: delays in 100 ms, ages in seconds, lags and rates as positions on a log scale; small values compressed.
+"""
+
+import math
 from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,6 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
+
+from vcgym.network.kernels.jit import kernel
+
+LIMIT = 20.0
+PER_100_MS, PER_SECOND = 0.01, 1e-6  # factors, since a division costs as much as the rest of a feature
+
+PER_20_MS = 5.0  # from 100 ms
+DELAY, SHARE, AGE = (PER_20_MS, "20 ms"), (100.0, "percent"), (5.0, "200 ms")  # factor and unit of values that are compressed
+
+MIN_LAG_US, MAX_LAG_US = 10_000, 1_000_000
+LAG_RATIO_LOG = math.log(MAX_LAG_US / MIN_LAG_US)
 
 
 class Feature(NamedTuple):
@@ -18,8 +33,8 @@ class Feature(NamedTuple):
         low: minimum.
         high: maximum.
         age: possible age of the value at a decision.
-        compress: factor of the value before its compression in relative observations (`vcgym.envs.call.features.scales.compressed`), so
-            that it is of order one; 0: it is shown as it is.
+        compress: factor of the value before its compression in relative observations (`compressed`), so that it is of order one; 0: it is
+            shown as it is.
         compressed_unit: unit after that; "": `unit`.
     """
 
@@ -56,15 +71,18 @@ def columns(features: Sequence[Feature]) -> Any:
 
 
 class ObservationPart(NamedTuple):
-    """Array of an observation: a row of features, or one such row per item."""
+    """Array of an observation: a row of features, or one such row per item; in observations by parts also arrays that are no features."""
 
     name: str  # call, paths, slots, sender or queue
-    features: tuple[Feature, ...]  # features of one item
+    features: tuple[Feature, ...] = ()  # features of one item
     items: tuple[str, ...] | None = None  # names of the items; None: a single row
+    box: spaces.Box | None = None  # space of an array that is no feature
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape: (features,) or (items, features)."""
+        """Shape: (features,), (items, features), or that of the box."""
+        if self.box is not None:
+            return self.box.shape
         return (len(self.features),) if self.items is None else (len(self.items), len(self.features))
 
     @property
@@ -76,27 +94,14 @@ class ObservationPart(NamedTuple):
 
     @property
     def space(self) -> spaces.Box:
-        """Space of the part: the range of each value, float32 of `shape`."""
-        low, high = (np.array([getattr(feature, end) for feature in self.flat], np.float32) for end in ("low", "high"))
-        return spaces.Box(low.reshape(self.shape), high.reshape(self.shape), dtype=np.float32)
+        """Space of the part: the range of each value, float32 of `shape`, or the box."""
+        return bounds(self.flat, self.shape) if self.box is None else self.box
 
 
-class RecordPart(NamedTuple):
-    """Array of an observation that is no feature: records, or what belongs to them. Only observations by parts have it."""
-
-    name: str  # unique in its observation
-    space: spaces.Box  # space of the array
-    features: tuple[Feature, ...] = ()  # none
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the array."""
-        return self.space.shape
-
-    @property
-    def flat(self) -> tuple[Feature, ...]:
-        """No features."""
-        return self.features
+def bounds(features: Sequence[Feature], shape: tuple[int, ...]) -> spaces.Box:
+    """Return the space of an array of features, float32 of `shape`."""
+    low, high = (np.array([getattr(feature, end) for feature in features], np.float32).reshape(shape) for end in ("low", "high"))
+    return spaces.Box(low, high, dtype=np.float32)
 
 
 class ObservationLayout:
@@ -111,7 +116,7 @@ class ObservationLayout:
         features: every feature of a flat observation, in order.
     """
 
-    def __init__(self, *parts: ObservationPart | RecordPart) -> None:
+    def __init__(self, *parts: ObservationPart) -> None:
         self.parts = {part.name: part for part in parts}
         self.features = tuple(feature for part in parts for feature in part.flat)
         ends = np.cumsum([0, *(len(part.flat) for part in parts)]).tolist()
@@ -120,8 +125,7 @@ class ObservationLayout:
     @property
     def box(self) -> spaces.Box:
         """Space of a flat observation."""
-        low, high = (np.array([getattr(feature, end) for feature in self.features], np.float32) for end in ("low", "high"))
-        return spaces.Box(low, high, dtype=np.float32)
+        return bounds(self.features, (len(self.features),))
 
     @property
     def space(self) -> spaces.Dict:
@@ -131,3 +135,31 @@ class ObservationLayout:
     def split(self, observations: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Return views of the parts (sessions, *shape) of flat observations (sessions, features)."""
         return {name: observations[:, self.slices[name]].reshape(-1, *part.shape) for name, part in self.parts.items()}
+
+
+@kernel
+def within(value, low, high):
+    """Return `value` clipped to [low, high]."""
+    return min(max(value, low), high)
+
+
+@kernel
+def compressed(value):
+    """Return a value compressed to -1..1; small values hardly change."""
+    return value / math.sqrt(1.0 + value * value)
+
+
+@kernel
+def lag_position(lag_us):
+    """Return the position of a lag on the log scale, -1 (10 ms or less) to 1 (1 s or more)."""
+    inside = min(max(lag_us, MIN_LAG_US), MAX_LAG_US)
+    return 2.0 * math.log(inside / MIN_LAG_US) / LAG_RATIO_LOG - 1.0
+
+
+@kernel
+def rate_position(bps, min_bps, max_bps):
+    """Return the position of a rate on the log scale between two rates, -1 (`min_bps` or less) to 1 (`max_bps` or more)."""
+    if max_bps <= min_bps:
+        return 0.0
+    inside = min(max(bps, min_bps), max_bps)
+    return 2.0 * math.log(inside / min_bps) / math.log(max_bps / min_bps) - 1.0

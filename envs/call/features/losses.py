@@ -7,8 +7,7 @@ lost, and the length of a run of losses is exact. The shares are exponential ave
 import numpy as np
 
 from vcgym.baselines.records import MEDIA, read_record
-from vcgym.envs.call.features.layout import Feature, ObservationPart
-from vcgym.envs.call.features.scales import compressed
+from vcgym.envs.call.features.layout import Feature, ObservationPart, compressed
 from vcgym.envs.call.paths.feed import KNOWN, RECORDS, in_force
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record

@@ -5,8 +5,7 @@ Sources: smoothed delay and deviation follow RFC 6298 (2.3), with its alpha and 
 
 import numpy as np
 
-from vcgym.envs.call.features.layout import Feature, columns
-from vcgym.envs.call.features.scales import LIMIT, PER_100_MS, PER_SECOND, within
+from vcgym.envs.call.features.layout import LIMIT, PER_100_MS, PER_SECOND, Feature, columns, within
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record
 from vcgym.network.kernels.slots import BLOCK_SLOTS

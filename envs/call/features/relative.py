@@ -14,9 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.envs.call.features.call import CALL_FEATURES, CALL_WIDTH
-from vcgym.envs.call.features.layout import Feature, ObservationLayout, ObservationPart, columns, compressed_features, factors
+from vcgym.envs.call.features.layout import (
+    LIMIT,
+    PER_20_MS,
+    Feature,
+    ObservationLayout,
+    ObservationPart,
+    columns,
+    compressed,
+    compressed_features,
+    factors,
+)
 from vcgym.envs.call.features.path import PATH, PATH_WIDTH
-from vcgym.envs.call.features.scales import LIMIT, PER_20_MS, compressed
 from vcgym.network.kernels.jit import kernel
 
 MAX_SLOTS = 2

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import CENTRAL, PACING, Control
 from vcgym.baselines.from_agent import in_place_of
 from vcgym.baselines.rule import require_rule
-from vcgym.envs.call.features.layout import Feature, ObservationPart
-from vcgym.envs.call.features.scales import rate_position
+from vcgym.envs.call.features.layout import Feature, ObservationPart, rate_position
 from vcgym.envs.call.features.sender import RATE_FEATURES, RATE_WIDTH
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, worlds_of
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers

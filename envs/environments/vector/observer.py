@@ -12,7 +12,7 @@ from vcgym.baselines.rule import for_kernels, start
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.features.added import CALL, PATHS, Added, NoFeatures, chain, features_of
 from vcgym.envs.call.features.forecast import forecast_by
-from vcgym.envs.call.features.layout import ObservationLayout, RecordPart
+from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart
 from vcgym.envs.call.features.losses import LOSSES_PART, LossStats, observe_losses
 from vcgym.envs.call.features.observe import (
     RECORDS_SHOWN,
@@ -77,7 +77,7 @@ class Observer:
             "records": spaces.Box(-1, highest, (RECORDS_SHOWN, 8), np.int64),
             "slot": spaces.Box(0, highest, (), np.int64),
         }
-        return ObservationLayout(*(RecordPart(name, space) for name, space in parts.items()))
+        return ObservationLayout(*(ObservationPart(name, box=space) for name, space in parts.items()))
 
     def clear(self, row: int) -> None:
         """Forget the call in `row`; a new one has just been started there."""

@@ -10,8 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 from twins.sender_records import WITH_RECORDS
 from vcgym.baselines.records import PacketFeedback
-from vcgym.envs.call.features.queue import QUEUE_FEATURES
-from vcgym.envs.call.features.sender import ORDER_FEATURES, RATE_FEATURES
+from vcgym.envs.call.features.sender import ORDER_FEATURES, QUEUE_FEATURES, RATE_FEATURES
 from vcgym.network.bottleneck.send_queue import AUDIO
 
 RATE, ORDER = SENDERS
