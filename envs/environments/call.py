@@ -153,15 +153,12 @@ def _require_agent(uplink: Any, rules: dict[Control, Any]) -> None:
 
 
 class RelayEnv(ScalarEnv):
-    __doc__ = RelayVectorEnv.__doc__
     vector_class = RelayVectorEnv
 
 
 class PlayoutEnv(ScalarEnv):
-    __doc__ = PlayoutVectorEnv.__doc__
     vector_class = PlayoutVectorEnv
 
 
 class CallEnv(ScalarEnv):
-    __doc__ = CallVectorEnv.__doc__
     vector_class = CallVectorEnv

@@ -124,5 +124,4 @@ class RateVectorEnv(SenderVectorEnv):
 
 
 class RateEnv(ScalarEnv):
-    __doc__ = RateVectorEnv.__doc__
     vector_class = RateVectorEnv

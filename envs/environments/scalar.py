@@ -27,7 +27,8 @@ class ScalarEnv(Marking, Rendered, gym.Env[Any, Any]):
     __signature__: ClassVar[inspect.Signature]
 
     def __init_subclass__(cls) -> None:
-        """Set the class's signature to the arguments of its batch, for `help`."""
+        """Give the class the docstring of its batch, and a signature of its arguments, for `help`."""
+        cls.__doc__ = cls.__doc__ or cls.vector_class.__doc__
         found = {name: one for name, one in arguments_of(cls.vector_class).items() if name not in _OF_BATCHES}
         cls.__signature__ = inspect.Signature([one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in found.values()])
 

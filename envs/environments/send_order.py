@@ -152,7 +152,6 @@ class SendOrderVectorEnv(SenderVectorEnv):
 
 
 class SendOrderEnv(ScalarEnv):
-    __doc__ = SendOrderVectorEnv.__doc__
     vector_class = SendOrderVectorEnv
     native: SendOrderVectorEnv
 
