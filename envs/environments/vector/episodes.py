@@ -149,7 +149,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._refuse_options(**options)
         seeds = checked_seeds(seed, self.num_envs)
         super().reset(seed=seed if isinstance(seed, int) else None)
-        for row in rows:
+        for row in rows.tolist():
             self._progress.seed(row, seeds[row], self.np_random)
         infos = self._begin_calls(rows, self._shown, **options)
         observations, fresh = self._allocate_observations()
