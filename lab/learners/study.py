@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import torch
 
-from lab.learners.exported.pair import export_pair
 from lab.learners.pair import Log, Turns, scenarios_of
 from lab.learners.pair_config import PairConfig
 from vcgym.agents.sweeps.search import ray_running
@@ -80,7 +79,7 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
 
 def _log_pair(run: Run, home: Path, validation_r: float) -> None:
     pair = learned_system(home, LEARNED)
-    files = home / f"{LEARNED}{CARD}", home / f"{LEARNED}{WEIGHTS}", *export_pair(pair, home)
+    files = home / f"{LEARNED}{CARD}", home / f"{LEARNED}{WEIGHTS}"
     metrics = {"final/r": validation_r}
     run.server.ask(lambda: registry.log_model(run, MODEL, registry.pair(files), pair.trained_packets, metrics))
 

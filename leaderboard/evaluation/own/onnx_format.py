@@ -7,7 +7,7 @@ graphs within nodes, sparse or quantised tensors, training.
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message
 
-FLOAT, INT64, BOOL, DOUBLE = 1, 7, 9, 11
+FLOAT, INT64, BOOL = 1, 7, 9
 """Types of tensors."""
 
 # A star marks a repeated field.

@@ -3,10 +3,9 @@
 import gymnasium
 import numpy as np
 import pytest
-from submitted import observed, write_card
+from submitted import Graph, observed, write_card
 
 import vcgym.envs  # noqa: F401  (registers the ids)
-from lab.learners.exported.graph import Graph
 from vcgym.agents.evaluation.play import play
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.own.bandwidth_model import BandwidthModel
@@ -29,15 +28,14 @@ SEEN = {"steps": np.ones((1, 3, 150), np.float32)}
 
 def write_model(path, state="hidden_states"):
     """Write a model that targets the rate of the newest 60 ms and 1,000 bit/s for each time that it was asked before."""
-    graph = Graph("counts")
-    observed, before = graph.input("obs", "float32", (1, 1, 150)), graph.input(state, "float32", (1, 2))
-    cell = graph.input("cell_states", "float32", (1, 2))
+    graph = Graph()
+    observed, before, cell = graph.input("obs", 1, 1, 150), graph.input(state, 1, 2), graph.input("cell_states", 1, 2)
     newest, first = np.zeros((150, 2)), np.zeros((2, 2))
     newest[0, 0], first[0, 0] = 1.0, 1000.0
-    rate = graph.node("MatMul", "float32", observed, graph.constant(newest, "float32"))
-    graph.output("output", rate + graph.node("MatMul", "float32", before, graph.constant(first, "float32")), (1, 1, 2))
-    graph.output("state_out", before + graph.constant(np.ones((1, 2)), "float32"), (1, 2))
-    graph.output("cell_out", cell.apply("Identity"), (1, 2))
+    rate = graph.node("Add", graph.node("MatMul", observed, newest), graph.node("MatMul", before, first))
+    graph.output("output", rate, 1, 1, 2)
+    graph.output("state_out", graph.node("Add", before, np.ones((1, 2))), 1, 2)
+    graph.output("cell_out", cell, 1, 2)
     path.write_bytes(graph.content())
     return path
 
