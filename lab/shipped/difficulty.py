@@ -16,10 +16,9 @@ from vcgym.agents.config.algorithms import LibraryConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.play import Policy
-from vcgym.agents.training.learners import build_model, snapshot
-from vcgym.agents.training.table import fitting
+from vcgym.agents.training.learners import build_model, fitting, snapshot
 from vcgym.baselines.systems import load_system
-from vcgym.scripts.zoo.references import Reference, write_references
+from vcgym.scripts.zoo.runs import Reference, write_references
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
 WORLDS = 30

@@ -40,7 +40,7 @@ from vcgym.network.playout.quality import (
     REDUCED_RANGE_MS,
     REDUCED_SLOPE_PER_MS,
 )
-from vcgym.scripts.zoo.references import read_references
+from vcgym.scripts.zoo.runs import read_references
 
 AIM_TEXT = f"{MIN_AIM_MS:g} ms * {MAX_AIM_MS / MIN_AIM_MS:g}"
 MARGIN_TEXT = f"{MIN_MARGIN:g} * {MAX_MARGIN / MIN_MARGIN:g}"

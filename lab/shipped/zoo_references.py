@@ -30,7 +30,7 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.scripts.zoo.references import Reference, references_path, write_references
+from vcgym.scripts.zoo.runs import Reference, references_path, write_references
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
 WORLDS = 50

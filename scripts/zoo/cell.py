@@ -21,8 +21,7 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.inside.learner import Learning
 from vcgym.agents.training import checkpoint
-from vcgym.agents.training.learners import build_model, snapshot
-from vcgym.agents.training.table import fitting
+from vcgym.agents.training.learners import build_model, fitting, snapshot
 from vcgym.agents.training.trained import identity_of
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_json, replace_file

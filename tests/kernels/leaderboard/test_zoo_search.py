@@ -5,12 +5,11 @@ from importlib.resources import files
 import pytest
 import yaml
 
-from vcgym.agents.training.table import TABLE
+from vcgym.agents.training.learners import TABLE
 from vcgym.scripts.zoo import config as configs
 from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.config import FOUND, ZooConfig, ZooTraining, found_arguments
-from vcgym.scripts.zoo.references import references_path
-from vcgym.scripts.zoo.runs import read_runs
+from vcgym.scripts.zoo.runs import read_runs, references_path
 from vcgym.scripts.zoo.search import SPACES, drawn, trials_of, write_found
 
 CALL, RATE = "vcgym/Call-v1", "vcgym/Rate-v1"

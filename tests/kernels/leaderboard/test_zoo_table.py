@@ -7,9 +7,18 @@ import pytest
 
 from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.config import ALGORITHMS, ENVIRONMENTS, ZooConfig, ZooTraining
-from vcgym.scripts.zoo.references import ROLES, Reference, means, read_references, references_path, write_references
-from vcgym.scripts.zoo.runs import at_end, read_runs, write_runs
-from vcgym.scripts.zoo.table import BEGIN, END, improvement, markdown, normalised, of_seeds, over_environments, scores_of, with_table
+from vcgym.scripts.zoo.page import BEGIN, END, improvement, markdown, normalised, of_seeds, over_environments, scores_of, with_table
+from vcgym.scripts.zoo.runs import (
+    ROLES,
+    Reference,
+    at_end,
+    means,
+    read_references,
+    read_runs,
+    references_path,
+    write_references,
+    write_runs,
+)
 
 A, B = "vcgym/Call-v1", "vcgym/Rate-v1"
 LEVELS = {(A, "published"): 80.0, (A, "bound"): 90.0, (B, "published"): 0.5, (B, "bound"): 1.0}

@@ -5,8 +5,7 @@ from vcgym.agents.published.export import read_card
 from vcgym.agents.published.shipped import shipped_folder, shipped_names
 from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.config import ENVIRONMENTS, ZooConfig, ZooTraining
-from vcgym.scripts.zoo.references import references_path
-from vcgym.scripts.zoo.runs import read_runs
+from vcgym.scripts.zoo.runs import read_runs, references_path
 
 CALL = "vcgym/Call-v1"
 MAX_BYTES = 2_000_000
