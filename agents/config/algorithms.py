@@ -142,7 +142,7 @@ class LibraryConfig(Config):
     """An algorithm of Stable-Baselines3 or sb3-contrib as it comes: its own networks and its own defaults.
 
     Attributes:
-        name: class of the library; `vcgym.agents.training.table` says which actions it takes.
+        name: class of the library; `vcgym.agents.training.learners` says which actions it takes.
         arguments: arguments of this class that are not its defaults, such as algorithm.arguments.learning_rate=0.001.
         rollout: decisions that count as a rollout: evaluations and checkpoints come at multiples of it.
     """

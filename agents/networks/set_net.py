@@ -11,8 +11,7 @@ import torch
 from torch import nn
 
 from vcgym.agents.networks.description import ABSENT, LAG_WIDTH, Layer, SetNetwork
-from vcgym.agents.networks.item_kinds import item_kind
-from vcgym.agents.networks.observation import ObservedPart
+from vcgym.agents.networks.observation import ObservedPart, item_kind
 from vcgym.envs.environments.vector.actions import LEVELS
 
 PEAK_FACTOR = 1.4  # initial lag as a multiple of the largest excess of the last 2 s

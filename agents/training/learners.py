@@ -1,19 +1,20 @@
-"""Learning algorithms: build a model of Stable-Baselines3 from a config, and a publishable policy from a model.
+"""Learning algorithms: the table of those there are, a model of Stable-Baselines3 from a config, and a publishable policy from a model.
 
-PPO, MaskablePPO and SAC learn set networks; a `LibraryConfig` any algorithm of `vcgym.agents.training.table` with its own networks.
+PPO, MaskablePPO and SAC learn set networks; a `LibraryConfig` any algorithm of `TABLE` with its own networks. An algorithm fits an
+environment if it takes a form of its actions; `fitting` finds the form. Which state a row has beside its networks and optimisers is read
+off its class, see `vcgym.agents.training.checkpoint`.
 """
 
+import inspect
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from gymnasium import spaces
 from gymnasium.vector import VectorEnv
-from numpy.typing import NDArray
-from sb3_contrib import MaskablePPO
-from stable_baselines3 import PPO, SAC
+from sb3_contrib import ARS, QRDQN, TQC, TRPO, MaskablePPO, RecurrentPPO
+from stable_baselines3 import A2C, DQN, PPO, SAC, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
@@ -30,13 +31,98 @@ from vcgym.agents.networks.observation import ObservedPart, count_items, item_pa
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
 from vcgym.agents.sb3 import NativeVecEnv
-from vcgym.agents.training.table import TABLE, require_taken, row_name
 from vcgym.envs.call.stages import DONE
 
 Model = BaseAlgorithm
 
 _OURS = {"learning_rate", "schedule", "hidden", "activation", "masked"}  # the other fields of a config are arguments of the model
 _ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU}
+FORMS = ("relative_discrete", "relative_continuous")
+"""The forms of actions for standard algorithms: one number to choose, and a box."""
+_SET_BY_US = frozenset({"self", "policy", "env", "seed", "device", "verbose", "tensorboard_log", "_init_setup_model"})
+
+
+class ARSBetween(ARS):
+    """ARS that can go on: a rollout begins before its directions are drawn, and progress counts what was learned before."""
+
+    def _do_one_update(self, callback: Any, async_eval: Any) -> None:
+        self._update_current_progress_remaining(self.num_timesteps, self._total_timesteps)
+        callback.on_rollout_start()
+        super()._do_one_update(callback, async_eval)
+
+
+class Row(NamedTuple):
+    """An algorithm.
+
+    Attributes:
+        learner: class that learns.
+        takes: kinds of spaces of actions.
+        policy: name of its policy over features, in the library.
+    """
+
+    learner: type[BaseAlgorithm]
+    takes: tuple[type[spaces.Space[Any]], ...]
+    policy: str = "MlpPolicy"
+
+    def arguments(self) -> list[str]:
+        """Return the names of the arguments that a config may set."""
+        return sorted(inspect.signature(self.learner).parameters.keys() - _SET_BY_US)
+
+
+_CHOICES = (spaces.Discrete, spaces.MultiDiscrete)
+TABLE = {
+    "PPO": Row(PPO, (*_CHOICES, spaces.Box)),
+    "A2C": Row(A2C, (*_CHOICES, spaces.Box)),
+    "TRPO": Row(TRPO, (*_CHOICES, spaces.Box)),
+    "RecurrentPPO": Row(RecurrentPPO, (*_CHOICES, spaces.Box), "MlpLstmPolicy"),
+    "MaskablePPO": Row(MaskablePPO, _CHOICES),
+    "DQN": Row(DQN, (spaces.Discrete,)),
+    "QRDQN": Row(QRDQN, (spaces.Discrete,)),
+    "SAC": Row(SAC, (spaces.Box,)),
+    "TD3": Row(TD3, (spaces.Box,)),
+    "TQC": Row(TQC, (spaces.Box,)),
+    "ARS": Row(ARSBetween, (spaces.Discrete, spaces.Box)),
+}
+
+
+def row_name(algorithm: Algorithm) -> str:
+    """Return the name of the row of an algorithm that learns in an environment."""
+    if isinstance(algorithm, LibraryConfig):
+        return algorithm.name
+    return "SAC" if isinstance(algorithm, SACConfig) else "MaskablePPO" if isinstance(algorithm, MaskablePPOConfig) else "PPO"
+
+
+def name_of(algorithm: Algorithm) -> str:
+    """Return the name of the algorithm for a card; those of the library, as they come, begin with SB3."""
+    if isinstance(algorithm, InsidePPOConfig):
+        return "InsidePPO"
+    return f"SB3-{algorithm.name}" if isinstance(algorithm, LibraryConfig) else row_name(algorithm)
+
+
+def fitting(name: str, env: EnvConfig) -> str | None:
+    """Return the form of the actions of an environment that an algorithm takes, its own or one of `FORMS`; None if none fits."""
+    for form in dict.fromkeys((env.options.get("action"), *FORMS)):
+        if form is not None and isinstance(_space(env, form), TABLE[name].takes):
+            return str(form)
+    return None
+
+
+def require_taken(name: str, env: EnvConfig, space: spaces.Space[Any]) -> None:
+    """Raise ValueError unless an algorithm takes a space of actions; the message says which form of the environment it takes."""
+    if isinstance(space, TABLE[name].takes):
+        return
+    kinds, form = " or ".join(kind.__name__ for kind in TABLE[name].takes), fitting(name, env)
+    other = f"env.options.action={form}" if form else f"{env.id} has none"
+    raise ValueError(f"algorithm is {name} and action space is {space}; allowed: {kinds} ({other})")
+
+
+def _space(env: EnvConfig, form: str) -> spaces.Space[Any] | None:
+    try:
+        envs = make_envs(env.model_copy(update={"options": env.options | {"action": form}}), 1, "train")
+    except ValueError:
+        return None  # the environment has no such form, or not with its other arguments
+    envs.close()
+    return envs.single_action_space
 
 
 def require_learnable(algorithm: Algorithm, env: EnvConfig, envs: VectorEnv) -> None:
@@ -100,18 +186,11 @@ def snapshot(model: Model, config: TrainConfig) -> AgentPolicy | OwnPolicy:
     if isinstance(config.algorithm, LibraryConfig):
         return OwnPolicy(model)
     assert isinstance(model.observation_space, spaces.Box)
+    assert isinstance(model.env, VecNormalize)
+    assert isinstance(model.env.unwrapped, NativeVecEnv)
     learned: Any = model.policy
     nets = learned.actor.mu if isinstance(model, SAC) else learned.mlp_extractor.policy
     assert isinstance(nets, SetNet)
-    spoken = config.env.id, tuple(_parts(model)), model.observation_space, model.action_space
-    return AgentPolicy(*spoken, nets.network, _arrays(nets.state_dict()), squashed=isinstance(model, SAC))
-
-
-def _parts(model: Model) -> list[ObservedPart]:
-    assert isinstance(model.env, VecNormalize)
-    assert isinstance(model.env.unwrapped, NativeVecEnv)
-    return observation_parts(model.env.unwrapped.envs)
-
-
-def _arrays(tensors: dict[str, torch.Tensor]) -> dict[str, NDArray[np.float32]]:
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
+    tensors = {name: tensor.detach().cpu().numpy().copy() for name, tensor in nets.state_dict().items()}
+    spoken = config.env.id, tuple(observation_parts(model.env.unwrapped.envs)), model.observation_space, model.action_space
+    return AgentPolicy(*spoken, nets.network, tensors, squashed=isinstance(model, SAC))

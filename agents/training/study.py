@@ -12,7 +12,7 @@ from vcgym.agents.published.export import load_agent
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking, flatten
-from vcgym.agents.training.table import name_of
+from vcgym.agents.training.learners import name_of
 from vcgym.agents.training.trained import Trained
 from vcgym.agents.training.training import ZIP, require_trainable, train
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS

@@ -24,8 +24,7 @@ from vcgym.agents.published.spaces import describe
 from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.inside import train_inside
-from vcgym.agents.training.learners import Model, build_model, require_learnable, snapshot
-from vcgym.agents.training.table import name_of
+from vcgym.agents.training.learners import Model, build_model, name_of, require_learnable, snapshot
 from vcgym.agents.training.trained import Log, Trained, identity_of, newest_checkpoint
 
 _VALIDATION_SEED = 0

@@ -13,7 +13,7 @@ from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import episode_returns
 from vcgym.agents.evaluation.own_policy import OwnPolicy, load_own
-from vcgym.agents.training.table import TABLE, fitting, name_of
+from vcgym.agents.training.learners import TABLE, fitting, name_of
 from vcgym.agents.training.training import require_trainable, train
 
 ON_POLICY = {"n_steps": 32}

@@ -11,8 +11,7 @@ from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import episode_returns, evaluate
-from vcgym.agents.networks.item_kinds import ITEM_KINDS
-from vcgym.agents.networks.observation import count_items
+from vcgym.agents.networks.observation import ITEM_KINDS, count_items
 from vcgym.agents.published.export import load_agent
 from vcgym.agents.training.training import train
 from vcgym.baselines.path.random_path import RandomPath

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.sweeps import sweep
-from vcgym.agents.sweeps.trial import METRIC, agent_of, reports_of
+from vcgym.agents.sweeps.sweep import METRIC, agent_of, reports_of
 from vcgym.agents.tracking import points, progress
 from vcgym.agents.tracking.points import MetricPoint
 from vcgym.live.call.stats import seconds_shown
