@@ -23,7 +23,6 @@ from vcgym.agents.config.training import SweepConfig, TrainConfig
 from vcgym.agents.evaluation.environments import data_hash
 from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking import points, registry
-from vcgym.agents.tracking.points import MetricPoint
 from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.tracking.same_study import require_same_study
 from vcgym.agents.tracking.tracking import Run, Tracking, read_run_id
@@ -66,7 +65,7 @@ def run_sweep(config: SweepConfig) -> BestTrial:
         raise FileExistsError(f"{folder} holds a sweep (train.resume is false); set train.resume=true or another folder")
     config.train.data.export()
     require_trainable(config.train)
-    require_same_study(config)
+    require_same_study(config.folder, config)
     require_space(folder)
     data, title = data_hash(config.train.env), title_of(config.train)
     tracking = Tracking()
@@ -137,7 +136,7 @@ def run_trial(values: dict[str, float], train_config: TrainConfig) -> None:
 
     def report(metrics: dict[str, float], steps: int) -> None:
         if METRIC in metrics and steps > reported:
-            points.append(reports, MetricPoint(metrics, steps, time.time_ns() // 1_000_000))
+            points.append(reports, points.MetricPoint(metrics, steps, time.time_ns() // 1_000_000))
             tune.report({**metrics, "steps": steps})
 
     train(config, config.seeds[0], report)

@@ -2,24 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from vcgym.agents.config.base import PLACES
+from vcgym.agents.config.base import PLACES, Config
 from vcgym.agents.tracking.tracking import flatten
 from vcgym.network.traces.plain_file import read_json
 from vcgym.network.traces.refusal import shown
-
-
-class StudyConfig(Protocol):
-    """Fields that the config of any study has."""
-
-    @property
-    def folder(self) -> Path: ...
-
-    @property
-    def without_effect(self) -> frozenset[str]: ...
-
-    def decisive(self) -> dict[str, Any]: ...
 
 
 def require_same(path: Path, what: str, found: object, wanted: Mapping[str, Any], advice: str = "") -> None:
@@ -43,21 +31,20 @@ def require_same(path: Path, what: str, found: object, wanted: Mapping[str, Any]
             raise ValueError(f"{path} is of another {what}: {shown(name)[1:-1]} is {values[0]}, expected {values[1]}{advice}")
 
 
-def require_same_study(config: StudyConfig) -> None:
-    """Raise ValueError if the folder holds a study of another config, which this config cannot resume.
+def require_same_study(folder: Path, config: Config) -> None:
+    """Raise ValueError if a folder holds a study of another config, which this config cannot resume.
 
     Raises:
         ValueError: the message names the field that differs.
     """
-    path = config.folder / "config.json"
+    path = folder / "config.json"
     if not path.exists():
         return
     begun = {name: value for name, value in flatten(read_json(path)).items() if not _has_no_effect(name, config)}
-    wanted = flatten(config.decisive())
-    require_same(path, "study", begun, wanted, "; set it so, or choose another folder")
+    require_same(path, "study", begun, flatten(config.decisive()), "; set it so, or choose another folder")
 
 
-def _has_no_effect(name: str, config: StudyConfig) -> bool:
+def _has_no_effect(name: str, config: Config) -> bool:
     """Return True for fields without effect, including nested ones, and for the paths of a nested training."""
     first, _, inner = name.partition(".")
     return first in config.without_effect or (first == "train" and inner.partition(".")[0] in PLACES)

@@ -34,7 +34,7 @@ def run_study(config: TrainConfig) -> list[Trained]:
     """
     config.data.export()
     require_trainable(config)
-    require_same_study(config)
+    require_same_study(config.folder, config)
     require_space(config.folder)
     data, title = data_hash(config.env), title_of(config)
     tracking = Tracking()

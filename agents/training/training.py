@@ -138,18 +138,11 @@ class _BetweenRollouts(BaseCallback):
     model: Model
 
     def __init__(
-        self,
-        config: TrainConfig,
-        folder: Path,
-        identity: dict[str, Any],
-        validation_envs: Any,
-        log: Log,
-        report_progress: OnProgress,
-    ):
+        self, config: TrainConfig, folder: Path, identity: dict[str, Any], validation_envs: Any, log: Log, report_progress: OnProgress
+    ) -> None:
         super().__init__()
         self.config, self.folder, self.identity = config, folder, identity
-        self.validation_envs, self.log = validation_envs, log
-        self.report_progress = report_progress
+        self.validation_envs, self.log, self.report_progress = validation_envs, log, report_progress
 
     def evaluate(self) -> Evaluation:
         result = evaluate(snapshot(self.model, self.config), self.validation_envs, _VALIDATION_SEED)

@@ -45,14 +45,9 @@ def record_arrivals(calls: TrainingCalls, router: Any, receiver: Any) -> Recorde
     log, n, packets = batch.tables.log, len(calls), calls.scenario.packets
     shape = n, packets
     found = RecordedArrivals(
-        np.zeros((*shape, WIDTH), np.float32),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape),
-        np.zeros(shape, np.bool_),
-        np.zeros(n, np.int64),
-        packets,
-    )
+        np.zeros((*shape, WIDTH), np.float32), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_),
+        np.zeros(n, np.int64), packets,
+    )  # fmt: skip
     arms = records(Arm, n, batch.history.shape[1])
     arms.mean_ms, arms.sd_ms = batch.history[..., 1], batch.history[..., 2]
     for s in range(n):

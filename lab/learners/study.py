@@ -46,7 +46,7 @@ def run_pairs(config: PairConfig) -> list[LearnedPair]:
     config.data.export()
     cards = [scenario.layout.card for scenario in scenarios_of(config, config.kinds)]
     references = _references(config)
-    require_same_study(config)
+    require_same_study(config.folder, config)
     require_space(config.folder)
     begun = [seed for seed in config.seeds if (config.folder / f"seed-{seed}").exists()]
     if begun and not config.resume:

@@ -43,7 +43,7 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
     rows = chosen(all_rows, config.worlds, config.receivers)
     if not len(rows):
         raise ValueError(f"worlds is {config.worlds} and receivers {config.receivers}, but {config.rows} has no such row")
-    require_same_study(config)
+    require_same_study(config.folder, config)
     data_sha256 = hashlib.sha256(config.rows.read_bytes()).hexdigest()
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     tags = {"algorithm": "dnn", "seed": str(config.seed), "data_hash": data_sha256}
