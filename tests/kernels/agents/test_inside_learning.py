@@ -1,4 +1,4 @@
-"""Whole trainings inside the loop: the same with any threads, controls in turns, worlds of several kinds, what an environment says."""
+"""Trainings inside the loop: advantages, any number of threads, controls in turns, worlds of several kinds, what an environment says."""
 
 import hashlib
 
@@ -16,6 +16,7 @@ from vcgym.agents.controllers.learned_switch import LearnedSwitch
 from vcgym.agents.inside.learner import Learning
 from vcgym.agents.inside.rollout import play
 from vcgym.agents.inside.tasks import task_of
+from vcgym.agents.inside.update import leave_one_out, returns
 from vcgym.agents.training.training import require_trainable
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.wmjitter import WMJitter
@@ -51,14 +52,17 @@ class OnePath(Recipe):
 
 
 @pytest.mark.long  # trainings
-def test_an_order_learns_with_any_threads_and_keeps_the_rate():
-    env, settings = EnvConfig(id="vcgym/SendOrder-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
+@pytest.mark.parametrize(("env_id", "control", "rule"), [("Rate", Control.RATE, LearnedAim), ("SendOrder", Control.ORDER, LearnedMargin)])
+def test_a_control_of_the_sender_learns_with_any_threads_and_takes_no_added_delay(env_id, control, rule):
+    env, settings = EnvConfig(id=f"vcgym/{env_id}-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
     first, second = (Learning(env, settings, 4, 1_000_000, 0, threads) for threads in (1, 2))
     start = weights(first)
     for learning in (first, second):
         learning.train_step()
     assert start != weights(first) == weights(second) and first.packets > 0
-    assert isinstance(first.system.order, LearnedMargin) and first.system.rate == Tfrc()
+    assert isinstance(first.system.rules[control], rule) and (control == Control.RATE or first.system.rate == Tfrc())
+    with pytest.raises(ValueError, match="max_added_ms is 30; allowed in environments over a bottleneck: 0"):
+        Learning(env, settings.model_copy(update={"max_added_ms": 30.0}), 4, 100_000, 0)
 
 
 @pytest.mark.parametrize("env_id", ["vcgym/Rate-v1", "vcgym/SendOrder-v1"])
@@ -66,17 +70,6 @@ def test_validation_calls_over_a_bottleneck_have_a_finite_return(env_id):
     learning = Learning(EnvConfig(id=env_id, options={"seconds": 5.0}), SMALL, 2 * REPLICAS, 1000, 0)
     (played,) = [play(learning.task, learning.ranked(), worlds, np.arange(2)) for worlds in learning.task.worlds("validation", 2)]
     assert np.isfinite(played.returned).all() and played.decided.tolist() == [0, 0] and played.packets > 0
-
-
-@pytest.mark.long  # a training
-def test_a_rate_learns_with_any_threads_and_takes_no_added_delay():
-    env, settings = EnvConfig(id="vcgym/Rate-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
-    first, second = (Learning(env, settings, 4, 100_000, 0, threads) for threads in (1, 2))
-    for learning in (first, second):
-        learning.train_step()
-    assert weights(first) == weights(second) and isinstance(first.system.rate, LearnedAim) and first.packets > 0
-    with pytest.raises(ValueError, match="max_added_ms is 30; allowed in environments over a bottleneck: 0"):
-        Learning(env, settings.model_copy(update={"max_added_ms": 30.0}), 4, 100_000, 0)
 
 
 def test_controls_explore_in_turns():
@@ -123,6 +116,33 @@ def test_an_action_without_a_choice_is_refused(tmp_path, algorithm):
     env = EnvConfig(id="vcgym/Relay-v1", options={"scenario": OnePath, "mode": "paper", "packets": 400})
     with pytest.raises(ValueError, match=r"action space of vcgym/Relay-v1 is Discrete\(1\); allowed: two actions or more"):
         require_trainable(TrainConfig(env=env, algorithm=algorithm, folder=tmp_path))
+
+
+def random_records(sessions=8, room=30, slots=25):
+    draws = np.random.default_rng(0)
+    count = draws.integers(0, room + 1, sessions)
+    slot = np.sort(draws.integers(0, slots, (sessions, room)), axis=1).astype(np.int32)
+    return draws.standard_normal((sessions, room)).astype(np.float32), slot, count
+
+
+def test_returns_and_advantages_equal_plain_twins():
+    gain, slot, count = random_records()
+    found, less = np.zeros_like(gain), np.zeros_like(gain)
+    returns(gain, slot, count, 0.9, found)
+    leave_one_out(found, slot, count, REPLICAS, 0.9, np.zeros(40), less)
+    for s, n in np.ndindex(gain.shape):
+        if n >= count[s]:
+            continue
+        later = range(n, count[s])
+        assert found[s, n] == pytest.approx(sum(0.9 ** (slot[s, k] - slot[s, n]) * gain[s, k] for k in later), abs=1e-5)
+        others = [k for k in range(s // REPLICAS * REPLICAS, s // REPLICAS * REPLICAS + REPLICAS) if k != s]
+        assert less[s, n] == pytest.approx(found[s, n] - np.mean([from_slot(found, slot, count, k, slot[s, n]) for k in others]), abs=1e-5)
+
+
+def from_slot(of, slot, count, s, at):
+    """Return of a session from a slot on: discounted from its next decision."""
+    following = [n for n in range(count[s]) if slot[s, n] >= at]
+    return 0.9 ** (slot[s, following[0]] - at) * of[s, following[0]] if following else 0.0
 
 
 def learned(env_id="vcgym/Call-v1", turns=2, threads=1, **changed):

@@ -9,6 +9,8 @@ from lab.learners.pair import hedged
 from twins.learned import PlainGatedRouter, PlainHedge, PlainLag, PlainRouter
 from vcgym.agents.controllers.gated_router import GatedRouter
 from vcgym.agents.controllers.learned_lag import LearnedLag
+from vcgym.agents.controllers.learned_order import LearnedOrder
+from vcgym.agents.controllers.learned_rate import LearnedRate
 from vcgym.agents.controllers.learned_router import NUMBERS, SCALE, START, LearnedRouter
 from vcgym.baselines.records import MEDIA, PROBE, Record
 from vcgym.baselines.rule import allocate, decide, start, update
@@ -184,11 +186,21 @@ def test_wrong_experts_are_refused():
         allocate(hedge._replace(second=hedge.first), 1, 2)
 
 
-def test_wrong_weights_are_refused():
-    with pytest.raises(ValueError, match=r"prices = .*allowed are \d+ finite numbers"):
-        allocate(LearnedRouter(np.zeros(3)), 1, 2)
-    with pytest.raises(ValueError, match=r"prices have shape \(31,\): allowed is \(2, 31\)"):
-        allocate(GatedRouter(START), 1, 2)
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (LearnedRouter(np.zeros(3)), r"prices = .*allowed are 31 finite numbers"),
+        (GatedRouter(START), r"prices have shape \(31,\): allowed is \(2, 31\)"),
+        (LearnedOrder(np.zeros(8)), "weights = .*: allowed are 9 finite numbers"),
+        (LearnedRate(np.full(16, np.nan)), "(?s)weights = .*: allowed are 16 finite numbers"),
+    ],
+)
+def test_wrong_numbers_are_refused(rule, message):
+    with pytest.raises(ValueError, match=message):
+        allocate(rule, 1, 2)
+
+
+def test_wrong_networks_are_refused():
     lag = example_lag()
     with pytest.raises(ValueError, match="weights have shapes"):
         allocate(lag._replace(second=lag.first), 1, 2)

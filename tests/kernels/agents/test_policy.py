@@ -9,66 +9,50 @@ from numpy.typing import NDArray
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.controllers.policy import act, answer, observe, output, policy
+from vcgym.agents.controllers.policy import policy
 from vcgym.agents.inside.noise import Normal
 from vcgym.agents.inside.rollout import play, rollout
 from vcgym.agents.inside.tasks import Training, task_of
 from vcgym.agents.inside.update import advantages
 from vcgym.agents.networks.two_layers import WeightedSum
 from vcgym.baselines.records import MEDIA
-from vcgym.baselines.rule import Control, allocate, init, rule
+from vcgym.baselines.rule import Control, Rows, record, rule
 from vcgym.baselines.systems import System
 
 WIDTH, REPLICAS, NOISE = 2, 4, Normal(sd=0.5)
 
 
+@record
+class Seen:
+    """State of a call."""
+
+    least_us: int = 1 << 60  # smallest delay so far
+    lag_us: int = 80_000
+
+
 @policy
-@rule(Control.PLAYOUT, learned=True)
+@rule(Control.PLAYOUT, learned=True, seen=Seen, x=Rows(np.float32, WIDTH))
 class SpreadLag(NamedTuple):
     """A lag of 20 ms times a weighted sum: of 1, and of how far the newest delay lies above the smallest one, in 20 ms."""
 
     weights: NDArray[np.float32]  # (WIDTH,)
 
+    def observe(self, seen, x, record):
+        if record.kind != MEDIA:
+            return False
+        delay_us = record.arrived_us - record.sent_us
+        seen.least_us = min(seen.least_us, delay_us)
+        x[0], x[1] = 1.0, (delay_us - seen.least_us) / 20_000.0
+        return True
 
-class SpreadLagState(NamedTuple):
-    x: NDArray[np.float32]  # (sessions, WIDTH)
-    least_us: NDArray[np.int64]
-    lag_us: NDArray[np.int64]
+    def output(self, seen, x):
+        return self.weights[0] * x[0] + self.weights[1] * x[1]
 
+    def act(self, seen, x, out, now_us):
+        seen.lag_us = max(0, int(20_000.0 * out))
 
-@allocate.register(SpreadLag)
-def _allocate(params, sessions, paths):
-    return SpreadLagState(np.zeros((sessions, WIDTH), np.float32), np.zeros(sessions, np.int64), np.zeros(sessions, np.int64))
-
-
-@init.register(SpreadLag)
-def _init(params, state, s, start, key):
-    state.least_us[s], state.lag_us[s] = 1 << 60, 80_000
-
-
-@observe.register(SpreadLag)
-def _observe(params, state, s, record):
-    if record.kind != MEDIA:
-        return False
-    delay_us = record.arrived_us - record.sent_us
-    state.least_us[s] = min(state.least_us[s], delay_us)
-    state.x[s, 0], state.x[s, 1] = 1.0, (delay_us - state.least_us[s]) / 20_000.0
-    return True
-
-
-@output.register(SpreadLag)
-def _output(params, state, s):
-    return params.weights[0] * state.x[s, 0] + params.weights[1] * state.x[s, 1]
-
-
-@act.register(SpreadLag)
-def _act(params, state, s, out, now_us):
-    state.lag_us[s] = max(0, int(20_000.0 * out))
-
-
-@answer.register(SpreadLag)
-def _answer(params, state, s):
-    return state.lag_us[s]
+    def answer(self, seen, x):
+        return seen.lag_us
 
 
 @pytest.mark.long  # compiles two loops that no other test needs

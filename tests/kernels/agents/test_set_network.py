@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from vcgym.agents.networks import forward as compiled
 from vcgym.agents.networks.description import ABSENT, LAG_WIDTH, Items, SetNetwork, set_network
-from vcgym.agents.networks.forward import allocate_scratch, forward, pack
+from vcgym.agents.networks.forward import allocate_scratch, forward
 from vcgym.agents.networks.observation import ObservedPart, count_items, item_part, network_for
 from vcgym.agents.networks.policy import AgentPolicy, output_count
 from vcgym.agents.networks.set_net import SetNet
@@ -251,15 +251,12 @@ def test_a_description_that_contradicts_itself_is_refused(change, message):
         SetNetwork.model_validate(card)
 
 
-def test_weights_are_packed_in_the_order_of_the_layers():
-    _, policy = net_and_policy("both", 3)
-    weights = pack(policy.network, policy.tensors)
-    assert weights.stages.tolist() == [0, 1, 3, 5, 6, 7]
-    second = weights.layers[1]
-    inputs, outputs, first = (int(second[name]) for name in ("inputs", "outputs", "first"))
-    np.testing.assert_array_equal(weights.numbers[first : first + outputs], policy.tensors["trunk.0.bias"])
-    of_layer = weights.numbers[first + outputs : first + outputs * (inputs + 1)].reshape(inputs, outputs)
-    np.testing.assert_array_equal(of_layer.T, policy.tensors["trunk.0.weight"])
+def begun(kind):
+    """A policy with its initial weights."""
+    net, policy = net_and_policy(kind, 5)
+    net.init_to_heuristic(item_part(policy.parts), 1.0)
+    policy.tensors.update({name: tensor.detach().numpy() for name, tensor in net.state_dict().items()})
+    return policy
 
 
 def waiting(*packets):
@@ -283,16 +280,11 @@ def waiting(*packets):
     ],
 )
 def test_a_queue_begins_near_its_heuristic(packets, action):
-    net, policy = net_and_policy("queue", 5)
-    net.init_to_heuristic(item_part(policy.parts), 1.0)
-    policy.tensors.update({name: tensor.detach().numpy() for name, tensor in net.state_dict().items()})
-    assert policy.predict(waiting(*packets))[0] == [action]
+    assert begun("queue").predict(waiting(*packets))[0] == [action]
 
 
 def test_paths_begin_near_their_heuristic():
-    net, policy = net_and_policy("discrete", 5)
-    net.init_to_heuristic(item_part(policy.parts), 1.0)
-    policy.tensors.update({name: tensor.detach().numpy() for name, tensor in net.state_dict().items()})
+    policy = begun("discrete")
     row = np.zeros((1, 5 * len(PATH) + len(CALL)), np.float32)
     paths = row[:, : 5 * len(PATH)].reshape(5, len(PATH))
     paths[3, COMMANDED] = 1.0

@@ -1,6 +1,4 @@
-"""Tiny trainings of sender controls: a rate agent beats GCC on unseen worlds, MaskablePPO respects its masks, and an interrupted SAC
-resumes identically.
-"""
+"""Tiny trainings of sender controls: a rate agent beats GCC on unseen worlds, and an interrupted SAC resumes identically."""
 
 import shutil
 
@@ -9,8 +7,6 @@ import numpy as np
 import pytest
 from absolute import ABSOLUTE
 from gymnasium.vector import AutoresetMode
-from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from twins.sender_policy import RatePolicy
@@ -22,7 +18,6 @@ from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import episode_returns
 from vcgym.agents.networks.observation import count_items, item_part
 from vcgym.agents.published.export import load_agent, read_card
-from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.agents.training.learners import build_model, snapshot
 from vcgym.agents.training.training import train
 from vcgym.baselines.rate.gcc.gcc import GccWebrtc
@@ -47,18 +42,6 @@ def test_an_agent_of_the_rate_beats_gcc(tmp_path):
     before = episode_returns(rule, envs, seed=7)
     assert after.mean() > before.mean() + 0.5
     assert np.mean(after > before) > 0.5
-
-
-def test_maskable_ppo_keeps_to_its_masks():
-    envs = NativeVecEnv(gymnasium.make_vec(ORDER, num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP, seconds=3.0, **ABSOLUTE[ORDER]))
-    assert is_masking_supported(envs)
-    model = MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=64, seed=0, device="cpu").learn(512)
-    observations = envs.reset()
-    for _ in range(50):
-        masks = get_action_masks(envs)
-        actions, _ = model.predict(observations, action_masks=masks)
-        assert masks[np.arange(4), actions].all()
-        observations, *_ = envs.step(actions)
 
 
 def test_maskable_ppo_trains_and_publishes_an_agent_of_the_order(tmp_path):
