@@ -170,18 +170,21 @@ def test_an_agent_plays_what_its_study_says_but_for_what_is_typed(tmp_path):
         env_of(EvaluateConfig(agent=folder))
 
 
+PLAYOUT = EnvConfig(id="vcgym/Playout-v1", options={"packets": 60})
+
+
 @pytest.mark.parametrize(
     ("trained", "played", "message"),
     [
-        ("discrete", "continuous", r"action_space over 17 items is MultiDiscrete\(\[17 32\]\), expected Box"),
-        ("continuous", "discrete", r"action_space over 17 items is Box.*, expected MultiDiscrete"),
-        ("discrete", "exact", r"action_space over 17 items is MultiDiscrete.*, expected Box"),
+        (calls(), calls(action="continuous"), r"action_space over 17 items is MultiDiscrete\(\[17 32\]\), expected Box"),
+        (calls(action="continuous"), calls(), r"action_space over 17 items is Box.*, expected MultiDiscrete"),
+        (calls(), calls(action="exact"), r"action_space over 17 items is MultiDiscrete.*, expected Box"),
+        (PLAYOUT, calls(), r"features of the observation are \[\('call', "),
     ],
 )
-def test_an_agent_of_other_actions_is_refused(tmp_path, trained, played, message):
-    folder = agent_of(calls(action=trained), tmp_path / "agent")
+def test_an_agent_of_another_environment_or_action_is_refused(tmp_path, trained, played, message):
     with pytest.raises(ValueError, match=rf"card\.json: {message}"):
-        evaluate_agent(EvaluateConfig(agent=folder, env=calls(action=played), episodes=2))
+        require_fit(agent_of(trained, tmp_path / "agent"), make_envs(played, 1, "validation"))
 
 
 @pytest.mark.parametrize(
@@ -196,12 +199,6 @@ def test_an_agent_of_other_features_is_refused(tmp_path, rename):
     folder = agent_of(calls(), tmp_path / "agent", rename)
     with pytest.raises(ValueError, match=r"card\.json: features of the observation are .*, expected .*newest_delay"):
         evaluate_agent(EvaluateConfig(agent=folder, env=calls(), episodes=2))
-
-
-def test_an_agent_of_another_lever_is_refused(tmp_path):
-    playout = EnvConfig(id="vcgym/Playout-v1", options={"packets": 60})
-    with pytest.raises(ValueError, match=r"card\.json: features of the observation are \[\('call', "):
-        require_fit(agent_of(playout, tmp_path / "agent"), make_envs(calls(), 1, "validation"))
 
 
 def test_truncated_weights_are_refused(tmp_path):
@@ -257,15 +254,6 @@ def test_a_second_training_in_the_same_folder_is_refused(tmp_path):
     train(small(tmp_path), seed=0)
     with pytest.raises(FileExistsError, match="resume is False"):
         train(small(tmp_path), seed=0)
-
-
-def test_training_improves_the_agent(tmp_path):
-    ppo = PPOConfig(n_steps=32, batch_size=128, n_epochs=4, learning_rate=3e-3)
-    config = small(tmp_path).model_copy(update={"algorithm": ppo, "num_envs": 16, "steps": 8192, "evaluate_every": 16})
-    returns = []
-    trained = train(config, 0, lambda metrics, steps: returns.append(metrics.get("rollout/ep_rew_mean", np.nan)))
-    assert np.nanmin(returns) < 30
-    assert trained.validation.return_mean > 50
 
 
 def test_ids_of_gymnasium_without_a_vector_face_are_refused():

@@ -2,17 +2,15 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
 from mlflow.artifacts import download_artifacts
+from tracked import answer_of, runs_of
 
 from vcgym.agents.tracking.registry import CHAMPION
-from vcgym.agents.tracking.tracking import EXPERIMENT
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.path.round_robin import RoundRobin
 from vcgym.baselines.playout.wmjitter import WMJitter
@@ -25,13 +23,6 @@ from vcgym.predictors.predictor import predict_each
 from vcgym.predictors.published import load_network, read_card
 
 INPUTS = {"transmit_delay_ms": [40.0, 180.0, 700.0], "jitter_ms": [10.0, 80.0, 300.0]}
-LOADED = """
-import json, sys
-import mlflow, pandas
-mlflow.set_tracking_uri(sys.argv[1])
-model = mlflow.pyfunc.load_model(sys.argv[2])
-print(json.dumps(model.predict(pandas.DataFrame(json.loads(sys.argv[3]))).tolist()))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +50,8 @@ def config(home):
     return config
 
 
-def test_the_training_is_a_run_with_its_data_curves_and_scores(config):
-    client = MlflowClient()
-    (run,) = client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
+def test_the_training_is_a_run_with_its_data_curves_and_scores(config, home):
+    client, (run,) = runs_of(home, "mlflow.db")
     assert run.info.run_name == config.study and run.info.status == "FINISHED"
     (data,) = run.inputs.dataset_inputs
     assert data.dataset.digest == run.data.tags["data_hash"][:16]
@@ -71,12 +61,8 @@ def test_the_training_is_a_run_with_its_data_curves_and_scores(config):
 
 
 def test_the_registered_model_forecasts_alike_in_a_fresh_process(config, home):
-    uri = f"sqlite:///{home}/mlflow.db"
-    command = [sys.executable, "-W", "ignore", "-c", LOADED, uri, f"models:/{MODEL}@{CHAMPION}", json.dumps(INPUTS)]
-    fresh = subprocess.run(command, env=os.environ, capture_output=True, text=True, check=False)
-    assert fresh.returncode == 0, fresh.stderr
     network = load_network(config.folder / "predictor")
-    assert json.loads(fresh.stdout.splitlines()[-1]) == predict_each(network, *INPUTS.values()).tolist()
+    assert answer_of(f"sqlite:///{home}/mlflow.db", MODEL, INPUTS) == predict_each(network, *INPUTS.values()).tolist()
 
 
 def test_the_registered_model_holds_no_pickle(config):

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-from mlflow import MlflowClient
+from tracked import runs_of
 
-from vcgym.agents.tracking import tracking
 from vcgym.agents.training import checkpoint
 from vcgym.scripts.zoo import cell as cells
 from vcgym.scripts.zoo.command import run
@@ -71,7 +70,5 @@ def test_a_run_trains_what_the_table_lacks_and_writes_table_picture_and_study(tm
     page = (tmp_path / "zoo.md").read_text()
     assert "| InsidePPO | " in page and page.endswith("My words.\n")
     assert (tmp_path / "pictures" / "zoo.png").stat().st_size > 1000
-    client = MlflowClient(f"sqlite:///{tmp_path}/mlflow.db")
-    runs = client.search_runs([client.get_experiment_by_name(tracking.EXPERIMENT).experiment_id])
-    named = {one.data.tags.get("algorithm"): one for one in runs}
+    named = {one.data.tags.get("algorithm"): one for one in runs_of(tmp_path, "mlflow.db")[1]}
     assert named["DQN"].data.metrics["validation/score"] == read_runs(tmp_path / "zoo_runs.csv")[ZooTraining(ENV, "DQN", 0, 300)][-1].score
