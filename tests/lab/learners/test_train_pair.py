@@ -1,8 +1,7 @@
 """python -m lab train-pair: a pair is trained, saved, resumed to the same bytes, and plays like any system."""
 
 import json
-import subprocess
-import sys
+import os
 from threading import Timer
 
 import numpy as np
@@ -12,11 +11,11 @@ from hydra import compose, initialize_config_module
 from mlflow import MlflowClient
 from ray.cluster_utils import Cluster
 from safetensors.torch import save
+from tracked import answer_of
 
 from lab.commands import LAB
 from lab.learners import pair as learned_pair
-from lab.learners.experts import hedged
-from lab.learners.pair import PAIRS, specialist
+from lab.learners.pair import PAIRS, hedged, specialist
 from lab.learners.pair_config import PairConfig
 from lab.learners.study import MODEL, run_pairs
 from vcgym.agents.controllers.learned_router import NUMBERS
@@ -93,18 +92,8 @@ def test_a_lag_goes_on_from_a_shipped_one_and_joins_experts(tmp_path, monkeypatc
         train(tmp_path / "narrow", **onward)
 
 
-SERVED = """
-import json, sys, mlflow
-model = mlflow.pyfunc.load_model(sys.argv[1])
-print(json.dumps({name: value.tolist() for name, value in model.predict(model.input_example).items()}))
-"""
-
-
 def test_the_registered_pair_decides_alike_in_a_fresh_process(trained):
-    command = [sys.executable, "-W", "ignore", "-c", SERVED, f"models:/{MODEL}@champion"]
-    fresh = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert fresh.returncode == 0, fresh.stderr
-    found, example = json.loads(fresh.stdout.splitlines()[-1]), registry.pair(()).example
+    found, example = answer_of(os.environ["MLFLOW_TRACKING_URI"], MODEL), registry.pair(()).example
     system, record = learned_system(trained[1].folder, LEARNED), Record(*example["records"][0].tolist())
     for name, rule, now_us in (("path", system.path, record.known_us), ("lag_us", system.playout, record.arrived_us)):
         state = allocate(rule, 1, 2)
@@ -191,13 +180,6 @@ def test_the_prices_of_roughness_are_searched_on_worlds_of_mode_paper(tmp_path):
     assert len((tmp_path / "seed-3" / "rough-0.jsonl").read_text().splitlines()) == 1
     (before, after) = (learned_system(tmp_path / "seed-3", name).path.prices for name in ("start", LEARNED))
     assert (before != after).all()
-
-
-def test_it_may_begin_with_the_prices_of_another_and_leave_them_alone(tmp_path):
-    train(tmp_path, start="correlated", trials=0, lag_steps=2)
-    prices = specialist("correlated").path.prices
-    for name in ("start", LEARNED):
-        np.testing.assert_array_equal(learned_system(tmp_path / "seed-3", name).path.prices, prices)
 
 
 def test_only_the_last_lag_is_learned_on_calls_over_longer_distances(trained, tmp_path):
