@@ -156,16 +156,18 @@ def _of_one(sessions: int, wrapper: Any) -> WrapperLayer | None:
     name = type(wrapper).__name__
     if _watches(wrapper) or (isinstance(wrapper, gymnasium.RewardWrapper) and _has_only(wrapper, gymnasium.RewardWrapper)):
         return None
-    if type(wrapper) is wrappers.NormalizeObservation and sessions != 1:
-        raise ValueError(f"agent was trained behind {name}, whose statistics are those of each environment; allowed: VecNormalize")
     if type(wrapper) is wrappers.NormalizeObservation:
-        return WrapperLayer(name, _still(partial(_each, _frozen(wrapper).observation)))
+        if sessions != 1:
+            raise ValueError(f"agent was trained behind {name}, whose statistics are those of each environment; allowed: VecNormalize")
+        frozen = copy.copy(wrapper)
+        frozen.update_running_mean = False
+        return WrapperLayer(name, _still(partial(_each, frozen.observation)))
     if type(wrapper) is wrappers.FrameStackObservation:
         return WrapperLayer(name, partial(_last, wrapper.stack_size, partial(_filler, wrapper), lambda _, frames: np.stack(frames, axis=1)))
     if isinstance(wrapper, gymnasium.ObservationWrapper) and _has_only(wrapper, gymnasium.ObservationWrapper):
         return WrapperLayer(name, _still(partial(_each, partial(_unchanged, wrapper, "observation"))))
     if isinstance(wrapper, gymnasium.ActionWrapper) and _has_only(wrapper, gymnasium.ActionWrapper):
-        return WrapperLayer(name, _still(_same), partial(_each, partial(_unchanged, wrapper, "action")))
+        return WrapperLayer(name, _still(lambda observations: observations), partial(_each, partial(_unchanged, wrapper, "action")))
     raise ValueError(f"agent was trained behind {name}, whose state cannot be replayed{_HINT}")
 
 
@@ -177,10 +179,6 @@ def _of_batch(wrapper: Any) -> None:
     raise ValueError(f"agent was trained behind {name}, whose state cannot be replayed{_HINT}")
 
 
-def _same(observations: Any) -> Any:
-    return observations
-
-
 def _watches(wrapper: Any) -> bool:
     return type(wrapper).__name__ in _WATCH and type(wrapper).__module__.startswith(_LIBRARIES)
 
@@ -188,12 +186,6 @@ def _watches(wrapper: Any) -> bool:
 def _has_only(wrapper: Any, base: type) -> bool:
     """Return True if a wrapper steps and resets as its base does: another reset is that of a state."""
     return all(getattr(type(wrapper), name) is getattr(base, name) for name in ("step", "reset"))
-
-
-def _frozen(wrapper: Any) -> Any:
-    frozen = copy.copy(wrapper)
-    frozen.update_running_mean = False
-    return frozen
 
 
 def _unchanged(wrapper: Any, what: str, value: Any) -> Any:
