@@ -13,10 +13,20 @@ from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pytest
 from mlflow.exceptions import MlflowException
+from tracked import answer_of, runs_of
 
+from vcgym.agents.config.algorithms import LibraryConfig
+from vcgym.agents.config.base import DataConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.evaluation.own_policy import OwnPolicy, load_own
+from vcgym.agents.published.export import load_agent, read_card
+from vcgym.agents.tracking import registry, tracking
 from vcgym.agents.tracking.tracking import UNSENT, Tracking
+from vcgym.agents.training.study import run_study
 from vcgym.network.traces.cards import load_links
 
 HERE = Path(__file__).parent
@@ -38,10 +48,10 @@ run_study(TrainConfig(
 """
 
 
-def start(cwd, name, seeds, env=CART, **environment):
+def start(cwd, name, seeds, env=CART):
     inherited = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
     search = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = inherited | {"PYTHONPATH": search} | environment
+    environment = inherited | {"PYTHONPATH": search}
     command = [sys.executable, "-c", STUDY, name, seeds, json.dumps(env)]
     return subprocess.Popen(command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -71,13 +81,6 @@ def fails(*arguments, **named):
     raise MlflowException("gone")
 
 
-def runs(cwd):
-    from vcgym.agents.tracking.tracking import EXPERIMENT, Tracking
-
-    client = Tracking(f"sqlite:///{cwd}/outputs/mlflow.db").client
-    return client, client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
-
-
 def test_a_kill_while_the_database_is_created_does_not_spoil_it(tmp_path):
     draft, database = tmp_path / "outputs" / ".mlflow.db.draft", tmp_path / "outputs" / "mlflow.db"
     environment = {name: value for name, value in os.environ.items() if name != "MLFLOW_TRACKING_URI"}
@@ -94,7 +97,7 @@ def test_a_kill_while_the_database_is_created_does_not_spoil_it(tmp_path):
 
 
 def test_both_of_two_first_studies_are_logged(cwd):
-    _, found = runs(cwd)
+    _, found = runs_of(cwd)
     names = {run.info.run_name: run for run in found}
     parents = {"one": f"{OF_PLAYOUT}Playout-v1 PPO: one", "two": f"{OF_CART}Cart-v0 PPO: two"}
     seeds = {f"{OF_PLAYOUT}seed 0", *(f"{OF_CART}seed {seed}" for seed in (1, 2))}
@@ -109,7 +112,7 @@ def test_both_of_two_first_studies_are_logged(cwd):
 
 
 def test_a_run_names_the_worlds_it_learned_from(cwd):
-    run = next(run for run in runs(cwd)[1] if run.info.run_name == f"{OF_PLAYOUT}seed 0")
+    run = next(run for run in runs_of(cwd)[1] if run.info.run_name == f"{OF_PLAYOUT}seed 0")
     assert run.data.tags["scenario"] == "wonderproxy" and run.data.tags["mode"] == "correlated"
     inputs = {one.dataset.name: ({tag.key: tag.value for tag in one.tags}, one.dataset.digest) for one in run.inputs.dataset_inputs}
     digest = load_links("wonderproxy_ten_places").card.sha256[:16]
@@ -119,41 +122,40 @@ def test_a_run_names_the_worlds_it_learned_from(cwd):
     }
 
 
-SERVED = """
-import json, sys, mlflow, numpy
-mlflow.set_tracking_uri(sys.argv[1])
-model = mlflow.pyfunc.load_model(sys.argv[2])
-print(json.dumps(model.predict(numpy.array(json.loads(sys.argv[3]), numpy.float32)).tolist()))
-"""
-
-
 def test_a_registered_agent_decides_alike_in_a_fresh_process(cwd, monkeypatch):
     monkeypatch.syspath_prepend(HERE)
-    from vcgym.agents.published.export import load_agent
-
-    client, found = runs(cwd)
+    client, found = runs_of(cwd)
     champion = client.get_model_version_by_alias("vcgym-cart-v0-ppo", "champion")
     children = {run.info.run_id: run for run in found if "seed" in run.data.tags and run.data.tags["study"] == "two"}
     returns = {run_id: run.data.metrics["validation/return_mean"] for run_id, run in children.items()}
     assert returns[champion.run_id] == max(returns.values())
     assert [len(run.outputs.model_outputs) for run in children.values()] == [1, 1]
-    uri, observations = f"sqlite:///{cwd}/outputs/mlflow.db", [[0.1, 0.2, 0.3, 0.4], [-0.4, 0.3, -0.2, 0.1]]
-    command = [sys.executable, "-W", "ignore", "-c", SERVED, uri, "models:/vcgym-cart-v0-ppo@champion", json.dumps(observations)]
-    fresh = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
-    assert fresh.returncode == 0, fresh.stderr
+    observations = [[0.1, 0.2, 0.3, 0.4], [-0.4, 0.3, -0.2, 0.1]]
     agent = load_agent(cwd / "two" / f"seed-{children[champion.run_id].data.tags['seed']}" / "agent")
-    assert json.loads(fresh.stdout.splitlines()[-1]) == agent.predict(observations)[0].tolist()
+    assert answer_of(f"sqlite:///{cwd}/outputs/mlflow.db", "vcgym-cart-v0-ppo", observations) == agent.predict(observations)[0].tolist()
+
+
+def test_another_tracking_uri_gets_an_agent_of_the_library_that_acts_as_its_zip(tmp_path, monkeypatch):
+    uri, name = f"sqlite:///{tmp_path}/mlflow.db", "vcgym-playout-v1-sb3-recurrentppo"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.chdir(tmp_path)
+    chosen = LibraryConfig(name="RecurrentPPO", arguments={"n_steps": 32, "batch_size": 32, "n_epochs": 1}, rollout=32)
+    small = {"num_envs": 1, "steps": 64, "evaluation_episodes": 2, "device": "cpu", "folder": tmp_path / "trained"}
+    (trained,) = run_study(TrainConfig(env=EnvConfig(**PLAYOUT), algorithm=chosen, **small))
+    assert not (tmp_path / "outputs").exists()
+    agent = OwnPolicy(load_own(str(trained.agent / "agent.zip")))
+    assert Tracking(uri).client.get_model_version_by_alias(name, "champion").tags["algorithm"] == "SB3-RecurrentPPO"
+    seen = np.random.default_rng(0).normal(size=(5, *agent.observation_space.shape)).astype(np.float32)
+    assert answer_of(uri, name, seen.tolist()) == agent.predict(seen)[0].tolist()
 
 
 def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, own_environment):
-    from vcgym.agents.config.training import TrainConfig
-    from vcgym.agents.published.export import load_agent
-
-    client, found = runs(cwd)
+    client, found = runs_of(cwd)
     run = next(run for run in found if run.info.run_name == f"{OF_CART}seed 2")
     assert run.data.params["algorithm.n_steps"] == "16"
     assert run.data.params["algorithm.gamma"] == str(TrainConfig().algorithm.gamma)
     assert run.data.params["env.options.max_episode_steps"] == "60"
+    assert not {name.partition(".")[0] for name in run.data.params} & {"folder", "data", "resume"}  # what says where things lie
     history = client.get_metric_history(run.info.run_id, "validation/return_mean")
     assert [metric.step for metric in history] == [64, 128]
     artefacts = Path(run.info.artifact_uri.removeprefix("file://"))
@@ -166,16 +168,7 @@ def test_a_run_holds_parameters_metrics_by_step_config_and_agent(cwd, own_enviro
     assert load_agent(artefacts / "agent").env_id == "cart:test/Cart-v0"
 
 
-def test_a_run_has_no_parameter_that_says_where_things_lie(cwd):
-    for run in runs(cwd)[1]:
-        assert not {name.partition(".")[0] for name in run.data.params} & {"folder", "data", "resume"}
-
-
 def test_an_agent_knows_the_config_it_was_trained_with(cwd, own_environment):
-    from vcgym.agents.config.base import DataConfig
-    from vcgym.agents.config.training import TrainConfig
-    from vcgym.agents.published.export import read_card
-
     config = TrainConfig.model_validate_json((cwd / "two" / "config.json").read_text())
     elsewhere = config.model_copy(update={"folder": cwd / "elsewhere", "data": DataConfig(root=cwd), "resume": not config.resume})
     others = [config.model_copy(update={"steps": 256}), config.model_copy(update={"device": "auto"})]
@@ -186,15 +179,12 @@ def test_an_agent_knows_the_config_it_was_trained_with(cwd, own_environment):
 
 
 def test_a_resumed_study_goes_on_in_its_runs(cwd):
-    before = len(runs(cwd)[1])
+    before = len(runs_of(cwd)[1])
     finish(start(cwd, "two", "1,2"))
-    assert len(runs(cwd)[1]) == before
+    assert len(runs_of(cwd)[1]) == before
 
 
 def test_a_study_goes_on_only_with_the_config_it_began_with(cwd, own_environment):
-    from vcgym.agents.config.training import TrainConfig
-    from vcgym.agents.training.study import run_study
-
     saved = (cwd / "two" / "config.json").read_bytes()
     config = TrainConfig.model_validate_json(saved)
     with pytest.raises(ValueError, match=r"config\.json is of another study: evaluate_every is 1, expected 2"):
@@ -202,19 +192,6 @@ def test_a_study_goes_on_only_with_the_config_it_began_with(cwd, own_environment
     with pytest.raises(FileExistsError, match="resume is False"):
         run_study(config.model_copy(update={"resume": False}))
     assert (cwd / "two" / "config.json").read_bytes() == saved
-
-
-def test_another_tracking_uri_is_honoured(tmp_path):
-    finish(start(tmp_path, "elsewhere", "0", MLFLOW_TRACKING_URI=f"sqlite:///{tmp_path}/there/runs.db"))
-    assert (tmp_path / "there" / "runs.db").exists()
-    assert not (tmp_path / "outputs").exists()
-
-
-def test_a_run_whose_work_fails_is_marked(tmp_path):
-    tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
-    with pytest.raises(RuntimeError, match="lost"), tracking.run("unlucky") as run:
-        raise RuntimeError("lost")
-    assert tracking.client.get_run(run.id).info.status == "FAILED"
 
 
 def test_a_server_that_does_not_answer_ends_the_command_before_work(tmp_path):
@@ -290,8 +267,6 @@ def test_a_run_that_begins_without_a_server_is_made_when_it_goes_on(tmp_path, mo
 
 
 def test_a_model_gets_its_version_after_a_kill_and_two_processes_may_give_it_one(tmp_path, monkeypatch):
-    from vcgym.agents.tracking import registry
-
     def save(path, *of_model):
         path.mkdir()
         (path / "MLmodel").write_text("")
@@ -312,8 +287,6 @@ def test_a_model_gets_its_version_after_a_kill_and_two_processes_may_give_it_one
 
 
 def test_the_revision_is_of_a_repository_that_tracks_the_package(tmp_path, monkeypatch):
-    from vcgym.agents.tracking import tracking
-
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
     source = tmp_path / "environment" / "tracking.py"
