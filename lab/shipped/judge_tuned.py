@@ -17,11 +17,10 @@ from vcgym.leaderboard.tuning.regret import gains
 from vcgym.leaderboard.tuning.tunable import with_values
 from vcgym.leaderboard.tuning.tune_calls import CallTask, SenderTask, kinds_of
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
-from vcgym.leaderboard.tuning.tune_pairs import receiver_name, router_name
+from vcgym.leaderboard.tuning.tune_pairs import pair_judge, receiver_name, router_name
 from vcgym.leaderboard.tuning.tuning import judged_as_data
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
-from vcgym.scripts.tune import pair_judge
 
 TUNED = Path(__file__).resolve().parents[2] / "data" / "tuned"
 

@@ -40,7 +40,7 @@ def kinds_of(groups: Mapping[str, Sequence[str]]) -> Kinds:
 
 
 class CallTask(NamedTuple):
-    """Calls over paths, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
+    """Calls over paths.
 
     Attributes:
         worlds: training worlds of each kind per trial, with seeds from 0 and cycling over the pairs of the split.
@@ -60,11 +60,11 @@ class CallTask(NamedTuple):
 
     @property
     def metric(self) -> str:
-        """Name of the E-model's R."""
+        """Metric of the objective, the E-model's R; more is better."""
         return "r"
 
     def name(self, system: str) -> str:
-        """Return the system's name, on your own traces with the scenario."""
+        """Return the name of a system tuned here, without the ending: on your own traces it has the scenario."""
         return f"{system}-{self.kinds.names[0].partition(' ')[0]}" if self.traces else system
 
     def scores(self, system: System, split: str) -> NDArray[np.float64]:
@@ -103,7 +103,7 @@ def _calls(kind: str, packets: int, traces: tuple[str, ...], split: str, worlds:
 
 
 class SenderTask(NamedTuple):
-    """Calls over bottlenecks, see `vcgym.leaderboard.tuning.tuning.TuningTask`.
+    """Calls over bottlenecks; for what else it has see `CallTask`.
 
     Attributes:
         worlds: training worlds of each kind per trial.
@@ -157,3 +157,7 @@ def _links(name: str, traces: tuple[str, ...], split: str, kinds: tuple[str, ...
     every = scenario.kinds
     seeds = {kind: range(every.index(kind), worlds * len(every), len(every)) for kind in kinds}
     return [scenario.draw(split, seed, kind) for kind in kinds for seed in seeds[kind]]
+
+
+TuningTask = CallTask | SenderTask
+"""Worlds for tuning and their score; it is sent to other processes, so it has plain values."""

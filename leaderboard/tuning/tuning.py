@@ -11,7 +11,7 @@ not tuned (`vcgym.leaderboard.evaluation.bars`). Test worlds are not used.
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from vcgym.leaderboard.cache import cached_document
 from vcgym.leaderboard.tuning.climb import around
 from vcgym.leaderboard.tuning.regret import Judgement, chosen, judged, total_regret
 from vcgym.leaderboard.tuning.tunable import as_data, short, values_of, with_values
-from vcgym.leaderboard.tuning.tune_calls import Kinds
+from vcgym.leaderboard.tuning.tune_calls import TuningTask
 from vcgym.network.traces.cards import canonical_sha256
 from vcgym.network.traces.plain_file import replace_file
 
@@ -31,84 +31,55 @@ SEARCHED = "searched"
 """Folder of kept searches."""
 
 
-class TuningTask(Protocol):
-    """Worlds for tuning and their score; it is sent to other processes, so it is a NamedTuple of plain values."""
+def tune_system(
+    name: str, published: System, space: Mapping[str, Domain], task: TuningTask, trials: int, seed: int, folder: Path
+) -> dict[str, Any]:  # fmt: skip
+    """Search one system, write its file of data/tuned (`vcgym.baselines.system_files.Tuned`), and return its study.
 
-    @property
-    def kinds(self) -> Kinds:
-        """Kinds of its worlds."""
-
-    @property
-    def metric(self) -> str:
-        """Metric of the objective; more is better."""
-
-    def name(self, system: str) -> str:
-        """Return the name of a system tuned here, without the ending."""
-
-    def scores(self, system: Any, split: str) -> NDArray[np.float64]:
-        """Return (kinds, worlds) the metric of each call of the training or validation split."""
-
-    def of(self, group: str) -> Self:
-        """Return the task of the kinds of one group alone."""
-
-    def spent(self, trials: int) -> dict[str, Any]:
-        """Return the cost of `trials` trials as JSON values."""
-
-
-class Search(NamedTuple):
-    """Search settings: number of trials (the published values are trial 0), and seed."""
-
-    trials: int
-    seed: int
-
-
-class Outcome(NamedTuple):
-    """System with the best values, and its study."""
-
-    system: System
-    study: dict[str, Any]
-
-
-def tune_system(name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search, folder: Path) -> Outcome:
-    """Search one system; Ray must be running (`vcgym.agents.sweeps.search.ray_running`).
+    Ray must be running (`vcgym.agents.sweeps.search.ray_running`). The file has no system if the published values have the least regret.
 
     Args:
         name: name of the system.
         published: system with its published values.
         space: domain of each value.
         task: tuning task.
-        how: settings of the search.
-        folder: cache of the outcomes (`vcgym.leaderboard.cache`), so that a killed search resumes with the next system.
+        trials: number of sets of values, of which the published ones are the first.
+        seed: seed of the sampling.
+        folder: folder of the file, with the cache of the studies (`vcgym.leaderboard.cache`), so that a killed search resumes with the next
+            system.
     """
-    key = name, published, domains_as_data(space), task, how.trials, how.seed
-    drawn, study = cached_document(folder / SEARCHED, key, lambda: _searched(name, published, space, task, how))
-    return Outcome(with_values(published, drawn), study)
+    key = name, published, domains_as_data(space), task, trials, seed
+    study: dict[str, Any] = cached_document(folder / SEARCHED, key, lambda: _searched(name, published, space, task, trials, seed))
+    tuned, budget = study["tuned"], study["budget"]
+    body = {"study": study, "system": as_data(with_values(published, tuned)) if tuned != study["published"] else None}
+    source = f"{budget['trials']} trials of {budget['worlds']} worlds of the training split of each of {len(budget['kinds'])} kinds"
+    description = f"{name} tuned on the training split: its study and the rules with the values found"
+    write_study(folder / f"{task.name(name)}{TUNED}.json", description, source, body)
+    return study
 
 
 def _searched(
-    name: str, published: System, space: Mapping[str, Domain], task: TuningTask, how: Search
-) -> tuple[Values, dict[str, Any]]:  # fmt: skip
-    """Return the values with the least regret (empty if the published ones have it) and the study."""
+    name: str, published: System, space: Mapping[str, Domain], task: TuningTask, trials: int, seed: int
+) -> dict[str, Any]:  # fmt: skip
+    """Return the study: its values are the published ones if these have the least regret."""
     before = values_of(published, space)
-    drawn = [{}, *around(before, space, how.trials - 1, how.seed)]
+    drawn = [{}, *around(before, space, trials - 1, seed)]
     with progress(f"tuning {task.name(name)}: trials", len(drawn)) as on_progress:
         scores = np.array(parallel_map(_trial, [(published, task, values) for values in drawn], on_progress))
     best, regret = chosen(scores), total_regret(scores)
-    values = drawn[best]
     left_out = judged(scores, task.kinds.groups, lambda number, group: _validated(published, task.of(group), drawn[number]))
-    study = {
+    return {
         "system": name,
         "objective": "root mean square over kinds of the regret in training worlds, in standard deviations of the kind's worlds",
         "search": "random, half near the published values, which are the first",
-        "budget": _spent(task, how),
+        "budget": {"trials": trials, **task.spent(trials), "seed": seed},
         "space": domains_as_data(space),
         "published": before,
-        "tuned": {key: value if not isinstance(value, float) else short(value) for key, value in (values or before).items()},
+        "tuned": {key: value if not isinstance(value, float) else short(value) for key, value in (drawn[best] or before).items()},
         "train": {"regret_published": rounded(regret[0]), "regret_tuned": rounded(regret[best])},
-        "validation": compared(task.metric, _validated(published, task, {}), _validated(published, task, values)),
+        "validation": compared(task.metric, _validated(published, task, {}), _validated(published, task, drawn[best])),
         "left_out": judged_as_data(left_out, task),
     }
-    return values, study
 
 
 def _trial(published: System, task: TuningTask, values: Values) -> NDArray[np.float64]:
@@ -148,19 +119,6 @@ def rounded(value: float) -> float:
 
 def domains_as_data(space: Mapping[str, Domain]) -> dict[str, Any]:
     return {key: domain.model_dump(mode="json", exclude_none=True, exclude_defaults=True) for key, domain in space.items()}
-
-
-def _spent(task: TuningTask, how: Search) -> dict[str, Any]:
-    return {"trials": how.trials, **task.spent(how.trials), "seed": how.seed}
-
-
-def save(tuned: Outcome, task: TuningTask, folder: Path) -> None:
-    """Write a file of data/tuned (`vcgym.baselines.system_files.Tuned`), without a system if the published values have the least regret."""
-    study, budget = tuned.study, tuned.study["budget"]
-    body = {"study": study, "system": as_data(tuned.system) if study["tuned"] != study["published"] else None}
-    source = f"{budget['trials']} trials of {budget['worlds']} worlds of the training split of each of {len(budget['kinds'])} kinds"
-    description = f"{study['system']} tuned on the training split: its study and the rules with the values found"
-    write_study(folder / f"{task.name(study['system'])}{TUNED}.json", description, source, body)
 
 
 def write_study(path: Path, description: str, source: str, body: dict[str, Any]) -> None:

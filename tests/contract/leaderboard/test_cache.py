@@ -46,7 +46,7 @@ def sender_cell_of(system):
 def search_of_a_rule():
     space = {"playout.lag_ms": Domain(low=10.0, high=100.0)}
     task = CallTask(4, 4, 100, kinds_of({"table1": ["table1 paper"]}))
-    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, task, tuning.Search(4, 0), Path())
+    return asked_for(tuning, tuning.tune_system, "it", PAIR, space, task, 4, 0, Path())
 
 
 PAIR = System(Direct(), FixedLag(20.0))

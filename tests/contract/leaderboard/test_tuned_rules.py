@@ -11,16 +11,15 @@ from vcgym.agents.sweeps.search import Domain
 from vcgym.baselines.configured import target
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.system_files import system_names, tuned_names
-from vcgym.baselines.systems import ORACLE, TUNED, System, build_system, load_study, load_system, tuning_trials
+from vcgym.baselines.systems import ORACLE, TUNED, build_system, load_study, load_system, tuning_trials
 from vcgym.leaderboard.evaluation.bars import beats_elsewhere
-from vcgym.leaderboard.tuning.pair_files import tuned_name
 from vcgym.leaderboard.tuning.tunable import as_data, rules_within, space_of, values_of, with_values
 from vcgym.leaderboard.tuning.tune_calls import drawn
 from vcgym.leaderboard.tuning.tune_config import TuneConfig
-from vcgym.leaderboard.tuning.tune_pairs import pair_name, receiver_name, router_name
+from vcgym.leaderboard.tuning.tune_pairs import Pairs, pair_judge, pair_task, tuned_name
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.cards import DataError, canonical_sha256
-from vcgym.scripts.tune import call_task, load_spaces, pair_judge, pair_task, sender_tasks
+from vcgym.scripts.tune import load_spaces, tasks
 
 SPACES = load_spaces()
 SYSTEMS = {name: load_system(name) for name in system_names()}
@@ -29,34 +28,16 @@ PAIRS = [name for name in STUDIES if "+" in name]
 ALONE = [name for name in STUDIES if "+" not in name]
 
 
-def pairs_of(config):
-    """Every pair that is tuned, with its published values."""
-    routers = {router_name(name): SYSTEMS[name].path for name in config.pairs.routers}
-    receivers = {receiver_name(name): SYSTEMS[name].playout for name in config.pairs.receivers}
-    return {pair_name(one, other): System(router, receiver) for one, router in routers.items() for other, receiver in receivers.items()}
-
-
 @pytest.fixture(scope="module")
-def monkeypatch_module():
-    with pytest.MonkeyPatch.context() as patch:
-        yield patch
-
-
-@pytest.fixture(scope="module")
-def config(monkeypatch_module):
+def config():
     """The configuration with the data of every kind, as it was tuned."""
-    monkeypatch_module.setattr("vcgym.leaderboard.tuning.tune_calls.has_data", lambda scenario: True)
-    return TuneConfig()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vcgym.leaderboard.tuning.tune_calls.has_data", lambda scenario: True)
+        yield TuneConfig()
 
 
 def within(narrow, wide):
     return narrow.choices == wide.choices if wide.choices else wide.low <= narrow.low < narrow.high <= wide.high
-
-
-def tasks(config):
-    """Names of systems, the task they are tuned on, and the number of trials."""
-    of_senders = [(config.sending.senders, task, config.sending.trials) for task in sender_tasks(config)]
-    return [(config.systems, call_task(config), config.trials), *of_senders]
 
 
 def ends(domain):
@@ -74,7 +55,7 @@ def test_every_rule_with_parameters_that_is_ranked_is_tuned(config):
     calls = [(name, system) for name, system in SYSTEMS.items() if system.plays != "conference"]
     hand_written = [system for name, system in calls if not name.startswith(ORACLE) and not system.is_learned]
     ranked = {type(rule) for system in hand_written for rule in rules(system)}
-    systems = [*(SYSTEMS[name] for name in (*config.systems, *config.sending.senders)), *pairs_of(config).values()]
+    systems = [*(SYSTEMS[name] for name in (*config.systems, *config.sending.senders)), *Pairs.of(config.pairs).systems.values()]
     tuned = [rule for system in systems for _, rule in rules_within(system) if rule._fields]
     assert ranked <= {type(rule) for rule in tuned}
     assert {target(rule) for rule in tuned} == SPACES.keys()
@@ -124,7 +105,7 @@ def test_all_pairs_were_tuned_with_the_budget_of_the_configuration(config, mode)
     one = next(one for one in config.pairs.modes if one.mode == mode)
     here, rounds = pair_task(config, one), one.rounds
     table = json.loads(files("vcgym.data").joinpath(f"pairs-{config.pairs.scenario}-{mode}.json").read_text(encoding="utf-8"))
-    pairs, budget = pairs_of(config), table["study"]["budget"]
+    pairs, budget = Pairs.of(config.pairs).systems, table["study"]["budget"]
     assert table["card"]["sha256"] == canonical_sha256({key: value for key, value in table.items() if key != "card"})
     assert budget["rounds"] == [one.model_dump() for one in rounds] and budget["validation_worlds"] == here.validation_worlds
     assert table["expected"].keys() == pairs.keys()
@@ -156,7 +137,7 @@ def test_tuning_worlds_leave_out_no_pair_and_no_stratum(config, mode):
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_tuned_pair_plays_the_values_of_its_study(config, name):
     study = load_study(name)
-    published = pairs_of(config)[study["system"]]
+    published = Pairs.of(config.pairs).systems[study["system"]]
     assert values_of(published, study["published"]) == study["published"]
     assert SYSTEMS[name] == with_values(published, study["tuned"])
 
