@@ -12,9 +12,9 @@ from vcgym.baselines.systems import System, load_system
 from vcgym.leaderboard.evaluation.bars import references
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.evaluate import evaluate as play_cells
+from vcgym.leaderboard.evaluation.evaluate import plan
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.own.local_agent import local_agent
-from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import ABOVE_TUNED, boards

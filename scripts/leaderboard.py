@@ -21,11 +21,11 @@ from vcgym.leaderboard.evaluation.config import (
     SwapsConfig,
     SystemsConfig,
 )
+from vcgym.leaderboard.evaluation.evaluate import plan
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.own.own_methods import on_own_traces, own_methods
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
-from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.report.board import boards

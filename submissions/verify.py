@@ -20,9 +20,9 @@ from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import load_system
 from vcgym.envs.environments.vector.actions import action_counts
 from vcgym.leaderboard.evaluation.cells.playing import play_here
+from vcgym.leaderboard.evaluation.evaluate import plan
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, LOGGED_FORM, Entrant, LocalAgent, held_by, is_beside
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.results import files as results

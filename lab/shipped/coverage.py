@@ -20,8 +20,7 @@ import numpy as np
 
 from vcgym.leaderboard.statistics.aggregates import interquartile_mean, mean
 from vcgym.leaderboard.statistics.coverage import Coverage, CoverageOver
-from vcgym.leaderboard.statistics.overlap import independent_calls
-from vcgym.leaderboard.statistics.paired import MetricSample
+from vcgym.leaderboard.statistics.paired import MetricSample, independent_calls
 from vcgym.leaderboard.statistics.ranking import MIN_CALLS, separated
 from vcgym.leaderboard.statistics.resampling import Spread, resample
 from vcgym.network.traces.cards import canonical_sha256

@@ -9,7 +9,7 @@ fitted to them, the bar is the rule for unknown paths. Where none was chosen, it
 published constants elsewhere.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -20,8 +20,6 @@ from vcgym.network.traces.cards import Carded, load_carded
 FILE = "bars.json"
 TUNED = "tuned"
 """Kind of systems whose parameters were searched."""
-SYNTHETIC, JUDGED_SYNTHETIC = "synthetic-", "synthetic-9"
-"""Scenarios of one recipe with other numbers of paths, and the one on which forms are judged."""
 OWN = ("replay", "fitted")
 """Suites of the user's own paths, whose version is a hash of the data."""
 
@@ -86,27 +84,6 @@ def of_any_kind() -> str:
 def beats_elsewhere(name: str) -> bool:
     """Return True if a tuned system beats its published constants on kinds left out of its tuning, or is no shipped form."""
     return name not in tuned_names() or bool(load_study(name)["left_out"]["beats_published"])
-
-
-def may_be_bar(name: str, worlds: Collection[tuple[str, str]]) -> bool:
-    """Return True if a tuned system may be the reference of worlds, each a scenario and a mode (of senders, a kind).
-
-    It beats its published constants on kinds left out of its tuning; or, of each of these worlds, was tuned on them or beats its published
-    constants there.
-    """
-    if beats_elsewhere(name):
-        return True
-    study = load_study(name)
-    budget = study["budget"]
-    on_kinds = next(values for values in study["left_out"].values() if isinstance(values, dict))
-
-    def is_known(scenario: str, mode: str) -> bool:
-        is_home = "kinds" not in budget and scenario == budget["scenario"] and budget.get("mode", mode) == mode
-        judged = JUDGED_SYNTHETIC if scenario.startswith(SYNTHETIC) else scenario
-        found = on_kinds.get(f"{judged} {mode}")
-        return is_home or (found is not None and found["difference"] > found["half_width"])
-
-    return all(is_known(scenario, mode) for scenario, mode in worlds)
 
 
 class Bar(NamedTuple):

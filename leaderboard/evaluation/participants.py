@@ -19,9 +19,9 @@ from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import ORACLE, TUNED, System, learned_system, load_study, load_systems
 from vcgym.baselines.zoo import CARD, LEARNED, read_learned
 from vcgym.leaderboard.cache import canonical
+from vcgym.leaderboard.evaluation.evaluate import require_controls
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plan import require_controls
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, NOT_PLAYED, ORDER_ENV, PATHS_ENVS, RATE_ENV, Entrant, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.statistics.seeds import SEED

@@ -1,6 +1,5 @@
 """Participants of a suite: systems of rules, published agents as file content that any process can load, and local agents."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -27,7 +26,7 @@ PATHS_ENVS = AGENT_ENV, IDS["Relay"], IDS["Playout"]
 LOGGED_FORM: Mapping[str, Any] = MappingProxyType({"action": "discrete", "interval": 10})
 """Arguments of the agents of `AGENT_ENV` whose actions are logged: the indices of path and level, every tenth of a second."""
 AGENT_KINDS = ("agent", "local")
-"""Kinds of participants that somebody has trained, see `Participant.kind`."""
+"""Kinds of participants that somebody has trained, see `Rules.kind`."""
 NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
     "uplink", "seconds", "send_queue", "threads", "max_episode_steps", "reward", "protection", "protection_budget",
     "frame_ms",
@@ -36,21 +35,8 @@ NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
 _MAX_FILE_BYTES = 1 << 28
 
 
-class Participant(ABC):
-    """Participant of a board: rules, which decide inside the loop, or an agent, which decides outside it."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> str:
-        """Column `kind`: "local" for a user's own, else "agent" if learned, "oracle", "tuned" if searched, or "rule"."""
-
-    @abstractmethod
-    def cache_key(self) -> tuple[Any, ...] | None:
-        """Return what its results follow from; None: it is played in every run, and nothing of it is saved."""
-
-
 @dataclass(frozen=True)
-class Rules(Participant):
+class Rules:
     """System as a participant, with the number of settings that were tried before its parameters were chosen."""
 
     system: System
@@ -58,13 +44,15 @@ class Rules(Participant):
 
     @property
     def kind(self) -> str:
+        """Column `kind`: "local" for a user's own, else "agent" if learned, "oracle", "tuned" if searched, or "rule"."""
         if self.system.is_local:
             return "local"
         if self.system.is_learned:
             return "agent"
         return "oracle" if self.system.is_oracle else "tuned" if self.tuning_trials else "rule"
 
-    def cache_key(self) -> tuple[Any, ...]:
+    def cache_key(self) -> tuple[Any, ...] | None:
+        """Return what its results follow from; None: it is played in every run, and nothing of it is saved."""
         return (self,)
 
     @property
@@ -75,7 +63,7 @@ class Rules(Participant):
 
 
 @dataclass(frozen=True)
-class PublishedAgent(Participant):
+class PublishedAgent:
     """Published agent.
 
     Attributes:
@@ -111,7 +99,7 @@ class PublishedAgent(Participant):
     def kind(self) -> str:
         return "agent"
 
-    def cache_key(self) -> tuple[Any, ...]:
+    def cache_key(self) -> tuple[Any, ...] | None:
         """Return what its results follow from: the class of its environment too, which is imported only by name."""
         entry = gymnasium.spec(self.env).vector_entry_point
         return self, load_env_creator(entry) if isinstance(entry, str) else entry
@@ -126,7 +114,7 @@ class PublishedAgent(Participant):
 
 
 @dataclass(frozen=True)
-class LocalAgent(Participant):
+class LocalAgent:
     """A user's own policy, played in this process in every run; nothing of it is saved, logged or verified.
 
     Attributes:
@@ -154,6 +142,8 @@ class LocalAgent(Participant):
 
 
 Agent = PublishedAgent | LocalAgent
+Participant = Rules | Agent
+"""Participant of a board: rules, which decide inside the loop, or an agent, which decides outside it."""
 Entrant = System | Agent
 """Participant as a user or a suite names it."""
 

@@ -13,10 +13,9 @@ from vcgym.agents.tracking.progress import OnProgress
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import cells
 from vcgym.leaderboard.evaluation.cells.manifest import LOCK, STALE, read_board, update_board
-from vcgym.leaderboard.evaluation.evaluate import evaluate
+from vcgym.leaderboard.evaluation.evaluate import evaluate, plan
 from vcgym.leaderboard.evaluation.frozen import require_frozen_data
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import Entrant
 from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.report.board import Board, board_name
@@ -44,7 +43,7 @@ def run_suite(
         systems: participants by name.
         folder: folder for the cells, board.json, results, timing, cdf, timeline and actions.parquet, cards.json, report.html and
             leaderboard.md.
-        on_progress: called with the number of finished cells (`vcgym.leaderboard.evaluation.plan.plan`) and the last one.
+        on_progress: called with the number of finished cells (`vcgym.leaderboard.evaluation.evaluate.plan`) and the last one.
         threads: see `evaluate`; no effect on the results.
         workers: see `evaluate`; no effect on the results.
         address: see `evaluate`; no effect on the results.

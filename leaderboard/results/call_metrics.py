@@ -1,4 +1,4 @@
-"""Result rows of finished calls: delays in both accountings, losses, concealment and the E-model score.
+"""Result rows of finished calls: delays in both accountings, losses, concealment and the E-model score; and timelines of a few sessions.
 
 `event`: a packet's delay ends when the receiver emits it; packets flushed at the end of the stream have none. `clocked`: it ends at the
 tick at which a player of constant pace plays it. Percentiles interpolate linearly between order statistics.
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vcgym.envs.call.batch import Played
 
 TICK_MS = UNIT_US / 1000.0
+BINS = 200  # maximum, of a timeline
 
 
 def rows(played: "Played", **identity: Any) -> list[dict[str, Any]]:
@@ -131,6 +132,46 @@ def _delay_statistics(accounting: str, delay_us: np.ndarray) -> dict[str, float]
 
 def _mean_ms(delay_us: np.ndarray) -> float:
     return float(delay_us.mean()) / 1000.0 if delay_us.size else float("nan")
+
+
+def timelines(
+    played: "Played", names: Sequence[tuple[str, int]], worlds: Sequence[tuple[str, int]], paths: Sequence[str]
+) -> dict[int, dict[str, Any]]:  # fmt: skip
+    """Return the timelines of those sessions that are saved, by session: the first world of a part of a suite, and the one in its middle.
+
+    Args:
+        played: finished sessions.
+        names: world of each session, its pair and seed.
+        worlds: all worlds of the part.
+        paths: names of the paths.
+    """
+    watched = {worlds[0], worlds[len(worlds) // 2]}
+    return {s: {"path_names": list(paths), **_timeline(played, s)} for s, world in enumerate(names) if world in watched}
+
+
+def _timeline(played: "Played", s: int) -> dict[str, Any]:
+    """Return one session in at most `BINS` bins with equal numbers of packets; the last bin may have fewer.
+
+    Returns:
+        packets_per_bin; and per bin: median and maximum event end-to-end delay in ms, rounded (-1: nothing was emitted), number of packets
+        lost or discarded, path of the last packet, and number of path changes.
+    """
+    packets = played.path.shape[1]
+    width = -(-packets // BINS)
+    sent_us = np.arange(packets, dtype=np.int64) * played.packet_us
+    delay_ms = (played.emitted_us[s] - sent_us) / 1000.0
+    emitted = (played.emitted_us[s] >= 0) & ~played.flushed[s]
+    changed = np.diff(played.path[s], prepend=played.path[s, :1]) != 0
+    bins = [slice(first, min(first + width, packets)) for first in range(0, packets, width)]
+    delays_ms = [delay_ms[inside][emitted[inside]] for inside in bins]
+    return {
+        "packets_per_bin": width,
+        "delay_median_ms": [round(float(np.median(delays))) if len(delays) else -1 for delays in delays_ms],
+        "delay_most_ms": [round(float(delays.max())) if len(delays) else -1 for delays in delays_ms],
+        "missing": [int((~emitted[inside] & ~played.flushed[s, inside]).sum()) for inside in bins],
+        "path": [int(played.path[s, inside][-1]) for inside in bins],
+        "path_changes": [int(changed[inside].sum()) for inside in bins],
+    }
 
 
 _DELAY = "mouth_to_ear_mean_ms"

@@ -185,7 +185,7 @@ trained on, settings tried before a rule's or an agent's were chosen, and the co
 
 MEASURED_TIME = {"series": "strings", "begins_ms": "int64s", "ends_ms": "int64s"}
 """Columns of calls over measured traces, with their types: each trace that a call has a part of, and where that begins and ends, without
-the history before the call. Calls with a part in common are not independent (`vcgym.leaderboard.statistics.overlap`). Lists are empty for
+the history before the call. Calls with a part in common are not independent (`vcgym.leaderboard.statistics.paired`). Lists are empty for
 other calls.
 """
 

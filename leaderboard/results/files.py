@@ -73,7 +73,7 @@ TIMELINE = layout_of(
     | dict.fromkeys(("delay_median_ms", "delay_most_ms", "missing", "path", "path_changes"), "int64s"),
     (*WORLD, "system"),
 )
-"""`timeline.parquet`: a few sessions, bin by bin; see `timeline.timelines`."""
+"""`timeline.parquet`: a few sessions, bin by bin; see `call_metrics.timelines`."""
 
 ACTIONS = layout_of(
     {name: CALL.types[name] for name in ("system", "suite", "suite_version", *WORLD, "card", "env", "packets")}

@@ -1,10 +1,9 @@
 """Statistics of a leaderboard: the uncertainty of its numbers and ranks, one question per file.
 
-    paired          which rows are compared: every system on the same worlds, worlds grouped by kind
-    overlap         how many independent calls those count as that are near each other in measured time
+    paired          which rows are compared: every system on the same worlds, worlds grouped by kind,
+                    and how many independent calls those count as that are near each other in measured time
     aggregates      one number from many: mean, interquartile mean, median, optimality gap, probability of improvement, profiles
-    laws            Student's and the normal law
-    resampling      variation of that number with other worlds of the same kinds: 95 % intervals
+    resampling      variation of that number with other worlds of the same kinds: 95 % intervals, by Student's law
     summaries       these numbers for each system
     seeds           several trainings of one agent as one system, whose intervals cover other seeds too
     ranking         comparisons of systems and resulting ranks, corrected for their number, and the smallest difference that worlds detect

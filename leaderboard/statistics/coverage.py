@@ -35,7 +35,7 @@ class CoverageOver(NamedTuple):
     """Shares of simulated pairs of traces, whose calls are near each other in time.
 
     Attributes:
-        calls: independent calls that they count as (`overlap`), on average.
+        calls: independent calls that they count as (`paired`), on average.
         suites: number of simulated pairs of traces.
         independent: share in which the interval of the mean contains the truth, if all calls are taken as independent.
         mean: the same if they are not; what is measured has a memory of a third of a call.

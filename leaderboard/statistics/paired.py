@@ -2,19 +2,38 @@
 
 A kind is fixed by the suite and varied by the seed: a scenario and stratum, and also the pair if each pair of the stratum has at least
 `SEEDS_PER_KIND` worlds. Resampling is within kinds. If pairs are kinds, an interval covers other seeds of these pairs; otherwise it covers
-other worlds of the stratum with any pair. Calls over measured time count as `overlap` says; if a kind of them had fewer than that, all of
-a board are one kind.
+other worlds of the stratum with any pair. Of calls over measured time `independent_calls` of a kind count; if one had fewer than that, all
+of a board are one kind.
+
+Calls that are cut from the same traces overlap or touch: two of the same seconds say the same thing twice, and two of neighbouring
+seconds much of it. What a call has of each trace, without the history before it, is a stretch of measured time. Each stretch is taken half
+of its length further at both ends, and the results of two calls correlate by the share of what they then have in common, as with blocks of
+two calls (Kuensch, The jackknife and the bootstrap for general stationary observations, Annals of Statistics 17, 1989: Bartlett weights;
+Politis and Romano, The stationary bootstrap, JASA 89, 1994). So a mean over n calls has D times the variance of one over n independent
+calls, with D the mean over calls of the sum of these shares, and n calls count as n / D (Kish, Survey Sampling, 1965, section 8.2), rounded
+down: calls one after another as half of them. Where a call has several paths, D is that of the path whose stretches have most in common:
+results that are sums of parts of single paths have no larger variance.
+
+Blocks of one call would be enough if what is measured had no memory beyond a call; lab/notes/statistics.md compares the choices.
+
+An interval over such calls covers other times of the same traces, not other traces. `coverage` has the simulated coverage.
 """
 
 import math
 from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from vcgym.leaderboard.results.columns import MEASURED_TIME, WORLD
-from vcgym.leaderboard.statistics.overlap import Stretches, independent_calls
+
+Stretch = tuple[str, int, int]
+"""Part of a trace: its name, and where it begins and ends, in any unit of time."""
+Stretches = tuple[Stretch, ...]
+"""Parts of the traces that one call plays; of a trace that is played in a circle there may be two."""
 
 SEEDS_PER_KIND = 10  # with fewer, the coverage of intervals is too low: see `coverage`
 
@@ -157,3 +176,29 @@ def sample(paired: Paired, metric: str) -> MetricSample:
     stretches = [tuple(paired.measured[world] for world in played[group]) for group in several]
     calls = np.array([math.floor(independent_calls(of_kind)) for of_kind in stretches], np.int64)
     return MetricSample(values[:, order], sizes, calls, np.array([any(of_kind) for of_kind in stretches]))
+
+
+@lru_cache(maxsize=512)
+def independent_calls(calls: tuple[Stretches, ...]) -> float:
+    """Return the number of independent calls that these calls count as, 1 to their number; a call without stretches is independent."""
+    roles = [list(dict.fromkeys(name for name, _, _ in call)) for call in calls]
+    needed = [
+        _shared(calls, [names[role] if role < len(names) else "" for names in roles]) for role in range(max(map(len, roles), default=0))
+    ]
+    return len(calls) / max([1.0, *(float(one) / len(calls) for one in needed)])
+
+
+def _shared(calls: Sequence[Stretches], chosen: Sequence[str]) -> float:
+    """Return the sum over pairs of calls of the share of the first one's stretch of its chosen trace that the second has or is near to."""
+    total = float(sum(not name for name in chosen))
+    for trace in {name for name in chosen if name}:
+        of_trace = [(number, begin, end) for number, call in enumerate(calls) for name, begin, end in call if name == trace]
+        number, begin, end = (np.array(column, np.int64) for column in zip(*of_trace, strict=True))
+        near = (end - begin) / 2.0
+        common = np.minimum((end + near)[:, None], end + near) - np.maximum((begin - near)[:, None], begin - near)
+        of_calls = np.zeros((len(calls), len(calls)))
+        np.add.at(of_calls, (number[:, None], number), np.maximum(common, 0.0))
+        own = np.array([name == trace for name in chosen])
+        length = np.bincount(number, end - begin, len(calls))[own]
+        total += float(np.minimum(of_calls[own] / (2.0 * length[:, None]), 1.0).sum())
+    return total

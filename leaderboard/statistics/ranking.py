@@ -27,9 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
-from vcgym.leaderboard.statistics.laws import as_normal, student_quantile
 from vcgym.leaderboard.statistics.paired import MetricSample, Paired, sample
-from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, resample
+from vcgym.leaderboard.statistics.resampling import CONFIDENCE, RESAMPLES, as_normal, resample, student_quantile
 from vcgym.leaderboard.statistics.seeds import Entries, entries
 
 POWER = 0.8

@@ -2,7 +2,7 @@
 
 Every system has played the same worlds, so a resample draws worlds, not rows: within each kind with replacement, and the same worlds for
 every system. The drawn worlds depend only on the kinds, so the interval of a system does not depend on the other systems of its board.
-Of worlds near each other in measured time, which count as fewer independent calls (`overlap`), so many are drawn, each several times.
+Of worlds near each other in measured time, which count as fewer independent calls (`paired`), so many are drawn, each several times.
 
 Intervals are percentile intervals (BCa is undefined if all worlds agree, as in tied controls) with two corrections. First, the variance of
 a resample of n values is too small by (n - 1) / n, so the ends are scaled away from the estimate by sqrt(W / (W - H)) for W worlds of H
@@ -17,17 +17,33 @@ the Bootstrap (1993), section 12, for the factor; Satterthwaite, Biometrics Bull
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtr, stdtrit
 
-from vcgym.leaderboard.statistics.laws import NORMAL, student_quantile
-
+NORMAL = NormalDist()
 CONFIDENCE = 0.95
 NORMAL_QUANTILE = NORMAL.inv_cdf(0.5 + 0.5 * CONFIDENCE)
 RESAMPLES = 2000
 ENTRIES = 8_000_000  # maximum number of values gathered at once, to bound memory
+
+
+def student_beyond(t: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
+    """Return the share of Student's law above `t`."""
+    return np.asarray(stdtr(freedom, -np.asarray(t)))
+
+
+def student_quantile(beyond: float, freedom: ArrayLike) -> NDArray[np.float64]:
+    """Return the value that Student's law exceeds with probability `beyond`."""
+    return -np.asarray(stdtrit(freedom, beyond))
+
+
+def as_normal(t: NDArray[np.float64], freedom: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the normal number that is exceeded with the same probability as `t` of Student's law; NaN stays NaN."""
+    return -np.asarray(ndtri(student_beyond(np.abs(t), freedom))) * np.sign(t)
 
 
 class Estimate(NamedTuple):

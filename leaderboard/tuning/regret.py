@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.leaderboard.statistics.laws import student_quantile
+from vcgym.leaderboard.statistics.resampling import student_quantile
 
 
 class Judgement(NamedTuple):

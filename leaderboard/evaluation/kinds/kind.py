@@ -141,7 +141,7 @@ class Kind(ABC):
         """Return a row for each call on worlds of a part, without what identifies its cell.
 
         It has `stratum`, the metrics, the identity columns that only this kind of calls has, the delay distribution `delays`, and perhaps a
-        `timeline` (`vcgym.leaderboard.results.timeline`).
+        `timeline` (`vcgym.leaderboard.results.call_metrics.timelines`).
         """
 
 

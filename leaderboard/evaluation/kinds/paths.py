@@ -17,10 +17,9 @@ from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, Take, W
 from vcgym.leaderboard.evaluation.part import FITTED, Part
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, PATHS_ENVS, Agent
 from vcgym.leaderboard.evaluation.together import batches_together, play_together
-from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.leaderboard.results.call_metrics import rows, timelines
 from vcgym.leaderboard.results.cdf import delay_cdf
 from vcgym.leaderboard.results.kinds import CALL
-from vcgym.leaderboard.results.timeline import timelines
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.paths.replay import Replay
 from vcgym.network.scenarios.scenario import Scenario

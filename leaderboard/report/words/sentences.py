@@ -18,8 +18,8 @@ from vcgym.leaderboard.report.words.systems import in_words, with_id
 from vcgym.leaderboard.results.call_metrics import WHOLE_R
 from vcgym.leaderboard.results.columns import interval_text
 from vcgym.leaderboard.statistics import Estimate
-from vcgym.leaderboard.statistics.laws import NORMAL
 from vcgym.leaderboard.statistics.ranking import MIN_CALLS
+from vcgym.leaderboard.statistics.resampling import NORMAL
 from vcgym.network.playout.quality import REDUCED_RANGE_MS, mos
 
 

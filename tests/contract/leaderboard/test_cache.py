@@ -22,8 +22,8 @@ from vcgym.baselines.systems import System
 from vcgym.leaderboard import cache
 from vcgym.leaderboard.cache import cached, canonical, file_name
 from vcgym.leaderboard.evaluation.cells import cells
+from vcgym.leaderboard.evaluation.evaluate import plan
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
-from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import PublishedAgent
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, Part, Suite
 from vcgym.leaderboard.tuning import tuning

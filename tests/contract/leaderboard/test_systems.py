@@ -13,8 +13,8 @@ from vcgym.baselines.controls.control import CONTROLS
 from vcgym.baselines.rule import allocate
 from vcgym.baselines.system_files import system_names
 from vcgym.baselines.systems import ORACLE, TUNED, build_system, description, load_study, load_system, load_systems, sources, tuning_trials
+from vcgym.leaderboard.evaluation.evaluate import plan
 from vcgym.leaderboard.evaluation.participants import all_participants, systems_of
-from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.suites import REPLAYS, SUITES, Part, Suite
 from vcgym.leaderboard.report.words.systems import system_rows
 

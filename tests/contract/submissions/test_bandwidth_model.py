@@ -10,8 +10,7 @@ from vcgym.agents.evaluation.play import play
 from vcgym.leaderboard.evaluation.kinds.sender import SENDER
 from vcgym.leaderboard.evaluation.own.bandwidth_model import BandwidthModel
 from vcgym.leaderboard.evaluation.own.local_agent import env_of, local_agent
-from vcgym.leaderboard.evaluation.own.onnx_format import Model
-from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
+from vcgym.leaderboard.evaluation.own.onnx_model import Model, RefusedError
 from vcgym.leaderboard.evaluation.published import RATE_ENV
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, SUITES, Part, Suite, prepare
 from vcgym.leaderboard.play import evaluate

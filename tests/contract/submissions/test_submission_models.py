@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from submitted import observed, refused
 
-from vcgym.leaderboard.evaluation.own.onnx_format import Model
-from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError, checked_model
+from vcgym.leaderboard.evaluation.own.onnx_model import Model, RefusedError, checked_model
 from vcgym.submissions.accept import accept, take
 
 ONNX = Path(__file__).parent / "submission_onnx"

@@ -15,7 +15,7 @@ from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation import evaluate as evaluation
 from vcgym.leaderboard.evaluation.cells import playing
-from vcgym.leaderboard.evaluation.plan import plan
+from vcgym.leaderboard.evaluation.evaluate import plan
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM, PublishedAgent
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.run import run_suite

@@ -13,9 +13,9 @@ from vcgym.agents.published.export import publish
 from vcgym.baselines.path.direct import Direct
 from vcgym.baselines.playout.fixed_lag import FixedLag
 from vcgym.baselines.systems import System, load_systems
+from vcgym.leaderboard.evaluation.evaluate import plan
 from vcgym.leaderboard.evaluation.kinds.paths import play_rules
 from vcgym.leaderboard.evaluation.participants import published_agent
-from vcgym.leaderboard.evaluation.plan import plan
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, LOGGED_FORM
 from vcgym.leaderboard.evaluation.suites import Part, Suite, prepare
 from vcgym.leaderboard.report.board import boards

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from vcgym.leaderboard.statistics.aggregates import trimmed_mean
-from vcgym.leaderboard.statistics.laws import as_normal, student_beyond, student_quantile
+from vcgym.leaderboard.statistics.resampling import as_normal, student_beyond, student_quantile
 
 DRAWS = np.random.default_rng(3)
 FREEDOM = np.concatenate([[1.0, 2.0, 10.0], np.exp(DRAWS.uniform(0.0, np.log(5000.0), 500))])

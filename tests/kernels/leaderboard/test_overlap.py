@@ -7,8 +7,7 @@ import pytest
 from vcgym.leaderboard.report.notes import notes
 from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import differences, means, pair_worlds, rank
-from vcgym.leaderboard.statistics.overlap import independent_calls
-from vcgym.leaderboard.statistics.paired import sample
+from vcgym.leaderboard.statistics.paired import independent_calls, sample
 from vcgym.leaderboard.statistics.ranking import MIN_CALLS
 
 CALL_MS = 10_000
