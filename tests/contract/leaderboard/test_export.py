@@ -3,8 +3,8 @@
 import csv
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from board_rows import table_of_r
 
 from vcgym.leaderboard.report.board import board_of
 from vcgym.leaderboard.report.export import export
@@ -17,14 +17,9 @@ KINDS = {"DRT-WM": "rule", "DRT-WM-tuned": "tuned", "50 %_mine seed 0": "local",
 @pytest.fixture(scope="module")
 def board():
     worlds = np.random.default_rng(0).normal(80.0, 5.0, 12)
-    texts = dict.fromkeys([name for name, kind in COLUMNS.types.items() if kind == "string"], "x")
-    numbers = dict.fromkeys([name for name, kind in COLUMNS.types.items() if kind == "int64"], 7)
-    rows = [
-        {**texts, **numbers, "system": name, "kind": kind, "seed": seed, "r": float(r) + place, "mode": "paper"}
-        for place, (name, kind) in enumerate(KINDS.items())
-        for seed, r in enumerate(worlds + np.random.default_rng(place).normal(0.0, 0.3, 12))
-    ]
-    return board_of(COLUMNS, "paper", pa.Table.from_pylist(rows))
+    own = [place + np.random.default_rng(place).normal(0.0, 0.3, 12) for place in range(len(KINDS))]
+    systems = {name: (kind, worlds + noise) for (name, kind), noise in zip(KINDS.items(), own, strict=True)}
+    return board_of(COLUMNS, "paper", table_of_r(COLUMNS, systems, mode="paper"))
 
 
 def test_csv_has_every_number_and_the_trainings_of_a_method(board, tmp_path):

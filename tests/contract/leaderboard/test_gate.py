@@ -1,8 +1,8 @@
 """The tuned-rule gate names the systems beaten by a tuned rule, agents first, and only if the difference is significant."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from board_rows import table_of_r
 
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.table import markdown
@@ -15,14 +15,9 @@ COMMON = np.random.default_rng(0).normal(0.0, 5.0, WORLDS)
 
 def results(*systems):
     """Systems as (name, kind, mean R, own noise), each on the same worlds of mode paper."""
-    text = {"string": "x", "int64": 0, "float64": 0.0, "strings": [], "int64s": []}
-    usual = {name: text[type_name] for name, type_name in CALL.types.items()}
-    rows = [
-        {**usual, "system": name, "kind": kind, "mode": "paper", "seed": world, "r": mean + COMMON[world] + noise * wobble}
-        for number, (name, kind, mean, noise) in enumerate(systems)
-        for world, wobble in enumerate(np.random.default_rng(number + 1).normal(0.0, 1.0, WORLDS))
-    ]
-    return pa.Table.from_pylist(rows)
+    wobbles = [np.random.default_rng(number + 1).normal(0.0, 1.0, WORLDS) for number in range(len(systems))]
+    found = {name: (kind, mean + COMMON + noise * wobble) for (name, kind, mean, noise), wobble in zip(systems, wobbles, strict=True)}
+    return table_of_r(CALL, found, mode="paper")
 
 
 def said(*systems):
@@ -54,9 +49,8 @@ def test_nothing_is_said_without_a_tuned_rule():
 
 def test_the_markdown_has_a_line_for_each_board():
     table = results(("A-tuned", "tuned", 80.0, 1.0), ("B", "rule", 80.0, 1.0))
-    assert "## Beaten by a tuned rule\n\n- Mode paper: The best tuned rule is A-tuned. It beats no other system.\n" in markdown(
-        boards(table)
-    )
+    said_of_none = "## Beaten by a tuned rule\n\n- Mode paper: The best tuned rule is A-tuned. It beats no other system.\n"
+    assert said_of_none in markdown(boards(table))
 
 
 def test_oracles_and_names_alone_make_no_tuned_rule():
@@ -98,14 +92,11 @@ def test_every_table_shows_the_difference_to_the_bar():
     assert "| A-tuned | tuned | the bar | 0 | 0 | 0 |" in text and "| B | rule | -0.50 [-0.50, -0.50] | 0 | 0 | 0 |" in text
 
 
-def test_an_agent_stands_beside_its_start():
+def test_an_agent_stands_beside_its_start_and_without_one_there_is_no_such_column():
     (board,) = boards(results(("OURS", "agent", 83.0, 0.0), ("OURS-start", "agent", 80.5, 0.0), ("B", "rule", 82.0, 0.0)))
     found = {line.system: line.found.get("learned") for line in board.lines}
     assert found["OURS"] == pytest.approx((2.5, 2.5, 2.5))
     assert found["OURS-start"] is None and found["B"] is None
     page = markdown([board])
     assert "learned [95 %]" in page and "2.50 [2.50, 2.50]" in page
-
-
-def test_without_a_start_there_is_no_such_column():
     assert "learned" not in markdown(boards(results(("OURS", "agent", 83.0, 0.0), ("B", "rule", 82.0, 0.0))))

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from board_rows import row, table_of_r
 
 from vcgym.leaderboard.evaluation.bars import bar_of, bar_on, load_bars, of_any_kind, references
 from vcgym.leaderboard.evaluation.config import SwapsConfig
@@ -11,7 +12,6 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.leaderboard.report.board import board_of, boards, published_of
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.words.sentences import headline
-from vcgym.leaderboard.results.columns import MEASURED_TIME
 from vcgym.leaderboard.results.kinds import CALL
 
 COLUMNS = CALL._replace(metrics=(CALL.metric["r"],), headline=(), details=(), groups=(), fronts=(), curves=(), bands=None)
@@ -21,17 +21,9 @@ LEVELS = {"GRD+EWMA-tuned": 4.0, "MINE": 3.0, "DRT-WM-tuned": 2.0, "VIA-WM": 1.0
 
 def board(names, suite=("default", "v1"), mode="correlated", worlds=12, measured=()):
     """A board of systems that differ by constants, over one kind of world."""
-    texts = {name: "x" for name, kind in COLUMNS.types.items() if kind == "string"}
-    texts |= {name: [] for name in MEASURED_TIME}
-    numbers = dict.fromkeys([name for name, kind in COLUMNS.types.items() if kind == "int64"], 7)
     levels = np.random.default_rng(0).normal(80.0, 1.0, worlds)
-    same = {"suite": suite[0], "suite_version": suite[1], "mode": mode}
-    rows = [
-        texts | numbers | same | dict(measured) | {"system": name, "kind": KINDS[name], "seed": seed, "r": LEVELS[name] + float(level)}
-        for name in names
-        for seed, level in enumerate(levels)
-    ]
-    return board_of(COLUMNS, mode, pa.Table.from_pylist(rows))
+    systems = {name: (KINDS[name], LEVELS[name] + levels) for name in names}
+    return board_of(COLUMNS, mode, table_of_r(COLUMNS, systems, suite=suite[0], suite_version=suite[1], mode=mode, **dict(measured)))
 
 
 @pytest.mark.parametrize("suite", load_bars().bars)
@@ -72,10 +64,7 @@ def test_a_suite_plays_all_systems_that_its_best_published_one_is_chosen_of(suit
 
 def test_boards_of_budgets_sort_by_number():
     modes = [f"losses in runs, {budget} %" for budget in (5, 10, 25, 100)]
-    texts = {name: "x" for name, kind in CALL.types.items() if kind == "string"}
-    texts |= {name: [] for name in MEASURED_TIME}
-    rest = {name: 1 if kind == "int64" else 0.5 for name, kind in CALL.types.items() if kind in ("int64", "float64")}
-    rows = [texts | rest | {"system": "DRT-WM", "kind": "rule", "mode": mode, "seed": seed} for mode in sorted(modes) for seed in range(3)]
+    rows = [row(CALL, system="DRT-WM", kind="rule", mode=mode, seed=seed) for mode in sorted(modes) for seed in range(3)]
     assert [one.mode for one in boards(pa.Table.from_pylist(rows))] == modes
 
 

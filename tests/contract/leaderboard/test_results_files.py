@@ -1,10 +1,12 @@
 """Leaderboard files: equal rows give equal bytes, and anything other than the declared columns is rejected."""
 
 import math
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from board_rows import row as row_of
 
 from vcgym.conference.board.columns import CONFERENCE
 from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
@@ -15,13 +17,7 @@ from vcgym.leaderboard.evaluation.published import LocalAgent
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, read_results, results_of, write
 from vcgym.leaderboard.results.kinds import CALL, ORDER, RATE, RMCAT
 
-_EXAMPLES = {"string": "x", "int64": 3, "float64": 1.5, "strings": [], "int64s": []}
-
-
-def row(**values):
-    return {name: _EXAMPLES[kind] for name, kind in CALL.types.items()} | values
-
-
+row = partial(row_of, CALL)
 ROWS = [row(system=system, seed=seed, r=80.0 + seed) for system in ("a", "b") for seed in (1, 2, 3)]
 
 
@@ -90,7 +86,7 @@ def test_a_file_without_identity_or_the_ranked_metric_is_refused(tmp_path, name)
 @pytest.mark.parametrize("columns", [CALL, RATE, ORDER, RMCAT, CONFERENCE], ids=["call", "rate", "order", "rmcat", "conference"])
 def test_the_kind_of_a_file_is_told_though_it_lacks_metrics(tmp_path, columns):
     layout, path = results_of(columns), tmp_path / "results.parquet"
-    write(layout, [{name: _EXAMPLES[kind] for name, kind in columns.types.items()}], path)
+    write(layout, [row_of(columns)], path)
     kept = {columns.ranked_by, columns.mark, "utility"}
     found = read_results(without(path, *(column.name for column in columns.metrics if column.name not in kept)))
     assert found.schema.names == list(columns.types) and found[columns.ranked_by].null_count == 0

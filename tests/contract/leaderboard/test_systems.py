@@ -94,27 +94,6 @@ def test_a_suite_is_played_by_the_systems_that_fit_it(suite):
         }
 
 
-@pytest.mark.parametrize("name", SUITES)
-def test_the_kind_of_its_calls_decides_how_a_suite_is_played_and_by_what(name):
-    kinds = {"rate": "sender", "calls": "sender", "order": "ordered", "rmcat": "cases", "conference": "conference", "whole": "whole"}
-    kinds |= {"protected": "protected paths behind a link" if "link" in name else "protected paths"}
-    controls = dict.fromkeys(("sender", "ordered", "cases"), ("rate", "order")) | {"conference": ("trees",)}
-    controls |= {"whole": ("path", "playout", "rate", "order")}
-    controls |= dict.fromkeys(("protected paths", "protected paths behind a link"), ("path", "playout", "protection"))
-    suite, expected = SUITES[name], kinds.get(name.partition("-")[0], "paths")
-    assert suite.kind.name == expected
-    assert suite.kind.controls == controls.get(expected, ("path", "playout"))
-    modes = {part.mode for part in suite.parts}  # column of the frozen rows
-    named = {key: {"bottleneck"} for key in ("sender", "ordered", "cases")} | {"conference": {"conference"}}
-    named["protected paths"] = {
-        f"{losses}, {budget} %" for losses in ("losses in runs", "independent losses") for budget in (5, 10, 25, 100)
-    }
-    named["protected paths behind a link"] = {
-        f"losses in runs, load {load}, {budget} %" for load in (0.6, 0.8, 0.9) for budget in (10, 100)
-    }
-    assert modes <= named.get(expected, {"paper", "correlated", "replay"})
-
-
 def test_suites_of_your_own_traces_are_played_by_tuned_rules():
     """Those tuned on synthetic worlds play by default, so that no published rule is called first where a tuned one is ahead."""
     own = {name: Suite(name, "of-traces", 0, (Part(name, "", 1),), kind) for name, kind in REPLAYS.items()}
@@ -123,40 +102,29 @@ def test_suites_of_your_own_traces_are_played_by_tuned_rules():
     assert tuned["replay"] == {name for name in systems_of(SUITES["replay-v0"]) if name.endswith(TUNED)} != set()
 
 
-def test_a_system_of_other_controls_is_refused():
-    with pytest.raises(ValueError, match=r"systems has \['DRT-WM'\], which suite rate-v0 cannot play: .* rate and order alone"):
-        systems_of(SUITES["rate-v0"], ["DRT-WM", "UNMOD"])
-    with pytest.raises(ValueError, match=r"systems has \['UNMOD'\], which suite correlated-v0 cannot play"):
-        systems_of(SUITES["correlated-v0"], ["DRT-WM", "UNMOD"])
-    with pytest.raises(ValueError, match=r"systems has \['MINE'\], which suite rate-v0 cannot play"):
-        all_participants(SUITES["rate-v0"], {}, None, {"MINE": load_system("DRT-WM")})
-
-
 FOUR = load_system("VCR-WM").replace(**load_system("FIXED").rules)
 
 
 @pytest.mark.parametrize(
-    ("suite", "allowed"), [("correlated-v0", "path and playout"), ("rate-v0", "rate and order"), ("conference-v0", "trees")]
+    ("suite", "mine", "said"),
+    [
+        ("rate-v0", load_system("DRT-WM"), "MINE has path, playout; allowed: systems with rate and order alone"),
+        ("correlated-v0", FOUR, "MINE has path, playout, rate, order; allowed: systems with path and playout alone"),
+        ("rate-v0", FOUR, "MINE has path, playout, rate, order; allowed: systems with rate and order alone"),
+        ("conference-v0", FOUR, "MINE has path, playout, rate, order; allowed: systems with trees alone"),
+        ("correlated-v0", FOUR.replace(playout=None, rate=None, order=None), "MINE has path; allowed: systems with path and playout alone"),
+    ],
+    ids=["others", "more over paths", "more over a bottleneck", "more in a conference", "one too few"],
 )
-def test_a_system_with_more_controls_than_the_calls_is_refused(suite, allowed):
-    said = rf"\['MINE'\], which suite {suite}.* MINE has path, playout, rate, order; allowed: systems with {allowed} alone"
-    with pytest.raises(ValueError, match=said):
-        all_participants(SUITES[suite], {"MINE": FOUR}, None, {})
-    if suite != "conference-v0":
-        with pytest.raises(ValueError, match=said):
-            all_participants(SUITES[suite], {}, None, {"MINE": FOUR})
-    with pytest.raises(ValueError, match=said):
-        plan(SUITES[suite], [], {"MINE": FOUR})
-
-
-def test_a_system_that_lacks_a_control_of_the_calls_is_refused():
-    with pytest.raises(ValueError, match="HALF has path; allowed: systems with path and playout alone"):
-        all_participants(SUITES["correlated-v0"], {}, None, {"HALF": FOUR.replace(playout=None, rate=None, order=None)})
+def test_a_system_of_other_controls_is_refused(suite, mine, said):
+    for refuse in (lambda: all_participants(SUITES[suite], {"MINE": mine}, None, {}), lambda: plan(SUITES[suite], [], {"MINE": mine})):
+        with pytest.raises(ValueError, match=rf"systems has \['MINE'\], which suite {suite} cannot play: {said}"):
+            refuse()
 
 
 def test_a_shipped_system_with_more_controls_than_the_calls_is_refused(written):
     written("  FOUR: {path: Direct, playout: WMJitter, rate: FixedRate, order: Fifo}\n")
-    with pytest.raises(ValueError, match="FOUR has path, playout, rate, order"):
+    with pytest.raises(ValueError, match=r"systems has \['FOUR'\], which .* cannot play: FOUR has path, playout, rate, order"):
         systems_of(SUITES["correlated-v0"], ["DRT-WM", "FOUR"])
     assert "FOUR" not in systems_of(SUITES["correlated-v0"], ["all"]) and "FOUR" not in systems_of(SUITES["rate-v0"], ["all"])
 

@@ -2,8 +2,8 @@
 
 import gymnasium
 import numpy as np
-import pyarrow as pa
 import pytest
+from board_rows import table_of_r
 from gymnasium.vector import AutoresetMode
 
 import vcgym.envs  # noqa: F401  (registers the ids)
@@ -81,10 +81,8 @@ GAIN = {"path": 4.0, "playout": 3.0, "rate": 2.0, "order": 1.0}
 def rated(*names, suite, named, folder, threads, progress_bar):
     """Rows in which each control of the papers adds its gain to R, and nothing else to any metric."""
     systems = {name: load_system(name) for name in names} | named
-    examples = {"string": "x", "int64": 3, "float64": 1.5, "strings": [], "int64s": []}
-    row = {name: examples[kind] for name, kind in WHOLE.types.items()} | {"stratum": "cubic"}
     r = {name: 60.0 + sum(GAIN[key] for key, rule in PAPERS.rules.items() if one.rules[key] == rule) for name, one in systems.items()}
-    return pa.Table.from_pylist([row | {"system": name, "seed": seed, "r": r[name] + seed} for name in systems for seed in range(12)])
+    return table_of_r(WHOLE, {name: ("rule", r[name] + np.arange(12)) for name in systems}, stratum="cubic")
 
 
 def test_swaps_find_what_each_control_adds_and_takes_away(monkeypatch, tmp_path):

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
+from board_rows import row
 from scipy import stats
 
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.scores import anchored, best_published, format_score, front, undominated
-from vcgym.leaderboard.results.columns import MEASURED_TIME
 from vcgym.leaderboard.results.files import RESULTS
 from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import pair_worlds
@@ -60,17 +60,10 @@ def test_a_score_is_a_ratio_of_centres_not_a_mean_of_ratios():
 
 def skewed(system, gain, bad):
     """Rows of a system with `gain` in every world, and `bad` more or less in the worst quarter of the worlds."""
-    fixed = {column.name: (1 if column.type == "int64" else 0.5) for column in CALL.metrics}
     kinds = {"DRT-WM": "rule", "DRT-NEQ": "rule", "GRD+EWMA-tuned": "tuned", HUNDRED: "oracle"}
-    identity = dict.fromkeys(CALL.types, "x") | {name: [] for name in MEASURED_TIME}
-    identity |= {"system": system, "kind": kinds.get(system, "agent"), "mode": "correlated"}
-    numbers = dict.fromkeys(("packets", "training_decisions", "tuning_trials", "parameters"), 1)
-    rows = []
-    for seed in range(40):
-        r = 80.0 + 0.1 * (seed % 7) + gain if seed % 4 else 50.0 + 0.3 * (seed % 5) + bad
-        stratum = "quiet" if seed % 3 else "user-node"
-        rows.append(identity | numbers | fixed | {"g114_band": "<=150", "seed": seed, "stratum": stratum, "r": r})
-    return rows
+    same = {"system": system, "kind": kinds.get(system, "agent"), "mode": "correlated", "g114_band": "<=150"}
+    levels = [80.0 + 0.1 * (seed % 7) + gain if seed % 4 else 50.0 + 0.3 * (seed % 5) + bad for seed in range(40)]
+    return [row(CALL, **same, seed=seed, stratum="quiet" if seed % 3 else "user-node", r=r) for seed, r in enumerate(levels)]
 
 
 def test_share_difference_and_regret_of_a_row_are_one_statistic():
