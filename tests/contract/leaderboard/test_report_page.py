@@ -10,92 +10,49 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
+from small_board import MODES, SYSTEMS, WORLDS, result, write_board
 
 from vcgym.baselines.system_files import system_names
-from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.report.board import boards
-from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
+from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.explorer import curves
 from vcgym.leaderboard.report.page.picture import picture, robust
-from vcgym.leaderboard.report.publish import Stored, board_page, publish, publish_together
+from vcgym.leaderboard.report.publish import Stored, board_page, publish
 from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.report.text_tables import details
 from vcgym.leaderboard.report.words.names import MAX_ROWS, family, few, meaning
 from vcgym.leaderboard.report.words.sentences import headline
 from vcgym.leaderboard.report.words.systems import in_words, with_id
-from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows, of_board
-from vcgym.leaderboard.results.columns import MEASURED_TIME
+from vcgym.leaderboard.results.cdf import of_board
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, read, write
-from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.playout.quality import rating
-from vcgym.network.scenarios.scenario import Scenario
-
-MODES = ("correlated", "paper")
-RULES = [
-    "BestHistory-FixedLag60", "DRT-BF", "DRT-WM", "Direct-FixedLag", "RandomPath-WM", "RoundRobin-WM",
-    "VCR-BF", "VCR-WM", "VIA-BF", "VIA-WM", "vcroute@10-WM",
-]  # fmt: skip
-SYSTEMS = [*RULES, "PPO Call <one>"]
-WORLDS = 6
-FILES = ("results.parquet", "cdf.parquet", "timeline.parquet", "cards.json")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("leaderboard")
-    results, distributions, timelines = [], [], []
-    for mode in MODES:
-        for place, system in enumerate(SYSTEMS):
-            results += [result(system, place, mode, seed) for seed in range(WORLDS)]
-            within = np.floor(1000.0 / (1.0 + np.exp((120.0 + 8.0 * place - GRID_MS) / 20.0))).astype(np.int64)
-            batch = dict.fromkeys(("event", "clocked"), DelayCdf(within, 1000))
-            for seed in range(WORLDS):
-                distributions += cdf_rows(system, mode, "places", f"A>B{seed}", [batch, batch])
-            timelines += [session(system, place, mode, seed) for seed in (0, 1)]
-    write(RESULTS, results, folder / "results.parquet")
-    write(DELAY_CDF, distributions, folder / "cdf.parquet")
-    write(TIMELINE, timelines, folder / "timeline.parquet")
-    write_cards(PATHS, [Scenario("wonderproxy", "paper", 100)], folder)
-    publish(folder)
-    return folder
+    return write_board(tmp_path_factory.mktemp("leaderboard"))
 
 
-def result(system, place, mode, seed):
-    identity = {
-        "system": system, "kind": "rule" if system in RULES else "agent", "suite": "small", "suite_version": "1", "mode": mode,
-        "scenario": "places", "stratum": "quiet" if seed % 2 else "user-node", "split": "test", "pair": f"A>B{seed}", "seed": seed,
-        "card": "12ab34cd", "env": "vcgym/Call-v1", "packets": 6000, "latency_from_rtt": "full" if mode == "paper" else "half",
-        "clocked_input": "arrival", "delay_impairment": "reduced",
-        "training_decisions": 0 if system in RULES else 1_000_000, "tuning_trials": 0, "parameters": 12,
-        **{name: [] for name in MEASURED_TIME},
-    }  # fmt: skip
-    values = {column.name: (100 + place + seed if column.type == "int64" else 0.01 * place + 0.001 * seed) for column in CALL.metrics}
-    return identity | values | {"g114_band": "<=150", "r": 85.0 - place + 0.1 * seed}
+def rows_of(folder):
+    return read(RESULTS, folder / "results.parquet").to_pylist()
 
 
-def session(system, place, mode, seed):
-    """Two hundred bins of delay that rises in steps, on a path that changes every fifty."""
-    bins = range(200)
-    values = {
-        "delay_median_ms": [120 + 8 * place + 30 * (one // 50) if one % 67 else -1 for one in bins],
-        "delay_most_ms": [150 + 8 * place + 40 * (one // 50) if one % 67 else -1 for one in bins],
-        "missing": [30 if one % 67 == 0 else 0 for one in bins],
-        "path": [one // 50 % 2 * place for one in bins],
-        "path_changes": [int(place > 0 and one > 0 and one % 50 == 0) for one in bins],
-    }
-    world = {"mode": mode, "scenario": "places", "stratum": "quiet" if seed % 2 else "user-node", "split": "test"}
-    paths = ["direct", *(f"via {n}" for n in range(1, len(SYSTEMS)))]
-    return {"system": system, **world, "pair": f"A>B{seed}", "seed": seed, "packets_per_bin": 30, "path_names": paths, **values}
+@pytest.fixture
+def with_rows(folder, tmp_path):
+    """Writes a copy of the folder with other rows, and returns it."""
+
+    def write_rows(rows):
+        shutil.copytree(folder, tmp_path / "changed")
+        write(RESULTS, rows, tmp_path / "changed" / "results.parquet")
+        return tmp_path / "changed"
+
+    return write_rows
 
 
-@pytest.mark.long
-def test_publishing_twice_gives_the_same_bytes(folder, tmp_path):
-    for name in FILES:
-        shutil.copy(folder / name, tmp_path / name)
-    publish(tmp_path)
-    for name in ("report.html", "leaderboard.md"):
-        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+def board_of_rows(rows):
+    (board,) = boards(pa.Table.from_pylist(rows, schema=RESULTS.schema))
+    return board
 
 
 def test_a_hostile_name_is_only_a_name(folder, tmp_path):
@@ -171,15 +128,15 @@ def test_tied_systems_are_not_called_first_and_one_s_own_may_be():
     rows = [result(s, SYSTEMS.index(s), "correlated", seed) for s in ("DRT-BF", "VIA-BF", "PPO Call <one>") for seed in range(8)]
     noisy = [row | {"r": 80.0 + (3.0 * row["seed"]) % 7.0 + (row["system"] == "VIA-BF") * (row["seed"] % 3 - 0.9)} for row in rows]
     own = [row | {"r": row["r"] + 5.0 + 0.01 * row["seed"]} if row["kind"] == "agent" else row for row in noisy]
-    tied = headline(boards(pa.Table.from_pylist([row for row in noisy if row["kind"] == "rule"], schema=RESULTS.schema))[0])
+    tied = headline(board_of_rows([row for row in noisy if row["kind"] == "rule"]))
     assert " is first of 2 systems over 8 worlds (1 of them is not told apart from it: rank 1-2): R " in tied[0]
     assert tied[2].startswith("No agent of yours was played")
-    assert headline(boards(pa.Table.from_pylist(own, schema=RESULTS.schema))[0])[2] == "Your agent PPO Call <one> is that system."
+    assert headline(board_of_rows(own))[2] == "Your agent PPO Call <one> is that system."
 
 
 def test_systems_that_are_equal_everywhere_have_a_picture_too():
     rows = [result(s, 0, "correlated", seed) for s in ("DRT-BF", "DRT-WM") for seed in range(4)]
-    who, where = picture(boards(pa.Table.from_pylist(rows, schema=RESULTS.schema))[0])
+    who, where = picture(board_of_rows(rows))
     assert [mark.words for panel in (who, where) for lane in panel.lanes for mark in lane.marks] == ["0"] * 3
     assert all(("50.00%", "0") in panel.lines for panel in (who, where))
 
@@ -244,8 +201,8 @@ def test_results_older_than_some_columns_are_shown_without_them_and_it_is_said(f
 @pytest.mark.long
 def test_oracles_older_than_a_column_are_anchors_of_newer_results(folder, tmp_path):
     shutil.copytree(folder, tmp_path / "with")
-    rows = read(RESULTS, folder / "results.parquet").to_pylist()
-    oracles = [row | {"system": "oracle_joint_6", "kind": "oracle", "r": row["r"] + 6.0} for row in rows if row["system"] == "DRT-BF"]
+    of_rule = [row for row in rows_of(folder) if row["system"] == "DRT-BF"]
+    oracles = [row | {"system": "oracle_joint_6", "kind": "oracle", "r": row["r"] + 6.0} for row in of_rule]
     file = tmp_path / "with" / "oracles.parquet"
     write(RESULTS, oracles, file)
     pq.write_table(pq.read_table(file).drop_columns(["probes_sent"]), file)
@@ -277,17 +234,16 @@ def test_curves_of_the_page_are_those_of_the_file_within_a_thousandth(folder):
         assert np.abs(drawn - true).max() <= 0.0011
 
 
-def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_known(folder, tmp_path):
-    shutil.copytree(folder, tmp_path / "with")
-    rows = read(RESULTS, folder / "results.parquet").to_pylist()
+def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_known(folder, with_rows):
+    rows = rows_of(folder)
     oracles = [
         row | {"system": name, "kind": "oracle", "r": row["r"] + gain}
         for row in rows
         if row["system"] == "DRT-BF"
         for name, gain in (("oracle_joint_6", 6.0), ("oracle_informed", 3.0))
     ]
-    write(RESULTS, rows + oracles, tmp_path / "with" / "results.parquet")
-    for board in boards(read(RESULTS, tmp_path / "with" / "results.parquet")):
+    home = with_rows(rows + oracles)
+    for board in publish(home):
         who, _ = picture(board)
         assert who.axis == "% of attainable: 0 = direct path / count buffer, the best published system; 100 = hindsight"
         marks = {lane.label: lane.marks[0] for lane in who.lanes}
@@ -295,49 +251,43 @@ def test_the_picture_shows_shares_of_what_was_attainable_where_hindsight_is_know
         assert [marks[name].words.split()[0] for name in ("BestHistory-FixedLag60", published, "PPO Call <one>")] == ["17", "0", "-167"]
         assert (marks[published].role, marks["PPO Call <one>"].role, marks["PPO Call <one>"].place.beyond) == ("published", "mine", "left")
         assert headline(board)[0].endswith("+1.0 [1.0, 1.0], 17 [17, 17] % of attainable.")
-    publish(tmp_path / "with")
-    page = (tmp_path / "with" / "report.html").read_text()
-    assert 'data-value="oracle_joint_6"' not in page  # never in the table
+    assert 'data-value="oracle_joint_6"' not in (home / "report.html").read_text()  # never in the table
     without = picture(boards(read(RESULTS, folder / "results.parquet"))[0])
     assert [panel.title for panel in without] == ["Who is ahead", "Where"]
     assert without[0].axis.startswith("R above direct path / count buffer")
-    table = details(boards(read(RESULTS, tmp_path / "with" / "results.parquet"))[0])[0]
+    table = details(boards(read(RESULTS, home / "results.parquet"))[0])[0]
     assert table.headings == ["system", "all (6)", "quiet (3)", "user-node (3)"]
     assert "0 = direct path / count buffer, 100 = hindsight" in table.title and table.rows[0][1].startswith("6.00 [")
     scores = {name: [cell.split()[0] for cell in cells] for name, *cells in table.rows[1:]}
     assert scores[published] == ["0"] * 3 and scores[in_words("oracle_informed")] == ["50"] * 3 and scores["PPO Call <one>"] == ["-167"] * 3
-    assert f"| {in_words('oracle_informed')} | 50 [" in (tmp_path / "with" / "leaderboard.md").read_text()
+    assert f"| {in_words('oracle_informed')} | 50 [" in (home / "leaderboard.md").read_text()
 
 
-def test_a_board_with_long_calls_shows_a_second_r(folder, tmp_path):
+def test_a_board_with_long_calls_shows_a_second_r(folder, with_rows):
     """At 600 ms R is 17 below that of G.107; a board whose calls are all within 350 ms has one R and no word about it."""
-    rows = read(RESULTS, folder / "results.parquet").to_pylist()
+    rows = rows_of(folder)
     long = [row | {"mouth_to_ear_mean_ms": 600.0, "concealed_share": 0.0} if row["system"] == SYSTEMS[1] else row for row in rows]
     long = [row | {"r": float(rating(row["mouth_to_ear_mean_ms"], row["concealed_share"]))} for row in long if row["mode"] == "paper"]
     short = [row | {"mouth_to_ear_mean_ms": 350.0} for row in rows if row["mode"] == "correlated"]
-    shutil.copytree(folder, tmp_path / "long")
-    write(RESULTS, [*long, *short], tmp_path / "long" / "results.parquet")
-    of_short, of_long = publish(tmp_path / "long")
+    home = with_rows([*long, *short])
+    of_short, of_long = publish(home)
     assert of_long.long_share == pytest.approx(1.0 / len(SYSTEMS)) and of_short.long_share == 0.0
     assert not any("G.107" in sentence for sentence in headline(of_short))
     assert headline(of_long)[-1].startswith("8.3 % of these calls have more than 350 ms mouth to ear, where R is below that of ITU-T G.107")
     (line,) = (line for line in of_long.lines if line.system == SYSTEMS[1])
     assert line.found["r_g107"].value - line.found["r"].value == pytest.approx(17.17, abs=0.01)
-    text = (tmp_path / "long" / "leaderboard.md").read_text()
+    text = (home / "leaderboard.md").read_text()
     assert text.count("| R [95 %] | R G.107 | MOS |") == 1 and text.count("| R [95 %] | MOS |") == 1
     assert f"| {line.found['r_g107'].value:.2f} |" in text
-    page = (tmp_path / "long" / "report.html").read_text()
+    page = (home / "report.html").read_text()
     assert page.count("R with the whole delay impairment of ITU-T G.107.") == 1  # heading of one of the two tables
 
 
 @pytest.mark.long
-def test_a_very_bad_system_does_not_squeeze_the_scale_and_its_mark_says_so(folder, tmp_path):
-    shutil.copytree(folder, tmp_path / "bad")
-    rows = read(RESULTS, folder / "results.parquet").to_pylist()
-    bad = [row | {"r": row["r"] - 60.0} if row["system"] == "RandomPath-WM" else row for row in rows]
-    write(RESULTS, bad, tmp_path / "bad" / "results.parquet")
-    publish(tmp_path / "bad")
-    page = (tmp_path / "bad" / "report.html").read_text()
+def test_a_very_bad_system_does_not_squeeze_the_scale_and_its_mark_says_so(folder, with_rows):
+    home = with_rows([row | {"r": row["r"] - 60.0 * (row["system"] == "RandomPath-WM")} for row in rows_of(folder)])
+    publish(home)
+    page = (home / "report.html").read_text()
     low, high = (float(end) for end in re.search(r'data-stratum="all" data-low="([-\d.]+)" data-high="([-\d.]+)"', page).groups())
     assert 70.0 < low < 75.0 and 85.0 < high < 90.0
     assert re.search(r'class="range beyond">&lsaquo; 2\d\.\d+ to 2\d\.\d+</span>', page)
@@ -360,104 +310,3 @@ def test_names_of_systems_cannot_break_out_of_the_page(folder):
     page = (folder / "report.html").read_text()
     assert "<one>" not in page and "PPO Call &lt;one&gt;" in page and "PPO Call \\u003cone>" in page
     assert "<link" in page and "http" not in page.replace("http://www.w3.org/", "").split("<script", 1)[1]
-
-
-def names(page, mode):
-    """Systems of the table of a mode, as shown."""
-    rows = page.locator(f"#mode-{mode} table.board tbody:not([hidden]) tr:not([hidden]) th")
-    return rows.evaluate_all("cells => cells.map(cell => cell.dataset.value)")
-
-
-FOLDED = [name for name in SYSTEMS if name not in ("DRT-WM", "VCR-WM", "VIA-WM")]
-
-
-@pytest.mark.browser
-def test_the_page_opens_alone_with_all_rows_and_sorts(folder, visit):
-    page = visit(folder / "report.html")
-    for mode in MODES:
-        assert names(page, mode) == FOLDED
-        page.locator(f"#mode-{mode} tr[data-family=DRT] button.more").first.click()
-        assert names(page, mode) == [name for name in SYSTEMS if name in (*FOLDED, "DRT-WM")]
-    page.locator("[name=all]").check()
-    for mode in MODES:
-        assert names(page, mode) == SYSTEMS
-        assert page.locator(f"#mode-{mode} .board tbody:not([hidden]) svg.interval circle").count() == len(SYSTEMS)
-        assert page.locator(f"#mode-{mode} .board tbody:not([hidden]) tr.agent").count() == 1
-        assert page.locator(f"#mode-{mode} .curves > svg").count() == 5
-        assert page.locator(f"#mode-{mode} .legend li").all_inner_texts()[-1] == f"{len(SYSTEMS) - 8} more"
-        head = page.locator(f"#mode-{mode} table.board thead button").get_by_text("R", exact=True)
-        for wanted in (SYSTEMS[::-1], SYSTEMS):  # ascending in R first, then descending
-            head.click()
-            assert names(page, mode) == wanted
-    assert page.locator("#cards article").count() == 1
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-
-
-@pytest.mark.browser
-def test_filters_by_mode_kind_name_and_stratum(folder, visit):
-    page = visit(folder / "report.html")
-    page.select_option("[name=mode]", "paper")
-    assert page.locator("section.mode:visible").evaluate_all("all => all.map(one => one.id)") == ["mode-paper"]
-    page.select_option("[name=mode]", "")
-    page.select_option("[name=kind]", "agent")
-    assert names(page, "paper") == names(page, "correlated") == ["PPO Call <one>"]
-    page.select_option("[name=kind]", "")
-    page.locator("[name=find]").fill("vcr")
-    assert names(page, "paper") == ["VCR-BF", "VCR-WM", "vcroute@10-WM"]
-    page.locator("[name=find]").fill("")
-    cell = "#mode-paper tbody:not([hidden]) tr:first-child td:nth-child(6)"
-    assert page.locator(cell).first.inner_text() == "85.25"
-    page.select_option("#mode-paper .stratum", "quiet")
-    assert page.locator(cell).first.inner_text() == "85.30"
-    assert names(page, "paper") == FOLDED
-    assert page.locator("#mode-correlated tbody:not([hidden])").first.get_attribute("data-stratum") == "all"
-
-
-@pytest.mark.browser
-def test_a_session_opens_with_its_path_changes_and_systems_come_and_go(folder, visit):
-    page = visit(folder / "report.html")
-    section = page.locator("#mode-paper")
-    section.locator(".which").select_option(index=1)
-    figure = section.locator("figure.session")
-    assert figure.locator("svg.chart").get_attribute("aria-label").startswith("places, A>B0, user-node, seed 0")
-    first = section.locator("fieldset input").evaluate_all("all => all.filter(one => one.checked).map(one => one.value)")
-    assert len(first) == figure.locator(".summary li").count() > 2
-    changes = 3 * sum(SYSTEMS.index(name) > 0 for name in first)  # three changes in two hundred bins, of all but the first system
-    assert figure.locator(".change").count() == changes
-    assert "3 path changes, 90 packets missing" in figure.locator(".summary li").last.inner_text()
-    curves_before = section.locator(".panels figure").first.locator("polyline").count()
-    section.locator(f'fieldset input[value="{first[-1]}"]').press("Space")  # by keyboard
-    assert figure.locator(".summary li").count() == len(first) - 1
-    assert section.locator(".panels figure").first.locator("polyline").count() == curves_before - 1
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [1400, 390])
-def test_nothing_sticks_out_on_a_wide_and_a_narrow_screen(folder, visit, width):
-    page = visit(folder / "report.html")
-    page.set_viewport_size({"width": width, "height": 900})
-    page.locator("details.pairs-of").first.locator("summary").press("Enter")
-    assert page.locator("table.pairs").first.is_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for colours in ("light", "dark"):
-        page.emulate_media(color_scheme=colours)
-        paper, ink = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
-        assert paper != ink
-    page.emulate_media(media="print")
-    assert not page.locator("#filters").is_visible()
-    assert page.locator("table.board").first.is_visible()
-    page.set_viewport_size({"width": 1496, "height": 900})  # A3 landscape within its margins
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1496
-
-
-@pytest.mark.browser
-def test_several_suites_stand_on_one_page(folder, visit, tmp_path):
-    other = shutil.copytree(folder, tmp_path / "other")
-    rows = read(RESULTS, folder / "results.parquet").to_pylist()
-    write(RESULTS, [row | {"suite": "other"} for row in rows], other / "results.parquet")
-    publish_together([folder, other], tmp_path / "all.html")
-    page = visit(tmp_path / "all.html")
-    assert page.locator("section.mode").count() == 2 * len(MODES)
-    page.select_option("[name=suite]", "other 1")
-    shown = page.locator("section.mode:visible").evaluate_all("all => all.map(one => one.id)")
-    assert shown == [f"mode-other-1-{mode}" for mode in MODES]
