@@ -33,7 +33,7 @@ from vcgym.leaderboard.report.export import export
 from vcgym.leaderboard.report.fairness import HEADINGS, fairness, pairings, pairings_of
 from vcgym.leaderboard.report.publish import publish_together
 from vcgym.leaderboard.report.run import run_suite, show
-from vcgym.leaderboard.report.series import draw_series_of, suite_of_series
+from vcgym.leaderboard.report.series import pictures_of
 from vcgym.leaderboard.report.words.systems import system_rows
 from vcgym.leaderboard.results.files import read_with_oracles
 from vcgym.leaderboard.swaps import swaps
@@ -100,12 +100,13 @@ def write_table(config: ExportConfig) -> None:
 
 
 def draw_series(config: BoardConfig) -> None:
-    """Draw the systems over time."""
+    """Draw the systems over time, in worlds of rmcat-v0 if the suite has no such pictures."""
     config.data.export()
-    suite = suite_of_series(config.played_suite())
+    asked = config.played_suite()
+    suite = asked if pictures_of(asked) else SUITES["rmcat-v0"]
     for name, system in systems_of(suite, config.systems).items():
-        for picture in draw_series_of(suite, name, system, config.folder):
-            _console().print(f"Picture: {picture}", soft_wrap=True)
+        for picture in pictures_of(suite):
+            _console().print(f"Picture: {picture.draw(name, system, config.folder, suite)}", soft_wrap=True)
 
 
 def compare_controls(config: SwapsConfig) -> None:

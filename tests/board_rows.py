@@ -1,4 +1,4 @@
-"""Rows of boards: every column has an example of its type unless a test names its value."""
+"""Rows of boards and delay distributions: every column has an example of its type unless a test names its value."""
 
 import pyarrow as pa
 
@@ -17,3 +17,10 @@ def table_of_r(columns, systems, **same):
         for seed, r in enumerate(series)
     ]
     return pa.Table.from_pylist(rows)
+
+
+def cdf_rows(system, mode, scenario, pair, cdf, accountings):
+    """Rows of `cdf.parquet` with one distribution in each accounting."""
+    where = {"system": system, "mode": mode, "scenario": scenario, "pair": pair}
+    counts = {"packets_sent": cdf.packets_sent, "packets_within": cdf.packets_within.tolist()}
+    return [where | {"accounting": accounting} | counts for accounting in accountings]

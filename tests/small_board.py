@@ -1,12 +1,12 @@
 """A small board of two modes: a few rules and an agent whose results are known, in files as a run writes them, and its page."""
 
 import numpy as np
-from board_rows import row
+from board_rows import cdf_rows, row
 
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import publish
-from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
+from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMELINE, write
 from vcgym.leaderboard.results.kinds import CALL
 from vcgym.network.scenarios.scenario import Scenario
@@ -26,9 +26,8 @@ def write_board(folder):
         for place, system in enumerate(SYSTEMS):
             results += [result(system, place, mode, seed) for seed in range(WORLDS)]
             within = np.floor(1000.0 / (1.0 + np.exp((120.0 + 8.0 * place - GRID_MS) / 20.0))).astype(np.int64)
-            batch = dict.fromkeys(("event", "clocked"), DelayCdf(within, 1000))
             for seed in range(WORLDS):
-                distributions += cdf_rows(system, mode, "places", f"A>B{seed}", [batch, batch])
+                distributions += cdf_rows(system, mode, "places", f"A>B{seed}", DelayCdf(2 * within, 2000), ("event", "clocked"))
             timelines += [session(system, place, mode, seed) for seed in (0, 1)]
     write(RESULTS, results, folder / "results.parquet")
     write(DELAY_CDF, distributions, folder / "cdf.parquet")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from vcgym.leaderboard.statistics.aggregates import interquartile_mean, mean
+from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
 from vcgym.leaderboard.statistics.coverage import Coverage, CoverageOver
 from vcgym.leaderboard.statistics.paired import MetricSample, independent_calls
 from vcgym.leaderboard.statistics.ranking import MIN_CALLS, separated
@@ -39,6 +39,8 @@ CALL_S, HISTORY_S, STEP_S = 10.0, 10.24, 0.1
 _LEVELS = 92.0 - 30.0 * np.linspace(0.0, 1.0, KINDS) ** 2
 _SPREADS = np.geomspace(0.3, 4.0, KINDS)[np.argsort(np.arange(KINDS) * 7 % KINDS)]
 _SHAPE = 4.0  # shape of the gamma distribution: skewness 1
+
+mean, interquartile_mean = (functools.partial(trimmed_mean, trim=trim) for trim in (0.0, INTERQUARTILE))
 
 
 def main() -> None:

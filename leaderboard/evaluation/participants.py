@@ -92,10 +92,9 @@ def all_participants(
     require_controls(suite, others)
     if train is None:
         return others
-    names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}
-    if twice := sorted(names.keys() & others.keys()):
-        raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(names)}")
-    return {**others, **_trained_agents(train, names)}
+    if twice := sorted(_homes(train).keys() & others.keys()):
+        raise ValueError(f"systems has {twice}; allowed: names other than the agents' {sorted(_homes(train))}")
+    return {**others, **_trained_agents(train)}
 
 
 def study_agents(name: str, folder: Path, suite: Suite) -> dict[str, Entrant]:
@@ -154,18 +153,10 @@ def _require_played(name: str, path: Path, env: str, suite: Suite) -> None:
 
 
 def _agent(home: Path, env: str, form: tuple[tuple[str, Any], ...]) -> PublishedAgent:
-    return published_agent(home, form, env) if env in PATHS_ENVS else _sender_agent(home, env, form)
-
-
-def _learned(home: Path, suite: Suite) -> System:
-    system = learned_system(home, LEARNED)
-    require_controls(suite, {str(home): system})
-    return system
-
-
-def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...]) -> PublishedAgent:
-    load_agent(home, env)
-    agent = PublishedAgent.read(home, agent_of, env, arguments)
+    """Return the agent in `home`; one that sends is tried on a scenario."""
+    agent = published_agent(home, form, env)
+    if env in PATHS_ENVS:
+        return agent
     part = Part(SENDER_ENVS[env], "", 1, "validation")
     envs = SENDER.envs(agent, part, part.scenario, "features")
     require_fit(home, envs)
@@ -175,19 +166,22 @@ def _sender_agent(home: Path, env: str, arguments: tuple[tuple[str, object], ...
 
 def trained_before(train: TrainConfig) -> dict[str, Entrant]:
     """Return the agents that `all_participants` trains, if each of them is there, of this config; nothing is trained."""
-    names = {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": seed for seed in train.seeds}
-    homes = [train.folder / f"seed-{seed}" for seed in train.seeds]
-    if not all((home / f"{LEARNED}{CARD}").exists() or (home / "agent").exists() for home in homes):
+    if not all((home / f"{LEARNED}{CARD}").exists() or (home / "agent").exists() for home in _homes(train).values()):
         return {}
     try:
-        return _trained_agents(train, names)
+        return _trained_agents(train)
     except ValueError:  # of another config: they are others than those of the board
         return {}
 
 
-def _trained_agents(train: TrainConfig, names: Mapping[str, int]) -> dict[str, Entrant]:
+def _homes(train: TrainConfig) -> dict[str, Path]:
+    """Return the folder of each agent of a training, by its name on a board."""
+    return {AGENT if len(train.seeds) == 1 else f"{OF_SEED}{seed}": train.folder / f"seed-{seed}" for seed in train.seeds}
+
+
+def _trained_agents(train: TrainConfig) -> dict[str, Entrant]:
     """Return the agents of a training, which is done if their files are not there."""
-    homes = {name: train.folder / f"seed-{seed}" for name, seed in names.items()}
+    homes = _homes(train)
     inside = isinstance(train.algorithm, InsidePPOConfig)
     trained = [(home / (f"{LEARNED}{CARD}" if inside else "agent")).exists() for home in homes.values()]
     for home, there in zip(homes.values(), trained, strict=True):
@@ -214,13 +208,19 @@ def _form_of(train: TrainConfig) -> tuple[tuple[str, Any], ...]:
 
 
 def published_agent(folder: Path, form: tuple[tuple[str, Any], ...] = (), env: str = AGENT_ENV) -> PublishedAgent:
-    """Return the agent of calls over paths published in `folder`, with the arguments `form` that are not the defaults of its id `env`.
+    """Return the agent published in `folder`, with the arguments `form` that are not the defaults of its id `env`.
 
     Raises:
         ValueError: see `vcgym.agents.published.export.load_agent`.
     """
     load_agent(folder, env)
     return PublishedAgent.read(folder, agent_of, env, form)
+
+
+def _learned(home: Path, suite: Suite) -> System:
+    system = learned_system(home, LEARNED)
+    require_controls(suite, {str(home): system})
+    return system
 
 
 def _refuse_stale(home: Path, train: TrainConfig, inside: bool) -> None:

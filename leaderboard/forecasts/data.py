@@ -74,7 +74,9 @@ def build(config: PredictorDataConfig, systems: Mapping[str, System], on_progres
         each = max(1, round(config.rows / len(parts) / len(worlds) / len(systems)))
         for start in range(0, len(worlds), _WORLDS_TOGETHER):
             made += _play(scenario, worlds[start : start + _WORLDS_TOGETHER], systems, each, config.threads)
-    table = pa.concat_tables(_numbered(made))
+    column = COLUMNS.get_field_index("session")
+    numbered = (call.set_column(column, COLUMNS.field(column), pa.array(np.full(len(call), n))) for n, call in enumerate(made))
+    table = pa.concat_tables(numbered)
     on_progress(len(parts), f"{len(table):,} rows")
     return _write(table, config)
 
@@ -120,11 +122,6 @@ def call_rows(scenario: Scenario, batch: CallBatch, row: int, world: PlayedWorld
     varying["end_to_end_ms"] = (log["emitted_us"][packets] - packets * SLOT_US) / 1000.0
     columns = {name: [value] * len(packets) for name, value in same.items()} | varying
     return pa.table([pa.array(columns[name], kind) for name, kind in zip(COLUMNS.names, COLUMNS.types, strict=True)], schema=COLUMNS)
-
-
-def _numbered(calls: list[pa.Table]) -> list[pa.Table]:
-    index = COLUMNS.get_field_index("session")
-    return [call.set_column(index, COLUMNS.field(index), pa.array(np.full(len(call), number))) for number, call in enumerate(calls)]
 
 
 def _write(table: pa.Table, config: PredictorDataConfig) -> Path:

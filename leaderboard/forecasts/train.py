@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vcgym.agents.tracking import registry
 from vcgym.agents.tracking.progress import OnProgress
 from vcgym.agents.tracking.same_study import require_same_study
-from vcgym.agents.tracking.tracking import Run, Tracking
+from vcgym.agents.tracking.tracking import Tracking
 from vcgym.leaderboard.forecasts.config import TrainPredictorConfig
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.predictors.predictor import predict_each
@@ -49,7 +49,8 @@ def train_predictor(config: TrainPredictorConfig, on_progress: OnProgress) -> di
     tags = {"algorithm": "dnn", "seed": str(config.seed), "data_hash": data_sha256}
     with Tracking().run(config.study, tags=tags, marker=config.folder / "mlflow_run") as run:
         run.config(config)
-        log_rows(run, config.rows, data_sha256, len(all_rows))
+        types = {field.name: {"int64": "long"}.get(str(field.type), str(field.type)) for field in COLUMNS}
+        run.table(config.rows, data_sha256, types, len(all_rows))
         parts = partition(rows, config.holdout, config.seed)
         network = fit_dnn(config.network, parts.fit, parts.check, config.seed, Site(run.metrics, on_progress))
         found = scores(parts.test.target_ms, predict_each(network, *parts.test.inputs.T))
@@ -100,9 +101,3 @@ def scores(actual_ms: NDArray[np.float64], forecast_ms: NDArray[np.float64]) -> 
         "sd_ms": float(actual_ms.std()),
         "n": float(len(error)),
     }
-
-
-def log_rows(run: Run, path: Path, sha256: str, count: int) -> None:
-    """Log the file of rows as the data set of a run."""
-    columns = {field.name: {"int64": "long"}.get(str(field.type), str(field.type)) for field in COLUMNS}
-    run.table(path, sha256, columns, count)

@@ -20,9 +20,9 @@ from vcgym.leaderboard.report.notes import calls_apart, notes, older, unpublishe
 from vcgym.leaderboard.report.scores import Axis, Point, anchored, best_published, front
 from vcgym.leaderboard.results.call_metrics import long_columns, share_beyond_range, with_whole
 from vcgym.leaderboard.results.columns import COST, Column, Columns
-from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, interquartile_means, means, pair_worlds, rank
+from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, pair_worlds, rank
 from vcgym.leaderboard.statistics.seeds import runs_of
-from vcgym.leaderboard.statistics.summaries import PerformanceProfile, centres, medians, profile_curves, profiles, shortfalls, worlds_won
+from vcgym.leaderboard.statistics.summaries import PerformanceProfile, centres, medians, profile_curves, profiles, shortfalls, trimmed_means, worlds_won
 from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
 from vcgym.network.scenarios.paths.linked import NATURAL
 from vcgym.network.scenarios.paths.shipped_series import SATELLITE
@@ -247,7 +247,7 @@ def summarise(
     if reference:
         lacking = _above(both, primary, columns.hundred if columns.hundred in both.systems else "")
         starts = [name for name in names if f"{name}{START}" in paired.systems]
-        found |= {column.name: _centre(paired, column) for column in columns.numbers} | {
+        found |= {column.name: trimmed_means(paired, column.name, column.trim) for column in columns.numbers} | {
             "regret": {name: Estimate(-one.value, -one.high, -one.low) for name, one in lacking.items()},
             "won": worlds_won(paired, primary.name, reference, primary.better),
             "median": medians(paired, primary.name),
@@ -256,7 +256,7 @@ def summarise(
         }
     else:
         found |= {column.name: centres(paired, column.name, column.trim) for column in columns.numbers}
-        found[primary.name] = _centre(paired, primary)
+        found[primary.name] = trimmed_means(paired, primary.name, primary.trim)
     return {name: {statistic: of[name] for statistic, of in found.items() if name in of} for name in names}
 
 
@@ -270,10 +270,6 @@ def _shares_of_bands(columns: Columns, paired: Paired) -> dict[str, dict[str, Es
     return {
         band: {system: Estimate(float((values == band).mean()), math.nan, math.nan) for system, values in of_runs.items()} for band in bands
     }
-
-
-def _centre(paired: Paired, column: Column) -> dict[str, Estimate]:
-    return (interquartile_means if column.centre == "iqm" else means)(paired, column.name)
 
 
 def _above(paired: Paired, primary: Column, reference: str) -> dict[str, Estimate]:

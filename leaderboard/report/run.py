@@ -21,11 +21,10 @@ from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.leaderboard.report.board import Board, board_name
 from vcgym.leaderboard.report.page.data_cards import write_cards
 from vcgym.leaderboard.report.publish import REPORT, publish
-from vcgym.leaderboard.report.series import draw_with_board
+from vcgym.leaderboard.report.series import pictures_of
 from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.report.words.remarks import remarks, write_left_out, write_measured
 from vcgym.leaderboard.results import files as results
-from vcgym.leaderboard.results.cdf import DelayCdf, cdf_rows
 from vcgym.network.traces.plain_file import locked, require_space
 
 
@@ -83,7 +82,10 @@ def _published(
     results.write(results.TIMELINE, _unpacked(found, "timeline", results.TIMELINE), folder / "timeline.parquet")
     results.write(results.ACTIONS, _unpacked(found, "actions", results.ACTIONS), folder / "actions.parquet")
     write_cards(suite.kind, (scenario for _, scenario in parts), folder)
-    draw_with_board(suite, {name: one for name, one in systems.items() if isinstance(one, System)}, folder)
+    shown = {name: one for name, one in systems.items() if isinstance(one, System) and not one.is_oracle}
+    for picture in pictures_of(suite) if shown else ():
+        if picture.title:  # it is on the page, of one system
+            picture.draw(*next(iter(shown.items())), folder, suite)
     return publish(folder)
 
 
@@ -98,15 +100,19 @@ def show(ranked: Sequence[Board], folder: Path, console: Console, requested: Col
 
 def _delays(found: Iterable[tuple[cells.Cell, pa.Table]]) -> list[dict[str, Any]]:
     """Return the rows of `cdf.parquet`: each system and pair of a scenario, summed over its worlds on a board."""
-    sums: dict[tuple[str, str, str, str], dict[str, DelayCdf]] = {}
+    counts: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for cell, table in found:
         part = cell.batch.part
         for row in table.select(["pair", "delays"]).to_pylist():
-            total = sums.setdefault((cell.name, board_name(part.mode, part.stratum), part.scenario, row["pair"]), {})
-            for one in row["delays"]:
-                cdf = DelayCdf(np.array(one["packets_within"]), one["packets_sent"])
-                total[one["accounting"]] = DelayCdf.of_all([total[one["accounting"]], cdf]) if one["accounting"] in total else cdf
-    return [row for key, total in sums.items() for row in cdf_rows(*key, [total])]
+            for of_call in row["delays"]:
+                where = cell.name, board_name(part.mode, part.stratum), part.scenario, row["pair"], of_call["accounting"]
+                counts.setdefault(where, []).append(of_call)
+    return [
+        dict(zip(("system", "mode", "scenario", "pair", "accounting"), where, strict=True))
+        | {"packets_sent": sum(one["packets_sent"] for one in calls)}
+        | {"packets_within": np.sum([one["packets_within"] for one in calls], axis=0).tolist()}
+        for where, calls in counts.items()
+    ]
 
 
 def _unpacked(found: Iterable[tuple[cells.Cell, pa.Table]], column: str, layout: results.FileLayout) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 Test cases of RFC 8867 and RFC 8869 are drawn in the style of the RMCAT working group: rate and queueing delay.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from pkgutil import resolve_name
@@ -18,7 +18,7 @@ from vcgym.baselines.controls.control import added_stages
 from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import PlayedFlow
 from vcgym.leaderboard.evaluation.kinds.sender import CASES, started_batch
-from vcgym.leaderboard.evaluation.suites import SUITES, Suite
+from vcgym.leaderboard.evaluation.suites import Suite
 from vcgym.network.bottleneck.capacity.capacity import CapacityTrace
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
@@ -139,21 +139,3 @@ def pictures_of(suite: Suite) -> tuple[Picture, ...]:
 def pictures_of_pages() -> list[Picture]:
     """Return the pictures that pages of boards show."""
     return [one for stage in added_stages() for one in resolve_name(stage.pictures) if one.title]
-
-
-def draw_with_board(suite: Suite, systems: Mapping[str, System], folder: Path) -> None:
-    """Draw the pictures that belong on a suite's page, of the first system that is no oracle."""
-    for picture in pictures_of(suite):
-        if picture.title:
-            for name, system in [(name, system) for name, system in systems.items() if not system.is_oracle][:1]:
-                picture.draw(name, system, folder, suite)
-
-
-def suite_of_series(suite: Suite) -> Suite:
-    """Return the suite whose worlds are drawn over time: `suite` if it has such, else rmcat-v0."""
-    return suite if pictures_of(suite) else SUITES["rmcat-v0"]
-
-
-def draw_series_of(suite: Suite, name: str, system: System, folder: Path) -> list[Path]:
-    """Draw a system over time in worlds of a suite of `suite_of_series`, and return the paths of the pictures."""
-    return [picture.draw(name, system, folder, suite) for picture in pictures_of(suite)]

@@ -1,7 +1,7 @@
 """Delay distributions as counts on one fixed grid, so that they can be summed over calls and saved in a file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -53,19 +53,6 @@ def delay_cdf(played: "Played", sessions: Sequence[int] | slice = slice(None)) -
         "event": count_within((emitted_us - sent_us)[emitted], flushed.size - int(flushed.sum())),
         "clocked": count_within((played_us - sent_us)[played_us >= 0], played_us.size),
     }
-
-
-def cdf_rows(system: str, mode: str, scenario: str, pair: str, batches: Iterable[Mapping[str, DelayCdf]]) -> list[dict[str, Any]]:
-    """Return the rows of `cdf.parquet` for one system and one pair of a scenario, summed over batches."""
-    batches = list(batches)
-    found = {accounting: DelayCdf.of_all(batch[accounting] for batch in batches) for accounting in batches[0]}
-    return [
-        {
-            "system": system, "mode": mode, "scenario": scenario, "pair": pair, "accounting": accounting,
-            "packets_sent": int(cdf.packets_sent), "packets_within": cdf.packets_within.tolist(),
-        }
-        for accounting, cdf in found.items()
-    ]  # fmt: skip
 
 
 def read_cdfs(table: pa.Table) -> Cdfs:

@@ -6,13 +6,8 @@ Source: Agarwal, Schwarzer, Castro, Courville and Bellemare, Deep reinforcement 
 
 import numpy as np
 
-
-def mean(values: np.ndarray) -> np.ndarray:
-    """Return the mean over worlds."""
-    return values.mean(axis=-1)
-
-
 INTERQUARTILE = 0.25
+"""Share of the worlds that the interquartile mean cuts off at each end."""
 
 
 def trimmed_mean(values: np.ndarray, trim: float) -> np.ndarray:
@@ -23,11 +18,6 @@ def trimmed_mean(values: np.ndarray, trim: float) -> np.ndarray:
     cut = int(trim * count)
     kept = np.partition(values, (cut, count - cut - 1), axis=-1)[..., cut : count - cut]
     return np.where(np.isnan(values).any(axis=-1), np.nan, kept.mean(axis=-1))
-
-
-def interquartile_mean(values: np.ndarray) -> np.ndarray:
-    """Return the mean of the middle half of the worlds."""
-    return trimmed_mean(values, INTERQUARTILE)
 
 
 def median(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

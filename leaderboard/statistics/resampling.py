@@ -31,11 +31,6 @@ RESAMPLES = 2000
 ENTRIES = 8_000_000  # maximum number of values gathered at once, to bound memory
 
 
-def student_beyond(t: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
-    """Return the share of Student's law above `t`."""
-    return np.asarray(stdtr(freedom, -np.asarray(t)))
-
-
 def student_quantile(beyond: float, freedom: ArrayLike) -> NDArray[np.float64]:
     """Return the value that Student's law exceeds with probability `beyond`."""
     return -np.asarray(stdtrit(freedom, beyond))
@@ -43,7 +38,7 @@ def student_quantile(beyond: float, freedom: ArrayLike) -> NDArray[np.float64]:
 
 def as_normal(t: NDArray[np.float64], freedom: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the normal number that is exceeded with the same probability as `t` of Student's law; NaN stays NaN."""
-    return -np.asarray(ndtri(student_beyond(np.abs(t), freedom))) * np.sign(t)
+    return -np.asarray(ndtri(stdtr(freedom, -np.abs(t)))) * np.sign(t)
 
 
 class Estimate(NamedTuple):

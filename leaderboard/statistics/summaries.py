@@ -8,8 +8,6 @@ import numpy as np
 
 from vcgym.leaderboard.statistics.aggregates import (
     INTERQUARTILE,
-    interquartile_mean,
-    mean,
     median,
     optimality_gap,
     performance_profile,
@@ -29,14 +27,19 @@ class PerformanceProfile(NamedTuple):
     high: np.ndarray
 
 
+def trimmed_means(paired: Paired, metric: str, trim: float) -> dict[str, Estimate]:
+    """Return the trimmed mean of `metric` of each system with intervals, over the worlds in which it has a value."""
+    return _each(paired, metric, lambda values, _: trimmed_mean(values, trim))
+
+
 def means(paired: Paired, metric: str) -> dict[str, Estimate]:
-    """Return the mean of `metric` of each system with intervals, over the worlds in which it has a value."""
-    return _each(paired, metric, lambda values, _: mean(values))
+    """Return `trimmed_means` of all worlds."""
+    return trimmed_means(paired, metric, 0.0)
 
 
 def interquartile_means(paired: Paired, metric: str) -> dict[str, Estimate]:
-    """Return the interquartile mean over the worlds of `means`."""
-    return _each(paired, metric, lambda values, _: interquartile_mean(values))
+    """Return `trimmed_means` of the middle half of the worlds."""
+    return trimmed_means(paired, metric, INTERQUARTILE)
 
 
 def centres(paired: Paired, metric: str, trim: float) -> dict[str, Estimate]:

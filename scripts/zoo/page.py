@@ -7,6 +7,7 @@ learning curves over decisions and over processor time with 95 % bands, and perf
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,9 +17,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from vcgym.leaderboard.report.series import save_small
-from vcgym.leaderboard.statistics.aggregates import interquartile_mean, performance_profile, probability_of_improvement
-from vcgym.leaderboard.statistics.laws import student_quantile
-from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate, resample
+from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, performance_profile, probability_of_improvement, trimmed_mean
+from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate, resample, student_quantile
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.config import INSIDE
@@ -69,7 +69,8 @@ def of_seeds(values: NDArray[np.float64]) -> Estimate:
 def over_environments(by_env: Mapping[str, NDArray[np.float64]]) -> Estimate:
     """Return the interquartile mean over environments and seeds, with the stratified bootstrap over seeds."""
     values = [by_env[env] for env in sorted(by_env)]
-    return resample(np.concatenate(values)[None], np.array([len(one) for one in values]), interquartile_mean).estimates()[0]
+    middle, sizes = partial(trimmed_mean, trim=INTERQUARTILE), np.array([len(one) for one in values])
+    return resample(np.concatenate(values)[None], sizes, middle).estimates()[0]
 
 
 def improvement(by_env: Mapping[str, NDArray[np.float64]], others: Mapping[str, NDArray[np.float64]]) -> float:

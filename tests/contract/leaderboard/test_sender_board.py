@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
-from board_rows import row
+from board_rows import cdf_rows, row
 from rich.console import Console
 
 from vcgym.leaderboard.evaluation.bars import bar_of
@@ -16,7 +16,7 @@ from vcgym.leaderboard.report.publish import publish, publish_together
 from vcgym.leaderboard.report.table import print_summary
 from vcgym.leaderboard.report.words.sentences import beaten, by_kind, headline, of_tuned_rule
 from vcgym.leaderboard.report.words.systems import in_words, with_id
-from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf, cdf_rows
+from vcgym.leaderboard.results.cdf import GRID_MS, DelayCdf
 from vcgym.leaderboard.results.files import DELAY_CDF, TIMELINE, results_of, write
 from vcgym.leaderboard.results.kinds import RATE
 
@@ -66,9 +66,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rate-v0")
     write(results_of(RATE), rows(), folder / "results.parquet")
     within = np.minimum(1000, (GRID_MS * 2).astype(np.int64))
-    batch = [{"arrival": DelayCdf(within, 1000)}]
-    write(DELAY_CDF, [row for system in SYSTEMS for kind in KINDS for row in cdf_rows(system, "bottleneck", "rate", kind, batch)],
-          folder / "cdf.parquet")  # fmt: skip
+    made = [cdf_rows(system, "bottleneck", "rate", kind, DelayCdf(within, 1000), ("arrival",)) for system in SYSTEMS for kind in KINDS]
+    write(DELAY_CDF, [row for of_kind in made for row in of_kind], folder / "cdf.parquet")
     write(TIMELINE, [], folder / "timeline.parquet")
     publish(folder)
     return folder

@@ -5,7 +5,7 @@ import onnxruntime
 import pytest
 from submitted import edit_card, observations, observed, refused, write_recurrent
 
-from vcgym.leaderboard.evaluation.own.onnx_format import INT64
+from vcgym.leaderboard.evaluation.own.onnx_model import INT64
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM
 from vcgym.submissions.accept import take
 

@@ -1,6 +1,7 @@
 """Intervals and ranks: paired, stratified and reproducible; incomparable results are rejected."""
 
 import random
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ from scipy import stats
 from vcgym.leaderboard.report.notes import notes
 from vcgym.leaderboard.results.kinds import CALL
 from vcgym.leaderboard.statistics import differences, interquartile_means, means, pair_worlds, rank
-from vcgym.leaderboard.statistics.aggregates import interquartile_mean
+from vcgym.leaderboard.statistics.aggregates import INTERQUARTILE, trimmed_mean
 from vcgym.leaderboard.statistics.coverage import expected
 from vcgym.leaderboard.statistics.coverage import table as table_of_coverage
 from vcgym.leaderboard.statistics.paired import MetricSample, sample
@@ -155,7 +156,7 @@ def test_pairs_are_kinds_where_each_has_ten_worlds():
 
 def test_intervals_are_wider_than_plain_ones_by_what_a_resample_scatters_too_little_and_by_students_law():
     values = noise(0, 12)[None]
-    found = resample(values, np.full(4, 3), interquartile_mean)
+    found = resample(values, np.full(4, 3), partial(trimmed_mean, trim=INTERQUARTILE))
     plain, wide = (np.subtract(*found.interval(plain)[::-1]) for plain in (True, False))
     of_kind = [3 * values[0, 3 * kind : 3 * kind + 3].var(ddof=1) for kind in range(4)]
     freedom = sum(of_kind) ** 2 / sum(variance**2 / 2 for variance in of_kind)
