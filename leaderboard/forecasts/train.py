@@ -2,7 +2,6 @@
 
 import hashlib
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray

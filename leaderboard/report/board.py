@@ -22,7 +22,16 @@ from vcgym.leaderboard.results.call_metrics import long_columns, share_beyond_ra
 from vcgym.leaderboard.results.columns import COST, Column, Columns
 from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, pair_worlds, rank
 from vcgym.leaderboard.statistics.seeds import runs_of
-from vcgym.leaderboard.statistics.summaries import PerformanceProfile, centres, medians, profile_curves, profiles, shortfalls, trimmed_means, worlds_won
+from vcgym.leaderboard.statistics.summaries import (
+    PerformanceProfile,
+    centres,
+    medians,
+    profile_curves,
+    profiles,
+    shortfalls,
+    trimmed_means,
+    worlds_won,
+)
 from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
 from vcgym.network.scenarios.paths.linked import NATURAL
 from vcgym.network.scenarios.paths.shipped_series import SATELLITE
