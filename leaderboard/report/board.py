@@ -20,18 +20,9 @@ from vcgym.leaderboard.report.notes import calls_apart, notes, older, unpublishe
 from vcgym.leaderboard.report.scores import Axis, Point, anchored, best_published, front
 from vcgym.leaderboard.results.call_metrics import long_columns, share_beyond_range, with_whole
 from vcgym.leaderboard.results.columns import COST, Column, Columns
-from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, pair_worlds, rank
+from vcgym.leaderboard.statistics import Estimate, Paired, Standing, differences, pair_worlds, rank, trimmed_means
 from vcgym.leaderboard.statistics.seeds import runs_of
-from vcgym.leaderboard.statistics.summaries import (
-    PerformanceProfile,
-    centres,
-    medians,
-    profile_curves,
-    profiles,
-    shortfalls,
-    trimmed_means,
-    worlds_won,
-)
+from vcgym.leaderboard.statistics.summaries import PerformanceProfile, centres, medians, profile_curves, profiles, shortfalls, worlds_won
 from vcgym.network.scenarios.paths.leo import NOT_SHIPPED
 from vcgym.network.scenarios.paths.linked import NATURAL
 from vcgym.network.scenarios.paths.shipped_series import SATELLITE

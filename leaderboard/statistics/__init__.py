@@ -15,8 +15,9 @@ docs/rank.md explains each number.
 from vcgym.leaderboard.statistics.paired import Paired, pair_worlds
 from vcgym.leaderboard.statistics.ranking import Standing, rank
 from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate
-from vcgym.leaderboard.statistics.summaries import difference, differences, interquartile_means, means
+from vcgym.leaderboard.statistics.summaries import difference, differences, interquartile_means, means, trimmed_means
 
 __all__ = [
     "CONFIDENCE", "Estimate", "Paired", "Standing", "difference", "differences", "interquartile_means", "means", "pair_worlds", "rank",
+    "trimmed_means",
 ]  # fmt: skip

@@ -100,46 +100,37 @@ def test_docstrings_and_comments_change_no_name(user):
     assert is_same_with_other_docstrings(USERS[user][0])
 
 
-# Modules loaded by playing, in a process that imports nothing else.
-PLAY = {
-    "rule": """
-from vcgym.baselines.playout.fixed_lag import FixedLag
-from vcgym.baselines.path.direct import Direct
+PLAY = """
+import json, sys
+from vcgym.{first} import {one}
+from vcgym.{second} import {other}
 from vcgym.baselines.systems import System
 from vcgym.leaderboard.evaluation.cells import playing
 from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import Rules
-from vcgym.leaderboard.evaluation.kinds.paths import PATHS
-kind, part = PATHS, Part("table1", "paper", 1)
-scenario = kind.open(part, 100)
-batch = Batch("tiny", "v0", 100, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
-cell = Cell("it", Rules(System(Direct(), FixedLag(20.0)), 0), batch, kind)
-playing.play_cells({cell.file: cell}, 1)
-roots = playing.__name__, type(PATHS).__module__, "vcgym.baselines.playout.fixed_lag", "vcgym.baselines.path.direct"
-""",
-    "sender": """
-from vcgym.baselines.rate.fixed_rate import FixedRate
-from vcgym.baselines.order.fifo import Fifo
-from vcgym.baselines.systems import System
-from vcgym.leaderboard.evaluation.cells import playing
-from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
-from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import Rules
-from vcgym.leaderboard.evaluation.kinds.sender import SENDER
-kind, part = SENDER, Part("rate", "bottleneck", 1, stratum="cubic")
-scenario = kind.open(part, 0)
-batch = Batch("tiny", "v0", 0, part, kind.card(scenario), tuple(kind.worlds(part, scenario)))
-cell = Cell("it", Rules(System(FixedRate(), Fifo(), pacing=2.5), 0), batch, kind)
-playing.play_cells({cell.file: cell}, 1)
-roots = playing.__name__, type(SENDER).__module__, "vcgym.baselines.rate.fixed_rate", "vcgym.baselines.order.fifo"
-""",
-}
+from vcgym.leaderboard.evaluation.kinds.{kinds} import {kind}
+part = Part({part})
+scenario = {kind}.open(part, 100)
+batch = Batch("tiny", "v0", 100, part, {kind}.card(scenario), tuple({kind}.worlds(part, scenario)))
+cell = Cell("it", Rules(System({one}(), {other}({argument}), pacing={pacing}), 0), batch, {kind})
+playing.play_cells({{cell.file: cell}}, 1)
+roots = playing.__name__, type({kind}).__module__, "vcgym.{first}", "vcgym.{second}"
+print(json.dumps([roots, [name for name in sys.modules if name.startswith("vcgym.")]]))
+"""
+PATHS_PLAY = {
+    "first": "baselines.path.direct", "one": "Direct", "second": "baselines.playout.fixed_lag", "other": "FixedLag", "argument": "20.0",
+    "kinds": "paths", "kind": "PATHS", "part": "'table1', 'paper', 1", "pacing": None,
+}  # fmt: skip
+SENDER_PLAY = {
+    "first": "baselines.rate.fixed_rate", "one": "FixedRate", "second": "baselines.order.fifo", "other": "Fifo", "argument": "",
+    "kinds": "sender", "kind": "SENDER", "part": "'rate', 'bottleneck', 1, stratum='cubic'", "pacing": 2.5,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("user", [pytest.param(user, marks=[pytest.mark.long] * (user == "sender")) for user in PLAY])
-def test_the_closure_holds_all_that_is_loaded(user):
-    asked = "import json, sys\n" + PLAY[user] + "print(json.dumps([roots, [name for name in sys.modules if name.startswith('vcgym.')]]))"
+@pytest.mark.parametrize("played", [PATHS_PLAY, pytest.param(SENDER_PLAY, marks=pytest.mark.long)], ids=["rule", "sender"])
+def test_the_closure_holds_all_that_a_process_loads_that_plays_and_imports_nothing_else(played):
+    asked = PLAY.format(**played)
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     roots, loaded = json.loads(done.stdout)
     assert len(loaded) > 50

@@ -14,7 +14,6 @@ from vcgym.leaderboard.play import play
 from vcgym.leaderboard.report.board import boards
 from vcgym.leaderboard.report.figure import price_figure
 from vcgym.leaderboard.report.page.data_cards import read_cards, write_cards
-from vcgym.leaderboard.results.files import read_results, results_of, write
 
 PLAIN = System(Direct(), WMJitter())
 ONE, COPY = FixedProtection(earlier=2), FixedCopies()
@@ -90,8 +89,3 @@ def test_the_sources_of_the_worlds_are_kept(tmp_path):
     (_, scenarios, cards), *_ = read_cards(tmp_path)
     assert scenarios and cards
     assert {name for _, names, _ in read_cards(tmp_path) for name in names.split(", ")} == {"wonderproxy", "table1"}
-
-
-def test_results_are_read_again(table, tmp_path):
-    write(results_of(PROTECTED.columns), table.to_pylist(), tmp_path / "results.parquet")
-    assert sorted(read_results(tmp_path / "results.parquet")["overhead"].to_pylist()) == sorted(table["overhead"].to_pylist())

@@ -8,14 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 from board_rows import row as row_of
 
-from vcgym.conference.board.columns import CONFERENCE
 from vcgym.leaderboard.evaluation.cells.cells import Batch, Cell
 from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls
 from vcgym.leaderboard.evaluation.kinds.paths import PATHS
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.published import LocalAgent
+from vcgym.leaderboard.evaluation.suites import KINDS
 from vcgym.leaderboard.results.files import DELAY_CDF, RESULTS, TIMING, read, read_results, results_of, write
-from vcgym.leaderboard.results.kinds import CALL, ORDER, RATE, RMCAT
+from vcgym.leaderboard.results.kinds import CALL
 
 row = partial(row_of, CALL)
 ROWS = [row(system=system, seed=seed, r=80.0 + seed) for system in ("a", "b") for seed in (1, 2, 3)]
@@ -83,7 +83,7 @@ def test_a_file_without_identity_or_the_ranked_metric_is_refused(tmp_path, name)
         read(RESULTS, without(path, name))
 
 
-@pytest.mark.parametrize("columns", [CALL, RATE, ORDER, RMCAT, CONFERENCE], ids=["call", "rate", "order", "rmcat", "conference"])
+@pytest.mark.parametrize("columns", [kind.columns for kind in KINDS.values()], ids=KINDS)
 def test_the_kind_of_a_file_is_told_though_it_lacks_metrics(tmp_path, columns):
     layout, path = results_of(columns), tmp_path / "results.parquet"
     write(layout, [row_of(columns)], path)

@@ -134,23 +134,13 @@ def test_tuning_worlds_leave_out_no_pair_and_no_stratum(config, mode):
         assert {draw.stratum for draw in draws} == set(scenario.strata)
 
 
-@pytest.mark.parametrize("name", PAIRS)
-def test_a_tuned_pair_plays_the_values_of_its_study(config, name):
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_tuned_form_plays_the_values_of_its_study(config, name):
     study = load_study(name)
-    published = Pairs.of(config.pairs).systems[study["system"]]
+    published = Pairs.of(config.pairs).systems[study["system"]] if name in PAIRS else SYSTEMS[study["system"]]
     assert values_of(published, study["published"]) == study["published"]
-    assert SYSTEMS[name] == with_values(published, study["tuned"])
-
-
-@pytest.mark.parametrize("name", ALONE)
-def test_a_tuned_system_plays_the_values_of_its_study(name):
-    study = load_study(name)
-    if study["tuned"] == study["published"]:
-        assert name not in SYSTEMS
-        return
-    published = SYSTEMS[study["system"]]
-    assert values_of(published, study["published"]) == study["published"]
-    assert SYSTEMS[name] == with_values(published, study["tuned"])
+    assert (name in SYSTEMS) == (study["tuned"] != study["published"])
+    assert name not in SYSTEMS or SYSTEMS[name] == with_values(published, study["tuned"])
 
 
 def test_no_tuned_system_is_without_a_study():
@@ -187,8 +177,6 @@ def test_a_parameter_that_no_rule_has_is_refused():
 
 
 def test_draws_stay_within_their_domain():
-    domains = [domain for space in SPACES.values() for domain in space.values()]
-    for domain in domains:
+    for domain in chain.from_iterable(space.values() for space in SPACES.values()):
         drawn = [domain.to_ray().sample() for _ in range(50)]
         assert all(value in domain.choices if domain.choices else domain.low <= value <= domain.high for value in drawn)
-    assert len(list(chain.from_iterable(SPACES.values()))) == len(domains)

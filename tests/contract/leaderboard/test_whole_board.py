@@ -14,7 +14,6 @@ from vcgym.leaderboard.evaluation.own.local_agent import local_agent
 from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.play import play
-from vcgym.leaderboard.results.files import columns_with
 from vcgym.leaderboard.results.kinds import CALL, RATE, WHOLE
 from vcgym.leaderboard.swaps import swaps, with_control
 
@@ -28,11 +27,6 @@ def test_columns_are_the_sum_of_the_columns_of_sender_and_paths():
     assert found.types == WHOLE.types and found.ranked_by == "r" and found.metric["r"] == CALL.metric["r"]
     assert {name for _, names in (*found.headline, *found.groups) for name in names} <= set(found.metric)
     assert set(found.details) <= set(found.metric)
-
-
-@pytest.mark.parametrize("kind", {suite.kind.name: suite.kind for suite in SUITES.values()}.values(), ids=lambda kind: kind.name)
-def test_the_columns_of_a_kind_are_known_by_their_names(kind):
-    assert columns_with(kind.columns.types).types == kind.columns.types
 
 
 def test_there_are_at_least_200_worlds_held_out():
