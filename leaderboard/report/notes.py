@@ -12,11 +12,19 @@ from vcgym.network.scenarios.paths.stress import ONE_SECOND_BURSTS
 
 COUNTED = "Calls"
 NO_PUBLISHED = "No difference to the best published system"
+_OF_NAME = {
+    NATURAL: "The natural mix: bad hours come as often as measured, in about one hour of twenty, so that there is little to be won.",
+    ONE_SECOND_BURSTS: (
+        "A control: bursts of one second are over before what is known of them can be used; systems that do not chase them tie."
+    ),
+}
+"""Ending of the name of a board -> note."""
 
 
 def notes(paired: Paired, column: Column, board: str) -> tuple[str, ...]:
     """Return notes for a board ranked by `column`."""
-    return (*_of_name(board), _coverage(paired, column), _ranks(paired, column))
+    of_name = (note for ending, note in _OF_NAME.items() if board.endswith(ending))
+    return (*of_name, _coverage(paired, column), _ranks(paired, column))
 
 
 def older(absent: Sequence[str]) -> tuple[str, ...]:
@@ -33,14 +41,6 @@ def unpublished(needed: Sequence[str], played: Sequence[str]) -> tuple[str, ...]
         f"{NO_PUBLISHED}: {len(missing)} of the {len(needed)} of the suite were not played, such as "
         f"{missing[0]}. Without systems=, all of them are.",
     )
-
-
-def _of_name(board: str) -> tuple[str, ...]:
-    if board.endswith(NATURAL):
-        return ("The natural mix: bad hours come as often as measured, in about one hour of twenty, so that there is little to be won.",)
-    if board.endswith(ONE_SECOND_BURSTS):
-        return ("A control: bursts of one second are over before what is known of them can be used; systems that do not chase them tie.",)
-    return ()
 
 
 def calls_apart(paired: Paired, metric: str) -> int | None:
@@ -69,7 +69,8 @@ def _coverage(paired: Paired, column: Column) -> str:
         return _measured(int(sizes.sum()), int(found.calls.sum()))
     if not sizes.size or sizes.min() < 2:
         return "Too few worlds for an interval."
-    worlds = f"{sizes.sum()} worlds of {len(sizes)} {'kind' if len(sizes) == 1 else 'kinds'}, {_range(sizes.min(), sizes.max())} of each"
+    each = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+    worlds = f"{sizes.sum()} worlds of {len(sizes)} {'kind' if len(sizes) == 1 else 'kinds'}, {each} of each"
     measured = expected(int(sizes.min()))
     share = measured.iqm if column.centre == "iqm" else measured.mean
     return (
@@ -90,7 +91,3 @@ def _ranks(paired: Paired, column: Column) -> str:
         f"{corrected}. The smallest difference of {column.label} that these worlds show with 80 % probability is {together} between "
         f"any two systems, and {alone} between two named beforehand."
     )
-
-
-def _range(low: int, high: int) -> str:
-    return f"{low}" if low == high else f"{low} to {high}"

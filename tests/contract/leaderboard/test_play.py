@@ -59,7 +59,7 @@ def test_senders_play_by_the_same_function(tmp_path):
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"suite = 'last'.*default"):
         play("DRT-WM", suite="last")
-    with pytest.raises(ValueError, match="systems has 'SKY-NET'"):
+    with pytest.raises(ValueError, match=r"systems has 'SKY-NET'; allowed: .*DRT-WM"):
         play("SKY-NET", suite="correlated-v0")
     with pytest.raises(ValueError, match="systems is empty"):
         play(suite=next(iter(SUITES)))

@@ -85,18 +85,8 @@ def test_a_row_holds_what_one_counts_by_hand():
         "return_emodel": 2.5,
         "return_event": -7.0,
     }
-    assert {name: row[name] for name in expected} == pytest.approx(expected)
-
-
-def test_a_row_has_exactly_the_declared_metrics():
-    (row,) = rows(EXAMPLE, system="example")
     assert set(row) == {"system", *CALL.metric}
-
-
-def test_delays_split_into_their_parts():
-    (row,) = rows(EXAMPLE)
-    parts = row["one_way_delay_mean_ms"] + row["reordering_delay_mean_ms"]
-    assert row["event_end_to_end_delay_mean_ms"] == pytest.approx(parts)
+    assert {name: row[name] for name in expected} == pytest.approx(expected)
 
 
 def test_the_fifth_percentile_leaves_out_a_last_window_under_half_full():
