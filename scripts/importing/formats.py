@@ -1,7 +1,7 @@
 """The formats that `vcgym import` reads: typed counterparts of conf/format, one class per importer."""
 
 import re
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
@@ -34,6 +34,9 @@ def _listed(marks: object) -> object:
     return marks if isinstance(marks, list) else [marks]
 
 
+Content = Trace | CapacityTrace | wonderproxy.Pairs
+
+
 class Imported(NamedTuple):
     """File that an import wrote, its card, and a short summary."""
 
@@ -42,34 +45,33 @@ class Imported(NamedTuple):
     found: str
 
 
-class Importer(Format, ABC):
-    """Importer of a format; every field is an argument of it.
+class Importer(Format):
+    """Importer of a format; every field is an argument of its function.
 
     Attributes:
+        reads: function of a file and the fields, which returns the content of the file.
         is_of_many: True if a file may hold several series: its output is a folder.
     """
 
+    reads: ClassVar[Callable[..., Content]]
     is_of_many: ClassVar[bool] = False
 
     def imported(self, file: Path, output: Path) -> list[Imported]:
         """Import `file`, and return each file that was written; `output` is the file, or the folder of several."""
         refuse_existing(output)
-        return [Imported(output, *self.convert(file, output))]
+        return [_written(self.read(file), file, output)]
 
-    @abstractmethod
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """Import `file`, write it to the new file `output`, and return its card and a short summary."""
+    def read(self, file: Path) -> Content:
+        """Return the content of `file`."""
+        return self.reads(file, **dict(self))
 
 
 class Ping(Importer):
     """Text log of `ping`; `interval_ms` is needed if it has no time stamps."""
 
+    reads = staticmethod(ping.import_ping_text)
     interval_ms: float | None = None
     any_spacing: bool = False
-
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        return _series(ping.import_ping_text(file, **dict(self)), output)
 
 
 class Fping(Importer):
@@ -80,30 +82,22 @@ class Fping(Importer):
     any_spacing: bool = False
 
     def imported(self, file: Path, output: Path) -> list[Imported]:
-        """See `Importer`."""
-        return _several(fping.import_fping(file, **dict(self)), "hosts", output)
-
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        one = self.imported(file, output)[0]
-        return one.card, one.found
+        return _several(fping.import_fping(file, **dict(self)), "hosts", file, output)
 
 
 class Irtt(Importer):
     """JSON of `irtt client -o`; `delay`: rtt, or one way: send, receive; `offset` and `drift` of the two clocks: remove or keep."""
 
+    reads = staticmethod(irtt.import_irtt)
     delay: irtt.Delay = "rtt"
     offset: irtt.Offset = "remove"
     drift: KeptDrift = "remove"
-
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        return _series(irtt.import_irtt(file, **dict(self)), output)
 
 
 class Csv(Importer):
     """CSV of time and delay; without a header columns are numbered; `lost`: marks of a lost packet; `floor_ms`, `drift`: as in `Rtp`."""
 
+    reads = staticmethod(table.import_csv)
     time_column: Text
     time_unit: Unit | None = None
     delay_column: Text
@@ -116,10 +110,6 @@ class Csv(Importer):
     drift: KeptDrift = "remove"
     any_spacing: bool = False
     any_delay: bool = False
-
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        return _series(table.import_csv(file, **dict(self)), output)
 
 
 class Rtp(Importer):
@@ -138,18 +128,16 @@ class Rtp(Importer):
     drift: KeptDrift = "remove"
 
     def imported(self, file: Path, output: Path) -> list[Imported]:
-        """See `Importer`."""
         streams = rtp.streams_of(file, self.ssrc_column, self.header) if self.ssrc is None else [self.ssrc]
         if (len(streams) < 2 and output.name.endswith(ENDING)) or not streams:
             return super().imported(file, output)
         if output.name.endswith(ENDING):
             allowed = f"a folder for the {len(streams)} streams of the log, without {ENDING}; or format.ssrc={streams[0]}, which takes one"
             raise DataError(output, "output", output.name, allowed)
-        return _several({ssrc: self._trace(file, ssrc) for ssrc in streams}, "streams", output)
+        return _several({ssrc: self._trace(file, ssrc) for ssrc in streams}, "streams", file, output)
 
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        return _series(self._trace(file, self.ssrc), output)
+    def read(self, file: Path) -> Trace:
+        return self._trace(file, self.ssrc)
 
     def _trace(self, file: Path, ssrc: str | None) -> Trace:
         arguments = {name: value for name, value in self if name not in ("floor_ms", "drift", "ssrc")}
@@ -163,26 +151,27 @@ class GetStats(Importer):
     stat: Text | None = None
     any_spacing: bool = False
 
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
+    def imported(self, file: Path, output: Path) -> list[Imported]:
+        (found,) = super().imported(file, output)
+        estimated = ", what the browser estimated that it may send" if self.measure == "capacity" else ""
+        return [found._replace(found=found.found + estimated)]
+
+    def read(self, file: Path) -> Content:
         if self.measure == "capacity":
-            rates = repeating(file.name.split(".")[0], *webrtc_stats.import_available_bitrate(file, self.stat), file)
-            card, found = _capacity(rates, file, output)
-            return card, f"{found}, what the browser estimated that it may send"
-        return _series(webrtc_stats.import_round_trips(file, self.measure, self.stat, self.any_spacing), output)
+            return repeating(file.name.split(".")[0], *webrtc_stats.import_available_bitrate(file, self.stat), file)
+        return webrtc_stats.import_round_trips(file, self.measure, self.stat, self.any_spacing)
 
 
 class Mahimahi(Importer):
     """Capacity in mahimahi's format: a line per opportunity to send 1500 bytes, in whole milliseconds."""
 
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        return _capacity(read_mahimahi(file), file, output)
+    reads = staticmethod(read_mahimahi)
 
 
 class Throughput(Importer):
     """Table of time and throughput, used as capacity, of at least 50 kbit/s; `any_rate`, `any_spacing`: of any median, of any spacing."""
 
+    reads = staticmethod(import_throughput)
     time_column: Text
     time_unit: Unit | None = None
     rate_column: Text
@@ -191,20 +180,13 @@ class Throughput(Importer):
     any_rate: bool = False
     any_spacing: bool = False
 
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        return _capacity(import_throughput(file, **dict(self)), file, output)
-
 
 class AlphaRtc(Importer):
     """JSON of AlphaRTC and OpenNetLab's gym: capacity, delay and loss that change together."""
 
+    reads = staticmethod(alphartc.import_alphartc)
     direction: alphartc.Direction = "uplink"
     any_rate: bool = False
-
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        return _capacity(alphartc.import_alphartc(file, **dict(self)), file, output)
 
 
 class WonderProxyRaw(Importer):
@@ -212,37 +194,38 @@ class WonderProxyRaw(Importer):
 
     statistic: wonderproxy.Statistic = "medians"
 
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
+    def read(self, file: Path) -> Content:
         bursts = wonderproxy.import_raw(file)
-        pairs = wonderproxy.burst_medians(bursts) if self.statistic == "medians" else wonderproxy.pooled(bursts)
-        return _pairs(pairs, output)
+        return wonderproxy.burst_medians(bursts) if self.statistic == "medians" else wonderproxy.pooled(bursts)
 
 
 class WonderProxyGrouped(Importer):
     """WonderProxy's pings grouped by pair."""
 
-    def convert(self, file: Path, output: Path) -> tuple[Card, str]:
-        """See `Importer`."""
-        return _pairs(wonderproxy.import_grouped(file), output)
+    reads = staticmethod(wonderproxy.import_grouped)
 
 
-def _several(traces: dict[str, Trace], what: str, output: Path) -> list[Imported]:
+def _several(traces: dict[str, Trace], what: str, file: Path, output: Path) -> list[Imported]:
     """Write the only one of some traces to a file, or each to a file of its name in a folder."""
     if output.name.endswith(ENDING):
         if len(traces) > 1:
             raise DataError(output, "output", output.name, f"a folder for the {len(traces)} {what} of the log, without {ENDING}")
-        refuse_existing(output)
-        [trace] = traces.values()
-        return [Imported(output, *_series(trace, output))]
-    outputs = {name: output / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}{ENDING}" for name in traces}
+        outputs = dict.fromkeys(traces, output)
+    else:
+        outputs = {name: output / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', name)}{ENDING}" for name in traces}
     for path in outputs.values():
         refuse_existing(path)
-    return [Imported(outputs[name], *_series(trace, outputs[name])) for name, trace in traces.items()]
+    return [_written(trace, file, outputs[name]) for name, trace in traces.items()]
 
 
-def _series(trace: Trace, output: Path) -> tuple[Card, str]:
-    return write_trace(trace, output), summary(trace)
+def _written(content: Content, file: Path, output: Path) -> Imported:
+    if isinstance(content, Trace):
+        return Imported(output, write_trace(content, output), summary(content))
+    if isinstance(content, CapacityTrace):
+        origin = card_beside(file, read_content(file))
+        return Imported(output, write_capacity(content, origin, output), describe_capacity(content))
+    found = f"{len(content.source):,} ordered pairs, {content.statistic}"
+    return Imported(output, wonderproxy.write_pairs(content, output), found)
 
 
 def summary(trace: Trace) -> str:
@@ -254,12 +237,3 @@ def summary(trace: Trace) -> str:
     delays = f"{kind} p50 {p50:.4g}, p95 {p95:.4g}, p99 {p99:.4g}, largest {answered_ms.max():.4g} ms"
     over = f"{probes:,} probes over {trace.sent_us[-1] / 1e6:.1f} s, {lost:,} lost ({100.0 * lost / probes:.3g} %)"
     return ", ".join([over, delays, str(coverage(trace.sent_us)), *trace.notes])
-
-
-def _capacity(trace: CapacityTrace, file: Path, output: Path) -> tuple[Card, str]:
-    origin = card_beside(file, read_content(file))
-    return write_capacity(trace, origin, output), describe_capacity(trace)
-
-
-def _pairs(pairs: wonderproxy.Pairs, output: Path) -> tuple[Card, str]:
-    return wonderproxy.write_pairs(pairs, output), f"{len(pairs.source):,} ordered pairs, {pairs.statistic}"

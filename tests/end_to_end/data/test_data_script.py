@@ -131,8 +131,8 @@ def test_a_command_that_lacks_something_is_refused_before_work(monkeypatch, kind
 
 
 def test_a_folder_that_is_not_there_is_made_but_not_below_a_file(tmp_path):
-    Ping().convert(shipped() / "sample_ping.txt", tmp_path / "new" / "a.csv.gz")
+    Ping().imported(shipped() / "sample_ping.txt", tmp_path / "new" / "a.csv.gz")
     assert read_trace(tmp_path / "new" / "a.csv.gz").round_trip
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match=r"a\.csv\.gz: file is '(FileExists|NotADirectory)Error"):
-        Ping().convert(shipped() / "sample_ping.txt", tmp_path / "file" / "a.csv.gz")
+        Ping().imported(shipped() / "sample_ping.txt", tmp_path / "file" / "a.csv.gz")

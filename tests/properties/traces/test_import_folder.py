@@ -72,7 +72,7 @@ def test_the_line_of_an_import_has_the_quantiles_of_the_delays(tmp_path):
     cells = ["" if n % 50 == 7 else f"{delay:.3f}" for n, delay in enumerate(delays)]
     (tmp_path / "s.csv").write_text("".join(["t,d\n", *(f"{10 * n},{cell}\n" for n, cell in enumerate(cells))]))
     form = Csv(time_column="t", time_unit="ms", delay_column="d", delay_unit="ms", round_trip=False)
-    _, found = form.convert(tmp_path / "s.csv", tmp_path / "s.csv.gz")
+    ((_, _, found),) = form.imported(tmp_path / "s.csv", tmp_path / "s.csv.gz")
     kept = np.array([float(cell) for cell in cells if cell])
     p50, p95, p99 = np.percentile(kept, [50, 95, 99])
     delays = f"one-way delays p50 {p50:.4g}, p95 {p95:.4g}, p99 {p99:.4g}, largest {kept.max():.4g} ms"
