@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from vcgym.envs.call.batch import LOCATIONS, Played
 from vcgym.live.call.audio import encoded, read_wav, rendered, tones, write_wav
 from vcgym.live.call.controller import Controller
-from vcgym.live.call.one_machine import GRACE_US, play_live
-from vcgym.live.call.parties import Addresses, LiveCall, Parties, session_over
+from vcgym.live.call.parties import GRACE_US, Addresses, LiveCall, Parties, play_live, session_over
 from vcgym.live.call.policies import LivePolicy, live_policy
 from vcgym.live.call.protection import LiveProtection, protection_of
 from vcgym.live.call.receiver import Receiver

@@ -10,8 +10,8 @@ from vcgym.envs.call.batch import Played
 from vcgym.leaderboard.results.call_metrics import rows
 from vcgym.leaderboard.results.kinds import CALL
 from vcgym.live import commands
+from vcgym.live.call.listening import Repaired
 from vcgym.live.call.parties import LiveCall
-from vcgym.live.call.repairing import Repaired
 from vcgym.live.call.stats import Stats, seconds_shown
 from vcgym.live.config import CallConfig, EmulateConfig, JoinConfig, MeasureConfig, RelayConfig
 from vcgym.live.protocol.nodes import Clock, steady_clock

@@ -18,7 +18,7 @@ from vcgym.envs.environments.vector.actions import LEVELS
 from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
 from vcgym.leaderboard.evaluation.published import AGENT_ENV, is_beside
 from vcgym.network.traces.refusal import faults, shown
-from vcgym.submissions.onnx_session import INPUTS, NEXT, OUTPUTS, PATHS, Interface
+from vcgym.submissions.onnx_policy import INPUTS, NEXT, OUTPUTS, PATHS, Interface
 
 ORACLE = "oracle_"  # prefix of hindsight oracles, which are never ranked
 Line = Annotated[str, StringConstraints(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]

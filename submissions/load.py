@@ -7,73 +7,23 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
 from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.published.export import AgentCard, agent_from
-from vcgym.envs.call.features.call import CALL_WIDTH
-from vcgym.envs.call.features.path import PATH_WIDTH
 from vcgym.leaderboard.evaluation.own.bandwidth_model import BandwidthModel
-from vcgym.leaderboard.evaluation.own.onnx_model import CheckedModel, RefusedError, checked_model
+from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError, checked_model
 from vcgym.leaderboard.evaluation.published import LOGGED_FORM, RATE_ENV, PublishedAgent, held_by
 from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.plain_file import read_plain
 from vcgym.network.traces.refusal import shown
-from vcgym.submissions.card import OnnxCard, SubmissionCard, parse_card
-from vcgym.submissions.onnx_session import decide, open_session
+from vcgym.submissions.card import SubmissionCard, parse_card
+from vcgym.submissions.onnx_policy import OnnxPolicy
 
 CARD, SAFETENSORS, ONNX = "card.json", "agent.safetensors", "policy.onnx"
 MAX_BYTES = {CARD: 1 << 18, SAFETENSORS: 1 << 24, ONNX: 1 << 24}
 _HEADER_BYTES = 1 << 16  # maximum header size of a safetensors file
-
-
-class OnnxPolicy:
-    """Policy of `vcgym/Call-v1` with a checked model, session by session; the runtime is opened at the first decision.
-
-    Args:
-        model: checked model of the submission.
-        card: card of the model.
-    """
-
-    reads = "features"
-
-    def __init__(self, model: CheckedModel, card: OnnxCard) -> None:
-        self.model, self.interface, self.training_decisions = model, card.interface, card.steps
-        self.parameters = model.numbers
-
-    @cached_property
-    def _session(self) -> Any:
-        return open_session(self.model.content, self.interface)
-
-    def predict(
-        self, observation: Any, state: Any = None, episode_start: NDArray[np.bool_] | None = None, deterministic: bool = True
-    ) -> tuple[NDArray[Any], Any]:
-        """Decide for each session.
-
-        Args:
-            observation: (sessions, features).
-            state: state returned by the previous decision, one entry per session; None starts every session.
-            episode_start: (sessions,) bool, sessions that start; None: none, unless `state` is None.
-            deterministic: ignored.
-
-        Returns:
-            Path and level of each session (sessions, 2), or the one control of the model (sessions,); and the state.
-        """
-        rows = np.asarray(observation, np.float32)
-        border = rows.shape[1] - CALL_WIDTH
-        starts = np.ones(len(rows), bool) if state is None else np.zeros(len(rows), bool) if episode_start is None else episode_start
-        found = []
-        for s, row in enumerate(rows):
-            paths = row[:border].reshape(-1, PATH_WIDTH)
-            before = self.interface.start(len(paths)) if starts[s] else state[s]
-            found.append(decide(self._session, self.interface, paths, row[border:], before))
-        actions = np.array([action for action, _ in found])
-        return actions if len(self.interface.scores) > 1 else actions[:, 0], [after for _, after in found]
 
 
 class Submission(NamedTuple):
@@ -145,7 +95,7 @@ def _checked(files: Mapping[str, bytes], folder: Path) -> Submission:
 
 def _policy(card: SubmissionCard, weights: bytes, folder: Path) -> Policy:
     if card.onnx is not None:
-        return OnnxPolicy(checked_model(folder / ONNX, weights), card.onnx)
+        return OnnxPolicy(checked_model(folder / ONNX, weights), card.onnx.interface, card.onnx.steps)
     if card.bandwidth is not None:
         return BandwidthModel(folder / ONNX, weights, card.bandwidth.steps)
     assert card.agent is not None  # follows from the card's check

@@ -4,8 +4,7 @@ Agents whose decisions are made inside the loop log none: those that ship, and t
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ from vcgym.leaderboard.evaluation.published import AGENT_ENV, AGENT_KINDS, LOGGE
 from vcgym.leaderboard.evaluation.suites import SUITES, Suite, prepare
 from vcgym.leaderboard.results import files as results
 from vcgym.leaderboard.results.call_metrics import rows
-from vcgym.leaderboard.results.columns import WORLD
+from vcgym.leaderboard.results.columns import WORLD, Column
 from vcgym.leaderboard.results.kinds import CALL
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.refusal import shown
@@ -106,35 +105,33 @@ def verify(
     found: list[Verdict] = []
     for name in sorted({row["system"] for row in (*log, *claimed) if row.get("kind", AGENT) in AGENT_KINDS}):
         logged, of_results = ({_world(row): row for row in rows if row["system"] == name} for rows in (log, claimed))
-        progress = partial(_report_progress, on_progress, name, len(found))
         if logged or suite is None:
-            found += _system(name, suite, logged, of_results, progress)
+            made = _replayed(suite, logged, name, len(found), on_progress)
+            found += _verdicts(name, made, of_results, CALL.metrics)
         elif (player := known.get(name) or (load_system(name) if name in system_names() else None)) is not None:
-            found += _again(name, player, suite, of_results, progress, threads)
+            played: dict[WorldKey, dict[str, Any] | str] = {}
+            for cell in plan(suite, prepare(suite), {name: player}):
+                played |= {_world(row): row for row in play_here(cell, threads).to_pylist()}
+                on_progress(len(found) + len(played), name)
+            found += _verdicts(name, played, of_results, suite.columns.metrics)
         else:
             found += [Verdict(name, world, False, UNKNOWN, checked=False) for world in sorted(of_results)]
     return found
 
 
-def _again(
-    name: str, player: Entrant, suite: Suite, claimed: Mapping[WorldKey, Mapping[str, Any]], on_progress: Callable[[int], None],
-    threads: int,
+def _verdicts(
+    name: str, made: Mapping[WorldKey, dict[str, Any] | str], claimed: Mapping[WorldKey, dict[str, Any]], metrics: Iterable[Column]
 ) -> Iterator[Verdict]:  # fmt: skip
-    """Play an agent again on the whole suite, and compare each row."""
-    played: dict[WorldKey, dict[str, Any]] = {}
-    for cell in plan(suite, prepare(suite), {name: player}):
-        played |= {_world(row): row for row in play_here(cell, threads).to_pylist()}
-        on_progress(len(played))
-    for world in sorted({*claimed, *played}):
-        if world not in played or world not in claimed:
-            yield Verdict(name, world, False, "no row of results" if world in played else NO_WORLD)
-            continue
-        differs = [one.name for one in suite.columns.metrics if not _equal(played[world][one.name], claimed[world][one.name])]
-        yield Verdict(name, world, not differs, ", ".join(differs))
-
-
-def _report_progress(on_progress: OnProgress, name: str, before: int, done: int) -> None:
-    on_progress(before + done, name)
+    """Compare the rows that were made again, or the reasons why there are none, with those of the results."""
+    for world in sorted({*claimed, *made}):
+        row = made.get(world, NO_WORLD)
+        if isinstance(row, str):
+            yield Verdict(name, world, False, row)
+        elif world not in claimed:
+            yield Verdict(name, world, False, "no row of results")
+        else:
+            differs = [one.name for one in metrics if not _equal(row[one.name], claimed[world][one.name])]
+            yield Verdict(name, world, not differs, ", ".join(differs))
 
 
 def _suite(log: Sequence[dict[str, Any]], claimed: Sequence[dict[str, Any]], suites: Iterable[Suite]) -> Suite | None:
@@ -155,27 +152,18 @@ def _world(row: dict[str, Any]) -> WorldKey:
     return tuple(row[name] for name in WORLD)
 
 
-def _system(
-    name: str, suite: Suite | None, log: dict[WorldKey, dict[str, Any]], claimed: dict[WorldKey, dict[str, Any]],
-    on_progress: Callable[[int], None],
-) -> Iterator[Verdict]:  # fmt: skip
+def _replayed(
+    suite: Suite | None, log: dict[WorldKey, dict[str, Any]], name: str, before: int, on_progress: OnProgress
+) -> dict[WorldKey, dict[str, Any] | str]:  # fmt: skip
+    """Return for each world of the suite or the log its row of metrics, or the reason why there is none."""
     replayed: dict[WorldKey, dict[str, Any] | str] = {}
     for part, scenario in prepare(suite) if suite else ():
         replayed |= _replay(part, scenario, log)
-        on_progress(len(replayed))
-    for world in sorted({*log, *claimed, *replayed}):
-        made = replayed.get(world, NO_WORLD)
-        if isinstance(made, str):
-            yield Verdict(name, world, False, made)
-        elif world not in claimed:
-            yield Verdict(name, world, False, "no row of results")
-        else:
-            differs = [column.name for column in CALL.metrics if not _equal(made[column.name], claimed[world][column.name])]
-            yield Verdict(name, world, not differs, ", ".join(differs))
+        on_progress(before + len(replayed), name)
+    return dict.fromkeys(log, NO_WORLD) | replayed
 
 
 def _replay(part: Part, scenario: Scenario, log: dict[WorldKey, dict[str, Any]]) -> dict[WorldKey, dict[str, Any] | str]:
-    """Return for each world of a part its row of metrics, or the reason why there is none."""
     which = PATHS.worlds(part, scenario)  # only calls over paths have logs
     strata = [draw.stratum for draw in PATHS.draw(part, scenario, which)]
     names = [(part.mode, part.scenario, stratum, part.split, *world) for world, stratum in zip(which, strata, strict=True)]

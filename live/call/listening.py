@@ -3,30 +3,82 @@
 The loop (`vcgym.envs.call.loop`) plays one slot at a time, over the world of `vcgym.live.call.outside`; a datagram that arrives is put
 among the packets in flight with its measured delay. So the receiver's rule, the clocked player and the counters are the simulator's, value
 for value.
+
+Earlier frames in the packets that arrive repair, as in a simulated call: where that has the protection of its sender, this loop has a stage
+that knows what a packet carries from the packet itself. A copy needs none: the loop takes it as a copy, and reports it as one.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import CENTRAL, Control
 from vcgym.baselines.from_agent import in_place_of
+from vcgym.baselines.protection.protect import NONE
 from vcgym.baselines.records import COPY, MEDIA, PROBE, Record
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.counters import Totals
 from vcgym.envs.call.paths.feed import RECORDS, command
+from vcgym.envs.call.paths.protecting import Protecting, newest_missing
+from vcgym.envs.call.paths.routing import NoSender
 from vcgym.envs.call.paths.state import ARRIVALS, LEVEL
+from vcgym.envs.call.sender.no_uplink import SenderStages
+from vcgym.envs.call.stages import capture, is_draining, leave, next_repaired, pass_on, reveal, sent_onto_path_us
 from vcgym.live.call.outside import Actor, draw_of, outside
 from vcgym.live.call.policies import LivePolicy
-from vcgym.live.call.repairing import Repaired, WithRepairs, repaired
 from vcgym.live.protocol.session import Session
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.slots import LOST, SLOT_US
-from vcgym.network.playout.in_flight import SLOTS, push
+from vcgym.network.playout.in_flight import SLOTS, kind_of, number_of, push
 from vcgym.network.playout.player import NEVER_US
 from vcgym.network.playout.receiver import START_LEVEL_US
 
 DRAIN_SLOTS = 300
 """Slots after the last packet during which packets may still arrive: 3 s."""
 _ROW = np.zeros(1, np.int64)
+
+
+class Repairing(NamedTuple):
+    """Sender stage of a receiver's loop: int64 (SLOTS,), by packet the set of earlier packets whose frames it carries."""
+
+    carried: NDArray[np.int64]
+
+
+for _stage in (pass_on, reveal, leave, is_draining, capture):
+    _stage.register(Repairing)(_stage.versions[NoSender])
+sent_onto_path_us.register(Repairing)(sent_onto_path_us.versions[Protecting])
+
+
+@next_repaired.register(Repairing)
+def _next_repaired(sender, call, s, node, so_far):
+    number = number_of(call.in_flight, node, call.slot)
+    if kind_of(call.in_flight, node) == PROBE or call.slot - number >= SLOTS:
+        return np.int64(NONE)
+    return newest_missing(call, number, sender.carried[number & (SLOTS - 1)])
+
+
+class WithRepairs(SenderStages):
+    """Stages before the paths of a receiver's loop; `carried` as in `Repairing`."""
+
+    def __init__(self, carried: NDArray[np.int64]) -> None:
+        self.inside = Repairing(carried)
+
+
+class Repaired(NamedTuple):
+    """Numbers of packets of a call.
+
+    Attributes:
+        lost: packets whose own transmission did not arrive.
+        by_copy: those of them that were played because a copy arrived.
+        by_frame: those that were played because a later packet carried their frame.
+        too_late: those that arrived in one of these ways, but too late to be played.
+    """
+
+    lost: int
+    by_copy: int
+    by_frame: int
+    too_late: int
 
 
 class Listening:
@@ -178,3 +230,18 @@ def _push(calls, packet, kind, path, arrived_us, age):
 def _command(calls, level_us, at_us):
     """Put a command to the receiver in its ring."""
     command(calls[0].to_receiver, level_us, at_us)
+
+
+def repaired(own_us: NDArray[np.int64], copy_us: NDArray[np.int64], first_us: NDArray[np.int64], played_us: NDArray[np.int64]) -> Repaired:
+    """Return what was lost and repaired in a call; arrays are (packets,), and LOST stands for none.
+
+    Args:
+        own_us: arrival of the packet's own transmission.
+        copy_us: that of its first copy.
+        first_us: the first arrival of either, or of its frame in a later packet.
+        played_us: tick at which it was played.
+    """
+    lost = own_us == LOST
+    came, is_played, is_copy = lost & (first_us != LOST), played_us >= 0, first_us == copy_us
+    chosen = (lost, came & is_played & is_copy, came & is_played & ~is_copy, came & ~is_played)
+    return Repaired(*(int(np.count_nonzero(one)) for one in chosen))

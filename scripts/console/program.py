@@ -17,8 +17,7 @@ from vcgym import __version__
 from vcgym.network.kernels.plugins import load_plugins
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 from vcgym.scripts.console.arguments import check, meant
-from vcgym.scripts.console.completion import completion
-from vcgym.scripts.console.usage import Key, keys_of, usage, yaml_of
+from vcgym.scripts.console.usage import Key, completion, keys_of, usage, yaml_of
 
 EXTENSIONS = "vcgym.commands"
 """Group of entry points: the commands of an extension, as `commands_of` takes them, in a module that loads nothing."""

@@ -1,9 +1,12 @@
-"""Help of a command: its purpose, and each key with type, range, default and meaning, from the fields of its config."""
+"""Help of a command: its purpose, and each key with type, range, default and meaning, from the fields of its config.
+
+Completion for bash and zsh is one static script of the same keys, so that a shell completes without starting Python.
+"""
 
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -18,6 +21,28 @@ _BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 _FEW = 13  # maximum number of keys of a nested config that are listed with the outer one
 _SHORT = 120  # characters of a default; longer ones are not shown
 NEEDED = "(needed)"
+_SCRIPT = """\
+# {program}: commands, keys and choices. Made by `{program} --completion`.
+[ -n "$ZSH_VERSION" ] && autoload -U +X bashcompinit && bashcompinit
+_{program}() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} line=${{COMP_LINE:0:COMP_POINT}} words=
+    line=${{line##* }}
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words='{commands}'
+    else
+        case ${{COMP_WORDS[1]}} in
+{cases}
+        esac
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$line"))
+    if [[ $line == *=* && $COMP_WORDBREAKS == *=* ]]; then
+        COMPREPLY=("${{COMPREPLY[@]#"${{line%%=*}}="}}")
+    fi
+    [[ ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace 2>/dev/null
+    return 0
+}}
+complete -F _{program} {program}
+"""
 
 
 class Key(NamedTuple):
@@ -175,3 +200,29 @@ def yaml_of(name: str, conf: str) -> dict[str, Any]:
 def place_of(name: str) -> Path:
     """Return the path of a package, which is not imported."""
     return _HOME.joinpath(*name.split("."))
+
+
+def completion(program: str, commands: Mapping[str, tuple[Iterable[Key], str]], conf: str) -> str:
+    """Return the script by which a shell completes a program.
+
+    Bash reads it from ~/.local/share/bash-completion/completions/PROGRAM, zsh as part of ~/.zshrc.
+
+    Args:
+        program: what a user types.
+        commands: keys of each command, and the name of its YAML.
+        conf: package of the YAML files.
+    """
+    cases = [f"            {name}) words='{' '.join(_words(keys, yaml, conf))}' ;;" for name, (keys, yaml) in commands.items()]
+    return _SCRIPT.format(program=program, commands=" ".join(commands), cases="\n".join(cases))
+
+
+def _words(keys: Iterable[Key], yaml: str, conf: str) -> list[str]:
+    """Return the keys of a command, and each choice of those that have a few."""
+    words = ["--help"]
+    for key in keys:
+        if not key.name.endswith(".KEY"):
+            choices = re.findall(r"[\w.-]+", key.allowed) if re.fullmatch(r"[\w.-]+(?:, [\w.-]+)+", key.allowed) else []
+            words += [f"{key.name}=", *(f"{key.name}={choice}" for choice in choices)]
+    for group, names, _ in groups_of(yaml, conf):
+        words += [f"{group}={choice}" for choice in names]
+    return list(dict.fromkeys(words))

@@ -9,7 +9,7 @@ import pytest
 
 from vcgym.baselines.systems import load_system
 from vcgym.live.call.audio import tones
-from vcgym.live.call.one_machine import play_live
+from vcgym.live.call.parties import play_live
 from vcgym.live.call.policies import of_system
 from vcgym.live.call.sender import LiveSender
 from vcgym.live.forwarding.relay import Limits, Relay

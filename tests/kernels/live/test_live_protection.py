@@ -14,10 +14,10 @@ from vcgym.baselines.protection.several import BothProtections
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch
 from vcgym.envs.call.counters import ratings_of
+from vcgym.live.call.listening import repaired
 from vcgym.live.call.parties import finished
 from vcgym.live.call.policies import live_policy, of_system
 from vcgym.live.call.protection import LiveProtection, protection_of
-from vcgym.live.call.repairing import repaired
 from vcgym.live.protocol.media import FARTHEST, read_copy, read_media, write_copy, write_media
 from vcgym.live.protocol.nodes import NEVER_US
 from vcgym.live.protocol.session import Session
