@@ -23,7 +23,7 @@ from vcgym.live.config import CallConfig, EmulateConfig, JoinConfig, MeasureConf
 from vcgym.live.forwarding.emulator import Emulator, emulated
 from vcgym.live.forwarding.relay import Limits, Relay
 from vcgym.live.measure import measure_pairs, measure_session, write_traces
-from vcgym.live.protocol.nodes import Clock, open_socket, serve, steady_clock, unix_us
+from vcgym.live.protocol.nodes import Clock, Node, open_socket, serve, steady_clock, unix_us
 from vcgym.live.protocol.session import address_of, read_session
 from vcgym.live.protocol.wire import KEY_BYTES, Address, new_key
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -117,8 +117,7 @@ def send(config: JoinConfig, clock: Clock, on_slot: OnSlot = unseen) -> LiveSend
     session = read_session(config.session)
     protection = None if config.protection is None else LiveProtection(session, protection_of(config.protection), config.budget)
     node = LiveSender(session, encoded(_spoken(config)), clock() + LEAD_US, protection)
-    with open_socket(*address_of(session.commands[-1])) as opened:
-        serve([(opened, node)], _watched(lambda: len(node.paths), on_slot, lambda: len(node.paths) == session.packets), clock)
+    _run(node, session.commands[-1], clock, lambda: on_slot(len(node.paths)), lambda: len(node.paths) == session.packets)
     return node
 
 
@@ -130,9 +129,8 @@ def control(config: JoinConfig, clock: Clock, on_slot: OnSlot = unseen) -> Contr
     """
     session = read_session(config.session)
     node = Controller(session, _policy(config))
-    with open_socket(*address_of(session.feedback[-1])) as opened:
-        ended = _ended(node, "announcement of the sender reached the router's location")
-        serve([(opened, node)], _watched(lambda: node.slot, on_slot, ended), clock)
+    ended = _ended(node, "announcement of the sender reached the router's location")
+    _run(node, session.feedback[-1], clock, lambda: on_slot(node.slot), ended)
     return node
 
 
@@ -144,19 +142,19 @@ def receive(config: JoinConfig, clock: Clock, on_slot: OnSlot = unseen) -> Recei
     """
     session = read_session(config.session)
     node = Receiver(session, _policy(config))
-    with open_socket(*address_of(session.media[0][-1])) as opened:
-        serve([(opened, node)], _watched(lambda: node.listening.slot, on_slot, _ended(node, "call reached the receiver")), clock)
+    _run(node, session.media[0][-1], clock, lambda: on_slot(node.listening.slot), _ended(node, "call reached the receiver"))
     return node
 
 
-def _watched(slots: Callable[[], int], on_slot: OnSlot, ended: Callable[[], bool]) -> Callable[[], bool]:
-    """Return `ended`, which then also tells `on_slot` the number of slots."""
+def _run(node: Node, hop: str, clock: Clock, watch: Callable[[], None], ended: Callable[[], bool]) -> None:
+    """Run a party at its address until it has ended; `watch` is called about every 10 ms."""
 
-    def watched() -> bool:
-        on_slot(slots())
+    def done() -> bool:
+        watch()
         return ended()
 
-    return watched
+    with open_socket(*address_of(hop)) as opened:
+        serve([(opened, node)], done, clock)
 
 
 def _ended(node: Controller | Receiver, awaited: str) -> Callable[[], bool]:
@@ -198,5 +196,4 @@ def _spoken(config: PolicyConfig) -> NDArray[np.int16]:
 def _free(*hops: str) -> list[Address]:
     """Return addresses; a free port takes the place of port 0."""
     with ExitStack() as opened:
-        sockets = [opened.enter_context(open_socket(*address_of(hop))) for hop in hops]
-        return [one.getsockname() for one in sockets]
+        return [opened.enter_context(open_socket(*address_of(hop))).getsockname() for hop in hops]

@@ -99,12 +99,10 @@ class Controller:
 
     @property
     def due_us(self) -> int:
-        """Return the time of the next decision."""
         return NEVER_US if not self.has_begun or self.is_done else self._origin_us + self._deciding.slot * SLOT_US
 
     @property
     def learned(self) -> int:
-        """Return the number of records that have arrived."""
         return self._deciding.learned
 
     @property

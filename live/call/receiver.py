@@ -60,7 +60,6 @@ class Receiver:
 
     @property
     def due_us(self) -> int:
-        """Return the time of the next slot."""
         return NEVER_US if not self.has_begun or self.is_done else self._origin_us + self.listening.slot * SLOT_US
 
     @property

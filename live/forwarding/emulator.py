@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.live.forwarding.relay import LIMITS, Limits, Relay
+from vcgym.live.forwarding.relay import Relay
 from vcgym.live.protocol.media import SLOT_BYTES, slot_of
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.wire import Address, DatagramKind, Header, payload_of, read
@@ -60,21 +60,19 @@ class Emulator:
         secret: secret of its relay.
         world: world that it plays.
         started_us: start of its relay, in microseconds since 1970.
-        limits: limits of its relay.
 
     Attributes:
         due_us: time at which the next datagram leaves.
         relay: relay that judges the datagrams.
     """
 
-    def __init__(self, secret: bytes, world: EmulatedWorld, started_us: int, limits: Limits = LIMITS) -> None:
-        self.relay, self._world = Relay(secret, started_us, limits), world
+    def __init__(self, secret: bytes, world: EmulatedWorld, started_us: int) -> None:
+        self.relay, self._world = Relay(secret, started_us), world
         self._held: list[tuple[int, int, Sent]] = []
         self._order = 0
 
     @property
     def due_us(self) -> int:
-        """Return the time at which the next datagram leaves."""
         return self._held[0][0] if self._held else NEVER_US
 
     def receive(self, datagram: bytes, source: Address, now_us: int) -> Iterable[Sent]:

@@ -188,25 +188,20 @@ def test_arguments_of_kernels_are_described_or_have_a_standing_name() -> None:
     assert kernels > 100 and undescribed == []
 
 
-def test_importing_the_environments_loads_no_learning_library(tmp_path: Path) -> None:
-    question = "import sys, vcgym.envs; print(sorted({'torch', 'ray', 'mlflow', 'hydra'} & set(sys.modules)))"
-    answer = run(sys.executable, "-c", question, cwd=tmp_path)
-    assert answer.stdout.strip() == "[]", answer.stderr
-
-
-def test_a_call_without_an_uplink_loads_no_rate_controller_conference_or_live_module(tmp_path: Path) -> None:
-    question = """
-import sys
-import gymnasium
-import vcgym.envs
-
+IMPORT = "import sys, vcgym.envs"
+CALL = """import sys, gymnasium, vcgym.envs
 env = gymnasium.make("vcgym/Call-v1", scenario="table1", packets=20)
 env.reset(seed=1)
-env.step(env.action_space.sample())
-rooms = ("vcgym.baselines.rate", "vcgym.conference", "vcgym.live")
-print(sorted(name for name in sys.modules if name.startswith(rooms)))
-"""
-    answer = run(sys.executable, "-c", question, cwd=tmp_path)
+env.step(env.action_space.sample())"""
+
+
+@pytest.mark.parametrize(
+    ("done", "absent"),
+    [(IMPORT, ("torch", "ray", "mlflow", "hydra")), (CALL, ("vcgym.baselines.rate", "vcgym.conference", "vcgym.live"))],
+    ids=["to import the environments", "to play a call without an uplink"],
+)
+def test_what_is_not_needed_is_not_loaded(tmp_path: Path, done: str, absent: tuple[str, ...]) -> None:
+    answer = run(sys.executable, "-c", f"{done}\nprint([name for name in sys.modules if name.startswith({absent})])", cwd=tmp_path)
     assert answer.stdout.strip() == "[]", answer.stderr
 
 

@@ -27,7 +27,8 @@ finally:
     assert not {'hydra', 'torch', 'mlflow', 'ray', 'numba'} & set(sys.modules)
 """
 ERRORS = [
-    ("trian", "did you mean train?"),
+    ("trian", "vcgym: command is 'trian'; allowed: leaderboard, page"),
+    ("mesure", "did you mean measure?"),
     ("train stepz=3", "stepz is no key of this command; --help lists those that are; did you mean steps?"),
     ("train --steps 1000", "--steps is no option; arguments are key=value: type steps=1000"),
     ("train --num-envs=8", "type num_envs=8"),

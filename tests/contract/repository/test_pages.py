@@ -1,4 +1,4 @@
-"""Every command quoted in README, CONTRIBUTING and docs exists and accepts the quoted arguments."""
+"""Pages agree with the code: quoted commands run, terms of the glossary are words of it, and each page is found."""
 
 import importlib.util
 import re
@@ -13,13 +13,20 @@ from vcgym.scripts.console.command import register
 from vcgym.scripts.console.program import VCGYM
 
 HOME = Path(__file__).parents[3]
-PAGES = (HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md")))
-TEXT = "\n".join(page.read_text(encoding="utf-8").replace("\\\n", " ") for page in PAGES)
+
+
+def read(name):
+    return (HOME / name).read_text(encoding="utf-8")
+
+
+DOCS = {path.relative_to(HOME).as_posix() for path in (HOME / "docs").rglob("*.md")}
+TEXT = "\n".join(read(page).replace("\\\n", " ") for page in ("README.md", "CONTRIBUTING.md", *sorted(DOCS)))
 START = r"(?:^ *(?:\$ )?|`)(?:\.venv/bin/)?"
 COMMANDS = sorted({(name, rest.strip()) for name, rest in re.findall(START + r"vcgym ([a-z][a-z-]*)((?: [^`\n]*)?)", TEXT, re.MULTILINE)})
 TARGETS = sorted(set(re.findall(r"(?:^ *|`)make ([a-z-]+)(?=$|`|  | [A-Z])", TEXT, re.MULTILINE)))
 MODULES = sorted(set(re.findall(r"python -m ((?:vcgym|lab)\.[\w.]+)", TEXT)))
 OF_LAB = sorted({(name, rest.strip()) for name, rest in re.findall(r"python -m lab ([a-z-]+)((?: [^`\n]*)?)", TEXT)})
+ROOMS = ("network", "predictors", "baselines", "envs", "agents", "live", "leaderboard", "conference")
 
 
 def overrides(rest):
@@ -50,7 +57,7 @@ def test_command_of_the_laboratory_takes_its_arguments(name, rest):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_target_is_in_the_makefile(target):
-    assert re.search(rf"^{target}:", (HOME / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert re.search(rf"^{target}:", read("Makefile"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -59,3 +66,23 @@ def test_module_can_be_run(module):
         assert HOME.joinpath(*module.split(".")).with_suffix(".py").is_file()
     else:
         assert importlib.util.find_spec(module)
+
+
+def test_the_navigation_lists_every_page_once():
+    listed = re.findall(r"^ +- [^:\n]+: *(\S+)$", read("mkdocs.yml").partition("\nnav:\n")[2], re.MULTILINE)
+    outside = {"index.md": "README.md", "contributing.md": "CONTRIBUTING.md"}
+    pages = [outside.get(file, f"docs/{file}") for file in listed if file not in ("notes/README.md", "changelog.md")]
+    assert sorted(pages) == sorted({*DOCS, *outside.values()})
+
+
+def test_the_index_of_the_laboratory_lists_every_note():
+    notes = {path.name for path in (HOME / "lab" / "notes").glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"\]\(([a-z_]+\.md)(?:#[\w-]+)?\) \|", read("lab/notes/README.md"))) == notes
+
+
+def test_each_term_of_the_glossary_is_a_word_of_the_code():
+    rows = re.findall(r"^\| ([a-z_ ,]+) \| .+ \| `[^|]+` \|$", read("docs/concepts.md"), re.MULTILINE)
+    terms = [term.strip() for row in rows if row != "term" for term in row.split(",")]
+    code = "\n".join(path.read_text(encoding="utf-8").lower() for room in ROOMS for path in (HOME / room).rglob("*.py"))
+    assert len(terms) > 45
+    assert [term for term in terms if not re.search(rf"(?<![a-z]){re.sub('[ _]', '[ _-]', term)}", code)] == []
