@@ -45,10 +45,10 @@ class _Silent(World):
         self.delay_us[:] = LOST
 
     def _begin(self, row: int, draw: WorldDraw) -> None:
-        """Do nothing."""
+        pass
 
     def fill(self, which: NDArray[np.int64]) -> None:
-        """Do nothing; every block is the same."""
+        pass  # every block is the same
 
 
 class _Outside(Recipe):
@@ -61,15 +61,12 @@ class _Outside(Recipe):
         self.layout = Layout(tuple(map(str, range(paths))), np.zeros((0, 1), np.int64), "")
 
     def pairs(self, split: str) -> list[str]:
-        """Return the one pair."""
         return [_PAIR]
 
     def world(self, sessions: int) -> World:
-        """Return a silent world."""
         return _Silent(sessions, len(self.layout.path_names))
 
     def parameters(self, split: str, pair: str, stratum: str, draws: np.random.Generator) -> dict[str, Any]:
-        """Return no parameters."""
         return {}
 
 

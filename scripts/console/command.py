@@ -37,7 +37,7 @@ from vcgym.network.traces.cards import DataError
 from vcgym.network.traces.refusal import shown
 from vcgym.scripts.console.program import Program
 from vcgym.scripts.console.search_path import option_of
-from vcgym.scripts.console.usage import groups_of, yaml_of
+from vcgym.scripts.console.usage import default_of, groups_of, yaml_of
 
 EXPECTED = (OSError, ValueError, ArithmeticError, MemoryError, RecursionError, HydraException, OmegaConfBaseException)
 """Failures that a command reports in one line; any other is a defect and shows its traceback."""
@@ -304,13 +304,7 @@ def schema(kind: type[BaseModel], left_out: Collection[str] = (), within: str = 
         if isinstance(factory, type) and issubclass(factory, BaseModel):
             found[name] = schema(factory, left_out, f"{within}{name}.")
         else:
-            default = (
-                "???"
-                if field.is_required()
-                else None
-                if field.default_factory_takes_validated_data
-                else field.get_default(call_default_factory=True)
-            )
+            default = "???" if field.is_required() else default_of(field)
             found[name] = TypeAdapter(Any).dump_python(default, mode="json")
             if isinstance(default, dict):
                 OmegaConf.set_struct(found[name], False)  # the config checks the keys

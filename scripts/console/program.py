@@ -3,6 +3,7 @@
 The config of a command is imported to check and to explain its keys, its function only when it runs; so `--help` and `--version` are fast.
 """
 
+import inspect
 import re
 import sys
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from vcgym import __version__
 from vcgym.network.kernels.plugins import load_plugins
 from vcgym.network.traces.refusal import MAX_LINE, one_line
 from vcgym.scripts.console.arguments import check, meant
-from vcgym.scripts.console.usage import Key, completion, keys_of, usage, yaml_of
+from vcgym.scripts.console.usage import Key, completion, keys_of, listing, yaml_of
 
 EXTENSIONS = "vcgym.commands"
 """Group of entry points: the commands of an extension, as `commands_of` takes them, in a module that loads nothing."""
@@ -84,6 +85,14 @@ class Program(NamedTuple):
         """Return the keys of a command, see `keys_of`."""
         return list(keys_of(self.kind(command), yaml_of(self.yaml(command), self.conf), deep))
 
+    def usage(self, command: str) -> str:
+        """Return the help of a command."""
+        kind, title = self.kind(command), self.title(command)
+        more = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:")[0].strip()
+        keys = listing(kind, self.yaml(command), self.conf)
+        runs = f"{title} -m key=1,2 runs once for each value. --cfg job prints the config as it is composed.\n"
+        return "\n\n".join([f"{title}: {self.commands[command].about}.", more, f"  {title} key=value ...", keys, runs])
+
     def main(self) -> None:
         """Run the command named by the first argument, or say what there is."""
         if sys.argv[1:] in ([], ["--help"], ["-h"]):
@@ -100,15 +109,14 @@ class Program(NamedTuple):
         if command not in self.commands:
             close = "".join(f"; did you mean {name}?" for name in get_close_matches(command, self.commands, 1))
             sys.exit(f"{self.name}: command is {command!r}; allowed: {', '.join(self.commands)}{close}")
-        about, title, yaml = self.commands[command].about, self.title(command), self.yaml(command)
         if {"--help", "-h"} & set(sys.argv[1:]):
-            sys.stdout.write(usage(about, self.kind(command), yaml, self.conf, title))
+            sys.stdout.write(self.usage(command))
             return
         try:
-            sys.argv[1:] = check(sys.argv[1:], self.keys(command), yaml, self.conf)
+            sys.argv[1:] = check(sys.argv[1:], self.keys(command), self.yaml(command), self.conf)
         except ValueError as error:
             sys.exit(self.refusal(command, str(error)))
-        sys.argv[0] = title
+        sys.argv[0] = self.title(command)
         try:
             run = resolve_name("vcgym.scripts.console.command:run")  # by name: it loads hydra, and takes a program
             run(self, command, resolve_name(self.commands[command].function))

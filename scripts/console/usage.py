@@ -63,22 +63,11 @@ class Key(NamedTuple):
     meaning: str
 
 
-def usage(about: str, kind: type[BaseModel], name: str, conf: str, title: str) -> str:
-    """Return the help of a command.
-
-    Args:
-        about: its purpose.
-        kind: class of its config.
-        name: name of its YAML.
-        conf: package of the YAML.
-        title: what a user types.
-    """
+def listing(kind: type[BaseModel], name: str, conf: str) -> str:
+    """Return what the help of a command says of the keys of its config, a class, and of the groups of its YAML `name` in `conf`."""
     keys = [_entry(key.name, key.allowed, key.default, key.meaning) for key in keys_of(kind, yaml_of(name, conf))]
     groups = [_entry(group, ", ".join(names), choice, "") for group, names, choice in groups_of(name, conf)]
-    choices = ["Choices:\n" + "\n".join(groups)] if groups else []
-    more = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:")[0].strip()
-    parts = [f"{title}: {about}.", more, f"  {title} key=value ...", "Keys:\n" + "\n".join(keys), *choices]
-    return "\n\n".join(parts) + f"\n\n{title} -m key=1,2 runs once for each value. --cfg job prints the config as it is composed.\n"
+    return "\n".join(["Keys:", *keys, *(["", "Choices:", *groups] if groups else [])])
 
 
 def keys_of(kind: type[BaseModel], written: Mapping[str, Any], deep: bool = False, within: str = "") -> Iterator[Key]:
@@ -102,7 +91,7 @@ def keys_of(kind: type[BaseModel], written: Mapping[str, Any], deep: bool = Fals
             of = inner[0].__name__ if inner else kind.__name__
             yield Key(f"{name}.KEY", values, f"keys of {of}", "...", meaning)
         if deep or not inner:
-            shown = _shown(written[field] if field in written else _default(info))
+            shown = _shown(written[field] if field in written else default_of(info))
             yield Key(name, of_field, allowed(of_field), shown, meaning or (_first_line(kind) if within else ""))
 
 
@@ -154,8 +143,8 @@ def allowed(kind: Any) -> str:
     return _WORDS.get(kind) or kind.__name__
 
 
-def _default(info: FieldInfo) -> Any:
-    """Return a default; None if it follows from other keys."""
+def default_of(info: FieldInfo) -> Any:
+    """Return the default of a field: NEEDED if it has none, None if it follows from other keys, "..." if it is a config."""
     if info.is_required():
         return NEEDED
     if info.default_factory_takes_validated_data:

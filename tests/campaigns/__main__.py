@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import campaigns
-from campaigns.case import SCALES, save, table
+from campaigns import SCALES, save, table
 
 OUTPUT = Path("outputs/campaigns").absolute()  # some campaigns change the working folder
 

@@ -4,7 +4,7 @@ import random
 import shutil
 import time
 
-from campaigns.case import Case
+from campaigns import Case
 from campaigns.work.pieces import WORK
 from campaigns.work.processes import finish, kill, logged, message, results, start
 

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from campaigns.case import Case
+from campaigns import Case
 from campaigns.live_attacker import FAR_APART, Attacker, Tapped
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.envs.call.counters import Totals, ratings_of

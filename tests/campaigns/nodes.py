@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from campaigns.case import Case
+from campaigns import Case
 from campaigns.work import pieces
 from campaigns.work.processes import TESTS, finish, results
 

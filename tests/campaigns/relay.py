@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from campaigns.case import Case
+from campaigns import Case
 from vcgym.live.forwarding.relay import Limits, Relay
 from vcgym.live.protocol.nodes import unix_us
 from vcgym.live.protocol.wire import DatagramKind, Header, new_key, route, session_key, write

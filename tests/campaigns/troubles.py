@@ -10,7 +10,7 @@ import subprocess
 import time
 from functools import partial
 
-from campaigns.case import Case
+from campaigns import Case
 from campaigns.work.processes import finish, kill, logged, message, results, start
 from campaigns.work.spoilers import VARIABLE
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from campaigns.case import Case
+from campaigns import Case
 from campaigns.hostile.kinds import MADE, publish_agent, seal, user
 from campaigns.hostile.mutations import mutated
 from campaigns.hostile.watched import MAX_MESSAGE, Watch, added, run_child

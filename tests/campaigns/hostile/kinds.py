@@ -96,20 +96,9 @@ def _rows(folder):
 
 
 def publish_agent(folder):
-    import gymnasium
+    from untrained import publish_random_agent
 
-    from vcgym.agents.networks.observation import network_for
-    from vcgym.agents.networks.policy import AgentPolicy, output_count
-    from vcgym.agents.published.export import publish
-    from vcgym.submissions.card import call_parts
-
-    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=1, packets=100, action="discrete").unwrapped
-    parts = call_parts(env.batch.scenario.paths)
-    network = network_for(parts, output_count(env.single_action_space), 8, "tanh")
-    rng = np.random.default_rng(1)
-    tensors = {name: rng.normal(size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
-    agent = AgentPolicy("vcgym/Call-v1", tuple(parts), env.single_observation_space, env.single_action_space, network, tensors)
-    publish(folder, agent, algorithm="none", steps=0, seed=0, config_hash="0" * 16)
+    publish_random_agent(folder, seed=1, packets=100, action="discrete")
 
 
 def _model():

@@ -12,13 +12,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from submitted import ONNX
+from untrained import publish_random_agent
 
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
-from vcgym.agents.evaluation.environments import make_envs, observation_parts
-from vcgym.agents.networks.observation import network_for
-from vcgym.agents.networks.policy import AgentPolicy, output_count
-from vcgym.agents.published.export import publish
 from vcgym.baselines.system_files import learned_folders
 from vcgym.baselines.zoo import CARD, LEARNED, WEIGHTS
 from vcgym.leaderboard.results import files as results
@@ -96,12 +93,7 @@ BROKEN = {
 def made(tmp_path_factory):
     """A finished study with an untrained agent, the empty results of a run, policies of one's own."""
     home = tmp_path_factory.mktemp("made")
-    envs = make_envs(CALL, 1, "validation")
-    observed, acted, parts = envs.single_observation_space, envs.single_action_space, observation_parts(envs)
-    network = network_for(parts, output_count(acted), 4, "tanh")
-    tensors = {name: np.zeros(shape, np.float32) for name, shape in network.tensor_shapes().items()}
-    agent = AgentPolicy(CALL.id, tuple(parts), observed, acted, network, tensors)
-    publish(home / "study" / "seed-0" / "agent", agent, algorithm="none", steps=0, seed=0, config_hash="0" * 16)
+    publish_random_agent(home / "study" / "seed-0" / "agent", hidden=4, scale=0.0, **CALL.options)
     (home / "study" / "config.json").write_text(TrainConfig(env=CALL).model_dump_json())
     for layout, name in ((results.RESULTS, "results"), (results.ACTIONS, "actions")):
         results.write(layout, [], home / "board" / f"{name}.parquet")

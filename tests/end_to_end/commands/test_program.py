@@ -12,7 +12,6 @@ import pytest
 
 from vcgym import __version__
 from vcgym.scripts.console.program import VCGYM, main
-from vcgym.scripts.console.usage import usage
 
 LIGHT = """
 import sys
@@ -24,10 +23,6 @@ assert not {{'numba', 'hydra', 'torch'}} & set(sys.modules)
 SAID = [(["vcgym"], "leaderboard"), (["vcgym", "train", "--help"], "num_envs=null"), (["vcgym", "--version"], f"vcgym {__version__}")]
 
 
-def help_of(name):
-    return usage(VCGYM.commands[name].about, VCGYM.kind(name), VCGYM.yaml(name), VCGYM.conf, VCGYM.title(name))
-
-
 def test_every_command_has_a_function_a_config_and_a_sentence():
     for name, command in VCGYM.commands.items():
         assert VCGYM.keys(name) and 10 < len(command.about) < 90
@@ -36,18 +31,18 @@ def test_every_command_has_a_function_a_config_and_a_sentence():
 
 @pytest.mark.parametrize("name", VCGYM.commands)
 def test_help_lists_the_keys_of_the_command(name):
-    found, text = VCGYM.keys(name, deep=False), help_of(name)
+    found, text = VCGYM.keys(name, deep=False), VCGYM.usage(name)
     assert found and len(found) == len({key.name for key in found}) and "hydra" not in text
     keys = text.partition("Choices:")[0]
     assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
 
 
 def test_help_says_type_range_default_and_meaning():
-    text = help_of("leaderboard")
+    text = VCGYM.usage("leaderboard")
     assert "  threads=2  [integer at least 1, at most 256]\n      threads that share the calls" in text
     assert "  offsets=own  [own, common]" in text and "  ray.address=null  [text or null]" in text
-    assert "  env=call  [call, call_cloud," in help_of("train")
-    assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in help_of("train")
+    assert "  env=call  [call, call_cloud," in VCGYM.usage("train")
+    assert "  algorithm.clip_range=0.2  [number above 0, below 1]" in VCGYM.usage("train")
 
 
 @pytest.mark.parametrize(("words", "said"), SAID)

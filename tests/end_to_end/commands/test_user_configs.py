@@ -11,7 +11,6 @@ from vcgym.agents.config.env_arguments import env_defaults
 from vcgym.baselines.controls.control import CONTROLS
 from vcgym.scripts.console import arguments, command
 from vcgym.scripts.console.program import VCGYM
-from vcgym.scripts.console.usage import usage
 
 IDS = [f"vcgym/{name}-v1" for name in ("Relay", "Playout", "Call", "Rate", "SendOrder")]
 LAUNCHER = """
@@ -153,5 +152,5 @@ def test_a_refused_command_leaves_the_users_folders(tmp_path):
 @pytest.mark.parametrize("name", VCGYM.commands)
 def test_help_lists_no_key_below_a_list(name):
     lists = [key.name for key in VCGYM.keys(name) if key.allowed.startswith("list of")]
-    text = usage("", VCGYM.kind(name), VCGYM.yaml(name), VCGYM.conf, VCGYM.title(name))
+    text = VCGYM.usage(name)
     assert not [one for one in lists if f"  {one}." in text]

@@ -4,13 +4,10 @@ from collections import deque
 
 import numpy as np
 import pytest
+from untrained import publish_random_agent
 from virtual_call import CONTROLLER, RECEIVER, RELAYS, START_US, network_of
 
 from vcgym.agents.config.training import TrainConfig
-from vcgym.agents.evaluation.environments import make_envs, observation_parts
-from vcgym.agents.networks.observation import network_for
-from vcgym.agents.networks.policy import AgentPolicy, output_count
-from vcgym.agents.published.export import publish
 from vcgym.baselines.path.greedy import Greedy
 from vcgym.baselines.records import Record
 from vcgym.baselines.systems import load_system
@@ -42,13 +39,7 @@ def call(system, packets=1000, seed=1, location="central"):
 def agent_in(folder, env, key=3):
     """Return the policy of a published agent with random weights."""
     config = TrainConfig(env=env)
-    envs = make_envs(config.env, 1, "validation")
-    parts, space = observation_parts(envs), envs.single_action_space
-    network = network_for(parts, output_count(space), 16, "relu")
-    draws = np.random.default_rng(key)
-    tensors = {name: draws.normal(scale=2.0, size=shape).astype(np.float32) for name, shape in network.tensor_shapes().items()}
-    agent = AgentPolicy(config.env.id, tuple(parts), envs.single_observation_space, space, network, tensors)
-    publish(folder / "seed-0" / "agent", agent, algorithm="ppo", steps=1, seed=0, config_hash="")
+    publish_random_agent(folder / "seed-0" / "agent", config.env.id, 16, "relu", 2.0, key, **config.env.options)
     (folder / "config.json").write_text(config.model_dump_json())
     return live_policy(str(folder / "seed-0"))
 

@@ -11,7 +11,6 @@ from hydra import compose, initialize_config_module
 from lab.commands import LAB
 from lab.learners.pair_config import PairConfig
 from vcgym.scripts.console import command
-from vcgym.scripts.console.usage import usage
 
 HOME = Path(__file__).parents[3]
 CONF = HOME / "lab" / "conf"
@@ -59,7 +58,7 @@ def test_every_config_builds_and_means_what_python_means(name):
 @pytest.mark.parametrize("name", LAB.commands)
 def test_help_lists_the_keys_of_the_command(name):
     found = LAB.keys(name, deep=False)
-    text = usage(LAB.commands[name].about, LAB.kind(name), LAB.yaml(name), LAB.conf, LAB.title(name))
+    text = LAB.usage(name)
     assert found and len(found) == len({key.name for key in found}) and f"  python -m lab {name} key=value ..." in text
     keys = text.partition("Choices:")[0]
     assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))

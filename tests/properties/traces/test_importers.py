@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from campaigns.hostile.readers import READERS
+from campaigns.importers import READERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
