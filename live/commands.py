@@ -20,12 +20,12 @@ from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import LEAD_US, LiveSender
 from vcgym.live.call.stats import OnSlot, unseen
 from vcgym.live.config import CallConfig, EmulateConfig, JoinConfig, MeasureConfig, PolicyConfig, RelayConfig, WorldConfig
-from vcgym.live.forwarding.emulator import Emulator, emulated
-from vcgym.live.forwarding.relay import Limits, Relay
+from vcgym.live.emulator import Emulator, emulated
 from vcgym.live.measure import measure_pairs, measure_session, write_traces
 from vcgym.live.protocol.nodes import Clock, Node, open_socket, serve, steady_clock, unix_us
 from vcgym.live.protocol.session import address_of, read_session
 from vcgym.live.protocol.wire import KEY_BYTES, Address, new_key
+from vcgym.live.relay import Limits, Relay
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import read_plain, replace_file

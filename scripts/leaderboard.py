@@ -52,12 +52,8 @@ def rank(
 ) -> None:  # fmt: skip
     """Play a suite, print the ranks and write the board.
 
-    Args:
-        config: config of the command.
-        suite: its suite.
-        parts: parts of the suite (`vcgym.leaderboard.evaluation.suites.prepare`).
-        joined: agents that play as well, by name.
-        left_out: agents that do not play, with the reason.
+    Agents that `joined` play as well; of those `left_out` the board names the reason. `parts` are those of
+    `vcgym.leaderboard.evaluation.suites.prepare`.
     """
     console, systems = _console(), systems_of(suite, config.systems)
     systems |= {name: load_system(name) for name in references(f"{suite.name}-{suite.version}") if name not in systems}

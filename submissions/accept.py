@@ -16,14 +16,7 @@ FOLDER = "submissions"  # within the folder of results
 
 
 def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str], env: str = AGENT_ENV) -> str:
-    """Check and try the submission in `folder`, copy it to the results in `board`, and return its name.
-
-    Args:
-        folder: folder of the submission.
-        board: folder of the results.
-        observed: observations of the trial, see `vcgym.submissions.trial.observe`.
-        rules: names of all rules that may be played with it.
-        env: id of the environment in which agents play the suite.
+    """Take the submission in `folder`, copy it to the results in `board`, and return its name, which none of the played `rules` has.
 
     Raises:
         RefusedError: it is rejected, or a rule, an agent trained here or another submission has its name.
@@ -44,12 +37,9 @@ def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]
 
 
 def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
-    """Read, check and try a submission.
+    """Read, check and try a submission (docs/submit.md) for a suite that agents play in the environment `env`.
 
-    Args:
-        folder: folder of the submission, see docs/submit.md.
-        observed: observations of the trial, see `vcgym.submissions.trial.observe`.
-        env: id of the environment in which agents play the suite.
+    The trial is over the observations of `vcgym.submissions.trial.observe`.
 
     Raises:
         RefusedError: naming the file, what is wrong, and what is allowed.

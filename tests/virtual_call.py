@@ -6,9 +6,9 @@ import itertools
 from vcgym.envs.call.batch import LOCATIONS
 from vcgym.live.call.audio import tones
 from vcgym.live.call.parties import Addresses, parties_of, session_over
-from vcgym.live.forwarding.emulator import Emulator, emulated
-from vcgym.live.forwarding.relay import Relay
+from vcgym.live.emulator import Emulator, emulated
 from vcgym.live.protocol.nodes import NEVER_US
+from vcgym.live.relay import Relay
 
 SECRET = b"a secret of the test"
 EMULATOR, SENDER, CONTROLLER, RECEIVER = (("127.0.0.1", port) for port in range(1, 5))

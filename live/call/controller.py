@@ -27,15 +27,7 @@ _ROW = np.zeros(1, np.int64)
 
 
 class Deciding:
-    """State of the router's location in one call.
-
-    Args:
-        session: the call.
-        acting: what decides.
-
-    Attributes:
-        slot: slots decided so far.
-    """
+    """State of the router's location in one call; `slot` is the number of slots decided so far."""
 
     def __init__(self, session: Session, acting: Acting) -> None:
         envs = acting.environment(outside(session, session.packets))
@@ -75,11 +67,7 @@ REPEAT_SLOTS = 20
 
 
 class Controller:
-    """The router's location.
-
-    Args:
-        session: the call.
-        policy: what decides.
+    """The router's location in a call.
 
     Attributes:
         due_us: time of the next decision; NEVER_US before the sender's announcement and after the call.

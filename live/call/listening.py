@@ -82,11 +82,7 @@ class Repaired(NamedTuple):
 
 
 class Listening:
-    """State of the receiver of one call.
-
-    Args:
-        session: the call.
-        policy: the call's; an agent at the receiver acts at arrivals, as often as in its environment.
+    """State of the receiver of one call; an agent at the receiver acts at arrivals, as often as in its environment.
 
     Attributes:
         slot: slots played so far.

@@ -71,12 +71,9 @@ class _Outside(Recipe):
 
 
 class Actor:
-    """A policy that acts in a call; the caller plays the loop of the environment's batch from one decision to the next.
+    """A policy that acts in a call, which starts here, in an environment of one call over `outside`.
 
-    Args:
-        session: the call, which is started here.
-        policy: decides through `predict`.
-        envs: environment of one call, over `outside`.
+    The caller plays the loop of the environment's batch from one decision to the next.
     """
 
     def __init__(self, session: Session, policy: Policy, envs: PathsVectorEnv) -> None:

@@ -30,11 +30,11 @@ from vcgym.live.call.policies import LivePolicy
 from vcgym.live.call.protection import LiveProtection
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import LEAD_US, LiveSender
-from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator, emulated
-from vcgym.live.forwarding.relay import Relay
+from vcgym.live.emulator import EmulatedWorld, Emulator, emulated
 from vcgym.live.protocol.nodes import Clock, Node, open_socket, serve, steady_clock
 from vcgym.live.protocol.session import Session, hop_of
 from vcgym.live.protocol.wire import Address, new_key, session_key
+from vcgym.live.relay import Relay
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw

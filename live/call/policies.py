@@ -59,10 +59,7 @@ class LivePolicy(NamedTuple):
 def live_policy(named: str, protection: str | None = None, budget: float = 1.0) -> LivePolicy:
     """Return the policy `named`: a system, or the folder of a seed that `vcgym train` or `python -m lab train-pair` wrote.
 
-    Args:
-        named: system or folder.
-        protection: system whose rule protects the call; None: no protection.
-        budget: as in `LivePolicy`.
+    The rule of the system `protection`, if any, protects the call within the `budget` (`LivePolicy`).
 
     Raises:
         ValueError: it does not exist, is broken, or sets a control that a live call lacks; or the protection is none of a live call.

@@ -52,12 +52,9 @@ def _is_sent_live(rule: Any) -> bool:
 
 
 class LiveProtection:
-    """Protection of one call.
+    """Protection of one call by a rule, one of `protection_of`.
 
-    Args:
-        session: the call.
-        rule: rule of the protection, one of `protection_of`.
-        budget: share of the bytes without protection that may go beyond them, at least 0.
+    The budget is the share of the bytes without protection that may go beyond them, at least 0.
 
     Attributes:
         plain_bytes: bytes of the packets so far without protection, on the network.

@@ -38,9 +38,7 @@ class _Arrival(NamedTuple):
 class Receiver:
     """The receiver. The first two datagrams of the sender that agree tell when slot 0 began; one alone may be anybody's with the key.
 
-    Args:
-        session: the call.
-        policy: the call's; it sets the level here, at each arrival or by its receiver's rule, or commands it from the router's location.
+    The policy sets the level here, at each arrival or by its receiver's rule, or commands it from the router's location.
 
     Attributes:
         due_us: time of the next slot; NEVER_US before two datagrams agree and after the call.

@@ -46,11 +46,7 @@ class _Argument(NamedTuple):
 def check(words: Sequence[str], keys: Sequence[Key], name: str, conf: str) -> list[str]:
     """Check the arguments of a command; return them as hydra reads them, with texts and paths in quotes (`vcgym.scripts.console.literal`).
 
-    Args:
-        words: what was typed after the command.
-        keys: its keys.
-        name: name of its YAML.
-        conf: package of the YAML.
+    `words` are what was typed after the command; its YAML is `name` in the package `conf`.
 
     Raises:
         ValueError: an argument that the command would refuse; the message names it and what is allowed.

@@ -139,12 +139,9 @@ def _failing_in_one_line(name: str, program: Program) -> Iterator[None]:
 
 @contextmanager
 def _leaving_nothing(folder: Path, name: str, found: Collection[Path]) -> Iterator[None]:
-    """Remove what hydra made for a command that failed before it wrote anything, and parent folders that become empty.
+    """Remove what hydra made in its `folder` for a command that failed before it wrote anything, and parent folders that become empty.
 
-    Args:
-        folder: output folder of hydra.
-        name: name of the command's YAML.
-        found: folders that were there before, of which none is removed.
+    None of the folders in `found`, which were there before, is removed; `name` is that of the command's YAML.
     """
     try:
         yield
@@ -291,10 +288,7 @@ def _in_place_of_yaml(kind: type[BaseModel]) -> DictConfig:
 def schema(kind: type[BaseModel], left_out: Collection[str] = (), within: str = "") -> DictConfig:
     """Return `_target_` and the default of each field of a config: "???" if it is required, null if it follows from other fields.
 
-    Args:
-        kind: class of the config.
-        left_out: keys that come from groups.
-        within: what precedes the keys of this config.
+    Keys in `left_out` come from groups; `within` precedes those of this config.
     """
     found = OmegaConf.create({"_target_": f"{kind.__module__}.{kind.__qualname__}"})
     for name, field in kind.model_fields.items():

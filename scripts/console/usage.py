@@ -194,12 +194,8 @@ def place_of(name: str) -> Path:
 def completion(program: str, commands: Mapping[str, tuple[Iterable[Key], str]], conf: str) -> str:
     """Return the script by which a shell completes a program.
 
-    Bash reads it from ~/.local/share/bash-completion/completions/PROGRAM, zsh as part of ~/.zshrc.
-
-    Args:
-        program: what a user types.
-        commands: keys of each command, and the name of its YAML.
-        conf: package of the YAML files.
+    Bash reads it from ~/.local/share/bash-completion/completions/PROGRAM, zsh as part of ~/.zshrc. `commands` are the keys of each
+    command and the name of its YAML in the package `conf`.
     """
     cases = [f"            {name}) words='{' '.join(_words(keys, yaml, conf))}' ;;" for name, (keys, yaml) in commands.items()]
     return _SCRIPT.format(program=program, commands=" ".join(commands), cases="\n".join(cases))

@@ -24,11 +24,11 @@ from vcgym.live.call.parties import Addresses, session_over
 from vcgym.live.call.policies import live_policy
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import LEAD_US, LiveSender
-from vcgym.live.forwarding.emulator import Emulator, emulated
-from vcgym.live.forwarding.relay import Relay
+from vcgym.live.emulator import Emulator, emulated
 from vcgym.live.protocol.nodes import open_socket, serve, unix_us
 from vcgym.live.protocol.session import Session, address_of, hop_of
 from vcgym.live.protocol.wire import new_key
+from vcgym.live.relay import Relay
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from campaigns import Case
-from vcgym.live.forwarding.relay import Limits, Relay
 from vcgym.live.protocol.nodes import unix_us
 from vcgym.live.protocol.wire import DatagramKind, Header, new_key, route, session_key, write
+from vcgym.live.relay import Limits, Relay
 
 FLOOD_S = {"small": 2.0, "medium": 20.0, "full": 600.0}
 SESSIONS = {"small": 1_000, "medium": 10_000, "full": 10_000}

@@ -83,14 +83,7 @@ def test_the_name_of_an_oracle_is_refused(agent):
 
 def test_the_command_refuses_in_one_line_and_with_status_1(agent, tmp_path):
     (agent / "setup.py").write_text("raise SystemExit")
-    words = [
-        sys.executable,
-        "-m",
-        "vcgym.scripts.console.program",
-        "submit",
-        f"submission={agent}",
-        f"folder={tmp_path / 'board'}",
-    ]
+    words = [sys.executable, "-m", "vcgym.scripts.console.program", "submit", f"submission={agent}", f"folder={tmp_path / 'board'}"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""

@@ -4,8 +4,6 @@ import inspect
 import re
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
@@ -33,6 +31,8 @@ def test_every_command_has_a_function_a_config_and_a_sentence():
 def test_help_lists_the_keys_of_the_command(name):
     found, text = VCGYM.keys(name, deep=False), VCGYM.usage(name)
     assert found and len(found) == len({key.name for key in found}) and "hydra" not in text
+    lists = [key.name for key in VCGYM.keys(name) if key.allowed.startswith("list of")]
+    assert not [one for one in lists if f"  {one}." in text], "a key below a list cannot be typed"
     keys = text.partition("Choices:")[0]
     assert len(re.findall(r"^  [\w.]+=", keys, re.MULTILINE)) == len(re.findall(r"^  [\w.]+=.*\n {6}\S", keys, re.MULTILINE))
 
@@ -57,11 +57,6 @@ def test_a_multirun_writes_under_outputs(tmp_path):
     subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
     assert [path.name for path in tmp_path.iterdir()] == ["outputs"]
     assert (tmp_path / "outputs" / "multirun" / "systems").is_dir()
-
-
-def test_one_program_is_installed():
-    scripts = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["scripts"]
-    assert scripts == {"vcgym": "vcgym.scripts.console.program:main"}
 
 
 @pytest.mark.parametrize(

@@ -147,10 +147,3 @@ def test_a_refused_command_leaves_the_users_folders(tmp_path):
         assert answer.returncode == 1 and "; it must divide num_envs" in answer.stderr
         assert answer.stderr.count("\n") == 1
         assert (tmp_path / "link").is_symlink() and list((tmp_path / "empty").iterdir()) == []
-
-
-@pytest.mark.parametrize("name", VCGYM.commands)
-def test_help_lists_no_key_below_a_list(name):
-    lists = [key.name for key in VCGYM.keys(name) if key.allowed.startswith("list of")]
-    text = VCGYM.usage(name)
-    assert not [one for one in lists if f"  {one}." in text]

@@ -12,9 +12,9 @@ from vcgym.live.call.audio import tones
 from vcgym.live.call.parties import play_live
 from vcgym.live.call.policies import of_system
 from vcgym.live.call.sender import LiveSender
-from vcgym.live.forwarding.relay import Limits, Relay
 from vcgym.live.protocol import nodes
 from vcgym.live.protocol.wire import DatagramKind, Header, route, session_key, write
+from vcgym.live.relay import Limits, Relay
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 

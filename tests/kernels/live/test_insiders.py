@@ -14,7 +14,7 @@ from vcgym.live.call.audio import UNIT_SAMPLES, rendered
 from vcgym.live.call.controller import REPEAT_SLOTS
 from vcgym.live.call.parties import finished
 from vcgym.live.call.policies import of_system
-from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator
+from vcgym.live.emulator import EmulatedWorld, Emulator
 from vcgym.live.protocol.media import write_copy, write_media
 from vcgym.live.protocol.messages import write_feedback, write_setup
 from vcgym.live.protocol.nodes import NEVER_US

@@ -153,15 +153,6 @@ def test_a_restarted_receiver_goes_on_and_its_feedback_is_not_taken_for_a_replay
     assert parties.controller.inbox.refused == 0 and parties.controller.learned > 1400
 
 
-def test_a_replay_and_a_wrong_key_change_nothing():
-    network, parties, batch = call(load_system("GRD-WM"), packets=300)
-    network.also = lambda datagram: [datagram, datagram[:-1] + bytes((datagram[-1] ^ 1,))]
-    network.run(NEVER_US)
-    live = finished(parties).played
-    np.testing.assert_array_equal(live.path, batch.played().path)
-    assert ratings_of(live.totals) == pytest.approx(ratings_of(batch.totals()), abs=0.1)
-
-
 def test_without_an_answer_the_sender_gives_up():
     network, _, _ = call(load_system("GRD-WM"), packets=200)
     network.nodes.pop(CONTROLLER)

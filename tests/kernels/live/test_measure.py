@@ -6,10 +6,10 @@ from contextlib import ExitStack
 import numpy as np
 import pytest
 
-from vcgym.live.forwarding.emulator import EmulatedWorld, Emulator
-from vcgym.live.forwarding.relay import Relay
+from vcgym.live.emulator import EmulatedWorld, Emulator
 from vcgym.live.measure import WAIT_US, MeasuredDelays, Prober, measure_pairs, write_traces
 from vcgym.live.protocol.nodes import NEVER_US, open_socket, serve, unix_us
+from vcgym.live.relay import Relay
 from vcgym.network.kernels.slots import LOST, SLOT_US
 from vcgym.network.scenarios.scenario import Scenario
 

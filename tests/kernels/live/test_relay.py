@@ -5,9 +5,9 @@ import tracemalloc
 
 import pytest
 
-from vcgym.live.forwarding.relay import IDLE_US, Limits, Relay
 from vcgym.live.protocol.replay_window import AHEAD_US, FRESH_US
 from vcgym.live.protocol.wire import DatagramKind, Header, moved_on, new_key, route, session_key, write
+from vcgym.live.relay import IDLE_US, Limits, Relay
 
 SECRET = new_key()
 SENDER, RELAY, OTHER, RECEIVER = (("127.0.0.1", port) for port in (1000, 2000, 3000, 4000))

@@ -8,90 +8,66 @@ from hypothesis import strategies as st
 
 from vcgym.baselines.protection.protect import DISTANCES
 from vcgym.baselines.records import COPY, Record
+from vcgym.live.protocol import messages, wire
 from vcgym.live.protocol.media import BLOCK_BYTES, FARTHEST, RTP_BYTES, read_copy, read_media, write_copy, write_media
-from vcgym.live.protocol.messages import (
-    MAX_BLOCKS,
-    MAX_LEVEL_US,
-    read_command,
-    read_feedback,
-    read_setup,
-    write_command,
-    write_feedback,
-    write_setup,
-)
 from vcgym.live.protocol.replay_window import AHEAD_US, WINDOW, ReplayWindow
-from vcgym.live.protocol.wire import (
-    MAX_DATAGRAM,
-    MAX_HOPS,
-    DatagramKind,
-    Header,
-    WireError,
-    hop_at,
-    hops_of,
-    is_authentic,
-    moved_on,
-    payload_of,
-    read,
-    route,
-    session_key,
-    write,
-)
 from vcgym.network.kernels.slots import SLOT_US
 
 ADDRESSES = st.tuples(st.ip_addresses(v=4).map(str), st.integers(0, 65535))
-ROUTES = st.lists(ADDRESSES, min_size=1, max_size=MAX_HOPS)
+ROUTES = st.lists(ADDRESSES, min_size=1, max_size=wire.MAX_HOPS)
 U32, U64 = st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1)
 HEADERS = st.builds(
-    Header, st.sampled_from(list(DatagramKind)), st.integers(0, 65535), U64, U32, U64, ROUTES.map(lambda hops: route(*hops))
+    wire.Header, st.sampled_from(list(wire.DatagramKind)), st.integers(0, 65535), U64, U32, U64, ROUTES.map(lambda hops: wire.route(*hops))
 )
-KEY = session_key(b"secret", 7)
+KEY = wire.session_key(b"secret", 7)
 
 
 @given(HEADERS, st.binary(max_size=1200))
 def test_a_datagram_is_read_as_it_was_written(header, payload):
-    datagram = write(header, payload, KEY)
-    assert read(datagram) == (header, 0)
-    assert is_authentic(datagram, KEY) and payload_of(datagram, header) == payload
+    datagram = wire.write(header, payload, KEY)
+    assert wire.read(datagram) == (header, 0)
+    assert wire.is_authentic(datagram, KEY) and wire.payload_of(datagram, header) == payload
 
 
 @given(ROUTES, st.binary(max_size=100))
 def test_each_hop_finds_the_next_one_and_the_tag_stays_right(hops, payload):
-    datagram = write(Header(DatagramKind.MEDIA, 0, 1, 2, 3, route(*hops)), payload, KEY)
+    datagram = wire.write(wire.Header(wire.DatagramKind.MEDIA, 0, 1, 2, 3, wire.route(*hops)), payload, KEY)
     for index in range(len(hops)):
-        header, found = read(datagram)
-        assert (found, hops_of(header)) == (index, len(hops)) and hop_at(header, index) == hops[index] and is_authentic(datagram, KEY)
-        datagram = moved_on(datagram)
-    with pytest.raises(WireError):
-        read(datagram)
+        header, found = wire.read(datagram)
+        assert (found, wire.hops_of(header)) == (index, len(hops)) and wire.hop_at(header, index) == hops[index]
+        assert wire.is_authentic(datagram, KEY)
+        datagram = wire.moved_on(datagram)
+    with pytest.raises(wire.WireError):
+        wire.read(datagram)
 
 
 @given(HEADERS, st.binary(max_size=200), st.data())
 def test_a_changed_datagram_is_refused(header, payload, data):
-    datagram = bytearray(write(header, payload, KEY))
+    datagram = bytearray(wire.write(header, payload, KEY))
     at = data.draw(st.integers(1, len(datagram) - 1))
     datagram[at] ^= data.draw(st.integers(1, 255))
     assert not _is_taken(bytes(datagram))
-    assert not _is_taken(write(header, payload, session_key(b"secret", 8)))
+    assert not _is_taken(wire.write(header, payload, wire.session_key(b"secret", 8)))
 
 
-@given(st.binary(max_size=MAX_DATAGRAM + 10))
+@given(st.binary(max_size=wire.MAX_DATAGRAM + 10))
 def test_arbitrary_bytes_are_refused(datagram):
     assert not _is_taken(datagram)
 
 
 def _is_taken(datagram):
     try:
-        read(datagram)
-    except WireError:
+        wire.read(datagram)
+    except wire.WireError:
         return False
-    return is_authentic(datagram, KEY)
+    return wire.is_authentic(datagram, KEY)
 
 
 def test_a_datagram_that_would_be_fragmented_is_not_written():
-    with pytest.raises(WireError, match="allowed is at most 1400"):
-        write(Header(DatagramKind.MEDIA, 0, 0, 0, 0, route(("127.0.0.1", 1))), bytes(MAX_DATAGRAM), KEY)
-    with pytest.raises(WireError, match="allowed is 1 to 8"):
-        route(*[("127.0.0.1", 1)] * 9)
+    with pytest.raises(wire.WireError, match="allowed is at most 1400"):
+        wire.write(wire.Header(wire.DatagramKind.MEDIA, 0, 0, 0, 0, wire.route(("127.0.0.1", 1))), bytes(wire.MAX_DATAGRAM), KEY)
+    with pytest.raises(wire.WireError, match="allowed is 1 to 8"):
+        wire.route(*[("127.0.0.1", 1)] * 9)
 
 
 KNOWN_US, PACKETS = 10 * 60 * 1_000_000, 60_000
@@ -100,29 +76,29 @@ RECORDS = st.builds(
         sent[0], packet, path, (packet + sent[1]) * SLOT_US, (packet + sent[1]) * SLOT_US + delay_us, KNOWN_US, lag_us, late
     ),
     st.one_of(st.tuples(st.integers(0, 1), st.just(0)), st.tuples(st.just(COPY), st.integers(0, DISTANCES))),
-    st.integers(0, PACKETS - 1), st.integers(0, 16), st.integers(0, AHEAD_US), st.integers(0, MAX_LEVEL_US), st.integers(0, 1),
+    st.integers(0, PACKETS - 1), st.integers(0, 16), st.integers(0, AHEAD_US), st.integers(0, messages.MAX_LEVEL_US), st.integers(0, 1),
 )  # fmt: skip
 
 
-@given(st.lists(RECORDS, max_size=MAX_BLOCKS))
+@given(st.lists(RECORDS, max_size=messages.MAX_BLOCKS))
 def test_feedback_is_read_as_it_was_written(records):
-    assert read_feedback(write_feedback(records), KNOWN_US, 17, PACKETS) == records
+    assert messages.read_feedback(messages.write_feedback(records), KNOWN_US, 17, PACKETS) == records
     if any(record.path == 16 for record in records):
         with pytest.raises(ValueError, match="below 16"):
-            read_feedback(write_feedback(records), KNOWN_US, 16, PACKETS)
+            messages.read_feedback(messages.write_feedback(records), KNOWN_US, 16, PACKETS)
 
 
 @given(RECORDS, st.sampled_from(["packet", "sent_us", "arrived_us", "lag_us"]), st.integers(1, 2**31))
 def test_feedback_of_a_packet_that_cannot_be_is_refused(record, field, more):
     latest_us = (record.packet + (DISTANCES if record.kind == COPY else 0)) * SLOT_US
-    beyond = {"packet": PACKETS, "sent_us": latest_us, "arrived_us": KNOWN_US + AHEAD_US, "lag_us": MAX_LEVEL_US}[field] + more
+    beyond = {"packet": PACKETS, "sent_us": latest_us, "arrived_us": KNOWN_US + AHEAD_US, "lag_us": messages.MAX_LEVEL_US}[field] + more
     with pytest.raises(ValueError, match="allowed are"):
-        read_feedback(write_feedback([record._replace(**{field: beyond})]), KNOWN_US, 17, PACKETS)
+        messages.read_feedback(messages.write_feedback([record._replace(**{field: beyond})]), KNOWN_US, 17, PACKETS)
 
 
 @given(st.binary(max_size=1200))
 def test_payloads_of_another_form_are_refused_by_value_error(payload):
-    for reader, more in ((read_feedback, (0, 17, 100)), (read_command, (3,)), (read_setup, (0,))):
+    for reader, more in ((messages.read_feedback, (0, 17, 100)), (messages.read_command, (3,)), (messages.read_setup, (0,))):
         try:
             reader(payload, *more)
         except ValueError as error:
@@ -145,8 +121,8 @@ def test_media_are_read_as_they_were_written(slot, opus, earlier):
 
 
 def test_commands_and_announcements_are_read_as_they_were_written():
-    assert read_command(write_command(300), 301) == 300
-    assert read_setup(write_setup(2**50), 2**50) == 2**50
+    assert messages.read_command(messages.write_command(300), 301) == 300
+    assert messages.read_setup(messages.write_setup(2**50), 2**50) == 2**50
 
 
 @given(st.lists(st.one_of(st.integers(0, 3 * WINDOW), U32), max_size=200))

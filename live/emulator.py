@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.live.forwarding.relay import Relay
 from vcgym.live.protocol.media import SLOT_BYTES, slot_of
 from vcgym.live.protocol.nodes import NEVER_US, Sent
 from vcgym.live.protocol.wire import Address, DatagramKind, Header, payload_of, read
+from vcgym.live.relay import Relay
 from vcgym.network.kernels.slots import BLOCK_SLOTS, LOST
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.worlds.world import WorldDraw, blocks
@@ -40,10 +40,7 @@ class EmulatedWorld(NamedTuple):
 def emulated(scenario: Scenario, draw: WorldDraw, location: float) -> EmulatedWorld:
     """Return the table of a sampled world, with the slots of a call.
 
-    Args:
-        scenario: scenario of the draw.
-        draw: sampled world.
-        location: position of the router between sender (0) and receiver (1), see `vcgym.envs.call.batch.LOCATIONS`.
+    `location` is the position of the router between sender (0) and receiver (1), see `vcgym.envs.call.batch.LOCATIONS`.
     """
     world = scenario.world(1)
     history = world.start(0, draw)
@@ -56,10 +53,7 @@ def emulated(scenario: Scenario, draw: WorldDraw, location: float) -> EmulatedWo
 class Emulator:
     """A relay with the delays and losses of a world.
 
-    Args:
-        secret: secret of its relay.
-        world: world that it plays.
-        started_us: start of its relay, in microseconds since 1970.
+    Its relay has the secret, and started at `started_us`, in microseconds since 1970.
 
     Attributes:
         due_us: time at which the next datagram leaves.
