@@ -1,5 +1,6 @@
-"""Commands of live calls: a relay, an emulator, a measurement, one party of a call, and a whole call on this machine."""
+"""Commands of live calls: a relay, an emulator, a measurement, one party of a call, and a whole call on this machine. See docs/live.md."""
 
+import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -9,21 +10,26 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
 
 from vcgym.envs.call.batch import LOCATIONS, Played
+from vcgym.leaderboard.results.call_metrics import rows
+from vcgym.leaderboard.results.kinds import CALL
 from vcgym.live.call.audio import encoded, read_wav, rendered, tones, write_wav
 from vcgym.live.call.controller import Controller
+from vcgym.live.call.listening import Repaired
 from vcgym.live.call.parties import GRACE_US, Addresses, LiveCall, Parties, play_live, session_over
 from vcgym.live.call.policies import LivePolicy, live_policy
 from vcgym.live.call.protection import LiveProtection, protection_of
 from vcgym.live.call.receiver import Receiver
 from vcgym.live.call.sender import LEAD_US, LiveSender
-from vcgym.live.call.stats import OnSlot, unseen
+from vcgym.live.call.stats import OnSlot, Stats, seconds_shown, unseen
 from vcgym.live.config import CallConfig, EmulateConfig, JoinConfig, MeasureConfig, PolicyConfig, RelayConfig, WorldConfig
 from vcgym.live.emulator import Emulator, emulated
 from vcgym.live.measure import measure_pairs, measure_session, write_traces
 from vcgym.live.protocol.nodes import Clock, Node, open_socket, serve, steady_clock, unix_us
-from vcgym.live.protocol.session import address_of, read_session
+from vcgym.live.protocol.session import Inbox, address_of, read_session
 from vcgym.live.protocol.wire import KEY_BYTES, Address, new_key
 from vcgym.live.relay import Limits, Relay
 from vcgym.network.kernels.slots import LOST, SLOT_US
@@ -31,10 +37,86 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.traces.plain_file import read_plain, replace_file
 from vcgym.network.worlds.world import WorldDraw
 
+_SHOWN = {
+    "r": "R", "mouth_to_ear_mean_ms": "mouth to ear, ms", "network_loss": "lost by the network", "clocked_late_loss": "arrived too late",
+    "concealed_share": "concealed", "path_changes": "path changes", "plans_sent": "commands", "probes_sent": "probes",
+}  # fmt: skip
 TEST_SIGNAL_S = 4.0
 MAX_SECRET_BYTES = 1024
 WAIT_US = 60_000_000
 """Time from the start of a party until it ends because nobody has called."""
+log = logging.getLogger(__name__)
+
+
+def play_call(config: CallConfig) -> None:
+    """Play the call; print the table of what was heard and write the WAV and the packets."""
+    console = _console()
+    played, draw = _played(config, console)
+    save(config.folder, played.played, played.media)
+    title = f"{config.policy} on {config.world.scenario}, {draw.pair}, {draw.stratum}"
+    console.print(_table(title, played.played, played.repaired, played.added))
+    p50_us, p99_us = np.percentile(np.abs(played.timer_error_us), (50.0, 99.0))
+    console.print(f"Error of arrival times: p50 {p50_us:.0f} us, p99 {p99_us:.0f} us. Heard and packets: {config.folder}", soft_wrap=True)
+
+
+def join_call(config: JoinConfig) -> None:
+    """Be one party of a call, and print what it did."""
+    console, clock = _console(), steady_clock()
+    if config.party == "sender":
+        with seconds_shown("sending") as on_slot:
+            sender = send(config, clock, on_slot)
+        added = f" Bytes added: {sender.protection.added:.1%}." if sender.protection else ""
+        console.print(f"{len(sender.paths):,} packets, {sender.probes:,} probes.{added} {_arrivals(sender.inbox, clock)}")
+    elif config.party == "controller":
+        with seconds_shown("deciding") as on_slot:
+            controller = control(config, clock, on_slot)
+        console.print(f"{controller.learned:,} records, {controller.plans:,} changes of the path. {_arrivals(controller.inbox, clock)}")
+    else:
+        with seconds_shown("playing") as on_slot:
+            receiver = receive(config, clock, on_slot)
+        arrivals, played = _arrivals(receiver.inbox, clock), receiver.listening.finish()
+        save(config.folder, played, receiver.media)
+        console.print(_table(config.policy, played, receiver.listening.repaired(played)))
+        console.print(f"{arrivals} Heard and packets: {config.folder}", soft_wrap=True)
+
+
+def run_relay(config: RelayConfig) -> None:
+    """Run the relay and print its address, then its counts."""
+    node = relay(config, lambda address: log.info(f"relay at {address[0]}:{address[1]}"))
+    log.info(", ".join(f"{outcome} {count:,}" for outcome, count in node.counts.most_common()) or "nothing arrived")
+
+
+def run_emulator(config: EmulateConfig) -> None:
+    """Run the emulator and print its address, then its counts."""
+    node = emulate(config, lambda address: log.info(f"emulator at {address[0]}:{address[1]}, session in {config.session}"))
+    log.info(", ".join(f"{outcome} {count:,}" for outcome, count in node.relay.counts.most_common()) or "nothing arrived")
+
+
+def measure(config: MeasureConfig) -> None:
+    """Measure, and write the traces; print their files, and the series that have none because nothing arrived.
+
+    Raises:
+        ValueError: more probes are needed than the budget allows.
+        TimeoutError: no probe came back.
+    """
+    secret, number = read_secret(config.secret), secrets.randbits(63)
+    session = None if config.session is None else read_session(config.session)
+    slots = session.packets if session else round(config.seconds * 1e6 / SLOT_US)
+    probes = slots * (len(session.media) if session else len(config.hosts) ** 2)
+    if probes > config.budget_packets:
+        raise ValueError(f"{probes:,} probes are needed: allowed are {config.budget_packets:,}, the budget_packets")
+    with seconds_shown("probing") as on_slot:
+        if session:
+            found = measure_session(secret, session, number, on_slot)
+        else:
+            found = measure_pairs(secret, [address_of(hop) for hop in config.hosts], slots, number, config.host, on_slot)
+    silent = [name for name, delay_us in zip(found.names, found.delay_us, strict=True) if (delay_us == LOST).all()]
+    if len(silent) == len(found.names):
+        raise TimeoutError(f"none of {probes:,} probes told a delay: {', '.join(silent)}")
+    for file in write_traces(found, config.output, f"{slots} slots"):
+        log.info(file)
+    for name in silent:
+        log.info(f"{name}: nothing arrived, no trace")
 
 
 def read_secret(path: Path) -> bytes:
@@ -76,29 +158,6 @@ def emulate(config: EmulateConfig, started: Callable[[Address], None]) -> Emulat
         started(opened.getsockname())
         serve([(opened, node)], lambda: time.monotonic() > end_s, clock)
     return node
-
-
-def measure(config: MeasureConfig, on_slot: OnSlot = unseen) -> tuple[list[Path], list[str]]:
-    """Measure; return the files of the traces, and the names of the series that have none because nothing arrived.
-
-    Raises:
-        ValueError: more probes are needed than the budget allows.
-        TimeoutError: no probe came back.
-    """
-    secret, number = read_secret(config.secret), secrets.randbits(63)
-    session = None if config.session is None else read_session(config.session)
-    slots = session.packets if session else round(config.seconds * 1e6 / SLOT_US)
-    probes = slots * (len(session.media) if session else len(config.hosts) ** 2)
-    if probes > config.budget_packets:
-        raise ValueError(f"{probes:,} probes are needed: allowed are {config.budget_packets:,}, the budget_packets")
-    if session:
-        found = measure_session(secret, session, number, on_slot)
-    else:
-        found = measure_pairs(secret, [address_of(hop) for hop in config.hosts], slots, number, config.host, on_slot)
-    silent = [name for name, delay_us in zip(found.names, found.delay_us, strict=True) if (delay_us == LOST).all()]
-    if len(silent) == len(found.names):
-        raise TimeoutError(f"none of {probes:,} probes told a delay: {', '.join(silent)}")
-    return write_traces(found, config.output, f"{slots} slots"), silent
 
 
 def play(config: CallConfig, watch: Callable[[list[Parties]], None] = lambda parties: None) -> tuple[LiveCall, WorldDraw]:
@@ -197,3 +256,40 @@ def _free(*hops: str) -> list[Address]:
     """Return addresses; a free port takes the place of port 0."""
     with ExitStack() as opened:
         return [opened.enter_context(open_socket(*address_of(hop))).getsockname() for hop in hops]
+
+
+def _console() -> Console:
+    return Console(emoji=False, width=None if Console().is_terminal else 120)
+
+
+def _played(config: CallConfig, console: Console) -> tuple[LiveCall, WorldDraw]:
+    if config.stats:
+        with Stats(console) as stats:
+            return play(config, stats)
+    with seconds_shown("playing", config.seconds) as on_slot:
+        return play(config, lambda parties: on_slot(parties[0].receiver.listening.slot))
+
+
+def _arrivals(inbox: Inbox, clock: Clock) -> str:
+    silent_s = (clock() - inbox.newest_us) / 1e6
+    return f"{inbox.opened:,} datagrams arrived, the last one {silent_s:.1f} s before the end; {inbox.refused:,} refused."
+
+
+def _table(title: str, played: Played, repaired: Repaired, added: float | None = None) -> Table:
+    """Return the table of a call; `added` bytes are a share of those without protection, None where only the sender knows."""
+    packets = played.path.size
+    (row,) = rows(played)
+    row["network_loss"] = repaired.lost / packets
+    table = Table("quantity", "value", title=title, title_justify="left")
+    for name, label in _SHOWN.items():
+        column = CALL.metric[name]
+        table.add_row(label, f"{column.factor * row[name]:.4g}{' %' if column.unit == '%' else ''}")
+    shown = {
+        "repaired by a copy": repaired.by_copy,
+        "repaired by an earlier frame": repaired.by_frame,
+        "repaired too late": repaired.too_late,
+    }
+    shares = {label: number / packets for label, number in shown.items()} | ({} if added is None else {"bytes added": added})
+    for label, share in shares.items():
+        table.add_row(label, f"{100.0 * share:.4g} %")
+    return table
