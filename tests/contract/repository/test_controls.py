@@ -10,8 +10,6 @@ import vcgym.envs as envs
 from vcgym.baselines.controls.control import BOTTLENECK, CONTROLS, PATHS, PROTECTED, Control, LogScale, OneOf, controls_of
 from vcgym.baselines.from_agent import AGENT, REMOTE, FromAgent, in_place_of
 from vcgym.baselines.path.direct import Direct
-from vcgym.baselines.playout.buffer_target import NetEqTarget
-from vcgym.baselines.playout.held_lag import HeldLag
 from vcgym.baselines.playout.wmjitter import WMJitter
 from vcgym.baselines.rule import allocate, facts_of, rule, rules_of
 from vcgym.baselines.system_files import system_names
@@ -131,11 +129,6 @@ def test_a_system_is_changed_by_control():
     assert system.replace(is_local=True).replace(is_local=False) == system
     assert hash(system) == hash(System(WMJitter(), Direct(), pacing=2.5)) and system != system.replace(pacing=1.0)
     assert system.of(PATHS) == system.rules and system.of(BOTTLENECK) == {}
-
-
-def test_a_rule_that_holds_a_lag_takes_no_target():
-    with pytest.raises(ValueError, match=r"lag = NetEqTarget\(.*: allowed are rules that decide a lag"):
-        allocate(HeldLag(NetEqTarget()), 1, 2)
 
 
 def test_only_playout_has_buffer_types():
