@@ -2,7 +2,7 @@
 
 papers     statements of papers, judged by our own calls, and the data they print
 studies    questions of our own, each a folder
-bench      speed, next to other software
+bench      speed
 learners   how the shipped policies were learned: pair, rate, order, allocator of conferences
 shipped    programs that make files of data/ and tables of docs/ anew
 notes      what came out, as pages

@@ -1,1 +1,1 @@
-"""Speed of vcgym compared with other software (`python -m lab bench`); `catalogue.py` lists all figures."""
+"""Speed of vcgym (`python -m lab bench`); `catalogue.py` lists all figures."""

@@ -8,11 +8,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from lab.bench import bottleneck, conference, footprint, learners, others
+from lab.bench import bottleneck, conference, footprint, learners, steps
 from lab.bench.measure import Absent, Effort, Measurement
 from lab.bench.packets import paper_evaluation, paths, paths_ratio, protected_ratio, system
 from lab.bench.predictors import FORWARD, forward
-from lab.bench.steps import env_steps
 from lab.bench.worlds import generation
 from vcgym.network.traces.plain_file import replace_file
 
@@ -27,31 +26,21 @@ CATALOGUE: dict[str, Benchmark] = {
     "vcr_wm_paths_900_over_17": paths_ratio,
     "drt_wm_red1_over_drt_wm": protected_ratio,
     **{f"world_{mode}": partial(generation, mode) for mode in ("paper", "correlated", "replay")},
-    **{f"env_1pkt_{number}": partial(env_steps, number, 1) for number in (1, 64, 1024, 8192)},
-    **{f"env_50pkt_{number}": partial(env_steps, number, 50) for number in (1, 64, 1024)},
+    **{f"env_1pkt_{number}": partial(steps.calls, number, 1) for number in (1, 64, 1024, 8192)},
+    **{f"env_50pkt_{number}": partial(steps.calls, number, 50) for number in (1, 64, 1024)},
     **{f"predictor_{way}_ns": partial(forward, way) for way in FORWARD},
     **{f"learner_inside{task}": partial(learners.inside, task) for task in learners.TASKS},
-    "learner_inside_over_lean": learners.over_lean,
-    **{f"learner_inside_over_{name}": partial(learners.over_library, name) for name in learners.BATCHES},
-    "one_flow_queue": bottleneck.one_flow_queue,
-    "four_flows_cubic": bottleneck.four_flows_cubic,
+    **{name: partial(bottleneck.flows, name) for name in bottleneck.FLOWS},
     "rmcat_five_flows": bottleneck.rmcat_five_flows,
-    "python_event_simulator": bottleneck.python_event_simulator,
-    "one_flow_queue_over_python": bottleneck.over_python,
     "conference_hops": conference.static_trees,
     "conference_celerity_s": conference.celerity,
-    **{f"conference_env_{number}": partial(conference.env_steps, number) for number in (1, 64)},
+    **{f"conference_env_{number}": partial(steps.conferences, number) for number in (1, 64)},
     "paper_evaluation_s": paper_evaluation,
     "bytes_per_session": footprint.bytes_per_session,
     "bytes_per_packet": footprint.bytes_per_packet,
     "import_s": footprint.import_time,
     "warm_start_s": footprint.warm_start,
     "cold_start_s": footprint.cold_start,
-    "sync_vector_cartpole_64": others.sync_vector_cartpole,
-    "envpool_cartpole_64": others.envpool_cartpole,
-    "simpy_two_hops": others.simpy_two_hops,
-    "plain_python_drt_wm": others.plain_python,
-    "drt_wm_over_plain_python": others.over_plain_python,
 }
 
 

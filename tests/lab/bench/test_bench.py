@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 from rich.console import Console
 
-from lab.bench import catalogue, footprint, measure
+from lab.bench import footprint, measure
 from lab.bench.catalogue import CATALOGUE, bench
 from lab.bench.command import BenchConfig
-from lab.bench.measure import Absent, Effort, Measurement
+from lab.bench.measure import Effort, Measurement
 
 pytestmark = pytest.mark.long  # plays, or trains
 
@@ -92,14 +92,6 @@ def test_a_ratio_is_the_median_of_rounds_that_take_turns(monkeypatch):
     assert found[2:5] == ("x", 1, 3)
     assert (found.value, found.spread) == pytest.approx((12.0, 1.0))
     assert order[4:] == ["slow", "fast"] * 3
-
-
-def test_packages_that_are_not_installed_are_absent(monkeypatch):
-    monkeypatch.setattr(catalogue.others.importlib.util, "find_spec", lambda name: None)
-    for name in ("envpool_cartpole_64", "simpy_two_hops"):
-        (absent,) = CATALOGUE[name](TINY)
-        assert isinstance(absent, Absent)
-        assert "not installed" in absent.why
 
 
 def test_an_empty_cache_is_another_process_environment(monkeypatch):
