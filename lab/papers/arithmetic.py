@@ -1,4 +1,4 @@
-"""Arithmetic on the printed numbers of a paper: do they agree with each other?
+"""Registers of papers, with arithmetic on the printed numbers: do they agree with each other?
 
 A printed number stands for every number that rounds to it: an interval of half a unit of its last digit either way. A formula is evaluated
 on these intervals, so the result contains every value that the paper can mean. If a name occurs twice in a formula, the result is wider
@@ -11,16 +11,19 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Generic, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from lab.papers.statements import StatementRecord
+from lab.papers.statements import StatementRecord, StatementT, each_once
 from lab.papers.verdicts import ANY
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.statistics import Estimate
+from vcgym.network.traces.cards import Carded, CardedT, parse_carded
 
 CONSISTENT, CONTRADICTORY = "consistent", "contradictory"
+DATA = Path(__file__).parent / "data"
 ARITHMETIC = "arithmetic"  # origin of these rows in a file of verdicts
 KIND = "A"
 
@@ -129,3 +132,31 @@ def _shown(check: Arithmetic, found: Estimate) -> str:
     formula = re.sub(r"[a-z_]\w*", lambda name: check.numbers.get(name[0], name[0]), check.formula)
     interval = "" if found.low == found.high else f" [{found.low:.4g}, {found.high:.4g}]"
     return f"{formula} = {found.value:.4g}{interval} {check.unit}".rstrip()
+
+
+class Register(Carded, Generic[StatementT]):
+    """Content of a JSON file in `DATA`.
+
+    Attributes:
+        card: see `vcgym.network.traces.cards.Card`.
+        statements: statements that are compared with our results.
+        arithmetic: checks of the printed numbers against each other.
+    """
+
+    statements: Annotated[tuple[StatementT, ...], Field(min_length=1), AfterValidator(each_once)]
+    arithmetic: tuple[Arithmetic, ...]
+
+    @model_validator(mode="after")
+    def _names_its_statements(self) -> Self:
+        known = {statement.id for statement in self.statements}
+        checks = [check.id for check in self.arithmetic]
+        unknown = sorted({about for check in self.arithmetic for about in check.about} - known)
+        twice = sorted({name for name in checks if checks.count(name) > 1 or name in known})
+        if unknown or twice:
+            raise ValueError(f"arithmetic is about {unknown} and repeats {twice}; allowed: ids of statements, each id once")
+        return self
+
+
+def load_document(kind: type[CardedT], file: str) -> CardedT:
+    """Load a document with a card from `DATA`; see `vcgym.network.traces.cards.parse_carded`."""
+    return parse_carded(kind, file, (DATA / file).read_text(encoding="utf-8"))

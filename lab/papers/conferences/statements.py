@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lab.papers.arithmetic import Arithmetic
-from lab.papers.register import Register, load_document
+from lab.papers.arithmetic import Arithmetic, Register, load_document
 from lab.papers.statements import NotComparable, Statement, StatementRecord
 
 FILE = "published_conferences.json"

@@ -8,8 +8,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from lab.papers.arithmetic import Arithmetic
-from lab.papers.register import Register, load_document
+from lab.papers.arithmetic import Arithmetic, Register, load_document
 from lab.papers.statements import Statement, StatementRecord
 from vcgym.leaderboard.results.kinds import RATE
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 from pydantic import Field, field_validator
 from rich.console import Console
 
-from lab.papers.truth.page import page
-from lab.papers.truth.ranking import PICTURE, picture
+from lab.papers.truth.page import PICTURE, page, picture
 from lab.papers.vcroute.outcomes import Setting, play, settings
 from lab.papers.vcroute.statements import SYSTEMS, claimed_scenarios
 from vcgym.agents.config.base import AbsolutePath, Config, DataConfig

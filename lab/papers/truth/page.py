@@ -1,4 +1,6 @@
-"""lab/notes/truth.md and its figure: the statements of the truth table in every kind of world; the same results give the same bytes.
+"""lab/notes/truth.md: the statements of the truth table in every kind of world, and the ranking of the systems by the correlation time.
+
+The same results give the same bytes, of page and figure. In the words of the page a claim
 
 lower        holds: the interval is below 0;            reversed: above 0;                   else it does not hold
 equal        holds: it is within the accepted range;    else it does not hold
@@ -9,23 +11,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+from matplotlib.figure import Figure
 
 from lab.papers.judge import CANNOT, HIGHER, LARGER, REPRODUCED, REVERSED, SMALLER, judge
-from lab.papers.truth.ranking import ranking
 from lab.papers.vcroute.measures import Material, MissingError, measured, of_pairs
 from lab.papers.vcroute.outcomes import MIN_WORLDS, STATISTICS, Setting
 from lab.papers.vcroute.statements import REFERENCE, Change, StatisticFigure, VCRouteStatement, load_claims, scenario_of
+from vcgym.leaderboard.report.figure import as_svg, strokes, style
 from vcgym.leaderboard.report.table import markdown_table, render
 from vcgym.leaderboard.results.cdf import ACCOUNTINGS
 from vcgym.leaderboard.results.columns import interval_text
-from vcgym.leaderboard.statistics import Estimate, Paired, difference, pair_worlds
+from vcgym.leaderboard.results.kinds import CALL
+from vcgym.leaderboard.statistics import Estimate, Paired, difference, differences, pair_worlds, rank
 
 Results = Sequence[tuple[Setting, pa.Table]]
 Played = Sequence[tuple[Setting, Material]]
 
 HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "no value"
 NEGLIGIBLE_DELAY, NEGLIGIBLE_LOSS = 0.01, 0.001
+ABOUT = "wonderproxy"
+PICTURE = "ranking_by_correlation.svg"
+RANKED_BY = {
+    "event_end_to_end_delay_mean_ms": "mean delay, event",
+    "clocked_end_to_end_delay_mean_ms": "mean delay, clocked",
+    "r": "R of the call",
+}
 
 
 def page(results: Results, seeds: int, packets: int) -> str:
@@ -151,3 +163,46 @@ def _means(paired: Paired, system: str) -> Iterator[str]:
             shown = f"{100.0 * mean:.2f} %" if loss else f"{mean:.0f} ms"
             change = interval_text(difference(paired, column, system, REFERENCE, relative=not loss), 1, 100.0, "+")
             yield shown if system == REFERENCE else f"{shown} ({change})"
+
+
+def ranking(results: Sequence[tuple[Setting, pa.Table]]) -> list[str]:
+    """Return Markdown parts: per measure a table of ranks, systems by settings, if its scenario was played."""
+    chosen = [(setting, table) for setting, table in results if setting.about == ABOUT]
+    if not chosen:
+        return []
+    parts = [f"## How the ranking moves with the correlation time\n\n![What each system gains, by correlation time]({PICTURE})\n"]
+    for metric, what in RANKED_BY.items():
+        better = CALL.metric[metric].better
+        places = {setting.label: {line.system: line for line in rank(pair_worlds(table), metric, better)} for setting, table in chosen}
+        systems = sorted(next(iter(places.values())))
+        rows = [[system, *(lines[system].ranks for lines in places.values())] for system in systems]
+        heading = f"### Rank by {what}: interquartile mean over worlds, a range where they do not tell\n\n"
+        parts.append(heading + markdown_table(["system", *places], rows, text=("system",)))
+    return parts
+
+
+def picture(results: Sequence[tuple[Setting, pa.Table]]) -> str:
+    """Return SVG of the gain of each system over `REFERENCE` by correlation time with 95 % intervals; "" without correlated worlds."""
+    chosen = [(setting, pair_worlds(table)) for setting, table in results if setting.about == ABOUT and setting.mode == "correlated"]
+    if not chosen:
+        return ""
+    drawn = strokes(dict.fromkeys(set(chosen[0][1].systems) - {REFERENCE}, "rule"))
+    with style():
+        figure = Figure(figsize=(10.5, 3.4), layout="constrained", facecolor="white")
+        for axes, (metric, what) in zip(figure.subplots(1, len(RANKED_BY)), RANKED_BY.items(), strict=True):
+            changes = [differences(paired, metric, REFERENCE) for _, paired in chosen]
+            for index, (system, stroke) in enumerate(drawn.items()):
+                value, low, high = np.array([change[system] for change in changes]).T
+                # Taus are evenly spaced, because they span three decades and begin at 0. Systems are side by side.
+                x = np.arange(len(chosen)) + 0.12 * (index - (len(drawn) - 1) / 2)
+                bars = np.maximum(0.0, (value - low, high - value))
+                axes.errorbar(x, value, bars, color=stroke.colour, marker="o", markersize=3.5, linewidth=1.2, label=system)
+            axes.axhline(0.0, color="#444444", linewidth=0.8)
+            unit = CALL.metric[metric].unit
+            axes.set_title(f"{what}{', ' + unit if unit else ''}, against {REFERENCE}", loc="left", fontsize=10.0)
+            axes.set_xticks(range(len(chosen)), [f"{setting.arguments['tau_ms']:g}" for setting, _ in chosen])
+            axes.set_xlabel("correlation time, ms")
+            axes.grid(color="#dddddd", linewidth=0.6)
+            axes.spines[:].set_visible(False)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", frameon=False)
+        return as_svg(figure)

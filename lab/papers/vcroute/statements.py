@@ -8,9 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from lab.papers.arithmetic import Arithmetic
+from lab.papers.arithmetic import Arithmetic, Register, load_document
 from lab.papers.causes import Experiment
-from lab.papers.register import Register, load_document
 from lab.papers.statements import NotComparable, Statement, StatementRecord
 from lab.papers.vcroute.outcomes import STATISTICS
 from vcgym.network.scenarios.scenario import MODES

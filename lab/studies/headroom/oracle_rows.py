@@ -2,9 +2,6 @@
 
 | system | what |
 |---|---|
-| oracle_path_0 | best fixed path (`sequences`), played in a real call with WMJitter |
-| oracle_path_1, _4, _16, _any | best path sequence with at most that many changes, WMJitter |
-| oracle_clairvoyant | per-packet clairvoyant, WMJitter; minimises delay, not R: shown, never an anchor |
 | oracle_informed | sees all paths up to now but not the future, with `INFORMED_RECEIVER` |
 | oracle_joint_0, _1, _2, _6, _any | best path sequence and playout with at most that many changes per minute, losses hidden (`rating`) |
 | oracle_routing_X | the path sequence of oracle_joint_6 in a real call with the receiver of system X |
@@ -25,15 +22,7 @@ from numpy.typing import NDArray
 from lab.studies.oracles.joint import UNLIMITED, Plan
 from lab.studies.oracles.rating import best_ratings
 from lab.studies.oracles.seen import Seen, along, see
-from lab.studies.oracles.sequences import (
-    INFORMED_RECEIVER,
-    best_sequence,
-    clairvoyant,
-    costs,
-    informed_sequence,
-    play_script,
-)
-from vcgym.baselines.playout.wmjitter import WMJitter
+from lab.studies.oracles.sequences import INFORMED_RECEIVER, informed_sequence, play_script
 from vcgym.baselines.systems import System
 from vcgym.envs.call.batch import CallBatch, Played
 from vcgym.envs.call.counters import LONG_RUN_TICKS, WINDOW_TICKS
@@ -48,7 +37,6 @@ from vcgym.network.scenarios.scenario import Scenario
 from vcgym.network.scenarios.splits import unlock_test_split
 from vcgym.network.worlds.world import WorldDraw, blocks
 
-SEQUENCES: dict[str, int | None] = {"0": 0, "1": 1, "4": 4, "16": 16, "any": None}
 JOINT = {"0": 0, "1": 1, "2": 2, "6": 6, "any": UNLIMITED}
 _JOINT = "oracle_joint_"
 PACKETS_PER_MINUTE = 60_000_000 // SLOT_US
@@ -110,30 +98,19 @@ def hindsight_row(world: Drawn) -> dict[str, Any]:
 def _made(world: Drawn, references: Mapping[str, System]) -> Iterator[dict[str, Any]]:
     seen = see(world.scenario, world.draw)
     best = dict(zip(JOINT, best_ratings(seen, _limits(world)), strict=True))
-    yield from _played(world, seen)
+    path = informed_sequence(_real_delays(world), seen.history)
+    yield _row(world, "oracle_informed", play_script(world.scenario, world.draw, path, INFORMED_RECEIVER))
     for name, one in best.items():
         yield world.identity | {"system": f"{_JOINT}{name}"} | plan_metrics(seen, one.plan)
     for name, pair in references.items():
         yield from _apart(world, seen, name, pair, best["6"].plan.path)
 
 
-def real_delays(world: Drawn) -> NDArray[np.int32]:
+def _real_delays(world: Drawn) -> NDArray[np.int32]:
     """Return the delays (paths, packets) of the sampled world, LOST for lost packets."""
-    played = world.scenario.world(1)
+    played, packets = world.scenario.world(1), world.scenario.packets
     played.start(0, world.draw)
-    packets = world.scenario.packets
     return np.concatenate(list(blocks(played, packets)), axis=1)[:, :packets]
-
-
-def _played(world: Drawn, seen: Seen) -> Iterator[dict[str, Any]]:
-    """Yield the rows of path sequences played in a real call."""
-    cost, real_us = costs(seen), real_delays(world)
-    scripts = {f"oracle_path_{name}": best_sequence(cost, changes) for name, changes in SEQUENCES.items()}
-    scripts["oracle_clairvoyant"] = clairvoyant(real_us)
-    for system, path in scripts.items():
-        yield _row(world, system, play_script(world.scenario, world.draw, path, WMJitter()))
-    path = informed_sequence(real_us, seen.history)
-    yield _row(world, "oracle_informed", play_script(world.scenario, world.draw, path, INFORMED_RECEIVER))
 
 
 def _row(world: Drawn, system: str, played: Played) -> dict[str, Any]:

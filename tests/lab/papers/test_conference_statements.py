@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from lab.papers.arithmetic import DATA
 from lab.papers.conferences.measures import of_course, play_fixed_point
 from lab.papers.conferences.reproduce import Runs, page, verdict
 from lab.papers.conferences.statements import FILE, Exact, NotComparable, PrintedConstant, Statements, load_statements
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
-from lab.papers.register import DATA
 from lab.papers.verdicts import INPUT, OUTCOME, VERDICTS
 from vcgym.conference.network.network import LOGGED
 from vcgym.conference.network.world import dumbbell_timeline

@@ -6,9 +6,8 @@ from itertools import product
 
 import pytest
 
-from lab.papers.arithmetic import ARITHMETIC, CONSISTENT, CONTRADICTORY, Arithmetic, arithmetic_rows, arithmetic_table, result
+from lab.papers.arithmetic import ARITHMETIC, CONSISTENT, CONTRADICTORY, DATA, Arithmetic, arithmetic_rows, arithmetic_table, result
 from lab.papers.conferences import statements as conferences
-from lab.papers.register import DATA
 from lab.papers.senders import statements as senders
 from lab.papers.vcroute import statements as vcroute
 from lab.papers.verdicts import VERDICTS

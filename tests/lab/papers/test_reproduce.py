@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
+from lab.papers.arithmetic import DATA
 from lab.papers.causes import SHARES
 from lab.papers.judge import CANNOT, NOT, REPRODUCED, WORDS, judge
-from lab.papers.register import DATA
 from lab.papers.reproduce.parts import MEDIAN, MODES, REPLAY_PACKETS, SCALE_PACKETS, packets_of, parts_of, settings_of
 from lab.papers.reproduce.verdicts import shares, verdicts
 from lab.papers.vcroute import statements as p

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from lab.papers.arithmetic import DATA
 from lab.papers.judge import CANNOT, NOT, REPRODUCED
-from lab.papers.register import DATA
 from lab.papers.senders.reproduce import measured, page, verdicts
 from lab.papers.senders.statements import FILE, SenderTerm, SendingStatement, Statements, load_statements
 from lab.papers.verdicts import VERDICTS

@@ -34,7 +34,7 @@ def test_every_world_has_its_oracles_and_no_system_is_above_the_unlimited_one_on
     folder, played, *_ = written
     oracles = results.read(results.RESULTS, folder / "oracles.parquet").to_pylist()
     assert {row["kind"] for row in oracles} == {"oracle"}
-    wanted = {"oracle_informed", "oracle_path_any", "oracle_joint_6", "oracle_routing_VIA-WM", "oracle_playout_DRT-WM"}
+    wanted = {"oracle_informed", "oracle_joint_6", "oracle_routing_VIA-WM", "oracle_playout_DRT-WM"}
     assert {row["system"] for row in oracles} >= wanted
     best = {(row["scenario"], row["pair"], row["seed"]): row["r"] for row in oracles if row["system"] == "oracle_joint_any"}
     room = [best[row["scenario"], row["pair"], row["seed"]] - row["r"] for row in played.to_pylist()]

@@ -1,7 +1,8 @@
-"""Write data/agents, the best agent of each cell of the zoo: ``python -m lab.shipped.zoo_agents FOLDER``.
+"""Ship trainings of the zoo: ``python -m lab.shipped.zoo FOLDER``, the folder of `vcgym zoo`.
 
-FOLDER is that of `vcgym zoo`. Of the trainings in data/zoo_runs.csv of an algorithm with a flat policy on an environment, the one with the
-best last score on the validation worlds ships, if FOLDER has it; what ships already is kept.
+Its trainings are added to data/zoo_runs.csv and to the page lab/notes/zoo.md, which keeps its words; one that ships already is replaced.
+Then data/agents gets the best agents: of the trainings in data/zoo_runs.csv of an algorithm with a flat policy on an environment, the one
+with the best last score on the validation worlds ships, if FOLDER has it; what ships already is kept.
 """
 
 import itertools
@@ -9,7 +10,6 @@ import shutil
 import sys
 from pathlib import Path
 
-from lab.shipped.zoo_table import SHIPPED
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
 from vcgym.agents.evaluation.own_policy import load_own
@@ -17,16 +17,20 @@ from vcgym.agents.published.export import publish, read_card
 from vcgym.agents.training.flat_policy import flat_policy
 from vcgym.network.traces.plain_file import require_space
 from vcgym.scripts.zoo.cell import AGENT, train_config
-from vcgym.scripts.zoo.config import ZooConfig, ZooTraining
-from vcgym.scripts.zoo.runs import Curves, read_runs
+from vcgym.scripts.zoo.config import PAGE, RUNS, ZooConfig, ZooTraining
+from vcgym.scripts.zoo.page import write_page
+from vcgym.scripts.zoo.runs import Curves, read_runs, write_runs
 
 FLAT = ("PPO", "A2C", "TRPO", "ARS", "DQN")
-HOME = Path(__file__).resolve().parents[2] / "data" / "agents"
+CHECKOUT = Path(__file__).resolve().parents[2]
+SHIPPED = CHECKOUT / "data" / RUNS
+HOME = CHECKOUT / "data" / "agents"
 
 
 def main() -> None:
-    """Write those that do not ship yet, and say which are not there."""
+    """Write table, page and picture, then the agents that do not ship yet, and say which are not there."""
     config = ZooConfig(folder=Path(sys.argv[1]).absolute())
+    add(config, SHIPPED, CHECKOUT / "lab" / "notes" / PAGE)
     require_space(HOME)
     for cell in best(read_runs(SHIPPED), config.decisions):
         home = HOME / name_of(cell)
@@ -37,6 +41,14 @@ def main() -> None:
             ship(config, cell, home)
         else:
             print(f"{home}: seed {cell.seed} is not in {config.folder}")
+
+
+def add(config: ZooConfig, shipped: Path, page: Path) -> None:
+    """Add the trainings in a folder of the zoo to the shipped ones, and write the page."""
+    runs = read_runs(shipped) | read_runs(config.runs)
+    write_runs(shipped, runs)
+    write_page(page, runs, config.decisions, config.worlds)
+    print(f"{shipped}: {len(runs)} trainings")
 
 
 def best(curves: Curves, decisions: int) -> list[ZooTraining]:
