@@ -82,23 +82,10 @@ class ConferenceSession:
         start_network(self.net, self.seed)
         start_celerity(_PARAMS, self.state, self.net)
 
-    def decide(self, changes: NDArray[np.float64], accounts: NDArray[np.void], s: int) -> None:
-        """Change link rates, play to the next decision and fill `accounts[s]`, see `vcgym.conference.env.decisions.decide`."""
-        decide(_PARAMS, self.state, self.net, self.events, self.history, self.seed, changes, accounts, s)
-
-    def observe(self, out: NDArray[np.float32]) -> None:
-        """Write the observations of all sources, see `vcgym.conference.env.decisions.observe`."""
-        observe(self.state, self.net, self.history, out)
-
     @property
     def now_s(self) -> float:
         """Time in the conference in s."""
         return float(self.history.decisions[0]) * DECISION_US / 1e6
-
-    @property
-    def done(self) -> bool:
-        """Return True when the conference is done."""
-        return self.now_s >= self.seconds
 
     def session_kbps(self) -> NDArray[np.float64]:
         """Return the rate of each session over the last 1.5 s, (P,), at its slowest receiver."""
@@ -117,7 +104,7 @@ class ConferenceBatch(ThreadedBatch):
 
     Attributes:
         conferences: the conferences.
-        changes: (sessions, P, P, P), next changes of link rates, see `ConferenceSession.decide`.
+        changes: (sessions, P, P, P), next changes of link rates, see `vcgym.conference.env.decisions.decide`.
         earned: (sessions,) of EARNED, of the last decision.
     """
 
@@ -131,8 +118,11 @@ class ConferenceBatch(ThreadedBatch):
         """Play each of `rows` to its next decision or its end, on the calling thread."""
         for row in rows:
             conference = self.conferences[row]
-            conference.decide(self.changes[row], self.earned, row)
-            self.why[row] = DONE if conference.done else DECIDE
+            decide(
+                _PARAMS, conference.state, conference.net, conference.events, conference.history, conference.seed, self.changes[row],
+                self.earned, row,
+            )  # fmt: skip
+            self.why[row] = DONE if conference.now_s >= conference.seconds else DECIDE
 
 
 class ConferenceVectorEnv(EpisodeVectorEnv):
@@ -194,7 +184,8 @@ class ConferenceVectorEnv(EpisodeVectorEnv):
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
         for row in rows:
-            self.batch.conferences[row].observe(shown["sources"][row])
+            conference = self.batch.conferences[row]
+            observe(conference.state, conference.net, conference.history, shown["sources"][row])
 
     def _worlds(self) -> dict[str, NDArray[Any]]:
         return {}

@@ -33,20 +33,14 @@ EARNED = np.dtype(
 
 
 class History(NamedTuple):
-    """Counters at the last WINDOW + 1 decisions; those of decision d are in row d modulo WINDOW + 1.
+    """Counters at the last WINDOW + 1 decisions; those of decision d are in row d modulo WINDOW + 1."""
 
-    Attributes:
-        decisions: (1,), decisions so far.
-        packets, late: (WINDOW + 1, P, P), packets received and late ones, by session and receiver.
-        emitted: (WINDOW + 1, P), packets sent by each source.
-        bytes: (WINDOW + 1, L), bytes entered into each physical link.
-    """
-
-    decisions: NDArray[np.int64]
+    decisions: NDArray[np.int64]  # (1,), decisions so far
+    # (WINDOW + 1, P, P), packets received and late ones, by session and receiver:
     packets: NDArray[np.int64]
     late: NDArray[np.int64]
-    emitted: NDArray[np.int64]
-    bytes: NDArray[np.int64]
+    emitted: NDArray[np.int64]  # (WINDOW + 1, P), packets sent by each source
+    bytes: NDArray[np.int64]  # (WINDOW + 1, L), bytes entered into each physical link
 
 
 def allocate_history(parties: int, links: int) -> History:

@@ -11,9 +11,8 @@ recovery a coded packet follows some of the packets on an overlay link (`vcgym.c
 
 import numpy as np
 
-from vcgym.conference.network.clock import earliest, set_next
 from vcgym.conference.network.cross_traffic import play_flow
-from vcgym.conference.network.links import CODED, CROSS, MEDIA, MESSAGE, offer, take
+from vcgym.conference.network.links import CODED, CROSS, MEDIA, MESSAGE, earliest, offer, set_next, take
 from vcgym.conference.network.network import CODED_BYTES, MESSAGES, PACKET_BYTES, PLANS
 from vcgym.conference.network.repairs import cover, keep, repair
 from vcgym.conference.network.topology import NO_LINK
@@ -176,7 +175,6 @@ def _hear(net, packet, now_us):
     received, delay_us = net.received[m, party], now_us - packet.created_us
     received.packets += 1
     received.delay_us += delay_us
-    received.longest_us = max(received.longest_us, delay_us)
     received.late += delay_us > net.bound_us[0]
     if net.logged[0] < net.log.size:
         entry = net.log[net.logged[0]]

@@ -1,15 +1,18 @@
-"""Physical links: a drop-tail FIFO queue, a server of constant rate, and the propagation delay.
+"""Physical links, a drop-tail FIFO queue, a server of constant rate and the propagation delay each; and the clock of all events.
 
 Packets leave in order, so a link keeps them in a ring, and the first one is its next event. Arithmetic is exact: the server's next free
 instant is a microsecond plus a fraction; departures are rounded up to whole microseconds, and rounding errors do not accumulate. A packet
 offered while the link is down is lost; packets already on the link continue.
 """
 
-import numpy as np
+from typing import NamedTuple
 
-from vcgym.conference.network.clock import NEVER_US, set_next
+import numpy as np
+from numpy.typing import NDArray
+
 from vcgym.network.kernels.jit import kernel
 
+NEVER_US = 1 << 62
 _MILLION = 1_000_000
 MEDIA, CROSS, CODED, MESSAGE = 0, 1, 2, 3  # kinds of packets; a message of kind k is MESSAGE + k
 
@@ -56,6 +59,53 @@ PACKET = np.dtype(
         ],
     )
 )
+
+
+class Clock(NamedTuple):
+    """Next event of each stream, (leaves,), and the winner below each inner node of their tournament tree, (leaves,), with the root at 1.
+
+    Links deliver in order, and sources and flows send in order: each stream has one next event, and a change recomputes only one stream's
+    branch. At equal times the stream with the lower number comes first.
+    """
+
+
+    next_us: NDArray[np.int64]
+    winner: NDArray[np.int64]
+
+
+def allocate_clock(streams: int) -> Clock:
+    """Return a clock of streams without events."""
+    leaves = 1 << max(1, (streams - 1).bit_length())
+    return Clock(np.full(leaves, NEVER_US, np.int64), np.zeros(leaves, np.int64))
+
+
+@kernel
+def stop_clock(clock):
+    """Remove all events."""
+    clock.next_us[:] = NEVER_US
+    leaves = clock.next_us.size
+    for node in range(leaves - 1, 0, -1):
+        clock.winner[node] = clock.winner[2 * node] if 2 * node < leaves else 2 * node - leaves
+
+
+@kernel
+def set_next(clock, stream, next_us):
+    """Set the next event of a stream."""
+    leaves = clock.next_us.size
+    clock.next_us[stream] = next_us
+    node = (stream + leaves) >> 1
+    while node > 0:
+        left, right = 2 * node, 2 * node + 1
+        one = clock.winner[left] if left < leaves else left - leaves
+        other = clock.winner[right] if right < leaves else right - leaves
+        clock.winner[node] = other if clock.next_us[other] < clock.next_us[one] else one
+        node >>= 1
+
+
+@kernel
+def earliest(clock):
+    """Return the stream with the earliest event."""
+    return clock.winner[1]
 
 
 @kernel

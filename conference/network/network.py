@@ -6,12 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.conference.network.clock import NEVER_US, Clock, allocate_clock, set_next, stop_clock
-from vcgym.conference.network.cross_traffic import CONSTANT, CrossTraffic, TcpTraffic, describe_flows, start_flow
-from vcgym.conference.network.links import LINK, PACKET
+from vcgym.conference.network.cross_traffic import CrossTraffic, describe_flows, start_flow
+from vcgym.conference.network.links import LINK, NEVER_US, PACKET, Clock, allocate_clock, set_next, stop_clock
 from vcgym.conference.network.repairs import NAMES_BYTES, Repairs, allocate_repairs, start_repairs
 from vcgym.conference.network.topology import Overlay
-from vcgym.network.bottleneck.tcp_flow import Pipe, allocate_pipe
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.record import record, records, restart
@@ -64,7 +62,6 @@ class Received:
 
     packets: int = 0
     delay_us: int = 0  # sum
-    longest_us: int = 0
     late: int = 0  # packets later than the delay bound
 
 
@@ -75,60 +72,34 @@ _NEW_SESSION, _NO_MEASUREMENTS, _NOTHING_RECEIVED = records(Session, 1), records
 
 
 class OverlayNetwork(NamedTuple):
-    """Conference of P parties, party m the source of session m, over L physical links with F flows of cross traffic.
+    """Conference of P parties, party m the source of session m, over L physical links with F flows of cross traffic."""
 
-    Attributes:
-        links: (L,) of LINK.
-        rings: packets on each link.
-        clock: clock of the streams: links, sessions, flows.
-        paths: (P, P, H), see `Overlay`.
-        sessions: (P,) of Session.
-        trees: (P, PLANS, MAX_TREES, P) parents, by session and plan modulo PLANS.
-        weights: (P, PLANS, MAX_TREES), shares of a plan's trees.
-        credits: (P, MAX_TREES): the tree with the highest credit gets the next packet.
-        measured: (P, P) of Measured, by tail and head.
-        received: (P, P) of Received, by session and receiver.
-        known_plans: (P, P), newest plan known to a party, by party and session.
-        present: (P,) bool.
-        flows: (F,) of FLOW.
-        pipe: segments of TCP flows in flight.
-        messages: (KINDS, P, P, MESSAGES, W), content in flight, by sender and receiver.
-        written: (KINDS, P, P), number of messages sent so far.
-        inbox: (KINDS, P, P, W), content of the last message, by receiver and sender.
-        inbox_us: (KINDS, P, P), arrival of that message; -1: none.
-        log: (capacity,) of LOGGED: each arrival of media at a party.
-        logged: (1,), number of logged arrivals.
-        bound_us: (1,), delay above which an arrival counts as late.
-        repairs: coded local recovery.
-    """
-
-    links: NDArray
-    rings: NDArray
-    clock: Clock
-    paths: NDArray[np.int64]
-    sessions: NDArray
-    trees: NDArray[np.int16]
-    weights: NDArray[np.float64]
-    credits: NDArray[np.float64]
-    measured: NDArray
-    received: NDArray
-    known_plans: NDArray[np.int64]
-    present: NDArray[np.bool_]
-    flows: NDArray
-    pipe: Pipe
-    messages: NDArray[np.float32]
-    written: NDArray[np.int64]
-    inbox: NDArray[np.float32]
-    inbox_us: NDArray[np.int64]
-    log: NDArray
-    logged: NDArray[np.int64]
-    bound_us: NDArray[np.int64]
-    repairs: Repairs
+    links: NDArray  # (L,) of LINK
+    rings: NDArray  # packets on each link
+    clock: Clock  # clock of the streams: links, sessions, flows
+    paths: NDArray[np.int64]  # (P, P, H), see `Overlay`
+    sessions: NDArray  # (P,) of Session
+    trees: NDArray[np.int16]  # (P, PLANS, MAX_TREES, P) parents, by session and plan modulo PLANS
+    weights: NDArray[np.float64]  # (P, PLANS, MAX_TREES), shares of a plan's trees
+    credits: NDArray[np.float64]  # (P, MAX_TREES): the tree with the highest credit gets the next packet
+    measured: NDArray  # (P, P) of Measured, by tail and head
+    received: NDArray  # (P, P) of Received, by session and receiver
+    known_plans: NDArray[np.int64]  # (P, P), newest plan known to a party, by party and session
+    present: NDArray[np.bool_]  # (P,) bool
+    flows: NDArray  # (F,) of FLOW
+    messages: NDArray[np.float32]  # (KINDS, P, P, MESSAGES, W), content in flight, by sender and receiver
+    written: NDArray[np.int64]  # (KINDS, P, P), number of messages sent so far
+    inbox: NDArray[np.float32]  # (KINDS, P, P, W), content of the last message, by receiver and sender
+    inbox_us: NDArray[np.int64]  # (KINDS, P, P), arrival of that message; -1: none
+    log: NDArray  # (capacity,) of LOGGED: each arrival of media at a party
+    logged: NDArray[np.int64]  # (1,), number of logged arrivals
+    bound_us: NDArray[np.int64]  # (1,), delay above which an arrival counts as late
+    repairs: Repairs  # coded local recovery
 
 
 def allocate_network(
     overlay: Overlay,
-    cross: Sequence[tuple[int, CrossTraffic | TcpTraffic]] = (),
+    cross: Sequence[tuple[int, CrossTraffic]] = (),
     log: int = 0,
     bound_ms: float = 200.0,
     recovers: bool = False,
@@ -147,7 +118,6 @@ def allocate_network(
     """
     parties, width = overlay.parties, 4 * overlay.parties
     links, flows = np.zeros(len(overlay.capacity_kbps), LINK), describe_flows(cross)
-    connections = len(flows) if (flows["control"] != CONSTANT).any() else 0
     links["rate_bps"] = np.round(overlay.capacity_kbps * 1000.0)
     links["propagation_us"], links["limit_packets"] = overlay.propagation_us, overlay.queue_packets
     on_the_way = links["rate_bps"] * links["propagation_us"] // (_SMALL_BYTES * 8_000_000)
@@ -168,7 +138,6 @@ def allocate_network(
         known_plans=np.zeros(pair, np.int64),
         present=np.ones(parties, np.bool_),
         flows=flows,
-        pipe=allocate_pipe(1, connections),
         messages=np.zeros((*by_kind, MESSAGES, width), np.float32),
         written=np.zeros(by_kind, np.int64),
         inbox=np.zeros((*by_kind, width), np.float32),

@@ -22,25 +22,15 @@ COVERED = np.dtype((np.record, [("number", "i8"), ("created_us", "i8"), ("plan",
 
 
 class Repairs(NamedTuple):
-    """State of coded local recovery of P parties; all arrays are empty without it.
+    """State of coded local recovery of P parties; all arrays are empty without it."""
 
-    Attributes:
-        share: (P, PLANS, P, P), coded packets per packet, 0 to 1, by session, plan modulo PLANS, tail and head.
-        credit: (P, P, P), coded packets due, by session, tail and head.
-        passed: (P, P, P), packets of the session sent on the overlay link.
-        recent: (P, P, P, WIDTH) of COVERED, the last of them.
-        has: (P, P, _KNOWN), by session, party and number modulo _KNOWN, the number plus 1 of a packet that the party has.
-        content: (_UNDER_WAY, WIDTH) of COVERED, content of coded packets.
-        counts: (2,), coded packets sent, and packets repaired.
-    """
-
-    share: NDArray[np.float64]
-    credit: NDArray[np.float64]
-    passed: NDArray[np.int64]
-    recent: NDArray
-    has: NDArray[np.int64]
-    content: NDArray
-    counts: NDArray[np.int64]
+    share: NDArray[np.float64]  # (P, PLANS, P, P), coded packets per packet, 0 to 1, by session, plan modulo PLANS, tail and head
+    credit: NDArray[np.float64]  # (P, P, P), coded packets due, by session, tail and head
+    passed: NDArray[np.int64]  # (P, P, P), packets of the session sent on the overlay link
+    recent: NDArray  # (P, P, P, WIDTH) of COVERED, the last of them
+    has: NDArray[np.int64]  # (P, P, _KNOWN), by session, party and number modulo _KNOWN, the number plus 1 of a packet that the party has
+    content: NDArray  # (_UNDER_WAY, WIDTH) of COVERED, content of coded packets
+    counts: NDArray[np.int64]  # (2,), coded packets sent, and packets repaired
 
 
 def allocate_repairs(parties: int, plans: int) -> Repairs:

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from vcgym.conference.network.cross_traffic import CrossTraffic
-from vcgym.conference.network.topologies import WHERE, dumbbell, random_topology
-from vcgym.conference.network.topology import PhysicalLink, Topology, both_ways, overlay
+from vcgym.conference.network.topology import WHERE, PhysicalLink, Topology, both_ways, dumbbell, overlay, random_topology
 from vcgym.conference.network.world import ConferenceWorld, Outage, dumbbell_timeline
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of

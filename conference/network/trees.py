@@ -18,17 +18,11 @@ Tree = tuple[int, ...]
 
 
 class Allocation(NamedTuple):
-    """Rates on trees.
+    """Rates on trees."""
 
-    Attributes:
-        parties: number of parties P.
-        trees: parents of each tree.
-        rates_kbps: (trees,), rate of each tree.
-    """
-
-    parties: int
-    trees: tuple[Tree, ...]
-    rates_kbps: NDArray[np.float64]
+    parties: int  # number of parties P
+    trees: tuple[Tree, ...]  # parents of each tree
+    rates_kbps: NDArray[np.float64]  # (trees,), rate of each tree
 
     def session_kbps(self) -> NDArray[np.float64]:
         """Return the rate of each session, (P,)."""

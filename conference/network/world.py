@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.conference.network.cross_traffic import CrossTraffic, TcpTraffic
+from vcgym.conference.network.cross_traffic import CrossTraffic
 from vcgym.conference.network.network import OverlayNetwork, allocate_network
-from vcgym.conference.network.topologies import dumbbell
-from vcgym.conference.network.topology import Overlay, Topology, overlay
+from vcgym.conference.network.topology import Overlay, Topology, dumbbell, overlay
 from vcgym.network.kernels.jit import kernel
 from vcgym.network.kernels.ranges import require_within
 
@@ -34,29 +33,19 @@ class Absence(NamedTuple):
 
 
 class ConferenceWorld(NamedTuple):
-    """Sampled world.
+    """Sampled world."""
 
-    Attributes:
-        name: name of the kind of world, for tables.
-        seed: seed of the world's random parts.
-        topology: parties, routers, links.
-        cross: cross traffic.
-        outages: outages of links.
-        absences: absences of parties.
-        seconds: length of the conference.
-    """
-
-    name: str
-    seed: int
-    topology: Topology
-    cross: tuple[CrossTraffic | TcpTraffic, ...] = ()
-    outages: tuple[Outage, ...] = ()
-    absences: tuple[Absence, ...] = ()
-    seconds: float = 60.0
+    name: str  # name of the kind of world, for tables
+    seed: int  # seed of the world's random parts
+    topology: Topology  # parties, routers, links
+    cross: tuple[CrossTraffic, ...] = ()  # cross traffic
+    outages: tuple[Outage, ...] = ()  # outages of links
+    absences: tuple[Absence, ...] = ()  # absences of parties
+    seconds: float = 60.0  # length of the conference
 
     def changes_s(self) -> list[float]:
         """Return, in order, 0 and all times in s before the end at which cross traffic, an outage or an absence begins or ends."""
-        spans: list[CrossTraffic | TcpTraffic | Outage | Absence] = [*self.cross, *self.outages, *self.absences]
+        spans: list[CrossTraffic | Outage | Absence] = [*self.cross, *self.outages, *self.absences]
         return sorted({0.0, *(at_s for span in spans for at_s in (span.starts_s, span.stops_s) if at_s < self.seconds)})
 
     def down_at(self, now_s: float) -> list[tuple[str, str]]:
@@ -64,11 +53,11 @@ class ConferenceWorld(NamedTuple):
         return [outage[:2] for outage in self.outages if outage.starts_s <= now_s < outage.stops_s]
 
     def overlay_at(self, now_s: float) -> Overlay:
-        """Return the overlay at an instant, with capacities reduced by cross traffic of constant rate, for computing optima."""
+        """Return the overlay at an instant, with capacities reduced by cross traffic, for computing optima."""
         found = overlay(self.topology, self.down_at(now_s))
         ends = [link[:2] for link in self.topology.links]
         for flow in self.cross:
-            if isinstance(flow, CrossTraffic) and flow.starts_s <= now_s < flow.stops_s:
+            if flow.starts_s <= now_s < flow.stops_s:
                 link = ends.index((flow.tail, flow.head))
                 found.capacity_kbps[link] = max(found.capacity_kbps[link] - flow.rate_kbps, 0.0)
         return found
@@ -88,7 +77,7 @@ def require_world(world: ConferenceWorld) -> None:
     """
     require_within(world, seconds=(0.1, 86_400.0))
     ends = [link[:2] for link in world.topology.links]
-    spans: list[CrossTraffic | TcpTraffic | Outage] = [*world.cross, *world.outages]
+    spans: list[CrossTraffic | Outage] = [*world.cross, *world.outages]
     for one in spans:
         if (one.tail, one.head) not in ends:
             raise ValueError(f"{type(one).__name__} of {one.tail}->{one.head}, not a link of the topology; allowed are its links")

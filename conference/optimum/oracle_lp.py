@@ -9,6 +9,10 @@ Proportionally fair rates over a few trees are found by linear programs: log uti
 optimum, by Kelley's cutting planes (The cutting-plane method for solving convex programs, SIAM 1960), solved by HiGHS. Every tangent is
 above the logarithm, so each program's optimum is an upper bound, and its rates are feasible. The difference bounds their distance from the
 optimum.
+
+The cheapest tree of at most three hops is found by dynamic programming over sets of receivers: a set is partitioned into groups, each fed
+through its own head. A group of a two-hop tree is a head and the leaves it feeds; a group of a three-hop tree is a head and the best
+partition of the rest into two-hop groups. O(n 3^n) steps for two hops, O(n^2 3^n) for three, with n receivers.
 """
 
 import math
@@ -20,8 +24,10 @@ from numpy.typing import NDArray
 
 from vcgym.conference.network.topology import NO_LINK, Overlay
 from vcgym.conference.network.trees import DELAY_BOUND_MS, Allocation, Tree, hops_of, source_of
-from vcgym.conference.optimum.cheapest_tree import MAX_HOPS, MAX_PARTIES, cheapest_tree
+from vcgym.network.kernels.jit import allocating_kernel, kernel
 
+MAX_HOPS = 3
+MAX_PARTIES = 13
 _GAP = 1e-6  # between utility and bound
 _MAX_ROUNDS = 1000
 GAP = 1e-7  # in the sum of natural logarithms: a rate is then within 0.05 % of the optimal one
@@ -32,15 +38,10 @@ _NEAR = np.array([0.97, 0.99, 0.997, 0.999, 0.9997, 1.0, 1.0003, 1.001, 1.003, 1
 
 
 class Optimum(NamedTuple):
-    """Optimal allocation.
+    """Optimal allocation."""
 
-    Attributes:
-        allocation: rates on the generated trees in use.
-        bound: no allocation over delay-bounded trees has a larger sum of ln(kbps).
-    """
-
-    allocation: Allocation
-    bound: float
+    allocation: Allocation  # rates on the generated trees in use
+    bound: float  # no allocation over delay-bounded trees has a larger sum of ln(kbps)
 
 
 def oracle_lp(network: Overlay, hops: int = 2, bound_ms: float = DELAY_BOUND_MS, sources: Sequence[int] | None = None) -> Optimum:
@@ -157,3 +158,98 @@ def maximise_log(gains: NDArray[np.float64], rows: NDArray[np.float64], limits: 
             return LogOptimum(x * unit, -solved.ineqlin.marginals[: len(rows)] / unit)
         tangents = np.vstack([tangents, np.maximum(found, _FIRST_TANGENTS[0] / 10.0) * _NEAR[:, None]])
     raise ValueError(f"log program of {rates} rates: no optimum within {GAP} after {_MAX_CUTS} rounds")
+
+
+@allocating_kernel
+def cheapest_tree(source, prices, delay_ms, bound_ms, hops, parents):
+    """Fill `parents` with the cheapest tree of at most `hops` hops (1 to 3) from `source`; return its price, or infinity if there is none.
+
+    Args:
+        source: source party.
+        prices: (P, P) float64, prices of the overlay links, none negative.
+        delay_ms: (P, P) float64, infinite for a missing link.
+        bound_ms: bound on the delay from the source to each receiver.
+        hops: maximum number of hops, 1 to MAX_HOPS.
+        parents: (P,) int64, output.
+    """
+    n = prices.shape[0] - 1
+    others = np.array([party for party in range(n + 1) if party != source])
+    sets = 1 << n
+    groups, inner = np.empty((n, sets)), np.empty((n, sets))
+    best, inner_best = np.empty((n + 1, sets)), np.empty((n + 1, sets))
+    taken, inner_taken = np.zeros((n, sets), np.int64), np.zeros((n, sets), np.int64)
+    _fill_groups(source, 0.0, min(hops, 2), others, prices, delay_ms, bound_ms, groups)
+    if hops == MAX_HOPS:
+        for head in range(n):
+            _fill_groups(others[head], delay_ms[source, others[head]], 2, others, prices, delay_ms, bound_ms, inner)
+            _divide(inner, inner_best, inner_taken)
+            for group in range(sets):
+                if group >> head & 1 and groups[head, 1 << head] < math.inf:
+                    groups[head, group] = prices[source, others[head]] + inner_best[n, group ^ (1 << head)]
+    _divide(groups, best, taken)
+    parents[source] = -1
+    rest = sets - 1
+    for head in range(n - 1, -1, -1):
+        group = taken[head, rest]
+        if group == 0:
+            continue
+        rest ^= group
+        parents[others[head]] = source
+        below = group ^ (1 << head)
+        if hops < MAX_HOPS:
+            _hang(below, others[head], others, parents)
+            continue
+        _fill_groups(others[head], delay_ms[source, others[head]], 2, others, prices, delay_ms, bound_ms, inner)
+        _divide(inner, inner_best, inner_taken)
+        for relay in range(n - 1, -1, -1):
+            leaves = inner_taken[relay, below]
+            if leaves:
+                below ^= leaves
+                parents[others[relay]] = others[head]
+                _hang(leaves ^ (1 << relay), others[relay], others, parents)
+    return best[n, sets - 1]
+
+
+@kernel
+def _hang(leaves, parent, others, parents):
+    for leaf in range(others.size):
+        if leaves >> leaf & 1:
+            parents[others[leaf]] = parent
+
+
+@kernel
+def _fill_groups(root, spent_ms, hops, others, prices, delay_ms, bound_ms, groups):
+    """Fill groups[head, group] with the price of feeding `head` from `root` and the rest of `group`, a set, from `head`."""
+    for head in range(others.size):
+        via = others[head]
+        at_head_ms = spent_ms + delay_ms[root, via]
+        for group in range(groups.shape[1]):
+            price = prices[root, via] if at_head_ms <= bound_ms and group >> head & 1 else math.inf
+            if hops == 1 and group != 1 << head:
+                price = math.inf
+            for leaf in range(others.size):
+                if price < math.inf and leaf != head and group >> leaf & 1:
+                    reached = at_head_ms + delay_ms[via, others[leaf]] <= bound_ms
+                    price = price + prices[via, others[leaf]] if reached else math.inf
+            groups[head, group] = price
+
+
+@kernel
+def _divide(groups, best, taken):
+    """Fill best[k, all] with the minimum price of partitioning a set among heads below k, and taken[k, all] with head k's group, or 0."""
+    best[0, :] = math.inf
+    best[0, 0] = 0.0
+    for head in range(groups.shape[0]):
+        for every in range(groups.shape[1]):
+            lowest, chosen = best[head, every], 0
+            if every >> head & 1:
+                free = every ^ (1 << head)
+                part = free
+                while True:
+                    price = groups[head, part | (1 << head)] + best[head, free ^ part]
+                    if price < lowest:
+                        lowest, chosen = price, part | (1 << head)
+                    if part == 0:
+                        break
+                    part = (part - 1) & free
+            best[head + 1, every], taken[head, every] = lowest, chosen

@@ -84,50 +84,32 @@ def _change_kbps(params, update):
 
 
 class CelerityState(NamedTuple):
-    """State of all parties.
+    """State of all parties."""
 
-    Attributes:
-        rates_kbps: (P, P, P), rates at the receivers of the links, by session, tail and head.
-        loss: (P, P), last loss measured at the receiver of each link.
-        queueing_s: (P, P), last queueing delay measured there.
-        risen_s: (P, P), its change since the measurement before.
-        delay_ms: (P, P), last mean one-way delay measured there; infinite while the link is dead.
-        arrived_us, media_us: (P, P), last arrival over each link, of anything and of media.
-        joined_us: (P,), time at which a party last joined; -1 while it is absent.
-        cut: (P, PLANS, P, P), weight of each link in the cut of each plan.
-        marginal: (P, PLANS), marginal utility of each plan.
-        mean_kbps: (P,), mean min-cut of all sessions as known to each source.
-        bound_kbps, packed_kbps: (P,), min-cut of each session as last computed by its source, and rate of its trees.
-        known_kbps: (P, P, P), rates known to the source of each session.
-        known_ms: (P, P, P), one-way delays known to the source.
-        known_loss, known_s: (P, P, P), losses and queueing delays known to the source.
-        counted_ms: (P, P), working memory: delays that the bound is compared with.
-        packing: working memory.
-        scratch: (1,) of PACKET.
-        clock: (2,), number of ticks and of events so far.
-    """
-
-    rates_kbps: NDArray[np.float64]
-    loss: NDArray[np.float64]
-    queueing_s: NDArray[np.float64]
-    risen_s: NDArray[np.float64]
-    delay_ms: NDArray[np.float64]
+    rates_kbps: NDArray[np.float64]  # (P, P, P), rates at the receivers of the links, by session, tail and head
+    loss: NDArray[np.float64]  # (P, P), last loss measured at the receiver of each link
+    queueing_s: NDArray[np.float64]  # (P, P), last queueing delay measured there
+    risen_s: NDArray[np.float64]  # (P, P), its change since the measurement before
+    delay_ms: NDArray[np.float64]  # (P, P), last mean one-way delay measured there; infinite while the link is dead
+    # (P, P), last arrival over each link, of anything and of media:
     arrived_us: NDArray[np.int64]
     media_us: NDArray[np.int64]
-    joined_us: NDArray[np.int64]
-    cut: NDArray[np.float64]
-    marginal: NDArray[np.float64]
-    mean_kbps: NDArray[np.float64]
+    joined_us: NDArray[np.int64]  # (P,), time at which a party last joined; -1 while it is absent
+    cut: NDArray[np.float64]  # (P, PLANS, P, P), weight of each link in the cut of each plan
+    marginal: NDArray[np.float64]  # (P, PLANS), marginal utility of each plan
+    mean_kbps: NDArray[np.float64]  # (P,), mean min-cut of all sessions as known to each source
+    # (P,), min-cut of each session as last computed by its source, and rate of its trees:
     bound_kbps: NDArray[np.float64]
     packed_kbps: NDArray[np.float64]
-    known_kbps: NDArray[np.float64]
-    known_ms: NDArray[np.float64]
+    known_kbps: NDArray[np.float64]  # (P, P, P), rates known to the source of each session
+    known_ms: NDArray[np.float64]  # (P, P, P), one-way delays known to the source
+    # (P, P, P), losses and queueing delays known to the source:
     known_loss: NDArray[np.float64]
     known_s: NDArray[np.float64]
-    counted_ms: NDArray[np.float64]
-    packing: Packing
-    scratch: NDArray
-    clock: NDArray[np.int64]
+    counted_ms: NDArray[np.float64]  # (P, P), working memory: delays that the bound is compared with
+    packing: Packing  # working memory
+    scratch: NDArray  # (1,) of PACKET
+    clock: NDArray[np.int64]  # (2,), number of ticks and of events so far
 
 
 def allocate_celerity(params: Any, parties: int) -> CelerityState:

@@ -14,31 +14,18 @@ from vcgym.network.kernels.jit import kernel
 
 
 class Update(NamedTuple):
-    """Knowledge of an overlay link's receiver about a session, at an update of the session's rate on the link.
+    """Knowledge of an overlay link's receiver about a session, at an update of the session's rate on the link."""
 
-    Attributes:
-        worth: marginal utility of the link rate, s: `marginal` times the weight of the link in the session's cut.
-        marginal: marginal utility of the session's rate, s.
-        loss: share of packets lost on the link since the last update.
-        queueing_s: mean queueing on the link since the last update.
-        risen_s: `queueing_s` less that of the update before.
-        usual_kbps: mean rate of all sessions.
-        rate_kbps: rate of the session on the link.
-        quick: True during the session's quick start.
-        first: True if the link leaves the session's source.
-        parties: number of parties.
-    """
-
-    worth: float
-    marginal: float
-    loss: float
-    queueing_s: float
-    risen_s: float
-    usual_kbps: float
-    rate_kbps: float
-    quick: bool
-    first: bool
-    parties: int
+    worth: float  # marginal utility of the link rate, s: `marginal` times the weight of the link in the session's cut
+    marginal: float  # marginal utility of the session's rate, s
+    loss: float  # share of packets lost on the link since the last update
+    queueing_s: float  # mean queueing on the link since the last update
+    risen_s: float  # `queueing_s` less that of the update before
+    usual_kbps: float  # mean rate of all sessions
+    rate_kbps: float  # rate of the session on the link
+    quick: bool  # True during the session's quick start
+    first: bool  # True if the link leaves the session's source
+    parties: int  # number of parties
 
 
 @generic(abstract=True)

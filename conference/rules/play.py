@@ -1,6 +1,7 @@
 """Simulation of a whole conference, with measurements per second."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,33 +21,18 @@ _US = 1_000_000
 
 
 class PlayedConference(NamedTuple):
-    """Time series of a conference of P parties, per second.
+    """Time series of a conference of P parties, per second."""
 
-    Attributes:
-        kbps: (seconds, P, P), arrived media including headers, by session and receiver.
-        delay_ms: (seconds, P, P), its mean delay; NaN if nothing arrived.
-        sent_kbps: (seconds, P), rate of each source.
-        bound_kbps: (seconds, P), min-cut of each session as known to its source; for planned trees the rate of each session.
-        late: share of arrivals later than the delay bound.
-        lost: (seconds,), share of packets lost on overlay links.
-        overhead: share of headers, coded packets and messages in the bytes that entered overlay links.
-        log: arrivals of media, of `vcgym.conference.network.network.LOGGED`.
-        emitted: (P,), packets sent by each source.
-        loads: (seconds, L), what entered each physical link, as a share of its capacity.
-        trees: (seconds, P, P), parents of the tree with the largest rate of each session at the end of each second.
-    """
-
-    kbps: NDArray[np.float64]
-    delay_ms: NDArray[np.float64]
-    sent_kbps: NDArray[np.float64]
-    bound_kbps: NDArray[np.float64]
-    late: float
-    lost: NDArray[np.float64]
-    overhead: float
-    log: NDArray[np.void]
-    emitted: NDArray[np.int64]
-    loads: NDArray[np.float64]
-    trees: NDArray[np.int16]
+    kbps: NDArray[np.float64]  # (seconds, P, P), arrived media including headers, by session and receiver
+    delay_ms: NDArray[np.float64]  # (seconds, P, P), its mean delay; NaN if nothing arrived
+    sent_kbps: NDArray[np.float64]  # (seconds, P), rate of each source
+    late: float  # share of arrivals later than the delay bound
+    lost: NDArray[np.float64]  # (seconds,), share of packets lost on overlay links
+    overhead: float  # share of headers, coded packets and messages in the bytes that entered overlay links
+    log: NDArray[np.void]  # arrivals of media, of `vcgym.conference.network.network.LOGGED`
+    emitted: NDArray[np.int64]  # (P,), packets sent by each source
+    loads: NDArray[np.float64]  # (seconds, L), what entered each physical link, as a share of its capacity
+    trees: NDArray[np.int16]  # (seconds, P, P), parents of the tree with the largest rate of each session at the end of each second
 
     def session_kbps(self, from_s: int, to_s: int) -> NDArray[np.float64]:
         """Return the rate of each session between two seconds, (P,), at its slowest receiver."""
@@ -75,16 +61,18 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> PlayedConference:
     parties, seconds, seed = len(net.sessions), int(world.seconds), np.uint64(world.seed)
     start_network(net, seed)
     if isinstance(params, Planned | OraclePlanned):
-        advance_to, bounds = _planned(world, params, net, events), net.sessions["rate_kbps"]
+        advance_to = _planned(world, params, net, events)
     else:
-        advance_to, bounds = _celerity(params, net, events, seed)
+        state = allocate_celerity(params, parties)
+        start_celerity(params, state, net)
+        advance_to = partial(play_celerity, params, state, net, events, seed, True)
     packets, delay_us = np.zeros((2, seconds + 1, parties, parties))
-    sent_kbps, bound_kbps, lost = np.zeros((seconds, parties)), np.zeros((seconds, parties)), np.zeros((2, seconds + 1))
+    sent_kbps, lost = np.zeros((seconds, parties)), np.zeros((2, seconds + 1))
     entered_bytes, trees = np.zeros((seconds + 1, len(net.links))), np.zeros((seconds, parties, parties), np.int16)
     for second in range(seconds):
         advance_to((second + 1) * _US)
         packets[second + 1], delay_us[second + 1] = net.received["packets"], net.received["delay_us"]
-        sent_kbps[second], bound_kbps[second] = net.sessions["rate_kbps"], bounds
+        sent_kbps[second] = net.sessions["rate_kbps"]
         entered_bytes[second + 1], trees[second] = net.links["bytes"], largest_trees(net)
         lost[:, second + 1] = net.links["dropped"].sum(), net.measured["sent"].sum()
     if log and net.logged[0] == log:
@@ -95,18 +83,10 @@ def play(world: ConferenceWorld, params: Any, log: int = 0) -> PlayedConference:
         gone, entered = np.diff(lost, axis=1)
     late = float(net.received["late"].sum() / net.received["packets"].sum())
     return PlayedConference(
-        gained * PACKET_BYTES * 8e-3, delay_ms, sent_kbps, bound_kbps, late, gone / np.maximum(entered, 1.0), _overhead(net),
+        gained * PACKET_BYTES * 8e-3, delay_ms, sent_kbps, late, gone / np.maximum(entered, 1.0), _overhead(net),
         net.log[: net.logged[0]], net.sessions["number"].copy(),
         8.0 * np.diff(entered_bytes, axis=0) / net.links["rate_bps"], trees,
     )  # fmt: skip
-
-
-def _celerity(
-    params: Any, net: OverlayNetwork, events: NDArray[np.void], seed: np.uint64
-) -> tuple[Callable[[int], None], NDArray[np.float64]]:  # fmt: skip
-    state = allocate_celerity(params, len(net.sessions))
-    start_celerity(params, state, net)
-    return lambda until_us: play_celerity(params, state, net, events, seed, True, until_us), state.bound_kbps
 
 
 def _planned(

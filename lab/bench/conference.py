@@ -8,7 +8,7 @@ from lab.bench.measure import Effort, Measurement, duration, rate
 from vcgym.conference.network.forwarding import advance
 from vcgym.conference.network.links import PACKET
 from vcgym.conference.network.network import start_network
-from vcgym.conference.network.topologies import random_topology
+from vcgym.conference.network.topology import random_topology
 from vcgym.conference.network.trees import Allocation, follow, tree_through
 from vcgym.conference.network.world import ConferenceWorld, network_of
 from vcgym.conference.rules.celerity import Celerity, allocate_celerity, play_celerity, start_celerity

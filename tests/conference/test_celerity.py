@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from vcgym.conference.network.cross_traffic import TcpTraffic
 from vcgym.conference.network.network import MAX_TREES, start_network
 from vcgym.conference.network.scenario import ConferenceScenario
-from vcgym.conference.network.topologies import dumbbell, random_topology
+from vcgym.conference.network.topology import dumbbell, random_topology
 from vcgym.conference.network.world import Absence, ConferenceWorld, Outage, dumbbell_timeline, network_of
 from vcgym.conference.optimum.oracle_lp import packed_rate
 from vcgym.conference.rules.celerity import TICK_US, Celerity, allocate_celerity, play_celerity, start_celerity
@@ -117,15 +116,6 @@ def test_coded_packets_repair_losses_and_cost_overhead():
     assert missing(plain) > 0.002
     assert missing(coded) < coded.lost.mean()
     assert coded.overhead > plain.overhead + 0.01
-
-
-def test_tcp_beside_a_conference_takes_no_more_than_its_share_and_leaves_again():
-    """TCP fills the queue of 50 packets, so that Celerity, which gives way to queueing, keeps little; it recovers after TCP."""
-    cross = (TcpTraffic("E", "F", starts_s=60.0, stops_s=90.0),)
-    played = play(ConferenceWorld("dumbbell", 3, dumbbell(), cross, seconds=180), Celerity())
-    before, during, after = (played.session_kbps(*span) for span in ((45, 60), (70, 90), (150, 180)))
-    assert (during[:2] < 0.8 * before[:2]).all()
-    assert (after > 0.9 * 240.0).all()
 
 
 def test_an_outage_of_everything_is_survived():

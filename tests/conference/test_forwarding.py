@@ -4,22 +4,14 @@ import numpy as np
 import pytest
 
 from twins.conference import TwinConference
-from vcgym.conference.network.clock import NEVER_US, allocate_clock, earliest, set_next, stop_clock
-from vcgym.conference.network.cross_traffic import CrossTraffic, TcpTraffic
+from vcgym.conference.network.cross_traffic import CrossTraffic
 from vcgym.conference.network.forwarding import advance, send_message
-from vcgym.conference.network.links import PACKET
+from vcgym.conference.network.links import NEVER_US, PACKET, allocate_clock, earliest, set_next, stop_clock
 from vcgym.conference.network.network import MESSAGES, PACKET_BYTES, allocate_network, start_network
-from vcgym.conference.network.topologies import WHERE, dumbbell, random_topology
-from vcgym.conference.network.topology import PhysicalLink, Topology, overlay
+from vcgym.conference.network.topology import WHERE, PhysicalLink, Topology, dumbbell, overlay, random_topology
 from vcgym.conference.network.trees import Allocation, follow, source_of, tree_through
 from vcgym.conference.optimum.oracle_lp import oracle_lp
 from vcgym.conference.rules.planned import mutualcast
-from vcgym.network.bottleneck.capacity.capacity import constant
-from vcgym.network.bottleneck.cross_traffic import allocate_dumbbell, run_flows, start_flows
-from vcgym.network.bottleneck.flow import Tcp, describe_flow
-from vcgym.network.bottleneck.impairments import start_outages
-from vcgym.network.bottleneck.queue import require_limits, start_link
-from vcgym.network.bottleneck.tcp_window import CONTROLS
 
 SEED = np.uint64(7)
 
@@ -73,26 +65,6 @@ def test_packets_equal_those_of_the_twin(seed, load):
     assert [tuple(entry) for entry in net.log[: net.logged[0]].tolist()] == twin.log
     for field in ("entered", "dropped", "cut"):
         assert net.links[field].tolist() == [getattr(link, field) for link in twin.links]
-
-
-@pytest.mark.parametrize("control", CONTROLS)
-def test_tcp_over_a_link_is_tcp_over_a_bottleneck(control):
-    """Two connections alone on a link send, lose and get acknowledged what they do in the simulator of bottlenecks."""
-    topology = dumbbell(2000.0)
-    net, scratch = started(overlay(topology), [(12, TcpTraffic(*topology.links[12][:2], control, 30.0, at_s)) for at_s in (0.0, 3.0)])
-    flows = [describe_flow(Tcp(control, forward_ms=0.0, backward_ms=30.0, jitter_ms=1.0, starts_s=at_s)) for at_s in (0.0, 3.0)]
-    bell = allocate_dumbbell([constant(2e6)], 1, 2)
-    start_link(bell.queue, bell.capacity, 0, *require_limits(50, None))
-    start_outages(bell.outages[0], SEED, 0.0, 10.0, 80.0)
-    bell.flows.flow[0] = flows
-    start_flows(bell, 0, SEED)
-    for at_us in (1_000_000, 20_000_000, 60_000_000):
-        advance(net, scratch, at_us)
-        run_flows(bell, 0, at_us)
-        assert net.flows["sent"].tolist() == bell.flows.flow[0]["sent"].tolist()
-        assert net.flows["connection"].tolist() == bell.flows.flow[0]["connection"].tolist()
-    assert net.links["dropped"].sum() > 0
-    assert net.links["bytes"][12] * 8 / 60.0 > 0.95 * 2e6
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -220,9 +192,3 @@ def test_the_clock_gives_the_earliest_and_of_equals_the_lower_number():
 def test_cross_traffic_out_of_range_is_refused(wrong):
     with pytest.raises(ValueError, match=r"CrossTraffic\..* allowed range"):
         allocate_network(overlay(dumbbell()), [(0, CrossTraffic("A", "E", **{"rate_kbps": 80.0} | wrong))])
-
-
-@pytest.mark.parametrize("wrong", [{"control": "vegas"}, {"back_ms": 0.0}])
-def test_tcp_out_of_range_is_refused(wrong):
-    with pytest.raises(ValueError, match=r"TcpTraffic\.(control = 'vegas'|back_ms is 0\.0).*allowed"):
-        allocate_network(overlay(dumbbell()), [(0, TcpTraffic("A", "E", **wrong))])

@@ -10,11 +10,9 @@ import pytest
 from scipy import sparse
 
 from twins.fair_bounds import fair_bounds
-from vcgym.conference.network.topologies import WHERE, dumbbell, random_topology
-from vcgym.conference.network.topology import overlay
+from vcgym.conference.network.topology import WHERE, dumbbell, overlay, random_topology
 from vcgym.conference.network.trees import NO_PARENT, hops_of, is_admissible, source_of
-from vcgym.conference.optimum.cheapest_tree import cheapest_tree
-from vcgym.conference.optimum.oracle_lp import oracle_lp, packed_rate
+from vcgym.conference.optimum.oracle_lp import cheapest_tree, oracle_lp, packed_rate
 from vcgym.conference.rules.link_rates import session_rate
 from vcgym.conference.rules.planned import forwarding_unit, mutualcast, simulcast
 

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from vcgym.conference.network.topologies import WHERE, dumbbell, random_topology
-from vcgym.conference.network.topology import NO_LINK, PhysicalLink, Topology, both_ways, overlay, require_topology
+from vcgym.conference.network.topology import (
+    NO_LINK,
+    WHERE,
+    PhysicalLink,
+    Topology,
+    both_ways,
+    dumbbell,
+    overlay,
+    random_topology,
+    require_topology,
+)
 
 A, B, C, D = range(4)
 

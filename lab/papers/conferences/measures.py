@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lab.papers.conferences.statements import SESSIONS, SessionRate
 from vcgym.conference.network.network import PLANS, OverlayNetwork, start_network
-from vcgym.conference.network.topologies import BOTTLENECK_KBPS, dumbbell
+from vcgym.conference.network.topology import BOTTLENECK_KBPS, dumbbell
 from vcgym.conference.network.world import ConferenceWorld, dumbbell_timeline, network_of
 from vcgym.conference.optimum.oracle_lp import oracle_lp
 from vcgym.conference.rules.celerity import Celerity, allocate_celerity, play_celerity, start_celerity

@@ -7,7 +7,7 @@ from lab.learners.allocator_search import AllocatorConfig, best_rating, train_al
 from vcgym.baselines.systems import learned_system
 from vcgym.baselines.zoo import LEARNED
 from vcgym.conference.env.listening import CALL_SLOTS
-from vcgym.conference.network.topologies import random_topology
+from vcgym.conference.network.topology import random_topology
 from vcgym.conference.network.world import ConferenceWorld
 from vcgym.conference.rules.celerity import Celerity
 from vcgym.conference.rules.learned_allocator import LearnedAllocator

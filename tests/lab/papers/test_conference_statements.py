@@ -59,7 +59,7 @@ def course(changes, lost=()):
     log = np.zeros(1000, LOGGED)
     log["created_us"] = np.arange(1000) * 1_000_000
     log["arrived_us"] = log["created_us"] + np.where(np.arange(1000) < 100, 900_000, 100_000)
-    return PlayedConference(kbps, kbps, kbps[:, 0], kbps[:, 0], 0.0, share, 0.04, log, np.zeros(4, np.int64), kbps[:, 0], kbps)
+    return PlayedConference(kbps, kbps, kbps[:, 0], 0.0, share, 0.04, log, np.zeros(4, np.int64), kbps[:, 0], kbps)
 
 
 def test_metrics_of_known_courses():
