@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 from rich.console import Console
 
-from lab.bench import footprint, measure
+from lab.bench import measure
 from lab.bench.catalogue import CATALOGUE, bench
 from lab.bench.command import BenchConfig
 from lab.bench.measure import Effort, Measurement
@@ -92,14 +92,6 @@ def test_a_ratio_is_the_median_of_rounds_that_take_turns(monkeypatch):
     assert found[2:5] == ("x", 1, 3)
     assert (found.value, found.spread) == pytest.approx((12.0, 1.0))
     assert order[4:] == ["slow", "fast"] * 3
-
-
-def test_an_empty_cache_is_another_process_environment(monkeypatch):
-    seen = []
-    monkeypatch.setattr(footprint, "_python", lambda source, **environment: seen.append(environment) or "")
-    (found,) = footprint.cold_start(TINY)
-    assert found.rounds == len(seen) == 1
-    assert list(seen[0]) == ["NUMBA_CACHE_DIR"]
 
 
 def test_an_unknown_figure_is_refused():

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from lab.papers.arithmetic import DATA
 from lab.papers.causes import SHARES
 from lab.papers.judge import CANNOT, NOT, REPRODUCED, WORDS, judge
 from lab.papers.reproduce.parts import MEDIAN, MODES, REPLAY_PACKETS, SCALE_PACKETS, packets_of, parts_of, settings_of
@@ -15,12 +14,11 @@ from lab.papers.reproduce.verdicts import shares, verdicts
 from lab.papers.vcroute import statements as p
 from lab.papers.vcroute.forecasts import RELATIVE_ERRORS
 from lab.papers.vcroute.measures import Material, MissingError, measured
-from lab.papers.vcroute.statements import FILE, LATE_LEARNS, Statements, VCRouteStatement, load_statements, scenario_of
+from lab.papers.vcroute.statements import LATE_LEARNS, VCRouteStatement, load_statements, scenario_of
 from lab.papers.verdicts import INPUT, VERDICTS, shown
 from vcgym.leaderboard.results.files import write
 from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.traces.cards import parse_carded
 
 NAN = float("nan")
 STATEMENTS = load_statements()
@@ -33,57 +31,39 @@ def statement(rule, accepted=None, **more):
 
 
 @pytest.mark.parametrize(
-    ("rule", "accepted", "low", "high", "verdict"),
+    ("rule", "accepted", "low", "high", "verdict", "reason"),
     [
-        ("within", (90, 110), 100, 100, REPRODUCED),
-        ("within", (90, 110), 109, 115, REPRODUCED),
-        ("within", (90, 110), 110.1, 115, NOT),
-        ("within", (90, 110), 80, 89.9, NOT),
-        ("within", (90, 110), 60, 140, NOT),  # meets the range, and so would nearly anything
-        ("within", (-0.16, 0.0), -0.05, 0.02, REPRODUCED),
-        ("at most", (0, 640), 600, 640, REPRODUCED),
-        ("at most", (0, 640), 600, 641, NOT),
-        ("at least", (0.8, 1), 0.8, 0.9, REPRODUCED),
-        ("at least", (0.8, 1), 0.79, 0.9, NOT),
-        ("lower", None, -0.3, -1e-9, REPRODUCED),
-        ("lower", None, -0.3, 0.0, NOT),
-        ("lower", None, 0.1, 0.3, NOT),
-        ("lower", (0.08, 0.12), -0.09, -0.05, REPRODUCED),
-        ("lower", (0.08, 0.12), -0.07, -0.05, NOT),
-        ("lower", (0.08, 0.12), -0.30, -0.13, NOT),
-        ("lower", (0.08, 0.12), -0.30, 0.01, NOT),  # meets the size, but the direction is not sure
-        ("higher", None, 1e-9, 0.3, REPRODUCED),
-        ("higher", None, -0.1, 0.3, NOT),
-        ("equal", (-0.05, 0.05), -0.05, 0.05, REPRODUCED),
-        ("equal", (-0.05, 0.05), -0.051, 0.0, NOT),
-        ("not higher", (0, 0.01), -0.5, 0.01, REPRODUCED),
-        ("not higher", (0, 0.01), -0.5, 0.011, NOT),
-        ("within", (90, 110), NAN, NAN, CANNOT),
-        ("lower", None, NAN, NAN, CANNOT),
+        ("within", (90, 110), 100, 100, REPRODUCED, "interval meets the published range"),
+        ("within", (90, 110), 109, 115, REPRODUCED, "interval meets the published range"),
+        ("within", (90, 110), 110.1, 115, NOT, "larger than published"),
+        ("within", (90, 110), 80, 89.9, NOT, "smaller than published"),
+        ("within", (90, 110), 60, 140, NOT, "the interval is too wide to tell"),  # meets the range, and so would nearly anything
+        ("within", (-0.16, 0.0), -0.05, 0.02, REPRODUCED, "interval meets the published range"),
+        ("at most", (0, 640), 600, 640, REPRODUCED, "as low as published"),
+        ("at most", (0, 640), 600, 641, NOT, "may be higher than published"),
+        ("at most", (0, 640), 641, 650, NOT, "higher than published"),
+        ("at least", (0.8, 1), 0.8, 0.9, REPRODUCED, "as high as published"),
+        ("at least", (0.8, 1), 0.79, 0.9, NOT, "may be lower than published"),
+        ("lower", None, -0.3, -1e-9, REPRODUCED, "the direction holds"),
+        ("lower", None, -0.3, 0.0, NOT, "no difference that the worlds tell"),
+        ("lower", None, 0.1, 0.3, NOT, "reversed"),
+        ("lower", (0.08, 0.12), -0.09, -0.05, REPRODUCED, "the direction holds, and so does the size"),
+        ("lower", (0.08, 0.12), -0.07, -0.05, NOT, "the direction holds, the size is smaller"),
+        ("lower", (0.08, 0.12), -0.30, -0.13, NOT, "the direction holds, the size is larger"),
+        ("lower", (0.08, 0.12), -0.30, 0.01, NOT, "no difference that the worlds tell"),  # meets the size, but the direction is not sure
+        ("higher", None, 1e-9, 0.3, REPRODUCED, "the direction holds"),
+        ("higher", None, -0.1, 0.3, NOT, "no difference that the worlds tell"),
+        ("higher", None, -0.3, -0.1, NOT, "reversed"),
+        ("equal", (-0.05, 0.05), -0.05, 0.05, REPRODUCED, "no difference beyond the margin"),
+        ("equal", (-0.05, 0.05), -0.051, 0.0, NOT, "may be a difference beyond the margin"),
+        ("not higher", (0, 0.01), -0.5, 0.01, REPRODUCED, "as low as published"),
+        ("not higher", (0, 0.01), -0.5, 0.011, NOT, "may be higher than published"),
+        ("within", (90, 110), NAN, NAN, CANNOT, "too few worlds for an interval"),
+        ("lower", None, NAN, NAN, CANNOT, "too few worlds for an interval"),
     ],
 )
-def test_when_ours_counts_as_the_published(rule, accepted, low, high, verdict):
-    found, reason = judge(statement(rule, accepted), Estimate((low + high) / 2.0, low, high))
-    assert found == verdict
-    assert reason
-
-
-@pytest.mark.parametrize(
-    ("rule", "low", "high", "reason"),
-    [
-        ("lower", 0.1, 0.3, "reversed"),
-        ("lower", -0.01, 0.3, "no difference that the worlds tell"),
-        ("higher", -0.3, -0.1, "reversed"),
-        ("at most", 0.05, 0.3, "may be higher than published"),
-        ("at most", 0.2, 0.3, "higher than published"),
-    ],
-)
-def test_the_reason_says_how_sure_it_is(rule, low, high, reason):
-    assert judge(statement(rule, (0, 0.1) if rule == "at most" else None), Estimate(low, low, high)) == (NOT, reason)
-
-
-def test_what_cannot_be_judged_says_why():
-    assert judge(statement("none", note="never published"), Estimate(1.0, 1.0, 1.0)) == (CANNOT, "never published")
+def test_when_ours_counts_as_the_published(rule, accepted, low, high, verdict, reason):
+    assert judge(statement(rule, accepted), Estimate((low + high) / 2.0, low, high)) == (verdict, reason)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +82,6 @@ def test_what_cannot_be_judged_says_why():
 def test_a_statement_that_cannot_be_judged_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         statement(**({"rule": "lower"} | change))
-
-
-def test_the_file_holds_each_statement_but_its_readings():
-    text = (DATA / FILE).read_text()
-    of_the_file = [one for one in parse_carded(Statements, FILE, text).statements if one.reproduced]
-    assert len(of_the_file) == len(STATEMENTS) - sum(LATE_LEARNS in one.id for one in STATEMENTS)
 
 
 def test_late_packets_teach_only_where_wmjitter_is_meant():
@@ -131,13 +105,6 @@ def test_every_statement_has_a_verdict_in_every_mode_even_without_worlds(tmp_pat
         assert row["reason"]
         if scenario_of(BY_ID[row["statement"]]):
             assert row["verdict"] == CANNOT
-
-
-def test_every_setting_can_be_drawn():
-    for scenario in dict.fromkeys(filter(None, map(scenario_of, STATEMENTS))):
-        for setting in settings_of(scenario):
-            if setting.mode != "replay":
-                setting.worlds(100)
 
 
 def test_calls_are_as_long_as_their_worlds_allow():

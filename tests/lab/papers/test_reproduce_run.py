@@ -10,7 +10,7 @@ import pytest
 
 from lab.papers.judge import WORDS
 from lab.papers.reproduce import run
-from lab.papers.reproduce.config import PAPER_PACKETS, ReproduceConfig
+from lab.papers.reproduce.config import ReproduceConfig
 from lab.papers.reproduce.parts import MEDIAN, MODES
 from lab.papers.vcroute.statements import SYSTEMS, load_statements
 from lab.papers.verdicts import VERDICTS
@@ -106,8 +106,3 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(written, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in done} == done
     for name in (*WRITTEN, *(f"parts/{path.name}" for path in (written / "parts").iterdir())):
         assert (tmp_path / name).read_bytes() == (written / name).read_bytes()
-
-
-def test_a_full_run_plays_calls_as_long_as_the_papers():
-    assert ReproduceConfig(full=True).call_packets == PAPER_PACKETS
-    assert ReproduceConfig(packets=50).call_packets == 50

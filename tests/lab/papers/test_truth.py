@@ -19,7 +19,7 @@ from lab.papers.vcroute.statements import (
     load_statements,
 )
 from vcgym.baselines.systems import load_systems
-from vcgym.leaderboard.statistics import Estimate, difference, pair_worlds
+from vcgym.leaderboard.statistics import Estimate
 from vcgym.network.scenarios.scenario import Scenario
 
 LOWER, EQUAL, NOT_HIGHER = "lower", "equal", "not higher"
@@ -68,31 +68,7 @@ def word(statement, table, accounting="event"):
     return in_words(statement, change(statement, table, accounting))[0]
 
 
-NOISE = np.random.default_rng(0).normal(0.0, 1.0, (2, 40))
 OLD = 200.0 + 50.0 * np.random.default_rng(1).random(40)
-
-
-@pytest.mark.parametrize(
-    ("new", "expected"),
-    [
-        (0.9 * OLD, HOLDS),  # a tenth less in each world, though worlds differ by more than that
-        (1.1 * OLD, REVERSED),
-        (OLD + NOISE[0] - NOISE[0].mean(), FAILS),
-        (OLD, FAILS),  # a tie to the last bit
-        (np.full(40, NAN), UNKNOWN),
-    ],
-    ids=["lower", "higher", "noise", "tie", "nothing"],
-)
-def test_lower(new, expected):
-    assert word(claim(), results({"new": new, "old": OLD})) == expected
-
-
-def test_the_change_is_a_share_of_the_references_mean():
-    table = results({"new": 0.9 * OLD, "old": OLD})
-    event, clocked = (change(claim(), table, accounting) for accounting in ("event", "clocked"))
-    assert event.value == pytest.approx(-0.1)
-    assert event.low == pytest.approx(-0.1)
-    assert clocked.value == pytest.approx(-0.1 * OLD.mean() / (OLD.mean() + 100.0))
 
 
 def test_loss_changes_in_points():
@@ -107,12 +83,8 @@ def test_loss_changes_in_points():
     [
         (LOWER, -0.2, -1e-9, HOLDS),
         (LOWER, -0.2, 0.0, FAILS),
-        (LOWER, 0.0, 0.2, FAILS),
         (LOWER, 1e-9, 0.2, REVERSED),
-        (EQUAL, -0.05, 0.05, HOLDS),
-        (EQUAL, -0.051, 0.0, FAILS),
         (EQUAL, 0.1, 0.2, FAILS),
-        (NOT_HIGHER, -0.5, 0.05, HOLDS),
         (NOT_HIGHER, 0.02, 0.06, FAILS),
         (NOT_HIGHER, 0.06, 0.07, REVERSED),
         (LOWER, NAN, NAN, UNKNOWN),
@@ -143,10 +115,7 @@ def test_what_is_reversed_may_be_negligible_too():
     assert in_words(claim(size=(0.1, 0.2)), small) == (REVERSED, "negligible")
     assert in_words(claim(statistic="loss"), small) == (REVERSED, "negligible")
     assert in_words(claim(statistic="loss"), Estimate(0.002, 0.0015, 0.003)) == (REVERSED, "")
-
-
-def test_sizes_of_loss_are_not_compared():
-    assert in_words(claim(statistic="loss", size=(0.02, 0.03)), Estimate(NAN, -0.015, -0.01)) == (HOLDS, "")
+    assert in_words(claim(statistic="loss", size=(0.02, 0.03)), Estimate(NAN, -0.015, -0.01)) == (HOLDS, "")  # of loss no size is compared
 
 
 def test_only_the_pairs_that_are_meant():
@@ -157,14 +126,6 @@ def test_only_the_pairs_that_are_meant():
     assert word(claim(pair="*-US"), table) == REVERSED
     with pytest.raises(MissingError):
         word(claim(pair="ZA-*"), table)
-
-
-def test_worlds_where_one_of_the_two_has_no_value_are_left_out():
-    new = 0.9 * OLD
-    new[:10] = NAN
-    table = results({"new": new, "old": OLD, "third": np.full(40, NAN)})
-    found = difference(pair_worlds(table), "event_end_to_end_delay_mean_ms", "VCR-WM", "DRT-BF", relative=True)
-    assert found.value == pytest.approx(-0.1)
 
 
 def test_one_world_has_no_interval():

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import gymnasium
-import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from lab.shipped.env_tables import markdown
@@ -26,9 +25,3 @@ def test_every_feature_has_its_line(env_id, short):
     env = gymnasium.make(env_id, **short).unwrapped
     assert len(env.native.layout.features) == env.observation_space.shape[0]
     assert_described(env.native.layout.features)
-
-
-@pytest.mark.long  # compiles much that no other test needs
-def test_every_feature_of_an_uplink_has_its_line():
-    env = gymnasium.make_vec("vcgym/Call-v1", num_envs=2, uplink="rate", packets=150, scenario="table1", action="discrete").unwrapped
-    assert_described(env.layout.features)
