@@ -34,7 +34,7 @@ LAB = Program(
             ("lab.learners.whole_search", "lab.learners.whole_search"): {
                 "train-whole": ("WholeConfig", "main", "search the weights of a learned send order on whole calls"),
             },
-            ("lab.shipped.sets.command", "lab.shipped.sets.command"): {
+            ("lab.shipped.sets.making", "lab.shipped.sets.making"): {
                 "make-set": ("MakeSetConfig", "main", "rebuild a data set from its source"),
             },
         }

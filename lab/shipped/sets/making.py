@@ -1,4 +1,4 @@
-"""Rebuilding of data sets from their sources; each file is compared with its known SHA-256.
+"""python -m lab make-set: rebuild a data set from its source; each file is compared with its known SHA-256.
 
 Shipped files have their hash in their card. Measured files, which are not shipped, have it in data/measured.json, which also describes how
 each was cut from its public source. The synthetic cellular traces are generated here.
@@ -9,9 +9,10 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from rich.console import Console
 
 from lab.shipped.sets.cellular_like import draw_cellular
 from lab.shipped.sets.cloud import fit_cloud
@@ -19,6 +20,8 @@ from lab.shipped.sets.series_sample import write_drives, write_pings
 from lab.shipped.sets.tables import fit_ten_places, write_table
 from lab.shipped.sets.throughput_cuts import cut_traces
 from lab.shipped.sets.world_sample import write_sample
+from vcgym.agents.config.base import AbsolutePath, Config
+from vcgym.agents.config.names import ExistingPath
 from vcgym.network.bottleneck.capacity.files import read_mahimahi, write_capacity
 from vcgym.network.bottleneck.capacity.sets import GENERATED
 from vcgym.network.scenarios.paths.shipped_series import DRIVES, PINGS
@@ -180,3 +183,35 @@ def _cut_replies(path: Path, origin: Card, output: Path, rows: int | None) -> Ca
 def _short(ms: float) -> str:
     """Return a number with microsecond precision, without trailing zeros."""
     return f"{ms:.3f}".rstrip("0").rstrip(".")
+
+
+class MakeSetConfig(Config):
+    """Rebuilding of one set; each file is compared with the known one.
+
+    Attributes:
+        set: name of the set, see docs/worlds.md.
+        source: folder with a copy of the set's source; the generated set needs none.
+        output: folder of the files.
+    """
+
+    set: str = GENERATED
+    source: ExistingPath | None = None
+    output: AbsolutePath = Path("outputs/sets")
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> Self:
+        if self.set not in set_names():
+            raise ValueError(f"set is {self.set!r}; allowed: {', '.join(set_names())}")
+        if self.source is None and self.set != GENERATED:
+            raise ValueError(f"source is None; allowed with set={self.set}: a folder with a copy of its source")
+        return self
+
+
+def main(config: MakeSetConfig) -> int:
+    """Rebuild the set; return status 1 if a file differs from the known one."""
+    console, status = Console(), 0
+    for made in make(config.set, config.source or config.output, config.output):
+        said = "equal to the known file" if made.equal else f"NOT equal: the known file has {made.known}"
+        console.print(f"{made.path}: sha256 {made.sha256}, {said}", soft_wrap=True, highlight=False)
+        status |= not made.equal
+    return status

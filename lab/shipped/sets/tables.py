@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lab.shipped.sets.link_fits import fit_links
-from lab.shipped.sets.statistics_rows import Burst, Pooled, read_rows
+from lab.shipped.sets.link_fits import Burst, Pooled, fit_links, read_rows
 from vcgym.network.traces.cards import Card, Link, LinkTable, Place, canonical_sha256
 
 DIGITS = 6  # significant digits of shipped parameters

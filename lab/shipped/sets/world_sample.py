@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from lab.shipped.sets.link_fits import fit_links
-from lab.shipped.sets.statistics_rows import FOLDER, Burst, Pooled, read_rows
+from lab.shipped.sets.link_fits import FOLDER, Burst, Pooled, fit_links, read_rows
 from lab.shipped.sets.tables import DIGITS, LICENCE, SOURCE
 from vcgym.network.traces.cards import Card, DataError, Place, card_path
 from vcgym.network.worlds.links import COLUMNS, DATA_CENTRES, LINK, MAX_RELAYS, MIN_RELAYS, WorldLinks, relays_of, row_of

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -87,14 +87,6 @@ def worlds(played: pa.Table, own: Mapping[str, Any] = MappingProxyType({})) -> l
     return [drawn(row, scenarios[row["scenario"], row["mode"], row["packets"]]) for _, row in sorted(rows.items())]
 
 
-class HeadroomLine(NamedTuple):
-    """Row of the table: a system's means, or the difference of two systems' means on the same worlds."""
-
-    what: str
-    system: str
-    values: dict[str, float]
-
-
 def headroom(results: pa.Table) -> list[dict[str, Any]]:
     """Return rows of `COLUMNS` per suite, mode and stratum, and per mode (stratum `all`) without strata sampled only by name.
 
@@ -112,13 +104,14 @@ def headroom(results: pa.Table) -> list[dict[str, Any]]:
         rows = cells[key]
         worlds = len({(row["scenario"], row["stratum"], row["pair"], row["seed"]) for row in rows})
         found += [
-            dict(zip(CELL, key, strict=True)) | {"what": line.what, "system": line.system, "worlds": worlds} | line.values
-            for line in _lines(rows, bar_of("-".join(key[:2]), board_name(key[2], key[3])))
+            dict(zip(CELL, key, strict=True)) | {"what": what, "system": system, "worlds": worlds} | values
+            for what, system, values in _lines(rows, bar_of("-".join(key[:2]), board_name(key[2], key[3])))
         ]
     return found
 
 
-def _lines(rows: Iterable[Mapping[str, Any]], bar: str) -> list[HeadroomLine]:
+def _lines(rows: Iterable[Mapping[str, Any]], bar: str) -> list[tuple[str, str, dict[str, float]]]:
+    """Return what a line is about, the system, and its means or the difference of two systems' means on the same worlds."""
     means = _means(rows)
     kinds = {row["system"]: row["kind"] for row in rows}
     rules = [name for name in means if kinds[name] == "rule"]
@@ -128,14 +121,14 @@ def _lines(rows: Iterable[Mapping[str, Any]], bar: str) -> list[HeadroomLine]:
     agent = _best(means, [name for name in means if kinds[name] == "agent"])
     named = {"best published": published, "best tuned rule": reference, "best agent": agent, "informed": CALL.informed}
     named |= {name.removeprefix("oracle_").replace("_", " k = "): name for name in BOUNDS}
-    lines = [HeadroomLine(what, name, means[name]) for what, name in named.items() if name in means]
+    lines = [(what, name, means[name]) for what, name in named.items() if name in means]
     if published in means:
         ways = {
             "room": CALL.hundred,
             "room, routing": f"oracle_routing_{published}",
             "room, playout": f"oracle_playout_{published}",
         }
-        lines += [HeadroomLine(what, name, _minus(means[name], means[published])) for what, name in ways.items() if name in means]
+        lines += [(what, name, _minus(means[name], means[published])) for what, name in ways.items() if name in means]
     return lines
 
 

@@ -125,7 +125,7 @@ def pooled(bursts: Bursts) -> Pairs:
 def write_pairs(pairs: Pairs, path: Path) -> Card:
     """Write `pairs` to the new file `path` as CSV (compressed if it ends in .gz), with a card of its origin; return the card.
 
-    Columns are src_id, dst_id and the four statistics, named as in `lab.shipped.sets.statistics_rows`, to a thousandth of a
+    Columns are src_id, dst_id and the four statistics, named as in `lab.shipped.sets.link_fits`, to a thousandth of a
     ms.
     """
     rows = zip(*(column.data for column in pairs[2:]), strict=True)
