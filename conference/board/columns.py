@@ -1,13 +1,15 @@
 """Columns of conferences: rates of sessions next to the optimum, delays, losses, recovery, and R of the listeners."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.conference.network.trees import DELAY_BOUND_MS
 from vcgym.conference.rules.play import PlayedConference
-from vcgym.leaderboard.results.cdf import DelayCdf, count_within
+from vcgym.leaderboard.evaluation.kinds.kind import delays_of
+from vcgym.leaderboard.results.cdf import count_within
 from vcgym.leaderboard.results.columns import Column, Columns, DelayLoss
 
 ORACLE = "oracle_trees"
@@ -69,10 +71,10 @@ CONFERENCE = Columns(
 """Conferences, ranked by utility: what Celerity maximises."""
 
 
-def metrics(
+def outcome(
     played: PlayedConference, changes_s: list[float], optima_kbps: list[NDArray[np.float64]], r: NDArray[np.float64]
-) -> dict[str, float]:
-    """Return the metrics of one conference; what was before `COUNTS_FROM_S` does not count.
+) -> dict[str, Any]:
+    """Return the metrics of one conference, and the distribution of its delay; what was before `COUNTS_FROM_S` does not count.
 
     Args:
         played: its time series, with all arrivals.
@@ -87,7 +89,8 @@ def metrics(
     logs = np.log(rates + FLOOR_KBPS)
     log = played.log[played.log["created_us"] >= COUNTS_FROM_S * 1_000_000]
     delay_ms = (log["arrived_us"] - log["created_us"]) / 1000.0
-    due = _due(played, log, parties)
+    due = _due(log, parties)
+    arrivals = count_within(log["arrived_us"] - log["created_us"], max(due, len(log)))
     return {
         "utility": float(logs.mean()),
         "share": float(np.exp((logs - np.log(best + FLOOR_KBPS)).mean())),
@@ -99,16 +102,11 @@ def metrics(
         "r": float(np.nanmean(r)),
         "r_p5": float(np.nanpercentile(r, 5.0)),
         "overhead": played.overhead,
+        "delays": delays_of({"arrival": arrivals}),
     }
 
 
-def delay_cdf(played: PlayedConference) -> DelayCdf:
-    """Return the distribution of the time from source to receiver over the arrivals that were due."""
-    log = played.log[played.log["created_us"] >= COUNTS_FROM_S * 1_000_000]
-    return count_within(log["arrived_us"] - log["created_us"], max(_due(played, log, len(played.emitted)), len(log)))
-
-
-def _due(played: PlayedConference, log: NDArray[np.void], parties: int) -> int:
+def _due(log: NDArray[np.void], parties: int) -> int:
     """Return how many arrivals there would have been without loss, what is under way at the end left out."""
     due = 0
     for m in range(parties):

@@ -3,14 +3,14 @@
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vcgym.baselines.systems import System
 from vcgym.conference.board.columns import CONFERENCE as COLUMNS
-from vcgym.conference.board.columns import delay_cdf, metrics
+from vcgym.conference.board.columns import outcome
 from vcgym.conference.env.listening import ratings
 from vcgym.conference.network.scenario import ConferenceScenario
 from vcgym.conference.network.world import ConferenceWorld
@@ -18,20 +18,11 @@ from vcgym.conference.optimum.oracle_lp import oracle_lp
 from vcgym.conference.rules.celerity import REPORT_S
 from vcgym.conference.rules.play import play
 from vcgym.conference.stage import STAGE
-from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, WorldKeys, delays_of
+from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, WorldKeys
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.network.scenarios.splits import unlock_test_split
 
 MAX_ARRIVALS = 1 << 23  # of a conference that are logged; more are refused
-
-
-class ConferenceCall(NamedTuple):
-    """Finished conference: number of its parties, its metrics, and the distribution of its delay."""
-
-    parties: int
-    metrics: dict[str, float]
-    delays: DelayCdf
 
 
 def optima_kbps(world: ConferenceWorld) -> list[NDArray[np.float64]]:
@@ -70,15 +61,11 @@ class ConferenceKind(Kind):
                 played = play(world, system.trees, MAX_ARRIVALS)
                 took_s += time.perf_counter() - began
                 r = ratings(played.log, played.emitted, world.seconds)
-                calls.append(ConferenceCall(len(world.topology.parties), metrics(played, world.changes_s(), best, r), delay_cdf(played)))
+                calls.append({"parties": len(world.topology.parties), **outcome(played, world.changes_s(), best, r)})
             yield FinishedCalls(calls, 1e6 * took_s / max(decisions, 1.0), took_s)
 
     def rows(self, part: Part, scenario: ConferenceScenario, which: WorldKeys, finished: FinishedCalls) -> list[dict[str, Any]]:
-        accounting = COLUMNS.curves[0][0]
-        return [
-            {"stratum": str(part.stratum), "parties": call.parties, **call.metrics, "delays": delays_of({accounting: call.delays})}
-            for call in finished.calls
-        ]
+        return [{"stratum": str(part.stratum), **call} for call in finished.calls]
 
 
 CONFERENCE = ConferenceKind("conference", tuple(STAGE.controls), COLUMNS)

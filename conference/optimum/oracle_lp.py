@@ -87,8 +87,8 @@ def _share(network: Overlay, trees: set[Tree]) -> tuple[Allocation, NDArray[np.f
     listed, crossings = sorted(trees), network.crossings()
     gains = np.array([[source_of(tree) == source for tree in listed] for source in sorted(set(map(source_of, listed)))], np.float64)
     rows = np.stack([crossings[:, *np.transpose(hops_of(tree))].sum(axis=1) for tree in listed], axis=1)
-    solved = maximise_log(gains, rows, network.capacity_kbps)
-    return Allocation(network.parties, tuple(listed), solved.x), solved.prices
+    rates, prices = _maximise_log(gains, rows, network.capacity_kbps)
+    return Allocation(network.parties, tuple(listed), rates), prices
 
 
 def _cheapest(
@@ -118,15 +118,10 @@ def packed_rate(
     return oracle_lp(Overlay(rates_kbps[tails, heads], nothing, nothing, paths, alone), hops, bound_ms, [source])
 
 
-class LogOptimum(NamedTuple):
-    """Solution of `maximise_log`: the variables, and the price of each row's limit, d utility / d limit."""
-
-    x: NDArray[np.float64]
-    prices: NDArray[np.float64]
-
-
-def maximise_log(gains: NDArray[np.float64], rows: NDArray[np.float64], limits: NDArray[np.float64]) -> LogOptimum:
-    """Return the x that maximises the sum of ln(gains @ x) subject to rows @ x <= limits and x >= 0.
+def _maximise_log(
+    gains: NDArray[np.float64], rows: NDArray[np.float64], limits: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+    """Return the x that maximises the sum of ln(gains @ x) for rows @ x <= limits and x >= 0, and d optimum / d limit of each row.
 
     Args:
         gains: (rates, variables), with a positive number in each row.
@@ -155,7 +150,7 @@ def maximise_log(gains: NDArray[np.float64], rows: NDArray[np.float64], limits: 
         x = solved.x[:variables]
         found = gains @ x
         if found.min() > 0.0 and -solved.fun - np.log(found).sum() <= GAP:
-            return LogOptimum(x * unit, -solved.ineqlin.marginals[: len(rows)] / unit)
+            return x * unit, -solved.ineqlin.marginals[: len(rows)] / unit
         tangents = np.vstack([tangents, np.maximum(found, _FIRST_TANGENTS[0] / 10.0) * _NEAR[:, None]])
     raise ValueError(f"log program of {rates} rates: no optimum within {GAP} after {_MAX_CUTS} rounds")
 

@@ -67,12 +67,12 @@ def mutualcast(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> Allocation
     """Return the optimum over trees through one receiver to all others plus the tree from the source to all."""
     parties = range(network.parties)
     through = [tree_through(source, relay, network.parties) for source in parties for relay in parties if relay != source]
-    return fair_rates(network, _admissible([*through, *_direct(network)], network, bound_ms))
+    return _fair([*through, *_direct(network)], network, bound_ms)
 
 
 def simulcast(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> Allocation:
     """Return the optimum of separate unicast to every receiver at the same rate."""
-    return fair_rates(network, _admissible(_direct(network), network, bound_ms))
+    return _fair(_direct(network), network, bound_ms)
 
 
 def forwarding_unit(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> Allocation:
@@ -80,7 +80,7 @@ def forwarding_unit(network: Overlay, bound_ms: float = DELAY_BOUND_MS) -> Alloc
     units = []
     for unit in range(network.parties):
         trees = [tree_through(source, unit, network.parties) for source in range(network.parties) if source != unit]
-        units.append(fair_rates(network, _admissible([direct_tree(unit, network.parties), *trees], network, bound_ms)))
+        units.append(_fair([direct_tree(unit, network.parties), *trees], network, bound_ms))
     return max(units, key=lambda found: (len(found.trees), found.utility() if found.trees else -math.inf))
 
 
@@ -88,8 +88,8 @@ def _direct(network: Overlay) -> list[Tree]:
     return [direct_tree(source, network.parties) for source in range(network.parties)]
 
 
-def _admissible(trees: list[Tree], network: Overlay, bound_ms: float) -> list[Tree]:
-    return [tree for tree in trees if is_admissible(tree, network, bound_ms)]
+def _fair(trees: list[Tree], network: Overlay, bound_ms: float) -> Allocation:
+    return fair_rates(network, [tree for tree in trees if is_admissible(tree, network, bound_ms)])
 
 
 _WAYS = {Trees.MUTUALCAST: mutualcast, Trees.SIMULCAST: simulcast, Trees.FORWARDING_UNIT: forwarding_unit}
