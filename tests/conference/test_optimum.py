@@ -156,6 +156,16 @@ def test_the_bound_is_not_always_reached_by_trees():
     assert packed_rate(0, rates, np.zeros((4, 4))).allocation.session_kbps()[0] == pytest.approx(1.5, rel=1e-6)
 
 
+def test_a_relay_that_breaks_the_delay_bound_is_not_counted():
+    """M7: 150 ms to the relay and 60 ms from it."""
+    rates, delay_ms = np.full((3, 3), 10.0), np.zeros((3, 3))
+    delay_ms[0, 1], delay_ms[1, 2] = 150.0, 60.0
+    rate, cut = bound_of(0, rates, delay_ms)
+    assert rate == 10.0
+    assert [tuple(link) for link in np.argwhere(cut)] == [(0, 2)]
+    assert bound_of(0, rates, delay_ms, bound_ms=210.0)[0] == 20.0
+
+
 def drawn(seed):
     random = np.random.default_rng(seed)
     return random.uniform(0.0, 100.0, (5, 5)), random.uniform(0.0, 100.0, (5, 5)), random.uniform(20.0, 160.0, (5, 5))
