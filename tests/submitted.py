@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vcgym.leaderboard.evaluation.own.onnx_model import BOOL, FLOAT, INT64, Model
-from vcgym.leaderboard.evaluation.own.onnx_model import RefusedError
+from vcgym.leaderboard.evaluation.own.onnx_model import BOOL, FLOAT, INT64, Model, RefusedError
 from vcgym.submissions.accept import take
 
 ONNX = Path(__file__).parent / "contract" / "submissions" / "submission_onnx"
