@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcgym.baselines.rule import Control, allocate, decide, init, rule, update
+from vcgym.baselines.rule import Control, Rows, allocate, init, record, rule, update
 from vcgym.envs.call.features.added import PATHS, added_feature, measure
 from vcgym.envs.call.features.layout import Feature
 from vcgym.envs.call.rewards.reward import PATHS as OF_PATHS
@@ -28,56 +28,50 @@ two-roads = stranger:TwoRoads
 """
 
 
-@rule(Control.PATH)
+@record
+class Arm:
+    """State of a path."""
+
+    delay_ms: float = 0.0
+
+
+@rule(Control.PATH, arms=Rows(Arm))
 class NewestBest(NamedTuple):
     """Take the path whose newest packet was fastest."""
 
+    def init(self, arms, start, key):
+        for path in range(arms.size):
+            arms[path].delay_ms = start.mean_ms[path]
 
-@allocate.register(NewestBest)
-def _allocate(params, sessions, paths):
-    return np.zeros((sessions, paths))
+    def update(self, arms, record):
+        arms[record.path].delay_ms = (record.arrived_us - record.sent_us) / 1000.0
 
-
-@init.register(NewestBest)
-def _init(params, state, s, start, key):
-    for path in range(state.shape[1]):
-        state[s, path] = start.mean_ms[path]
-
-
-@update.register(NewestBest)
-def _update(params, state, s, record):
-    state[s, record.path] = (record.arrived_us - record.sent_us) / 1000.0
+    def decide(self, arms, now_us):
+        best = 0
+        for path in range(1, arms.size):
+            if arms[path].delay_ms < arms[best].delay_ms:
+                best = path
+        return best
 
 
-@decide.register(NewestBest)
-def _decide(params, state, s, now_us):
-    best = 0
-    for path in range(1, state.shape[1]):
-        if state[s, path] < state[s, best]:
-            best = path
-    return best
+@record
+class Flow:
+    """State of a session."""
+
+    target_bps: float = 0.0
 
 
-@rule(Control.RATE, learns=False)
+@rule(Control.RATE, learns=False, flow=Flow)
 class HalfRate(NamedTuple):
     """Send at a share of the rate that the call begins with."""
 
     share: float = 0.5
 
+    def init(self, flow, start, key):
+        flow.target_bps = self.share * start.start_bps
 
-@allocate.register(HalfRate)
-def _allocate_rate(params, sessions, paths):
-    return np.zeros(sessions)
-
-
-@init.register(HalfRate)
-def _init_rate(params, state, s, start, key):
-    state[s] = params.share * start.start_bps
-
-
-@decide.register(HalfRate)
-def _decide_rate(params, state, s, now_us):
-    return np.int64(state[s])
+    def decide(self, flow, now_us):
+        return np.int64(flow.target_bps)
 
 
 @added_feature(PATHS, Feature("late_of_path", "share of records", 0, 1, "newest_age"))
@@ -88,22 +82,22 @@ class LateOfPath(NamedTuple):
 
 
 @allocate.register(LateOfPath)
-def _allocate_late(params, sessions, paths):
+def _allocate(params, sessions, paths):
     return np.zeros((sessions, paths))
 
 
 @init.register(LateOfPath)
-def _init_late(params, state, s, start, key):
+def _init(params, state, s, start, key):
     state[s, :] = 0.0
 
 
 @update.register(LateOfPath)
-def _update_late(params, state, s, record):
+def _update(params, state, s, record):
     state[s, record.path] += params.gain * (record.late - state[s, record.path])
 
 
 @measure.register(LateOfPath)
-def _measure_late(params, state, s, now_us, out):
+def _measure(params, state, s, now_us, out):
     for path in range(out.size):
         out[path] = state[s, path]
 

@@ -27,10 +27,18 @@ def installed(tmp_path):
 
 
 def run(script, folder, python_path):
-    environment = os.environ | {"PYTHONPATH": python_path(folder)}
-    result = subprocess.run([sys.executable, script], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    result = python([script], folder, python_path)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout.splitlines()[-1])
+
+
+def python(words, folder, python_path):
+    environment = os.environ | {"PYTHONPATH": python_path(folder)}
+    return subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def vcgym(words, folder, python_path):
+    return python(["-m", "vcgym.scripts.console.program", *words], folder, python_path)
 
 
 def test_an_agent_trains_with_everything_of_a_stranger(installed, python_path):
@@ -68,12 +76,10 @@ def test_the_program_runs_a_command_of_a_stranger(installed, python_path):
         "def greet(config):\n"
         "    print('Hello', config.name)\n"
     )
-    program = [sys.executable, "-m", "vcgym.scripts.console.program"]
-    environment = os.environ | {"PYTHONPATH": python_path(installed)}
     for words, said in ((["--help"], "  greet            greet somebody\n"), (["greet", "name=Zoe"], "Hello Zoe\n")):
-        answer = subprocess.run([*program, *words], cwd=installed, env=environment, capture_output=True, text=True, check=False)
+        answer = vcgym(words, installed, python_path)
         assert answer.returncode == 0 and said in answer.stdout, answer.stderr
-    wrong = subprocess.run([*program, "greet", "nam=Zoe"], cwd=installed, env=environment, capture_output=True, text=True, check=False)
+    wrong = vcgym(["greet", "nam=Zoe"], installed, python_path)
     assert wrong.stderr == "vcgym greet: nam is no key of this command; --help lists those that are; did you mean name?\n"
 
 
@@ -84,16 +90,14 @@ def test_what_cannot_be_loaded_is_named_and_left_out_and_no_command_is_replaced(
         )
     (installed / "offered.py").write_text("COMMANDS = {('greeting', 'greeting'): {'train': ('GreetConfig', 'greet', 'greet somebody')}}\n")
     (installed / "failing.py").write_text("raise RuntimeError('no licence\\nfile')\n")
-    environment = os.environ | {"PYTHONPATH": python_path(installed)}
-    program = [sys.executable, "-m", "vcgym.scripts.console.program", "systems", "suite=conference-v0"]
-    done = subprocess.run(program, cwd=installed, env=environment, capture_output=True, text=True, check=False)
+    done = vcgym(["systems", "suite=conference-v0"], installed, python_path)
     assert done.returncode == 0 and "CELERITY" in done.stdout
     left_out = [line.partition(" is left out, since it cannot be loaded: ") for line in done.stderr.splitlines()]
     assert [(what, why) for what, _, why in left_out] == [
         ("the entry point broken = absent:COMMANDS of vcgym.commands", "ModuleNotFoundError No module named 'absent'"),
         ("the entry point worse = failing:STAGE of vcgym.stages", "RuntimeError no licence file"),
     ]
-    listed = subprocess.run(program[:3], cwd=installed, env=environment, capture_output=True, text=True, check=False).stdout
+    listed = vcgym([], installed, python_path).stdout
     assert "train agents, one for each seed" in listed and "greet somebody" not in listed
 
 

@@ -11,11 +11,17 @@ from pathlib import Path
 import pytest
 from absolute import ABSOLUTE
 
+from vcgym.agents.config.algorithms import PPOConfig
+from vcgym.agents.config.env import EnvConfig
+from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.training import checkpoint
+from vcgym.agents.training.training import build_model, train
 from vcgym.network.traces.cards import DataError
 
 HERE = Path(__file__).parent
 CART = ("cart:test/Cart-v0", {})
 CALL = ("vcgym/Call-v1", {"packets": 230, "action": "discrete", "interval": 10})
+SMALL = {"algorithm": PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8), "num_envs": 4, "device": "cpu"}
 RUN = """
 import itertools, json, os, signal, sys
 from pathlib import Path
@@ -78,17 +84,8 @@ def test_killed_twice_and_resumed_equals_uninterrupted(tmp_path, env):
 
 @pytest.mark.parametrize("env_id", ["vcgym/Relay-v1", "vcgym/Playout-v1", "vcgym/Call-v1"])
 def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
-    from vcgym.agents.config.algorithms import PPOConfig
-    from vcgym.agents.config.env import EnvConfig
-    from vcgym.agents.config.training import TrainConfig
-    from vcgym.agents.training.training import train
-
-    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8)
-    options = ABSOLUTE[env_id] | {"packets": 230}
-    config = TrainConfig(
-        env=EnvConfig(id=env_id, options=options), algorithm=ppo, num_envs=4, steps=256, evaluation_episodes=2, checkpoint_every=1,
-        device="cpu", folder=tmp_path, resume=True,
-    )  # fmt: skip
+    env = EnvConfig(id=env_id, options=ABSOLUTE[env_id] | {"packets": 230})
+    config = TrainConfig(env=env, steps=256, evaluation_episodes=2, checkpoint_every=1, folder=tmp_path, resume=True, **SMALL)
     train(config, seed=5)
     home = tmp_path / "seed-5"
     last = home / "checkpoints" / "step-000000000256"
@@ -101,8 +98,6 @@ def test_resuming_amid_calls_equals_going_on(tmp_path, env_id):
 
 @pytest.mark.parametrize("link", ["seed-5", "seed-5/checkpoints"])
 def test_old_checkpoints_are_removed_from_the_folder_of_the_study_alone(tmp_path, link):
-    from vcgym.agents.training import checkpoint
-
     others = tmp_path / "others"
     for name in ("step-000000000001", "step-000000000002", "step-000000000003"):
         (others / name).mkdir(parents=True)
@@ -122,7 +117,7 @@ def test_old_checkpoints_are_removed_from_the_folder_of_the_study_alone(tmp_path
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
+def saved(tmp_path_factory):
     folder = tmp_path_factory.mktemp("finished") / "run"
     finished = run(CART, folder)
     assert finished.returncode == 0, finished.stderr
@@ -130,15 +125,9 @@ def checkpoint(tmp_path_factory):
 
 
 @pytest.fixture
-def model(monkeypatch, tmp_path):
-    from vcgym.agents.config.algorithms import PPOConfig
-    from vcgym.agents.config.env import EnvConfig
-    from vcgym.agents.config.training import TrainConfig
-    from vcgym.agents.training.training import build_model
-
+def model(monkeypatch):
     monkeypatch.syspath_prepend(HERE)
-    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=2, hidden=8)
-    return build_model(TrainConfig(env=EnvConfig(id="cart:test/Cart-v0"), algorithm=ppo, num_envs=4, device="cpu"), seed=5)
+    return build_model(TrainConfig(env=EnvConfig(id=CART[0]), **SMALL), seed=5)
 
 
 @pytest.mark.parametrize(
@@ -152,23 +141,19 @@ def model(monkeypatch, tmp_path):
         ("unheard_of", 1, r"unheard_of is 'absent', expected 1"),
     ],
 )
-def test_checkpoint_of_another_training_is_refused(checkpoint, model, field, value, message):
-    from vcgym.agents.training.checkpoint import load
-
+def test_checkpoint_of_another_training_is_refused(saved, model, field, value, message):
     with pytest.raises(ValueError, match=message):
-        load(checkpoint, model, identity_of(checkpoint) | {field: value})
+        checkpoint.load(saved, model, identity_of(saved) | {field: value})
 
 
-def identity_of(checkpoint):
-    return json.loads((checkpoint / "training.json").read_text())["identity"]
+def identity_of(saved):
+    return json.loads((saved / "training.json").read_text())["identity"]
 
 
-def spoiled(checkpoint, folder, change):
+def spoiled(saved, folder, change):
     """A checkpoint of the same training with another state, and the SHA-256 of that."""
-    from vcgym.agents.training.checkpoint import read, write
-
-    identity = identity_of(checkpoint)
-    return write(folder, 640, change(read(checkpoint, identity)), identity)
+    identity = identity_of(saved)
+    return checkpoint.write(folder, 640, change(checkpoint.read(saved, identity)), identity)
 
 
 class Runs:
@@ -194,52 +179,43 @@ def spoil(named, change):
 
 
 @pytest.mark.parametrize("message", MISFITS)
-def test_a_checkpoint_that_says_it_is_of_this_training_but_does_not_fit_is_refused(checkpoint, model, tmp_path, monkeypatch, message):
-    from vcgym.agents.training.checkpoint import load
-
+def test_a_checkpoint_that_says_it_is_of_this_training_but_does_not_fit_is_refused(saved, model, tmp_path, monkeypatch, message):
     monkeypatch.chdir(tmp_path)
-    sent = spoiled(checkpoint, tmp_path / "sent", lambda state: MISFITS[message](state) or state)
+    sent = spoiled(saved, tmp_path / "sent", lambda state: MISFITS[message](state) or state)
     with pytest.raises(ValueError, match=message) as refused:
-        load(sent, model, identity_of(checkpoint))
+        checkpoint.load(sent, model, identity_of(saved))
     assert "\n" not in str(refused.value) and not (tmp_path / "harmed").exists()
 
 
 @pytest.mark.parametrize("change", [lambda content: content[:-8], lambda content: content[:99] + b"x" + content[100:], lambda content: b""])
-def test_a_damaged_or_truncated_checkpoint_is_refused(checkpoint, model, tmp_path, change):
-    from vcgym.agents.training.checkpoint import load
-
-    copied = shutil.copytree(checkpoint, tmp_path / "copied")
-    (copied / "state.pt").write_bytes(change((checkpoint / "state.pt").read_bytes()))
+def test_a_damaged_or_truncated_checkpoint_is_refused(saved, model, tmp_path, change):
+    copied = shutil.copytree(saved, tmp_path / "copied")
+    (copied / "state.pt").write_bytes(change((saved / "state.pt").read_bytes()))
     with pytest.raises(ValueError, match=r"state\.pt: SHA-256 is .*; allowed: '.*', as training\.json says"):
-        load(copied, model, identity_of(checkpoint))
+        checkpoint.load(copied, model, identity_of(saved))
 
 
-@pytest.mark.parametrize("content", [b"", b"[" * 100_000, b'{"identity":' * 400 + b"1" + b"}" * 400, b"\xff", b"{}", b'{"identity": []}'])
-def test_hostile_json_is_refused_by_name(checkpoint, model, tmp_path, content):
-    from vcgym.agents.training.checkpoint import load
+HOSTILE = [None, b"", b"[" * 100_000, b'{"identity":' * 400 + b"1" + b"}" * 400, b"\xff", b"{}", b'{"identity": []}']
 
-    copied = shutil.copytree(checkpoint, tmp_path / "copied")
-    (copied / "training.json").write_bytes(content)
+
+@pytest.mark.parametrize("content", HOSTILE)
+def test_hostile_json_is_refused_by_name(saved, model, tmp_path, content):
+    copied = shutil.copytree(saved, tmp_path / "copied")
+    if content is None:
+        (copied / "training.json").unlink()
+    else:
+        (copied / "training.json").write_bytes(content)
     with pytest.raises(ValueError, match=r"copied(/training\.json)?: ") as refused:
-        load(copied, model, {})
+        checkpoint.load(copied, model, {})
     assert "\n" not in str(refused.value)
 
 
-def test_a_checkpoint_of_an_older_form_is_refused(checkpoint, model, tmp_path):
-    from vcgym.agents.training.checkpoint import load
-
-    with pytest.raises(ValueError, match=r"training\.json: file is 'No such file or directory'"):
-        load(tmp_path, model, {})
-
-
 def test_a_write_that_fails_leaves_the_earlier_checkpoint_alone(tmp_path, model, monkeypatch):
-    from vcgym.agents.training import checkpoint as checkpoints
-
     model.learn(64)
-    first = checkpoints.save(tmp_path, model, {})
+    first = checkpoint.save(tmp_path, model, {})
     model.num_timesteps += 1
-    monkeypatch.setattr(checkpoints.torch, "save", lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(checkpoint.torch, "save", lambda *args, **kwargs: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
-        checkpoints.save(tmp_path, model, {})
-    assert checkpoints.newest(tmp_path) == first
+        checkpoint.save(tmp_path, model, {})
+    assert checkpoint.newest(tmp_path) == first
     assert [path.name for path in tmp_path.iterdir()] == [first.name]
