@@ -10,6 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tracked import runs_of
+
+from vcgym.agents.config.training import SweepConfig, TrainConfig
+from vcgym.agents.sweeps import sweep
 
 HERE = Path(__file__).parent
 SMALL = ["algorithm.n_steps=16", "algorithm.batch_size=32", "algorithm.n_epochs=1", "num_envs=4", "evaluation_episodes=3", "device=cpu"]
@@ -28,13 +32,6 @@ def call(cwd, command, *overrides):
     return done.stdout
 
 
-def logged(cwd):
-    from vcgym.agents.tracking.tracking import EXPERIMENT, Tracking
-
-    client = Tracking(f"sqlite:///{cwd}/outputs/mlflow.db").client
-    return client, client.search_runs([client.get_experiment_by_name(EXPERIMENT).experiment_id])
-
-
 def test_train_then_evaluate(tmp_path):
     printed = call(tmp_path, "train", *SMALL, "env.id=cart:test/Cart-v0", "steps=128", "folder=outputs/mine", "seeds=[4]")
     assert "128/128" in printed
@@ -45,7 +42,7 @@ def test_train_then_evaluate(tmp_path):
     (tmp_path / "measured").mkdir()
     again = ["steps=128", "seeds=[4]", "env.id=cart:test/Cart-v0", f"folder={tmp_path}/outputs/mine", "data.root=measured", "resume=true"]
     assert "decisions 128/128 before this run" in call(tmp_path, "train", *SMALL, *again)
-    assert len(logged(tmp_path)[1]) == 2
+    assert len(runs_of(tmp_path)[1]) == 2
     printed = call(tmp_path, "evaluate", f"agent={agent}", "env.id=cart:test/Cart-v0", "episodes=5", "split=validation")
     assert "over 5 validation episodes" in printed
     assert sorted(path.name for path in tmp_path.iterdir()) == ["measured", "outputs"]
@@ -58,7 +55,7 @@ def test_sweep_nests_its_trials(tmp_path):
     assert "sweep 2/2" in printed
     assert "validation return" in printed
 
-    client, found = logged(tmp_path)
+    client, found = runs_of(tmp_path)
     (sweep,) = [run for run in found if run.info.run_name == "Cart-v0 PPO sweep: train"]
     trials = [run for run in found if run.data.tags.get("mlflow.parentRunId") == sweep.info.run_id]
     assert len(trials) == 2
@@ -90,16 +87,13 @@ def test_sweep_nests_its_trials(tmp_path):
     assert (agent / "agent.safetensors").read_bytes() == weights
     values = [json.loads(line)[0] for line in (trial / "reports.jsonl").read_text().splitlines()]
     assert values == [json.loads(line)[0] for line in reports]
-    assert len(logged(tmp_path)[1]) == len(found)
+    assert len(runs_of(tmp_path)[1]) == len(found)
 
 
 def test_a_sweep_without_an_agent_is_an_error(tmp_path):
-    from vcgym.agents.config.training import TrainConfig
-    from vcgym.agents.sweeps.sweep import TrialError, _best
-
     lost = SimpleNamespace(error=None, config={}, metrics={"trial_id": "ab_00000", "validation/return_mean": 1.0, "steps": 64})
-    with pytest.raises(TrialError, match="agents of 1 trials that ended is 0; allowed: at least one; trials on other"):
-        _best(TrainConfig(folder=tmp_path), [lost])
+    with pytest.raises(sweep.TrialError, match="agents of 1 trials that ended is 0; allowed: at least one; trials on other"):
+        sweep._best(TrainConfig(folder=tmp_path), [lost])
 
 
 class Ended:
@@ -115,15 +109,12 @@ class Ended:
 
 
 def test_a_signal_closes_the_runs_of_a_sweep_and_of_its_trials(tmp_path, monkeypatch):
-    from vcgym.agents.config.training import SweepConfig, TrainConfig
-    from vcgym.agents.sweeps import sweep
-
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/outputs/mlflow.db")
     monkeypatch.setattr(sweep, "ray_running", lambda workers, address: nullcontext())
     monkeypatch.setattr(sweep.tune, "Tuner", Ended)
     with pytest.raises(SystemExit):
         sweep.run_sweep(SweepConfig(train=TrainConfig(folder=tmp_path / "sweep")))
-    _, found = logged(tmp_path)
+    _, found = runs_of(tmp_path)
     assert [run.info.status for run in found] == ["KILLED"] * 2
 
 
@@ -134,5 +125,5 @@ def test_a_sweep_whose_trials_all_fail_says_so(tmp_path):
     assert "all 2 trials failed, the first with:" in failed.stderr
     assert "worn out" in failed.stderr
     assert "sweep 2/2 trial" in failed.stdout
-    _, found = logged(tmp_path)
+    _, found = runs_of(tmp_path)
     assert [run.info.status for run in found] == ["FAILED"] * 3
