@@ -8,10 +8,11 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
 
 from vcgym.envs.environments.made_with import Marking
 from vcgym.envs.environments.render import RENDER_MODES, Rendered
-from vcgym.envs.environments.vector.checks import ActionError
+from vcgym.envs.environments.vector.checks import ActionError, checked_alternatives
 from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.environments.vector.settings import arguments_of
 
@@ -55,6 +56,14 @@ class ScalarEnv(Marking, Rendered, gym.Env[Any, Any]):
             raise ActionError(np.asarray(action), self.action_space) from None
         self._show()
         return self._first(observations), float(rewards[0]), False, bool(truncated[0]), self._own(infos)
+
+    def branch(self, actions: Any, policy: Any = None, gamma: float = 1.0) -> NDArray[np.float64]:
+        """Return what each of `actions` (alternatives, ...) leads to, float64 (alternatives,), see `EpisodeVectorEnv.branch`.
+
+        Its policy gets a batch of one observation. Wrappers play no part.
+        """
+        alternatives = checked_alternatives(actions, self.action_space)
+        return self.native.branch(np.expand_dims(alternatives, 1), policy, gamma)[:, 0]
 
     def _draw(self, axes: Any) -> None:
         self.native.draw(axes, 0)

@@ -67,3 +67,16 @@ def checked_actions(actions: Any, space: spaces.Space[Any]) -> NDArray[Any]:
     if not same_kind or not space.contains(actions.astype(space.dtype, copy=False)):
         raise ActionError(actions, space)
     return actions
+
+
+def checked_alternatives(actions: Any, space: spaces.Space[Any]) -> NDArray[Any]:
+    """Return alternative actions (alternatives, ...), each of `space`, as an array.
+
+    Raises:
+        ValueError: wrong shape, or an action outside the space.
+    """
+    actions, shape = np.asarray(actions), space.shape or ()
+    if actions.ndim != 1 + len(shape) or actions.shape[1:] != shape or not len(actions):
+        allowed = ", ".join(("alternatives", *map(str, shape)))
+        raise ValueError(f"actions of branch have shape {actions.shape}: allowed is ({allowed}), with at least one alternative")
+    return np.stack([checked_actions(one, space) for one in actions])

@@ -19,9 +19,9 @@ from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.rewards.reward import allocate_state, begin_row, write_rewards
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.environments.made_with import Marking
-from vcgym.envs.environments.vector.checks import checked_actions, checked_autoreset, checked_mask, checked_seeds
+from vcgym.envs.environments.vector.checks import checked_actions, checked_alternatives, checked_autoreset, checked_mask, checked_seeds
 from vcgym.envs.environments.vector.progress import Progress, UnderWay
-from vcgym.network.kernels.ranges import one_of, require_whole
+from vcgym.network.kernels.ranges import one_of, require_number, require_whole
 
 
 class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
@@ -152,10 +152,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         for row in rows.tolist():
             self._progress.seed(row, seeds[row], self.np_random)
         infos = self._begin_calls(rows, self._shown, **options)
-        observations, fresh = self._allocate_observations()
-        for name, value in self._shown.items():
-            fresh[name][...] = value
-        return observations, infos
+        return self._last_observations(), infos
 
     @property
     def has_begun(self) -> bool:
@@ -255,12 +252,69 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         by_part = {name: np.empty_like(value) for name, value in self._shown.items()}
         return by_part, by_part
 
+    def _last_observations(self) -> Any:
+        """Return a copy of the last observations of all sessions."""
+        observations, fresh = self._allocate_observations()
+        for name, value in self._shown.items():
+            fresh[name][...] = value
+        return observations
+
     def _objects(self, observations: Any, done: NDArray[np.int64]) -> NDArray[np.object_]:
         """Return copies of the last observations of the sessions that are done, as gymnasium's object array."""
         last = np.full(self.num_envs, None, dtype=object)
         for row in done:
             last[row] = {k: v[row].copy() for k, v in observations.items()} if isinstance(observations, dict) else observations[row].copy()
         return last
+
+    def branch(self, actions: Any, policy: Any = None, gamma: float = 1.0) -> NDArray[np.float64]:
+        """Return what each of several next actions leads to in the same worlds; afterwards the environment is where it was.
+
+        Args:
+            actions: (alternatives, num_envs, ...). In each alternative all sessions take its actions, then go on to the end of the episode.
+            policy: acts from the second decision on, and begins without memory: an object with `predict` of Stable-Baselines3, asked to be
+                deterministic, or a function of a batch of observations. Both may ask this environment for `action_masks`. None: the same
+                action at each decision.
+            gamma: discount per decision, 0 to 1.
+
+        Returns:
+            float64 (alternatives, num_envs), the sum of discounted rewards; the next one has weight 1.
+
+        Raises:
+            ClosedEnvironmentError: after `close`.
+            ResetNeeded: before the first reset, or a session is done.
+            ValueError: wrong shape, an action outside the space, or gamma out of range.
+        """
+        self._require_open("branch")
+        require_number("gamma", gamma, 0.0, 1.0)
+        alternatives = checked_alternatives(actions, self.action_space)
+        waiting = (self._progress.episodes < 0) | self._done
+        if waiting.any():
+            raise ResetNeeded(f"sessions {np.flatnonzero(waiting).tolist()} must be reset before they branch")
+        state, returns = self.get_state(), []
+        for taken in alternatives:
+            try:
+                returns.append(self._play_on(taken, policy, gamma))
+            finally:
+                self.set_state(state)
+        return np.stack(returns)
+
+    def _play_on(self, actions: NDArray[Any], policy: Any, gamma: float) -> NDArray[np.float64]:
+        """Play all sessions to the end of their episodes, without starting others; return the discounted sums of rewards."""
+        returns, rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
+        running, weight = np.arange(self.num_envs), 1.0
+        state, starts = None, np.ones(self.num_envs, bool)
+        while True:
+            self._decide(checked_actions(actions, self.action_space), running)
+            self.batch.shards.each(partial(self._step_shard, rewards, truncated, self._shown), running)
+            returns[running] += weight * rewards[running]
+            running, weight = running[~truncated[running]], weight * gamma
+            if not len(running):
+                return returns
+            if hasattr(policy, "predict"):
+                actions, state = policy.predict(self._last_observations(), state, starts, deterministic=True)
+            elif policy is not None:
+                actions = policy(self._last_observations())
+            starts = np.zeros(self.num_envs, bool)
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Return the progress of the calls as plain arrays; `set_state` on an env with the same arguments resumes from it."""
