@@ -53,7 +53,7 @@ def send_message(net, scratch, kind, sender, receiver, size_bytes, now_us):
     net.written[kind, sender, receiver] = number + 1
     packet = scratch[0]
     packet.kind, packet.size_bytes, packet.number, packet.created_us, packet.session = MESSAGE + kind, size_bytes, number, now_us, sender
-    packet.copy = 0
+    packet.copy_index = 0
     _enter(net, packet, sender, receiver, now_us)
 
 
@@ -68,7 +68,7 @@ def _emit(net, scratch, m, now_us):
     while parents[session.head] != m or session.head == m:
         session.head += 1
     packet.kind, packet.size_bytes, packet.number, packet.created_us = MEDIA, PACKET_BYTES, session.number - 1, session.created_us
-    packet.session, packet.tree, packet.plan, packet.copy = m, session.tree, session.tree_plan, 0
+    packet.session, packet.tree, packet.plan, packet.copy_index = m, session.tree, session.tree_plan, 0
     _pass_on(net, packet, m, session.head, now_us)
     session.due_us += PACKET_BYTES * 8e3 / (session.rate_kbps * session.children)
     session.left -= 1
@@ -112,23 +112,23 @@ def _pass_on(net, packet, tail, head, now_us):
     if coded >= 0:
         # `packet` is the caller's scratch record, from which further copies are sent: it must be the packet of media again afterwards. A
         # coded packet is copy 1, since it waits behind its own media and would measure that as queueing.
-        number, copy = packet.number, packet.copy
-        packet.kind, packet.size_bytes, packet.number, packet.copy = CODED, CODED_BYTES, coded, 1
+        number, copy = packet.number, packet.copy_index
+        packet.kind, packet.size_bytes, packet.number, packet.copy_index = CODED, CODED_BYTES, coded, 1
         _enter(net, packet, tail, head, now_us)
-        packet.kind, packet.size_bytes, packet.number, packet.copy = MEDIA, PACKET_BYTES, number, copy
+        packet.kind, packet.size_bytes, packet.number, packet.copy_index = MEDIA, PACKET_BYTES, number, copy
 
 
 @kernel
 def _forward(net, packet, party, now_us):
     m = packet.session
     parents = net.trees[m, packet.plan % PLANS, packet.tree]
-    packet.copy = 0
+    packet.copy_index = 0
     for i in range(parents.size):
         # Copies wait behind each other, so the receiver that is served first changes from packet to packet.
         head = (packet.number + i) % parents.size
         if parents[head] == party and head != m:
             _pass_on(net, packet, party, head, now_us)
-            packet.copy += 1
+            packet.copy_index += 1
 
 
 @kernel
@@ -161,7 +161,7 @@ def _measure(one, packet, now_us):
     one.lost += packet.sequence - one.expected
     one.expected = packet.sequence + 1
     one.delay_us += delay_us
-    if packet.copy == 0:
+    if packet.copy_index == 0:
         # Media and messages have minima of their own, because a larger packet takes longer to send on an empty link.
         size = int(packet.kind != MEDIA)
         one.min_us[size] = min(one.min_us[size], delay_us)

@@ -55,7 +55,7 @@ PACKET = np.dtype(
             ("tail", "i2"),
             ("head", "i2"),
             ("hop", "i2"),  # physical links passed so far
-            ("copy", "i2"),  # index among the copies sent at once
+            ("copy_index", "i2"),  # index among the copies sent at once
         ],
     )
 )

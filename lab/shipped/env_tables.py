@@ -240,9 +240,11 @@ def _arguments(base: type, *set_elsewhere: str) -> str:
     """Return a table of the arguments that the environments over `base` share, with defaults and meanings."""
     groups = getattr(base, "settings", ())
     defaults = {name: parameter.default for name, parameter in arguments_of(base).items()}
-    # Argument descriptions in the docstrings; getdoc removes the common indentation.
-    described = "\n".join(inspect.getdoc(one) or "" for one in (base, *(layer for group in groups for layer in group.__mro__[-2::-1])))
-    meanings = dict(re.findall(r"^    (\w+): (.+?)\.?$", described, re.MULTILINE))
+    # Argument descriptions in the docstrings, a line or more each; getdoc removes the common indentation.
+    layers = (base, *(layer for group in groups for layer in group.__mro__[-2::-1]))
+    described = "\n".join((inspect.getdoc(one) or "").partition("\nRaises:")[0] for one in layers)
+    found = re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", described, re.MULTILINE)
+    meanings = {name: re.sub(r"\s+", " ", text).removesuffix(".") for name, text in found}
     shown = {name: meaning for name, meaning in meanings.items() if name not in (*set_elsewhere, "arguments")}
     rows = ((f"`{name}`", f"`{getattr(defaults.get(name, 1), 'name', defaults.get(name, 1))}`", meaning) for name, meaning in shown.items())
     return _table(("argument", "default", "meaning"), rows)

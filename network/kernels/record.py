@@ -23,9 +23,14 @@ def record(cls: R) -> R:
     """Declare a record: `records` makes arrays of it, and its numpy type is `cls.dtype`.
 
     A field is an `int`, a `float` or of a type of numpy; an array is annotated as one, with its values; a record within it by its class.
+
+    Raises:
+        TypeError: a field has the name of an attribute of numpy, which plain Python would read in its place.
     """
     values: dict[str, Any] = {}
     for name, kind in get_annotations(cls).items():
+        if hasattr(np.recarray, name) or hasattr(np.record, name):
+            raise TypeError(f"field {name} of {cls.__name__}: allowed are names that no attribute of numpy's records has")
         value = vars(kind)["initial"][0] if "initial" in vars(kind) else getattr(cls, name)
         values[name] = np.asarray(value, None if isinstance(value, np.ndarray | np.record) else kind)
     dtype = np.dtype((np.record, [(name, value.dtype, value.shape) for name, value in values.items()]))

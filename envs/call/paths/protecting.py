@@ -77,7 +77,7 @@ class ProtectedCall:
     is_shared: int = 0  # 1: an agent reads the feed too
     earlier: NDArray[np.int64] = np.zeros(SLOTS, np.int64)  # by packet: set of the packets whose frames it carries
     coarse: NDArray[np.int64] = np.zeros(SLOTS, np.int64)  # the same of coarse frames
-    size: NDArray[np.int32] = np.zeros(SLOTS, np.int32)  # bytes
+    size_bytes: NDArray[np.int32] = np.zeros(SLOTS, np.int32)
     group: NDArray[np.int64] = np.zeros(SLOTS, np.int64)  # last packet of the set of repair packets that covers it; NONE
     covers: NDArray[np.int16] = np.zeros(SLOTS, np.int16)  # by last packet of a set: packets that it covers
     repairs: NDArray[np.int16] = np.zeros(SLOTS, np.int16)  # and repair packets of it that have arrived
@@ -198,7 +198,7 @@ def _carry(row, packet, wanted, coarse):
     if coarse.frames != 0 and _pay(row, coarse.size):
         row.coarse[packet & _MASK] = coarse.frames
         size += coarse.size
-    row.size[packet & _MASK] = size
+    row.size_bytes[packet & _MASK] = size
 
 
 @kernel
@@ -210,7 +210,7 @@ def _send_again(calls, row, s, wanted, path):
     delay = delay_on(calls, s, path)
     for age in range(min(DISTANCES, newest) + 1):
         if (wanted >> age) & 1:
-            size = row.size[(newest - age) & _MASK] + (AGAIN if age > 0 else 0)
+            size = row.size_bytes[(newest - age) & _MASK] + (AGAIN if age > 0 else 0)
             if not _pay(row, size):
                 return True
             calls.tables.last_used[s, path] = call.slot
@@ -230,7 +230,7 @@ def _send_repair(calls, row, s, wanted, path):
         covered = min(wanted.covers, last + 1)
     longest = 0
     for packet in range(last - covered + 1, last + 1):
-        longest = max(longest, row.size[packet & _MASK])
+        longest = max(longest, row.size_bytes[packet & _MASK])
     if not _pay(row, repair_bytes(covered, longest)):
         return True
     row.covers[last & _MASK] = covered

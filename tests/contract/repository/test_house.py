@@ -1,6 +1,7 @@
 """Structure of the repository: rooms, links, lists and pins agree, the wheel contains the folders, both checkers find planted errors."""
 
 import ast
+import importlib
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import grimp
+import numpy as np
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -46,6 +48,15 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.Compl
 def test_the_package_holds_a_relative_link_to_each_room() -> None:
     links = {path.name: path.readlink() for path in (HOME / "vcgym").iterdir() if path.is_symlink()}
     assert links == {room: Path("..", room) for room in ROOMS}
+
+
+def test_no_attribute_of_numpy_hides_a_field_of_a_record() -> None:
+    """Plain Python, in which rules are debugged, would read the attribute: the length of a record for its `size`."""
+    rooms = ("network", "baselines", "envs", "conference")
+    modules = [importlib.import_module(name) for name in SOURCES if name.startswith(tuple(f"vcgym.{room}." for room in rooms))]
+    types = [(name, value) for module in modules for name, value in vars(module).items() if isinstance(value, np.dtype)]
+    assert {"PACKET", "ANSWER"} <= dict(types).keys()  # those of classes are refused by `record`
+    assert [(name, field) for name, of in types for field in of.names or () if hasattr(np.recarray, field)] == []
 
 
 def test_each_module_has_one_name_and_one_source() -> None:

@@ -164,3 +164,11 @@ def test_a_table_of_the_parameters_is_one_for_all_sessions():
     state = allocate(Square(), 2, 3)
     init(Square(), state, 1, None, 0)
     assert state.squares.tolist() == [0, 1, 4, 9] and decide(Square(), state, 1, 3) == 8
+
+
+def test_a_field_that_an_attribute_of_numpy_hides_is_refused():
+    with pytest.raises(TypeError, match=r"field size of Sized: allowed are names that no attribute of numpy's records has"):
+
+        @record
+        class Sized:
+            size: int = 0
