@@ -73,4 +73,6 @@ def test_every_block_of_a_page_runs_after_the_others(page, tmp_path, monkeypatch
     for block in blocks:
         exec(re.sub("|".join(map(re.escape, SMALLER)), lambda found: SMALLER[found[0]], block), run)
     if page == TRAIN:
-        assert "correlated Estimate(value=" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert "correlated Estimate(value=" in out
+        assert re.search(r"^correlation of values -?[01]\.\d+\ncorrelation of advantages -?[01]\.\d+$", out, re.MULTILINE)
