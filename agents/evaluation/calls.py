@@ -59,7 +59,6 @@ class TrainingCalls:
         added_us = np.where(chosen, draws.uniform(0.0, 1000.0 * max_added_ms, len(self)), 0.0).astype(np.int32)[:, None, None]
         loaded = self.world.loaded
         self.world.loaded = np.where(loaded < 0, loaded, loaded + added_us)
-        self.world.delay_us = self.world.loaded[0]
         self.world.history[:, :, 1] += added_us[:, :, 0] / 1000.0
 
     def cut(self, parts: int) -> "list[TrainingCalls]":
@@ -72,7 +71,6 @@ class TrainingCalls:
         some.draws = [self.draws[row] for row in which]
         some.world = copy.copy(self.world)
         some.world.history, some.world.loaded = self.world.history[which], np.ascontiguousarray(self.world.loaded[:, which])
-        some.world.delay_us = some.world.loaded[0]
         return some
 
     def play(self, router: Any, receiver: Any, log: bool = False, threads: int = 1) -> CallBatch:

@@ -47,7 +47,6 @@ class SharedLinkWorld(DrawnWorld):
     def __init__(self, base: DrawnWorld, draws: Sequence[WorldDraw]) -> None:
         self.paths, self.history = base.paths, base.history
         self.base, self.loaded = base.loaded, base.loaded.copy()
-        self.delay_us = self.loaded[0]
         shape = len(self.loaded), self.paths, BLOCK_SLOTS
         self.drawn = np.stack([np.random.default_rng([_DROPS, draw.seed]).random(shape, np.float32) for draw in draws], axis=1)
 

@@ -53,8 +53,7 @@ class World(ABC):
 
     Attributes:
         paths: number of paths.
-        delay_us: int32 (sessions, paths, BLOCK_SLOTS), the loaded block.
-        loaded: int32 (blocks, sessions, paths, BLOCK_SLOTS), all loaded blocks; `delay_us` is the first.
+        loaded: int32 (blocks, sessions, paths, BLOCK_SLOTS), all loaded blocks.
         history: (sessions, paths, 3): n, mean ms, sd ms of the history of the world last started in each row.
         rows: NamedTuple of arrays, parameters and running state; first axis: session.
     """
@@ -64,8 +63,12 @@ class World(ABC):
     def __init__(self, sessions: int, paths: int) -> None:
         self.paths = paths
         self.loaded = np.empty((1, sessions, paths, BLOCK_SLOTS), np.int32)
-        self.delay_us = self.loaded[0]
         self.history = np.zeros((sessions, paths, 3))
+
+    @property
+    def delay_us(self) -> NDArray[np.int32]:
+        """Return the first loaded block, (sessions, paths, BLOCK_SLOTS): a view, which as an attribute a copy would part from `loaded`."""
+        return self.loaded[0]
 
     def start(self, row: int, draw: WorldDraw) -> NDArray[np.float64]:
         """Start a sampled world in `row`: play its history, load block 0. Return the history (paths, 3): n, mean ms, sd ms.
@@ -104,7 +107,6 @@ class DrawnWorld(World):
     def __init__(self, world: World, rows: NDArray[np.int64], blocks: int) -> None:
         self.paths, self.history = world.paths, world.history.copy()
         self.loaded = np.empty((blocks, *world.delay_us.shape), np.int32)
-        self.delay_us = self.loaded[0]
         for block in range(blocks):
             if block:
                 world.fill(rows)

@@ -20,7 +20,7 @@ def under_way(monkeypatch):
 
 
 def played(envs):
-    return [envs.step(np.full(4, 3))[0].tobytes() for _ in range(3)]
+    return [envs.step(np.full(4, 3))[0].tobytes() for _ in range(12)]
 
 
 def test_a_copy_goes_on_alike(under_way):
