@@ -57,6 +57,23 @@ def test_a_golden_rollout(scenario, parties):
     assert found[1:] == GOLDEN[scenario, parties][1:]
 
 
+def test_a_branch_returns_what_playing_it_returns():
+    envs, random = ConferenceVectorEnv(2, seconds=4.5), np.random.default_rng(7)
+    envs.reset(seed=7)
+    before, *alternatives = random.uniform(-1.0, 1.0, (3, *envs.action_space.shape)).astype(np.float32)
+    envs.step(before)
+    returns = envs.branch(alternatives)
+    assert not np.array_equal(*returns)
+    for action, expected in zip(alternatives[::-1], returns[::-1], strict=True):
+        played, truncated = np.zeros(2), np.zeros(2, bool)
+        while not truncated.all():
+            _, rewards, _, truncated, _ = envs.step(action)
+            played += rewards
+        np.testing.assert_array_equal(played, expected)
+        envs.reset(seed=7)
+        envs.step(before)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_batch_equals_single_conferences_bit_for_bit(threads):
     """Random networks of differing numbers of links, over the ends of two conferences."""

@@ -70,7 +70,7 @@ class Progress:
         Raises:
             ValueError: the line has another number of options.
         """
-        values = line.split("\t")
+        values = line.split("\t") if line or self._option_names else []
         if len(values) != len(self._option_names):
             raise ValueError(f"state of an env: options is {shown(line)}; allowed: {', '.join(self._option_names)}, with tabs between")
         return {name: value for name, value in zip(self._option_names, values, strict=True) if value}
