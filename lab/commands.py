@@ -25,6 +25,9 @@ LAB = Program(
             ("lab.learners.order_search", "lab.learners.order_search"): {
                 "train-order": ("OrderConfig", "main", "search the weights of a learned send order"),
             },
+            ("lab.learners.gate", "lab.learners.gate"): {
+                "train-gate": ("GateConfig", "main", "fit a learned gate of rates"),
+            },
             ("lab.learners.pair_config", "lab.learners.study"): {
                 "train-pair": ("PairConfig", "main", "teach a router and a lag that play inside the loop, one pair per seed"),
             },

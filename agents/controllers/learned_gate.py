@@ -1,0 +1,278 @@
+"""A learned gate of rates: three rules listen to the reports of a call, and one of them drives.
+
+The rules are SCReAM v2, NADA and the learned aim (`vcgym.agents.controllers.learned_aim`). Each learns from all reports and decides at
+each, as if its own target were in force. The driver's target is that of the call, with its window, pacing and interval of reports. Every
+second from `FROM_US` on, with x the features of `_features`, each compressed to x / sqrt(1 + |x|),
+
+    utility[rule] = weights[rule] . (x, 1)
+
+is the predicted utility of a call that the rule drives, less that of the best rule, and the best one takes over if its prediction exceeds
+that of the driver by more than `margin`. A call begins with SCReAM.
+
+Our own design; `lab.learners.gate` fits the weights.
+"""
+
+import math
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vcgym.agents.controllers.learned_aim import LearnedAim
+from vcgym.baselines.rule import (
+    NEVER_US,
+    Control,
+    allocate,
+    decide,
+    init,
+    pacing,
+    reads_marks,
+    record,
+    records,
+    report_every_us,
+    require_rule,
+    rule,
+    see_sender,
+    update,
+    wake_us,
+    window_bytes,
+)
+from vcgym.envs.call.features.layout import rate_position
+from vcgym.network.kernels.jit import kernel
+from vcgym.network.kernels.ranges import require_within
+from vcgym.network.kernels.record import restart
+
+SCREAM, NADA, AIM = range(3)
+RULES = 3
+WIDTH = 29
+FROM_US, EVERY_US = 3_000_000, 1_000_000
+_MEMORY_S = 6.0  # of the means
+_SAMPLED = 9  # features that are of the last second, and means of it
+_UNIT_MS = 20.0  # of delays
+_LONG_MS = 100.0  # of round trips and of gaps between arrivals
+_NONE_MS = 1e9
+
+
+@record
+class Heard:
+    """What the gate has heard in a session; the sums are those of the current second."""
+
+    driver: int = SCREAM
+    due_us: int = FROM_US
+    since_us: int = 0  # last decision
+    seconds: int = 0  # decisions so far
+    min_bps: float = 0.0
+    max_bps: float = 0.0
+    waiting_bytes: int = 0
+    packets: float = 0.0
+    lost: float = 0.0
+    bytes: float = 0.0
+    sum_ms: float = 0.0  # of the queueing delay, ...
+    squares: float = 0.0
+    steps_ms: float = 0.0  # ... of its change from packet to packet, ...
+    gaps: float = 0.0  # ... and of squared gaps between arrivals
+    min_queue_ms: float = _NONE_MS
+    max_queue_ms: float = 0.0
+    max_gap_ms: float = 0.0
+    min_rtt_ms: float = _NONE_MS
+    base_rtt_ms: float = _NONE_MS  # least of the call
+    base_ms: float = _NONE_MS  # least one-way delay of the call
+    delay_ms: float = _NONE_MS  # of the newest packet
+    arrived_us: int = 0
+    log_rate: float = 0.0  # mean of the logarithm of the delivered rate
+    log_rate_var: float = 0.0
+    least_ms: NDArray[np.float64] = np.zeros(3)  # least queueing delays of the last seconds: a queue that others keep full
+    means: NDArray[np.float64] = np.zeros(_SAMPLED)
+    targets_bps: NDArray[np.float64] = np.zeros(RULES)
+    x: NDArray[np.float64] = np.zeros(WIDTH)
+
+
+@rule(Control.RATE, learned=True)
+class LearnedGate(NamedTuple):
+    """Parameters: the rules, the learned aim by its weights, and the gate."""
+
+    scream: Any
+    nada: Any
+    first: NDArray[np.float32]
+    second: NDArray[np.float32]
+    last: NDArray[np.float32]
+    weights: NDArray[np.float64]  # (RULES, WIDTH + 1), the last column is the bias
+    margin: Annotated[float, (0.0, 100.0)] = 0.06
+
+
+class LearnedGateState(NamedTuple):
+    """States of the rules, and what the gate has heard."""
+
+    scream: Any
+    nada: Any
+    aim: Any
+    heard: NDArray[np.void]
+
+
+_NEW = records(Heard, 1)
+
+
+@allocate.register(LearnedGate)
+def _allocate(params, sessions, paths):
+    require_within(params)
+    require_rule("scream", params.scream, Control.RATE)
+    require_rule("nada", params.nada, Control.RATE)
+    if params.weights.shape != (RULES, WIDTH + 1) or not np.isfinite(params.weights).all():
+        raise ValueError(f"weights have shape {params.weights.shape}: allowed is {(RULES, WIDTH + 1)}, of finite numbers")
+    rules = params.scream, params.nada, LearnedAim(params.first, params.second, params.last)
+    scream, nada, aim = (allocate(one, sessions, paths) for one in rules)
+    return LearnedGateState(scream, nada, aim, records(Heard, sessions))
+
+
+@init.register(LearnedGate)
+def _init(params, state, s, start, key):
+    init(params.scream, state.scream, s, start, key)
+    init(params.nada, state.nada, s, start, key)
+    init(LearnedAim(params.first, params.second, params.last), state.aim, s, start, key)
+    restart(state.heard[s : s + 1], _NEW)
+    state.heard[s].min_bps, state.heard[s].max_bps = start.min_bps, start.max_bps
+
+
+@update.register(LearnedGate)
+def _update(params, state, s, record):
+    update(params.scream, state.scream, s, record)
+    update(params.nada, state.nada, s, record)
+    update(LearnedAim(params.first, params.second, params.last), state.aim, s, record)
+    _hear(state.heard[s], record)
+
+
+@see_sender.register(LearnedGate)
+def _see_sender(params, state, s, status):
+    see_sender(params.scream, state.scream, s, status)
+    see_sender(params.nada, state.nada, s, status)
+    see_sender(LearnedAim(params.first, params.second, params.last), state.aim, s, status)
+    state.heard[s].waiting_bytes = status.waiting_bytes
+
+
+@decide.register(LearnedGate)
+def _decide(params, state, s, now_us):
+    heard = state.heard[s]
+    heard.targets_bps[SCREAM] = decide(params.scream, state.scream, s, now_us)
+    heard.targets_bps[NADA] = decide(params.nada, state.nada, s, now_us)
+    heard.targets_bps[AIM] = decide(LearnedAim(params.first, params.second, params.last), state.aim, s, now_us)
+    if now_us >= heard.due_us:
+        heard.due_us = now_us + EVERY_US
+        _features(heard, now_us)
+        _choose(params, heard)
+    return np.int64(heard.targets_bps[heard.driver])
+
+
+@window_bytes.register(LearnedGate)
+def _window_bytes(params, state, s):
+    return window_bytes(params.scream, state.scream, s) if state.heard[s].driver == SCREAM else np.int64(NEVER_US)
+
+
+@wake_us.register(LearnedGate)
+def _wake_us(params, state, s):
+    return wake_us(params.scream, state.scream, s)
+
+
+@reads_marks.register(LearnedGate)
+def _reads_marks(params, state, s):
+    return reads_marks(params.scream, state.scream, s)
+
+
+@pacing.register(LearnedGate)
+def _pacing(params, state, s, default):
+    if state.heard[s].driver == SCREAM:
+        return pacing(params.scream, state.scream, s, default)
+    if state.heard[s].driver == NADA:
+        return pacing(params.nada, state.nada, s, default)
+    return pacing(LearnedAim(params.first, params.second, params.last), state.aim, s, default)
+
+
+@report_every_us.register(LearnedGate)
+def _report_every_us(params, state, s, default_us):
+    if state.heard[s].driver == SCREAM:
+        return report_every_us(params.scream, state.scream, s, default_us)
+    if state.heard[s].driver == NADA:
+        return report_every_us(params.nada, state.nada, s, default_us)
+    return report_every_us(LearnedAim(params.first, params.second, params.last), state.aim, s, default_us)
+
+
+@kernel
+def _choose(params, heard):
+    """Let the rule with the best prediction drive, if it is better by the margin."""
+    best, found = heard.driver, _predicted(params.weights, heard.x, heard.driver) + params.margin
+    for one in range(RULES):
+        prediction = _predicted(params.weights, heard.x, one)
+        if prediction > found:
+            best, found = one, prediction
+    heard.driver = best
+
+
+@kernel
+def _predicted(weights, x, one):
+    found = weights[one, WIDTH]
+    for i in range(WIDTH):
+        found += weights[one, i] * x[i]
+    return found
+
+
+@kernel
+def _hear(heard, record):
+    heard.packets += 1.0
+    if record.arrived_us < 0:
+        heard.lost += 1.0
+        return
+    delay_ms, rtt_ms = (record.arrived_us - record.sent_us) / 1000.0, (record.known_us - record.sent_us) / 1000.0
+    heard.base_ms, heard.base_rtt_ms = min(heard.base_ms, delay_ms), min(heard.base_rtt_ms, rtt_ms)
+    queue_ms = delay_ms - heard.base_ms
+    heard.bytes += record.size_bytes
+    heard.sum_ms += queue_ms
+    heard.squares += queue_ms * queue_ms
+    heard.min_queue_ms, heard.max_queue_ms = min(heard.min_queue_ms, queue_ms), max(heard.max_queue_ms, queue_ms)
+    heard.min_rtt_ms = min(heard.min_rtt_ms, rtt_ms)
+    if heard.delay_ms < _NONE_MS:
+        gap_ms = (record.arrived_us - heard.arrived_us) / 1000.0
+        heard.steps_ms += abs(delay_ms - heard.delay_ms)
+        heard.gaps += gap_ms * gap_ms
+        heard.max_gap_ms = max(heard.max_gap_ms, gap_ms)
+    heard.delay_ms, heard.arrived_us = delay_ms, record.arrived_us
+
+
+@kernel
+def _features(heard, now_us):
+    """Write the features: delays, gaps, losses and rates of the last second, their means, the targets of all rules, and who drives."""
+    x, arrived, target_bps = heard.x, max(heard.packets - heard.lost, 1.0), heard.targets_bps[heard.driver]
+    known = heard.packets > heard.lost
+    mean_ms = heard.sum_ms / arrived if known else _UNIT_MS * heard.means[0]
+    log_rate = math.log(max(8e6 * heard.bytes / (now_us - heard.since_us), 1e4))
+    x[0] = mean_ms / _UNIT_MS
+    x[1] = math.sqrt(max(heard.squares / arrived - mean_ms * mean_ms, 0.0)) / _UNIT_MS if known else 0.0
+    x[2] = (heard.min_queue_ms if known else mean_ms) / _UNIT_MS
+    x[3] = heard.max_queue_ms / _UNIT_MS
+    x[4] = 5.0 * heard.steps_ms / arrived / _UNIT_MS
+    x[5] = math.sqrt(heard.gaps / arrived) / 10.0
+    x[6] = heard.max_gap_ms / _LONG_MS
+    x[7] = 100.0 * heard.lost / max(heard.packets, 1.0)
+    x[8] = log_rate - math.log(target_bps)
+    weight = 1.0 / min(heard.seconds + 1.0, _MEMORY_S)
+    for i in range(_SAMPLED):
+        heard.means[i] += weight * (x[i] - heard.means[i])
+        x[_SAMPLED + i] = heard.means[i]
+    change = log_rate - heard.log_rate if heard.seconds > 0 else 0.0
+    heard.log_rate = heard.log_rate + weight * change if heard.seconds > 0 else log_rate
+    heard.log_rate_var += weight * (change * change - heard.log_rate_var)
+    heard.least_ms[heard.seconds % 3] = _UNIT_MS * x[2]
+    x[18] = rate_position(target_bps, heard.min_bps, heard.max_bps)
+    for one in range(RULES):
+        x[19 + one] = 2.0 * math.log(heard.targets_bps[one] / target_bps)
+    x[22] = 3.0 * math.sqrt(heard.log_rate_var)
+    x[23] = min(heard.least_ms[0], heard.least_ms[1], heard.least_ms[2]) / _UNIT_MS
+    x[24] = heard.base_rtt_ms / _LONG_MS if heard.base_rtt_ms < _NONE_MS else 1.0
+    x[25] = (heard.min_rtt_ms - heard.base_rtt_ms) / _LONG_MS if known else 3.0
+    x[26] = 8000.0 * heard.waiting_bytes / target_bps / _UNIT_MS
+    x[27] = 1.0 if heard.driver == NADA else 0.0
+    x[28] = 1.0 if heard.driver == AIM else 0.0
+    for i in range(WIDTH):
+        x[i] = x[i] / math.sqrt(1.0 + abs(x[i]))
+    heard.seconds, heard.since_us = heard.seconds + 1, now_us
+    heard.packets = heard.lost = heard.bytes = heard.sum_ms = heard.squares = heard.steps_ms = heard.gaps = 0.0
+    heard.max_queue_ms = heard.max_gap_ms = 0.0
+    heard.min_queue_ms = heard.min_rtt_ms = _NONE_MS
