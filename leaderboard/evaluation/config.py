@@ -1,5 +1,6 @@
 """Configs of `vcgym leaderboard` and of the commands that read or explain its results."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -208,3 +209,25 @@ class ExportConfig(Config):
     results: AbsolutePath = Path("outputs/leaderboard/default")
     output: AbsolutePath
     systems: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+class ScoreConfig(Config):
+    """One rule plays a small suite of training worlds in a process of its own, and one line of JSON says how well.
+
+    Attributes:
+        rule: FILE.py with a class under the decorator `rule`, which is made with its defaults; FILE.py:NAME names one of several.
+        compile_seconds: processor time in which it must be compiled.
+        play_seconds: processor time in which it must have played.
+    """
+
+    rule: Annotated[str, Field(min_length=1)]
+    compile_seconds: Annotated[float, Field(gt=0, le=3600)] = 120.0
+    play_seconds: Annotated[float, Field(gt=0, le=3600)] = 5.0
+
+    @property
+    def place(self) -> tuple[Path, str]:
+        """The absolute path of the file, and the name of the class; "" if the file has only one."""
+        file, name = self.rule, ""
+        if not file.endswith(".py"):
+            file, _, name = file.rpartition(":")
+        return Path(os.path.expanduser(file)).absolute(), name

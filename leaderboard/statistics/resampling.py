@@ -151,7 +151,7 @@ def quantile_of_parts(parts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return student_quantile(0.5 * (1.0 - CONFIDENCE), freedom)
 
 
-def interval(kinds: Sequence[ArrayLike]) -> Estimate:
+def interval(kinds: Sequence[ArrayLike], calls: Sequence[int] | None = None) -> Estimate:
     """Return the mean over kinds of the mean over runs, with its 95 % interval by Student's distribution over runs, as in S1.
 
     The mean over K kinds has the standard error sqrt(sum v / n) / K, with v the variance within a kind of n runs, and Satterthwaite's
@@ -159,13 +159,15 @@ def interval(kinds: Sequence[ArrayLike]) -> Estimate:
 
     Args:
         kinds: values (runs,) of each kind; the ends are NaN if a kind has a single run.
+        calls: number of independent runs that those of each kind count as; None: all of them.
     """
     values = [np.asarray(kind, np.float64) for kind in kinds]
     mean = float(np.mean([one.mean() for one in values]))
-    if any(len(one) < 2 for one in values):
+    counts = np.array([len(one) for one in values] if calls is None else calls)
+    if (counts < 2).any():
         return Estimate(mean, math.nan, math.nan)
-    parts = np.array([one.var(ddof=1) / len(one) for one in values])
+    parts = np.array([one.var(ddof=1) for one in values]) / counts
     if not parts.any():
         return Estimate(mean, mean, mean)
-    half = float(quantile_of_parts(parts, np.array([len(one) for one in values]))) * math.sqrt(parts.sum()) / len(values)
+    half = float(quantile_of_parts(parts, counts)) * math.sqrt(parts.sum()) / len(values)
     return Estimate(mean, mean - half, mean + half)

@@ -157,6 +157,9 @@ _OWN = commands_of(
             "swaps": ("SwapsConfig", "compare_controls", "say which control explains the difference of two systems"),
             "fairness": ("FairnessConfig", "play_sharing", "let calls share a bottleneck, and print their shares"),
         },
+        ("vcgym.leaderboard.evaluation.config", "vcgym.leaderboard.scoring.score"): {
+            "score": ("ScoreConfig", "score", "score one rule file in seconds, in one line of JSON"),
+        },
         ("vcgym.agents.config.training", "vcgym.scripts.training"): {
             "train": ("TrainConfig", "train", "train agents, one for each seed"),
             "evaluate": ("EvaluateConfig", "evaluate", "play a trained agent and print its return"),

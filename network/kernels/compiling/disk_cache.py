@@ -46,6 +46,12 @@ def announce_compiling() -> None:
         sys.stderr.write("vcgym: compiling kernels, once: about 20 s for an environment, 2 minutes for the systems of a suite\n")
 
 
+def say_nothing_more() -> None:
+    """Say no more that kernels are compiled, nor that they cannot be saved: for a process that is to save none."""
+    os.environ[_SAID] = "said"
+    log.setLevel(logging.ERROR)
+
+
 class _Locator(_CacheLocator):
     """Folder and file name of a function's compiled code, independent of time stamps and line numbers."""
 
