@@ -39,7 +39,8 @@ def load_rule(file: Path, name: str) -> Any:
         ValueError: there is none, or several, or it cannot be scored.
     """
     spec = importlib.util.spec_from_file_location(MODULE, file)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = sys.modules[MODULE] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     classes = (one for one in vars(module).values() if isinstance(one, type) and one.__module__ == MODULE)

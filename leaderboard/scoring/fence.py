@@ -28,7 +28,7 @@ _READS = ("os.listdir", "os.scandir")
 _CHANGES = ("os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate", "os.utime")
 _NEVER = ("socket.", "subprocess.", "os.exec", "os.fork", "os.kill", "os.posix_spawn", "os.spawn", "os.system")
 _PACKAGE = Path(vcgym.__file__).parent
-_LIBRARIES = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), _PACKAGE, *_PACKAGE.iterdir())
+_LIBRARIES: tuple[str | Path, ...] = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), _PACKAGE, *_PACKAGE.iterdir())
 
 
 class Fence:

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 

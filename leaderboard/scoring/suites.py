@@ -5,6 +5,7 @@ kinds of worlds of the board of its control, but not mode paper of `default`: di
 alone. Other calls, as in `calls-v0`, would take a rate rule three times as long to compile.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,14 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import Control
 from vcgym.leaderboard.evaluation.bars import bar_of
-from vcgym.leaderboard.evaluation.part import Part
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, MEASURED, SUITES, Suite
 from vcgym.leaderboard.statistics import Estimate, pair_worlds
-from vcgym.leaderboard.statistics.paired import sample
+from vcgym.leaderboard.statistics.paired import independent_calls
 from vcgym.leaderboard.statistics.resampling import interval
+
+
+_LEFT_OUT = (MEASURED, "5g-weak", "5g-weak replay")
+"""Scenarios whose data do not ship, or whose training part is as short as one call, which shows no spread."""
 
 
 class Task(NamedTuple):
@@ -29,7 +33,7 @@ class Task(NamedTuple):
 
 
 def _suite(control: str, board: str, share: int, *modes: str) -> Suite:
-    """Return the suite of a control: training worlds of the kinds of a board, without kinds whose data do not ship.
+    """Return the suite of a control: training worlds of the kinds of a board without `_LEFT_OUT`.
 
     Args:
         control: the control.
@@ -37,7 +41,7 @@ def _suite(control: str, board: str, share: int, *modes: str) -> Suite:
         share: of how many seeds of the board the suite has one; a seed is a world of each training pair, over a bottleneck one world.
         modes: modes whose kinds are taken.
     """
-    parts = [part for part in SUITES[board].parts if part.mode in modes and part.scenario != MEASURED]
+    parts = [part for part in SUITES[board].parts if part.mode in modes and part.scenario not in _LEFT_OUT]
     trained = (part._replace(split="train", seeds=-(-part.seeds // share), first_seed=1000 * n) for n, part in enumerate(parts))
     return Suite(f"score-{control}", "v0", SUITES[board].packets, tuple(trained), SUITES[board].kind)
 
@@ -62,17 +66,20 @@ def task_of(control: str) -> Task:
 def difference(rule: pa.Table, reference: pa.Table, metric: str) -> tuple[Estimate, dict[str, float]]:
     """Return the mean over kinds of worlds of the paired differences of two systems with its 95 % interval, and the mean of each kind.
 
-    Calls over measured time count as the number of independent calls among them (`vcgym.leaderboard.statistics.paired`).
+    Calls over measured time count as the number of independent calls among them (`vcgym.leaderboard.statistics.paired`). A call without a
+    value, which played nothing, has 0.
     """
     both = pa.concat_tables([rule, reference])
+    values = np.nan_to_num(both[metric].to_numpy(), nan=0.0)
+    both = both.set_column(both.schema.get_field_index(metric), both.schema.field(metric), pa.array(values))
     names = rule["system"][0].as_py(), reference["system"][0].as_py()
-    kinds, calls, means = list[NDArray[np.float64]](), list[int](), dict[str, float]()
+    kinds, calls = dict[str, NDArray[np.float64]](), list[int]()
     for mode in both["mode"].unique().to_pylist():
         paired = pair_worlds(both.filter(pc.equal(both["mode"], mode))).of(*names)
-        found = sample(paired, metric)
-        kinds += np.split(found.values[0] - found.values[1], found.starts[1:])
-        calls += found.calls.tolist()
-        values, strata = paired.results[metric].to_numpy(), np.array(paired.results["stratum"].to_pylist())[paired.row[0]]
-        apart = values[paired.row[0]] - values[paired.row[1]]
-        means |= {str(stratum): float(apart[strata == stratum].mean()) for stratum in dict.fromkeys(strata)}
-    return interval(kinds, calls), means
+        apart = np.subtract(*paired.results[metric].to_numpy()[paired.row])
+        strata = np.array(paired.results["stratum"].to_pylist())[paired.row[0]]
+        for stratum in dict.fromkeys(strata.tolist()):
+            which = np.flatnonzero(strata == stratum)
+            kinds[stratum] = apart[which]
+            calls.append(math.floor(independent_calls(tuple(paired.measured[n] if paired.measured else () for n in which))))
+    return interval([*kinds.values()], calls), {kind: float(values.mean()) for kind, values in kinds.items()}
