@@ -16,9 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from numba.core.event import Event, Listener, install_listener
-
 import vcgym
+from vcgym.network.kernels.compiling.compile_time import compiling_told
 from vcgym.network.traces.refusal import shown
 
 COMPILING, PLAYING = "compile", "play"
@@ -64,7 +63,7 @@ class Fence:
         self._closed = True
         self._turn(PLAYING)
         try:
-            with install_listener("numba:compiler_lock", _Compiling(self._turn)):
+            with compiling_told(lambda compiles: self._turn(COMPILING if compiles else PLAYING)):
                 yield
         finally:
             self._stop()
@@ -111,20 +110,3 @@ class Fence:
     def _allows(self, path: Any, writes: bool) -> bool:
         real = os.path.realpath(os.fsdecode(path))
         return any(real == one or real.startswith(f"{one}{os.sep}") for one in ([self._own] if writes else self._readable))
-
-
-class _Compiling(Listener):
-    """Listener of numba's lock, which it has while it compiles or loads what it compiled."""
-
-    def __init__(self, turn: Callable[[str], None]) -> None:
-        self._turn, self._depth = turn, 0
-
-    def on_start(self, event: Event) -> None:
-        self._depth += 1
-        if self._depth == 1:
-            self._turn(COMPILING)
-
-    def on_end(self, event: Event) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._turn(PLAYING)

@@ -20,7 +20,6 @@ from vcgym.leaderboard.statistics import Estimate, pair_worlds
 from vcgym.leaderboard.statistics.paired import independent_calls
 from vcgym.leaderboard.statistics.resampling import interval
 
-
 _LEFT_OUT = (MEASURED, "5g-weak", "5g-weak replay")
 """Scenarios whose data do not ship, or whose training part is as short as one call, which shows no spread."""
 

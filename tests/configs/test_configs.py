@@ -33,7 +33,7 @@ CONF = Path(command.__file__).parents[2] / "conf"
 TABLES = {"suites", "systems", "tune_ranges", "zoo_arguments"}
 REQUIRED = {"evaluate": ["agent=somewhere"], "relay": ["secret=somewhere"]}
 REQUIRED |= {"emulate": ["secret=somewhere", "session=somewhere", "relays=['127.0.0.1:7000']"]}
-REQUIRED |= {"export": ["output=a.csv"], "swaps": ["systems=[CALL-PLAIN,CALL-PAPERS]"], "fit": ["file=somewhere"]}
+REQUIRED |= {"export": ["output=a.csv"], "swaps": ["systems=[CALL-PLAIN,CALL-PAPERS]"], "fit": ["file=somewhere"], "score": ["rule=a.py"]}
 REQUIRED |= {"import": ["format=ping", "file=somewhere", "output=a"], "join": ["party=sender", "session=somewhere"]}
 REQUIRED |= {"measure": ["secret=somewhere", "session=somewhere", "output=somewhere"], "submit": ["submission=somewhere"]}
 

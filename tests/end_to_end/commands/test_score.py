@@ -32,6 +32,7 @@ class Mine(NamedTuple):
     def decide(self, call, now_us):
         {line}
 """
+NEXT = HEAD.count("\n") + 1
 GOOD = HEAD + RULE.format(line="return call.path")
 OF_LINE = GOOD.splitlines().index("        return call.path") + 1
 OF_CLASS = GOOD.splitlines().index("class Mine(NamedTuple):")
@@ -39,18 +40,18 @@ LOOP = "while call.path > -1: call.path = (call.path + 1) % 5"
 BROKEN = {  # name -> content, what is said, line
     "no rule": (HEAD, "has 0 rules", None),
     "two rules": (GOOD + RULE.replace("Mine", "Other").format(line="return 0"), "with one of Mine, Other", None),
-    "syntax": (HEAD + "x = = 1\n", "SyntaxError", 13),
-    "raises at import": (HEAD + "x = {}['a']\n", "KeyError: 'a'", 13),
+    "syntax": (HEAD + "x = = 1\n", "SyntaxError", NEXT),
+    "raises at import": (HEAD + "x = {}['a']\n", "KeyError: 'a'", NEXT),
     "wrong arguments": (GOOD.replace("now_us", "now"), "allowed is (self, call, now_us)", OF_CLASS),
-    "reads a file": (HEAD + "x = open('/etc/hostname').read()\n", "open of '/etc/hostname' is refused", 13),
-    "writes a file": (HEAD + "x = open('/tmp/scored', 'w')\n", "open of '/tmp/scored' is refused", 13),
-    "opens a socket": (HEAD + "import socket\nx = socket.socket()\n", "socket.__new__ is refused", 14),
-    "starts a process": (HEAD + "import os\nos.system('true')\n", "os.system is refused", 14),
-    "loops at import": (HEAD + "while True: pass\n", "takes more than 1 s of processor time to play", 13),
-    "takes memory": (HEAD + "x = np.ones(1 << 40)\n", "MemoryError", 13),
+    "reads a file": (HEAD + "x = open('/etc/hostname').read()\n", "open of '/etc/hostname' is refused", NEXT),
+    "writes a file": (HEAD + "x = open('/tmp/scored', 'w')\n", "open of '/tmp/scored' is refused", NEXT),
+    "opens a socket": (HEAD + "import socket\nx = socket.socket()\n", "socket.__new__ is refused", NEXT + 1),
+    "starts a process": (HEAD + "import os\nos.system('true')\n", "os.system is refused", NEXT + 1),
+    "loops at import": (HEAD + "while True: pass\n", "takes more than 1 s of processor time to play", NEXT),
+    "takes memory": (HEAD + "x = np.ones(1 << 40)\n", "MemoryError", NEXT),
     "does not compile": (HEAD + RULE.format(line="return {0: 1}[0]"), "does not compile", OF_LINE),
     "returns a text": (HEAD + RULE.format(line="return 'one'"), "does not compile with what the rule returns", OF_CLASS),
-    "raises while playing": (HEAD + RULE.format(line="raise ValueError('no path')"), "no path", OF_LINE),
+    "raises while playing": (HEAD + RULE.format(line="if call.path > -1: raise ValueError('no path')\n        return 0"), "no path", OF_LINE),
     "loops for ever": (HEAD + RULE.format(line=f"{LOOP}\n        return 0"), "takes more than 1 s of processor time to play", OF_CLASS),
     "returns no path": (HEAD + RULE.format(line="return 1 << 40"), "SIGSEGV in stage play", OF_CLASS),
 }
