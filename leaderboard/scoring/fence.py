@@ -12,7 +12,7 @@ import signal
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from vcgym.network.kernels.compiling.compile_time import compiling_told
 from vcgym.network.traces.refusal import shown
 
 COMPILING, PLAYING = "compile", "play"
-MEMORY_BYTES, FILE_BYTES, WAIT = 3 << 30, 1 << 20, 10
+MEMORY_BYTES, FILE_BYTES, WAIT = 3 << 30, 1 << 24, 10
 
 _READS = ("os.listdir", "os.scandir")
 _CHANGES = ("os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate", "os.utime")
@@ -37,8 +37,9 @@ class Fence:
         left: processor time, in seconds, that each stage has left.
 
     Args:
-        rule: file that may be read, besides Python's libraries, vcgym, and its cache of kernels.
-        own: folder in which files may be written.
+        rule: file that may be read, besides Python's libraries and vcgym.
+        own: folder in which files may be read and written.
+        cache: folder of compiled code, which may be read.
         limits: processor time of each stage, in seconds.
         tell: function that gets the stage whenever it changes.
     """
@@ -59,7 +60,8 @@ class Fence:
         for number in (signal.SIGPROF, signal.SIGALRM):
             faulthandler.register(number, told, chain=True)
         for limit, value in limits.items():
-            resource.setrlimit(limit, (value, before[limit][1]))
+            with suppress(ValueError, OSError):  # a system may lack the limit, or have a lower one
+                resource.setrlimit(limit, (value, before[limit][1]))
         self._closed = True
         self._turn(PLAYING)
         try:

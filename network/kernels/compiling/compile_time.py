@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from numba.core.event import Event, Listener, install_listener
 
 
-class _Told(Listener):  # type: ignore[misc]
+class _Told(Listener):
     """Listener of numba's lock, which a thread takes again for each callee."""
 
     def __init__(self, tell: Callable[[bool], None]) -> None:

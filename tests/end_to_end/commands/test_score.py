@@ -36,6 +36,7 @@ NEXT = HEAD.count("\n") + 1
 GOOD = HEAD + RULE.format(line="return call.path")
 OF_LINE = GOOD.splitlines().index("        return call.path") + 1
 OF_CLASS = GOOD.splitlines().index("class Mine(NamedTuple):")
+RAISE = "if call.path > -1: raise ValueError('no path')"
 LOOP = "while call.path > -1: call.path = (call.path + 1) % 5"
 BROKEN = {  # name -> content, what is said, line
     "no rule": (HEAD, "has 0 rules", None),
@@ -51,7 +52,7 @@ BROKEN = {  # name -> content, what is said, line
     "takes memory": (HEAD + "x = np.ones(1 << 40)\n", "MemoryError", NEXT),
     "does not compile": (HEAD + RULE.format(line="return {0: 1}[0]"), "does not compile", OF_LINE),
     "returns a text": (HEAD + RULE.format(line="return 'one'"), "does not compile with what the rule returns", OF_CLASS),
-    "raises while playing": (HEAD + RULE.format(line="if call.path > -1: raise ValueError('no path')\n        return 0"), "no path", OF_LINE),
+    "raises while playing": (HEAD + RULE.format(line=f"{RAISE}\n        return 0"), "no path", OF_LINE),
     "loops for ever": (HEAD + RULE.format(line=f"{LOOP}\n        return 0"), "takes more than 1 s of processor time to play", OF_CLASS),
     "returns no path": (HEAD + RULE.format(line="return 1 << 40"), "SIGSEGV in stage play", OF_CLASS),
 }
