@@ -76,12 +76,12 @@ def score(fence: Fence, told: int, rule: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def failure(error: Exception, file: Path, of_class: int | None) -> dict[str, Any]:
+def failure(error: BaseException, file: Path, of_class: int | None) -> dict[str, Any]:
     """Return what is wrong in one line, and the line of the file; that of the class, if it is known, where nothing says more."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
     said = re.search(rf"^{re.escape(file.name)}, line (\d+)", str(error))
     if isinstance(error, NotCompiledError) and not said:
-        text, line = f"a call does not compile with what the rule returns; allowed: a number ({error}", of_class
+        text, line = f"a call does not compile with what the rule returns; allowed: a number: {error}", of_class
     elif isinstance(error, SyntaxError):
         text, line = f"SyntaxError: {error.msg}", error.lineno if error.filename == str(file) else None
     else:
@@ -105,7 +105,7 @@ def main() -> None:
             rule = load_rule(file, sys.argv[2])
             of_class = inspect.getsourcelines(type(rule))[1]
         tell(score(fence, told, rule))
-    except Exception as error:  # a user's rule may raise anything
+    except (Exception, SystemExit) as error:  # a user's rule may raise anything
         tell(failure(error, file, of_class))
     os._exit(0)  # whatever the rule has left running
 

@@ -43,6 +43,7 @@ BROKEN = {  # name -> content, what is said, line
     "two rules": (GOOD + RULE.replace("Mine", "Other").format(line="return 0"), "with one of Mine, Other", None),
     "syntax": (HEAD + "x = = 1\n", "SyntaxError", NEXT),
     "raises at import": (HEAD + "x = {}['a']\n", "KeyError: 'a'", NEXT),
+    "exits at import": (HEAD + "raise SystemExit(0)\n", "SystemExit: 0", NEXT),
     "wrong arguments": (GOOD.replace("now_us", "now"), "allowed is (self, call, now_us)", OF_CLASS),
     "reads a file": (HEAD + "x = open('/etc/hostname').read()\n", "open of '/etc/hostname' is refused", NEXT),
     "writes a file": (HEAD + "x = open('/tmp/scored', 'w')\n", "open of '/tmp/scored' is refused", NEXT),
