@@ -96,7 +96,7 @@ class GateConfig(Config):
         folder: folder of the learned systems, seed-SEED/learned.json.
     """
 
-    aim: Annotated[list[AbsolutePath], Field(min_length=1)]
+    aim: Annotated[list[AbsolutePath], Field(min_length=1)] = Field(default=[Path("outputs/train/aim/seed-0")])
     scream: str = "SCREAM-V2-rate-tuned"
     nada: str = "NADA-rate-tuned"
     worlds: Annotated[int, Field(ge=4, le=10_000)] = 96
