@@ -167,6 +167,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             self._reset_row(row, seed, **options)
             seeds[row], begun[row] = seed, True
             begin_row(self.reward, self._rewarded, self.accounts, row)
+        self._progress.drop_past()
         self._after_reset(rows)
         self._done[rows] = False
         self.batch.shards.each(partial(self._begin_shard, fresh), rows)

@@ -59,9 +59,12 @@ class Progress:
         episode = int(self.episodes[row])
         return int(self.seeds[row]) if episode == 0 else int(rng.stream_key(self.seeds[row], episode, rng.SCENARIO))
 
+    def drop_past(self) -> None:
+        """Drop the actions of before the start of the oldest running call, once calls have begun."""
+        del self._decisions[: len(self._decisions) - int(self.steps.max())]
+
     def decide(self, actions: NDArray[Any]) -> None:
         """Add the actions of a step of all sessions; `steps` counts them for those that play."""
-        del self._decisions[: len(self._decisions) - int(self.steps.max())]
         self._decisions.append(np.array(actions, self._action_type))
 
     def options_of(self, line: str) -> dict[str, Any]:
