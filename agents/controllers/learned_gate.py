@@ -1,4 +1,4 @@
-"""A learned gate of rates: three rules listen to the reports of a call, and one of them drives.
+"""A learned gate of rates: three rules learn from the reports of a call, and one of them drives.
 
 The rules are SCReAM v2, NADA and the learned aim (`vcgym.agents.controllers.learned_aim`). Each learns from all reports and decides at
 each, as if its own target were in force. The driver's target is that of the call, with its window, pacing and interval of reports. Every
@@ -54,8 +54,8 @@ _NONE_MS = 1e9
 
 
 @record
-class Heard:
-    """What the gate has heard in a session; the sums are those of the current second."""
+class Reported:
+    """State of a session: what reports have told the gate, with sums over the current second."""
 
     driver: int = SCREAM
     due_us: int = FROM_US
@@ -101,15 +101,15 @@ class LearnedGate(NamedTuple):
 
 
 class LearnedGateState(NamedTuple):
-    """States of the rules, and what the gate has heard."""
+    """States of the rules, and of the gate."""
 
     scream: Any
     nada: Any
     aim: Any
-    heard: NDArray[np.void]
+    reported: NDArray[np.void]
 
 
-_NEW = records(Heard, 1)
+_NEW = records(Reported, 1)
 
 
 @allocate.register(LearnedGate)
@@ -121,7 +121,7 @@ def _allocate(params, sessions, paths):
         raise ValueError(f"weights have shape {params.weights.shape}: allowed is {(RULES, WIDTH + 1)}, of finite numbers")
     rules = params.scream, params.nada, LearnedAim(params.first, params.second, params.last)
     scream, nada, aim = (allocate(one, sessions, paths) for one in rules)
-    return LearnedGateState(scream, nada, aim, records(Heard, sessions))
+    return LearnedGateState(scream, nada, aim, records(Reported, sessions))
 
 
 @init.register(LearnedGate)
@@ -129,8 +129,8 @@ def _init(params, state, s, start, key):
     init(params.scream, state.scream, s, start, key)
     init(params.nada, state.nada, s, start, key)
     init(LearnedAim(params.first, params.second, params.last), state.aim, s, start, key)
-    restart(state.heard[s : s + 1], _NEW)
-    state.heard[s].min_bps, state.heard[s].max_bps = start.min_bps, start.max_bps
+    restart(state.reported[s : s + 1], _NEW)
+    state.reported[s].min_bps, state.reported[s].max_bps = start.min_bps, start.max_bps
 
 
 @update.register(LearnedGate)
@@ -138,7 +138,7 @@ def _update(params, state, s, record):
     update(params.scream, state.scream, s, record)
     update(params.nada, state.nada, s, record)
     update(LearnedAim(params.first, params.second, params.last), state.aim, s, record)
-    _hear(state.heard[s], record)
+    _learn(state.reported[s], record)
 
 
 @see_sender.register(LearnedGate)
@@ -146,25 +146,25 @@ def _see_sender(params, state, s, status):
     see_sender(params.scream, state.scream, s, status)
     see_sender(params.nada, state.nada, s, status)
     see_sender(LearnedAim(params.first, params.second, params.last), state.aim, s, status)
-    state.heard[s].waiting_bytes = status.waiting_bytes
+    state.reported[s].waiting_bytes = status.waiting_bytes
 
 
 @decide.register(LearnedGate)
 def _decide(params, state, s, now_us):
-    heard = state.heard[s]
-    heard.targets_bps[SCREAM] = decide(params.scream, state.scream, s, now_us)
-    heard.targets_bps[NADA] = decide(params.nada, state.nada, s, now_us)
-    heard.targets_bps[AIM] = decide(LearnedAim(params.first, params.second, params.last), state.aim, s, now_us)
-    if now_us >= heard.due_us:
-        heard.due_us = now_us + EVERY_US
-        _features(heard, now_us)
-        _choose(params, heard)
-    return np.int64(heard.targets_bps[heard.driver])
+    reported = state.reported[s]
+    reported.targets_bps[SCREAM] = decide(params.scream, state.scream, s, now_us)
+    reported.targets_bps[NADA] = decide(params.nada, state.nada, s, now_us)
+    reported.targets_bps[AIM] = decide(LearnedAim(params.first, params.second, params.last), state.aim, s, now_us)
+    if now_us >= reported.due_us:
+        reported.due_us = now_us + EVERY_US
+        _features(reported, now_us)
+        _choose(params, reported)
+    return np.int64(reported.targets_bps[reported.driver])
 
 
 @window_bytes.register(LearnedGate)
 def _window_bytes(params, state, s):
-    return window_bytes(params.scream, state.scream, s) if state.heard[s].driver == SCREAM else np.int64(NEVER_US)
+    return window_bytes(params.scream, state.scream, s) if state.reported[s].driver == SCREAM else np.int64(NEVER_US)
 
 
 @wake_us.register(LearnedGate)
@@ -179,31 +179,31 @@ def _reads_marks(params, state, s):
 
 @pacing.register(LearnedGate)
 def _pacing(params, state, s, default):
-    if state.heard[s].driver == SCREAM:
+    if state.reported[s].driver == SCREAM:
         return pacing(params.scream, state.scream, s, default)
-    if state.heard[s].driver == NADA:
+    if state.reported[s].driver == NADA:
         return pacing(params.nada, state.nada, s, default)
     return pacing(LearnedAim(params.first, params.second, params.last), state.aim, s, default)
 
 
 @report_every_us.register(LearnedGate)
 def _report_every_us(params, state, s, default_us):
-    if state.heard[s].driver == SCREAM:
+    if state.reported[s].driver == SCREAM:
         return report_every_us(params.scream, state.scream, s, default_us)
-    if state.heard[s].driver == NADA:
+    if state.reported[s].driver == NADA:
         return report_every_us(params.nada, state.nada, s, default_us)
     return report_every_us(LearnedAim(params.first, params.second, params.last), state.aim, s, default_us)
 
 
 @kernel
-def _choose(params, heard):
+def _choose(params, reported):
     """Let the rule with the best prediction drive, if it is better by the margin."""
-    best, found = heard.driver, _predicted(params.weights, heard.x, heard.driver) + params.margin
+    best, found = reported.driver, _predicted(params.weights, reported.x, reported.driver) + params.margin
     for one in range(RULES):
-        prediction = _predicted(params.weights, heard.x, one)
+        prediction = _predicted(params.weights, reported.x, one)
         if prediction > found:
             best, found = one, prediction
-    heard.driver = best
+    reported.driver = best
 
 
 @kernel
@@ -215,64 +215,64 @@ def _predicted(weights, x, one):
 
 
 @kernel
-def _hear(heard, record):
-    heard.packets += 1.0
+def _learn(reported, record):
+    reported.packets += 1.0
     if record.arrived_us < 0:
-        heard.lost += 1.0
+        reported.lost += 1.0
         return
     delay_ms, rtt_ms = (record.arrived_us - record.sent_us) / 1000.0, (record.known_us - record.sent_us) / 1000.0
-    heard.base_ms, heard.base_rtt_ms = min(heard.base_ms, delay_ms), min(heard.base_rtt_ms, rtt_ms)
-    queue_ms = delay_ms - heard.base_ms
-    heard.bytes += record.size_bytes
-    heard.sum_ms += queue_ms
-    heard.squares += queue_ms * queue_ms
-    heard.min_queue_ms, heard.max_queue_ms = min(heard.min_queue_ms, queue_ms), max(heard.max_queue_ms, queue_ms)
-    heard.min_rtt_ms = min(heard.min_rtt_ms, rtt_ms)
-    if heard.delay_ms < _NONE_MS:
-        gap_ms = (record.arrived_us - heard.arrived_us) / 1000.0
-        heard.steps_ms += abs(delay_ms - heard.delay_ms)
-        heard.gaps += gap_ms * gap_ms
-        heard.max_gap_ms = max(heard.max_gap_ms, gap_ms)
-    heard.delay_ms, heard.arrived_us = delay_ms, record.arrived_us
+    reported.base_ms, reported.base_rtt_ms = min(reported.base_ms, delay_ms), min(reported.base_rtt_ms, rtt_ms)
+    queue_ms = delay_ms - reported.base_ms
+    reported.bytes += record.size_bytes
+    reported.sum_ms += queue_ms
+    reported.squares += queue_ms * queue_ms
+    reported.min_queue_ms, reported.max_queue_ms = min(reported.min_queue_ms, queue_ms), max(reported.max_queue_ms, queue_ms)
+    reported.min_rtt_ms = min(reported.min_rtt_ms, rtt_ms)
+    if reported.delay_ms < _NONE_MS:
+        gap_ms = (record.arrived_us - reported.arrived_us) / 1000.0
+        reported.steps_ms += abs(delay_ms - reported.delay_ms)
+        reported.gaps += gap_ms * gap_ms
+        reported.max_gap_ms = max(reported.max_gap_ms, gap_ms)
+    reported.delay_ms, reported.arrived_us = delay_ms, record.arrived_us
 
 
 @kernel
-def _features(heard, now_us):
+def _features(reported, now_us):
     """Write the features: delays, gaps, losses and rates of the last second, their means, the targets of all rules, and who drives."""
-    x, arrived, target_bps = heard.x, max(heard.packets - heard.lost, 1.0), heard.targets_bps[heard.driver]
-    known = heard.packets > heard.lost
-    mean_ms = heard.sum_ms / arrived if known else _UNIT_MS * heard.means[0]
-    log_rate = math.log(max(8e6 * heard.bytes / (now_us - heard.since_us), 1e4))
+    x, arrived, target_bps = reported.x, max(reported.packets - reported.lost, 1.0), reported.targets_bps[reported.driver]
+    known = reported.packets > reported.lost
+    mean_ms = reported.sum_ms / arrived if known else _UNIT_MS * reported.means[0]
+    log_rate = math.log(max(8e6 * reported.bytes / (now_us - reported.since_us), 1e4))
     x[0] = mean_ms / _UNIT_MS
-    x[1] = math.sqrt(max(heard.squares / arrived - mean_ms * mean_ms, 0.0)) / _UNIT_MS if known else 0.0
-    x[2] = (heard.min_queue_ms if known else mean_ms) / _UNIT_MS
-    x[3] = heard.max_queue_ms / _UNIT_MS
-    x[4] = 5.0 * heard.steps_ms / arrived / _UNIT_MS
-    x[5] = math.sqrt(heard.gaps / arrived) / 10.0
-    x[6] = heard.max_gap_ms / _LONG_MS
-    x[7] = 100.0 * heard.lost / max(heard.packets, 1.0)
+    x[1] = math.sqrt(max(reported.squares / arrived - mean_ms * mean_ms, 0.0)) / _UNIT_MS if known else 0.0
+    x[2] = (reported.min_queue_ms if known else mean_ms) / _UNIT_MS
+    x[3] = reported.max_queue_ms / _UNIT_MS
+    x[4] = 5.0 * reported.steps_ms / arrived / _UNIT_MS
+    x[5] = math.sqrt(reported.gaps / arrived) / 10.0
+    x[6] = reported.max_gap_ms / _LONG_MS
+    x[7] = 100.0 * reported.lost / max(reported.packets, 1.0)
     x[8] = log_rate - math.log(target_bps)
-    weight = 1.0 / min(heard.seconds + 1.0, _MEMORY_S)
+    weight = 1.0 / min(reported.seconds + 1.0, _MEMORY_S)
     for i in range(_SAMPLED):
-        heard.means[i] += weight * (x[i] - heard.means[i])
-        x[_SAMPLED + i] = heard.means[i]
-    change = log_rate - heard.log_rate if heard.seconds > 0 else 0.0
-    heard.log_rate = heard.log_rate + weight * change if heard.seconds > 0 else log_rate
-    heard.log_rate_var += weight * (change * change - heard.log_rate_var)
-    heard.least_ms[heard.seconds % 3] = _UNIT_MS * x[2]
-    x[18] = rate_position(target_bps, heard.min_bps, heard.max_bps)
+        reported.means[i] += weight * (x[i] - reported.means[i])
+        x[_SAMPLED + i] = reported.means[i]
+    change = log_rate - reported.log_rate if reported.seconds > 0 else 0.0
+    reported.log_rate = reported.log_rate + weight * change if reported.seconds > 0 else log_rate
+    reported.log_rate_var += weight * (change * change - reported.log_rate_var)
+    reported.least_ms[reported.seconds % 3] = _UNIT_MS * x[2]
+    x[18] = rate_position(target_bps, reported.min_bps, reported.max_bps)
     for one in range(RULES):
-        x[19 + one] = 2.0 * math.log(heard.targets_bps[one] / target_bps)
-    x[22] = 3.0 * math.sqrt(heard.log_rate_var)
-    x[23] = min(heard.least_ms[0], heard.least_ms[1], heard.least_ms[2]) / _UNIT_MS
-    x[24] = heard.base_rtt_ms / _LONG_MS if heard.base_rtt_ms < _NONE_MS else 1.0
-    x[25] = (heard.min_rtt_ms - heard.base_rtt_ms) / _LONG_MS if known else 3.0
-    x[26] = 8000.0 * heard.waiting_bytes / target_bps / _UNIT_MS
-    x[27] = 1.0 if heard.driver == NADA else 0.0
-    x[28] = 1.0 if heard.driver == AIM else 0.0
+        x[19 + one] = 2.0 * math.log(reported.targets_bps[one] / target_bps)
+    x[22] = 3.0 * math.sqrt(reported.log_rate_var)
+    x[23] = min(reported.least_ms[0], reported.least_ms[1], reported.least_ms[2]) / _UNIT_MS
+    x[24] = reported.base_rtt_ms / _LONG_MS if reported.base_rtt_ms < _NONE_MS else 1.0
+    x[25] = (reported.min_rtt_ms - reported.base_rtt_ms) / _LONG_MS if known else 3.0
+    x[26] = 8000.0 * reported.waiting_bytes / target_bps / _UNIT_MS
+    x[27] = 1.0 if reported.driver == NADA else 0.0
+    x[28] = 1.0 if reported.driver == AIM else 0.0
     for i in range(WIDTH):
         x[i] = x[i] / math.sqrt(1.0 + abs(x[i]))
-    heard.seconds, heard.since_us = heard.seconds + 1, now_us
-    heard.packets = heard.lost = heard.bytes = heard.sum_ms = heard.squares = heard.steps_ms = heard.gaps = 0.0
-    heard.max_queue_ms = heard.max_gap_ms = 0.0
-    heard.min_queue_ms = heard.min_rtt_ms = _NONE_MS
+    reported.seconds, reported.since_us = reported.seconds + 1, now_us
+    reported.packets = reported.lost = reported.bytes = reported.sum_ms = reported.squares = reported.steps_ms = reported.gaps = 0.0
+    reported.max_queue_ms = reported.max_gap_ms = 0.0
+    reported.min_queue_ms = reported.min_rtt_ms = _NONE_MS

@@ -1,4 +1,4 @@
-"""What a sender has seen by what has come back: losses, and the newest delay of each path.
+"""Knowledge of a sender from what has come back: losses, and the newest delay of each path.
 
 Losses are exponential averages over its packets, or receiver reports of each second. A gap before a new packet counts as missing. A packet
 that comes after all is missing no longer, but overtaken. Receiver reports count as those of RTP do (RFC 3550, appendix A.3): packets

@@ -1,8 +1,8 @@
 """Fit of a learned gate of rates: ridge regression of whole-call utilities, then the margin by whole calls.
 
-Each rule drives every training world alone, while the gate listens (`vcgym.agents.controllers.learned_gate`): its features of each second,
-with any driver, are regressed on the utility of each rule in that world, less the best rule's, at least `-CLIP`. Each kind of worlds counts
-alike. Of `margins` the one ships whose gate has the smallest mean regret to the best rule, over kinds, in further training worlds.
+Each rule drives every training world alone, while the gate learns from the reports (`vcgym.agents.controllers.learned_gate`): its features
+of each second, with any driver, are regressed on the utility of each rule in that world, less the best rule's, at least `-CLIP`. Each kind
+of worlds counts alike. Of `margins` the one ships whose gate has the greatest mean utility, over kinds, in further training worlds.
 """
 
 import logging
@@ -70,11 +70,11 @@ def _allocate(params, sessions, paths):
 
 @decide.register(Noted)
 def _decide(params, state, s, now_us):
-    before = state.gate.heard[s].seconds
+    before = state.gate.reported[s].seconds
     found = decide(params.gate, state.gate, s, now_us)
-    if before < state.gate.heard[s].seconds and before < _SECONDS:
+    if before < state.gate.reported[s].seconds and before < _SECONDS:
         for i in range(WIDTH):
-            state.notes[s, before, i] = state.gate.heard[s].x[i]
+            state.notes[s, before, i] = state.gate.reported[s].x[i]
     return found
 
 
@@ -152,8 +152,8 @@ def fit(worlds: GateWorlds, seeds: Sequence[int], on_kind: Any) -> NDArray[np.fl
         behind = np.maximum(scores - scores.max(axis=0), -CLIP)  # (RULES, worlds)
         x, y = [], []
         for _, state in played:
-            for s, heard in enumerate(state.gate.heard):
-                n = min(int(heard["seconds"]), _SECONDS)
+            for s, reported in enumerate(state.gate.reported):
+                n = min(int(reported["seconds"]), _SECONDS)
                 x.append(np.hstack([state.notes[s, :n], np.ones((n, 1))]))
                 y.append(np.repeat(behind[:, s][None], n, axis=0))
         features, targets = np.concatenate(x).astype(np.float64), np.concatenate(y)

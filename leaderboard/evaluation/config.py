@@ -212,7 +212,7 @@ class ExportConfig(Config):
 
 
 class ScoreConfig(Config):
-    """One rule plays a small suite of training worlds in a process of its own, and one line of JSON says how well.
+    """Score of one rule on a small suite of training worlds, played in a process of its own.
 
     Attributes:
         rule: FILE.py with a class under the decorator `rule`, which is made with its defaults; FILE.py:NAME names one of several.

@@ -81,8 +81,8 @@ def test_the_driver_decides_as_it_does_alone(driver):
 
 
 def test_a_better_prediction_within_the_margin_changes_nothing():
-    assert played(gate(preferring(0.0, 0.04, 0.0)))[1].heard[0].driver == SCREAM
-    assert played(gate(preferring(0.0, 0.06, 0.0)))[1].heard[0].driver == NADA
+    assert played(gate(preferring(0.0, 0.04, 0.0)))[1].reported[0].driver == SCREAM
+    assert played(gate(preferring(0.0, 0.06, 0.0)))[1].reported[0].driver == NADA
 
 
 def test_features_are_those_of_the_last_second_and_their_means():
@@ -97,12 +97,12 @@ def test_features_are_those_of_the_last_second_and_their_means():
             update(params, state, 0, one)
         see_sender(params, state, 0, SenderStatus(waiting, sent + waiting, sent, number, 1200, 33_333))
         decide(params, state, 0, known_us)
-        twin.hear(packets)
+        twin.learn(packets)
         if known_us >= twin.due_us:
             twin.due_us = known_us + 1_000_000
             expected = twin.features([int(of_rule[number]) for of_rule in targets], waiting, known_us)
-            assert state.heard[0].x.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    assert state.heard[0].seconds == len(twin.rates) == 6
+            assert state.reported[0].x.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert state.reported[0].seconds == len(twin.rates) == 6
 
 
 class Twin:
@@ -112,7 +112,7 @@ class Twin:
         self.due_us, self.since_us = 3_000_000, 0
         self.packets, self.all, self.rows, self.rates, self.leasts = [], [], [], [], []
 
-    def hear(self, packets):
+    def learn(self, packets):
         self.packets += packets
 
     def features(self, targets, waiting, now_us):
