@@ -24,7 +24,7 @@ from vcgym.envs.call.shards import Shards
 from vcgym.envs.call.stages import BLOCK, DECIDE, DONE, RING_FULL, Stages
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
-from vcgym.network.kernels.record import records
+from vcgym.network.kernels.record import plain, records
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.in_flight import NODES, SLOTS
 from vcgym.network.playout.player import allocate_player, start_player
@@ -209,7 +209,7 @@ class CallBatch(Batch):
         self.calls = np.repeat(self.new_call.view(np.ndarray), sessions)
         # Enough windows for a call that ends 30 s late.
         windows = (self.packets + 3000) // WINDOW_TICKS + 1
-        self.tables = PathTables(
+        tables = PathTables(
             allocate_player(sessions, SLOTS - 1),
             np.zeros((sessions, scenario.paths), np.int64),
             np.zeros((sessions, windows, 3), np.int64),
@@ -218,6 +218,7 @@ class CallBatch(Batch):
             probe_schedule(scenario.paths, probe_rate),
             ShortFrames() if units == 1 else LongFrames(),
         )
+        self.tables: PathTables = plain(tables)
         self.uplink = uplink
         self.budget = budget
         self.protecting: Protecting | None = None
@@ -225,8 +226,8 @@ class CallBatch(Batch):
             protection = at_budget(protection, budget)
             rows = records(ProtectedCall, sessions)
             self.protecting = Protecting(for_kernels(protection), allocate(protection, sessions, scenario.paths), rows)
-        self.path_state = allocate(path, sessions, scenario.paths)
-        self.playout_state = allocate(playout, sessions, scenario.paths)
+        self.path_state = plain(allocate(path, sessions, scenario.paths))
+        self.playout_state = plain(allocate(playout, sessions, scenario.paths))
         self.history = np.zeros((sessions, scenario.paths, 3))
         self.draws: list[WorldDraw | None] = [None] * sessions
 

@@ -5,7 +5,7 @@ Example:
     ... class Arm:
     ...     sent_us: int = -1  # before the first packet
     ...     mean_ms: float = 0.0
-    >>> records(Arm, 2)["sent_us"].tolist()
+    >>> records(Arm, 2).sent_us.tolist()
     [-1, -1]
 """
 
@@ -43,15 +43,24 @@ def record(cls: R) -> R:
 
 
 def records(kind: Any, *shape: int) -> Any:
-    """Return a new array of records with their initial values, or of zeros of a type of numpy.
-
-    Without the JIT it has its fields as attributes too, as in kernels. numba takes 2 us to recognise such an array as an argument, for a
-    plain one 0.3.
-    """
+    """Return a new array of records with their initial values, or of zeros of a type of numpy."""
     rows = np.zeros(shape, kind)
     if hasattr(kind, "initial"):
         rows[...] = kind.initial[0]
-    return rows.view(np.recarray) if rows.dtype.names and config.DISABLE_JIT else rows
+    return rows.view(np.recarray) if rows.dtype.names else rows
+
+
+def plain(state: Any) -> Any:
+    """Return a state, an array or a NamedTuple of states, with plain arrays that share its memory, for compiled loops.
+
+    numba takes 2 us to recognise an array of records as an argument, and 0.3 for a plain one. Without the JIT, where loops read fields as
+    attributes, the state is returned as it is.
+    """
+    if config.DISABLE_JIT:
+        return state
+    if isinstance(state, tuple) and hasattr(state, "_fields"):
+        return type(state)(*map(plain, state))
+    return state.view(np.ndarray) if isinstance(state, np.recarray) else state
 
 
 @kernel

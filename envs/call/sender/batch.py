@@ -24,7 +24,7 @@ from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import MAX_QUEUED, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, Second, SharedLink, require_link, start_discipline, traffic_bytes
 from vcgym.network.bottleneck.sources import Series
-from vcgym.network.kernels.record import records
+from vcgym.network.kernels.record import plain, records
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe, rates_of
 
 T = TypeVar("T")
@@ -150,7 +150,7 @@ class SendingBatch(Batch):
             self.series[id(which)] = sum(map(len, sizes))
             sizes.append(which.sizes_bytes)
         self._kept_alive = (list(traces), list(worlds.series), list(worlds.rates))  # their ids are keys
-        self.senders = records(SenderState, sessions).view(np.ndarray)
+        self.senders = plain(records(SenderState, sessions))
         links = 2 * sessions if worlds.reverse or worlds.second else sessions  # see `further_bottleneck`
         dumbbell = allocate_dumbbell(traces, links, flows)
         frame_bytes = np.concatenate(sizes)
@@ -163,7 +163,7 @@ class SendingBatch(Batch):
             np.zeros((sessions, int(worlds.seconds) + 1)),
             allocate_others(dumbbell, sessions, calls, frame_bytes, log_packets, (beside, order) if same else None, worlds.rates),
         )
-        self.rate_state, self.order_state = allocate(rate, sessions, 1), allocate(order, sessions, 1) if differs else ()
+        self.rate_state, self.order_state = plain(allocate(rate, sessions, 1)), plain(allocate(order, sessions, 1)) if differs else ()
         self.history = np.zeros((sessions, 1, 3))
         self.links: list[SharedLink | None] = [None] * sessions
 

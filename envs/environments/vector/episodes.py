@@ -22,6 +22,7 @@ from vcgym.envs.environments.made_with import Marking
 from vcgym.envs.environments.vector.checks import checked_actions, checked_alternatives, checked_autoreset, checked_mask, checked_seeds
 from vcgym.envs.environments.vector.progress import Progress, UnderWay
 from vcgym.network.kernels.ranges import one_of, require_number, require_whole
+from vcgym.network.kernels.record import plain
 
 
 class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
@@ -69,7 +70,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         num_envs = batch.sessions
         self.batch = batch
         self.reward, self.accounts = reward, accounts
-        self._rewarded = allocate_state(reward, num_envs)
+        self._rewarded = plain(allocate_state(reward, num_envs))
         self.num_envs, self.render_mode = num_envs, None
         self.metadata = {"render_modes": [], "autoreset_mode": mode}
         self.autoreset_mode = mode  # TorchRL reads it here, as gymnasium's own batches have it

@@ -26,7 +26,7 @@ from vcgym.envs.call.features.observe import (
 )
 from vcgym.envs.call.features.relative import allocate_slots, fill_slots, relative_layout
 from vcgym.envs.environments.vector.settings import RELATIVE, CallAgentSettings
-from vcgym.network.kernels.record import records
+from vcgym.network.kernels.record import plain, records
 from vcgym.network.kernels.slots import BLOCK_SLOTS, SLOT_US
 from vcgym.network.playout.in_flight import SLOTS
 from vcgym.network.worlds.world import HISTORY_BLOCKS
@@ -56,7 +56,7 @@ class Observer:
         self.batch, self.kind, self.at_arrivals = batch, agent.observation, at_arrivals
         self.added = _added_features(agent, at_arrivals)
         self._compiled = for_kernels(self.added)
-        self._features = allocate_features(batch.sessions, batch.scenario.paths, self.added)
+        self._features = plain(allocate_features(batch.sessions, batch.scenario.paths, self.added))
         self._no_paths = np.zeros((batch.sessions, 0, 0), np.float32)
         path_names = () if at_arrivals else batch.scenario.layout.path_names
         protecting = batch.protecting
