@@ -111,4 +111,4 @@ def test_without_a_step_it_is_vcroute_and_with_one_it_is_not():
     plain, corrected = calls(FIVE), calls(VCRouteOnline(0.05, FIVE))
     np.testing.assert_array_equal(calls(VCRouteOnline(0.0, FIVE)).played().path, plain.played().path)
     assert not np.array_equal(corrected.played().path, plain.played().path)
-    assert (corrected.path_state.weights.bias_ms != 0.0).any()
+    assert (corrected.path_state.weights["bias_ms"] != 0.0).any()
