@@ -37,7 +37,7 @@ def accept(folder: Path, board: Path, observed: Observed, rules: Collection[str]
 
 
 def take(folder: Path, observed: Observed, env: str = AGENT_ENV) -> Submission:
-    """Read, check and try a submission (docs/submit.md) for a suite that agents play in the environment `env`.
+    """Read, check and try a submission (docs/rank.md) for a suite that agents play in the environment `env`.
 
     The trial is over the observations of `vcgym.submissions.trial.observe`.
 

@@ -1,4 +1,4 @@
-"""The commands of submissions: play one on a board, and recompute the scores of a board. See docs/submit.md."""
+"""The commands of submissions: play one on a board, and recompute the scores of a board. See docs/rank.md."""
 
 from itertools import groupby
 
