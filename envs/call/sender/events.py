@@ -224,9 +224,12 @@ def play_sender(sender, tables, s, rate, rate_state, order):
     while True:
         # The times of the call's own events do not depend on cross traffic in between, so the next one is known before it is played.
         at_us = next_us(sender, tables, rate, rate_state, s)
-        run_cross_traffic(tables.others, sender, tables, s, at_us)
-        while at_us >= sender.ends_us and calls_wait(tables.dumbbell, s):  # the end waits for packets in the fair queue
-            run_cross_traffic(tables.others, sender, tables, s, tables.dumbbell.queue.fair.schedule[s].next_us)
+        until_us = at_us
+        while True:  # one call, since it is inlined
+            run_cross_traffic(tables.others, sender, tables, s, until_us)
+            if at_us < sender.ends_us or not calls_wait(tables.dumbbell, s):
+                break
+            until_us = tables.dumbbell.queue.fair.schedule[s].next_us  # the end waits for packets in the fair queue
         _note_target(sender, tables, s, at_us)
         why = take_turn(sender, tables, s, rate, rate_state, order, at_us)
         if why != RUNNING:

@@ -105,7 +105,7 @@ class NoOtherCalls(NamedTuple):
     """Placeholder for no other calls."""
 
 
-@generic(abstract=True)
+@generic(abstract=True, inlined=True)
 def run_cross_traffic(others: Any, sender: Any, tables: Any, s: int, until_us: int) -> None:
     """Play all events of bottleneck `s` up to and including `until_us`, except those of the first call, the row `sender` of `tables`.
 

@@ -113,13 +113,14 @@ def link_of(link: SharedLink, f: int) -> SharedLink | None:
 @run_cross_traffic.register(OtherCalls)
 def _run_cross_traffic(others, sender, tables, s, until_us):
     dumbbell = tables.dumbbell
-    f = run_flows(dumbbell, s, until_us)
-    while f != NOBODY:
+    while True:
+        f = run_flows(dumbbell, s, until_us)
+        if f == NOBODY:
+            return
         if f == DEPARTED:
             _deliver(others, sender, tables, s)
         else:
             _take_turn(others, dumbbell.flows.flow[s, f], s)
-        f = run_flows(dumbbell, s, until_us)
 
 
 @kernel
