@@ -181,36 +181,36 @@ def decide(params: Any, state: Any, s: int, now_us: int) -> Any:
     """
 
 
-@generic()
+@generic(inlined=True)
 def report_every_us(params: Any, state: Any, s: int, default_us: int) -> int:
     """Return the interval between receiver reports, int64, above 0; by default that of the call, `default_us`."""
     return default_us
 
 
-@generic()
+@generic(inlined=True)
 def wake_us(params: Any, state: Any, s: int) -> int:
     """Return the time of the next decision without a report; by default never."""
     return NEVER_US
 
 
-@generic()
+@generic(inlined=True)
 def reads_marks(params: Any, state: Any, s: int) -> bool:
     """Return True if the packets of the rule are ECN-capable (RFC 3168), so that a queue may mark them; by default they are not."""
     return False
 
 
-@generic()
+@generic(inlined=True)
 def see_sender(params: Any, state: Any, s: int, status: Any) -> None:
     """Give row `s` the status of the sender, a `SenderStatus`, before a decision."""
 
 
-@generic()
+@generic(inlined=True)
 def window_bytes(params: Any, state: Any, s: int) -> int:
     """Return the limit on bytes in flight (sent but not yet reported); unlimited by default."""
     return NEVER_US
 
 
-@generic()
+@generic(inlined=True)
 def pacing(params: Any, state: Any, s: int, default: float) -> float:
     """Return the pacing factor, the rate of transmission opportunities relative to the target bitrate, float64; by default the call's.
 
