@@ -14,7 +14,19 @@ from numpy.typing import NDArray
 from vcgym.baselines.controls.control import CONTROLS, Control
 from vcgym.baselines.order.scheduler import choose, choose_victim
 from vcgym.baselines.protection.protect import protect
-from vcgym.baselines.rule import allocate, decide, init, report_every_us, rule, update, wake_us
+from vcgym.baselines.rule import (
+    allocate,
+    decide,
+    init,
+    pacing,
+    reads_marks,
+    report_every_us,
+    rule,
+    see_sender,
+    update,
+    wake_us,
+    window_bytes,
+)
 from vcgym.network.kernels.generic import forward, generic
 
 
@@ -78,6 +90,23 @@ def select(params: Any, state: Any, s: int, option: int) -> None:
     """Let this option of the agent decide from now on; for a placeholder whose effect holds a rule for each option."""
 
 
+@generic()
+def is_asked(params: Any, state: Any, s: int, now_us: int) -> bool:
+    """Return True if the agent sets the rate at each report; for an effect whose law follows reports, if its next decision is due."""
+    return True
+
+
+@generic()
+def see_reports(params: Any, state: Any, s: int, stats: Any) -> None:
+    """Give row `s` what the reports tell, `FeedbackStats` of `vcgym.envs.call.features.sender`, before `follow`."""
+
+
+@generic()
+def follow(params: Any, state: Any, s: int, now_us: int) -> Any:
+    """Return the decision of an effect whose law follows reports as long as `is_asked` is False, here in bit/s."""
+    return 0
+
+
 @allocate.register(AsDecided)
 def _allocate(params, sessions, paths):
     return NoState(np.zeros(sessions, np.int8))
@@ -88,7 +117,8 @@ def _init(params, state, s, start, key):
     pass
 
 
-forward(FromAgent, "effect", allocate, init, update, report_every_us, wake_us, level_at, select, protect, choose, choose_victim)
+forward(FromAgent, "effect", allocate, init, update, level_at, select, protect, choose, choose_victim, is_asked, see_reports)
+forward(FromAgent, "effect", see_sender, report_every_us, wake_us, reads_marks, window_bytes, pacing)
 
 
 @origin_of.register(FromAgent)
@@ -98,4 +128,4 @@ def _origin_of_agent(params):
 
 @decide.register(FromAgent)
 def _decide_of_agent(params, state, s, now_us):
-    return 0
+    return follow(params.effect, state, s, now_us)

@@ -24,6 +24,7 @@ from vcgym.envs.call.rewards.emodel import TICKS_PER_MINUTE
 from vcgym.envs.call.rewards.on_time import Missed, OnTime
 from vcgym.envs.call.rewards.utility import Utility
 from vcgym.envs.call.sender.effects import MAX_AIM_MS, MAX_MARGIN, MIN_AIM_MS, MIN_MARGIN, ORDERS
+from vcgym.envs.call.sender.laws import AIM, LAW_FEATURES
 from vcgym.envs.call.sender.uplink import ORDER_COMMANDED, RATE_COMMANDED, REMOTE_FEATURES
 from vcgym.envs.environments.rate import AIMS, STEPS
 from vcgym.envs.environments.send_order import MARGINS
@@ -176,8 +177,8 @@ def _of_senders() -> Iterable[str]:
         ("Rate", "`continuous`", "`Box(-1.0, 1.0, (1,), float32)`", "the target on a log scale from the minimum to the maximum"),
         ("Rate", "`discrete`", f"`Discrete({len(STEPS)})`", f"factor on the target: {', '.join(f'{step:g}' for step in STEPS)}"),
         ("Rate", "`exact`", "int64 (3,)", "bit/s (0: unchanged); report interval, us (0: default); us to a decision without one (0: none)"),
-        ("Rate", "`relative_discrete`", f"`Discrete({AIMS})`", f"queueing delay aimed at: {AIM_TEXT} ** (a / {AIMS - 1})"),
-        ("Rate", "`relative_continuous`", "`Box(-1.0, 1.0, (1,), float32)`", f"the same, {AIM_TEXT} ** ((value + 1) / 2)"),
+        ("Rate", "`relative_discrete`", f"`Discrete({AIM + AIMS})`", f"SCReAM v2, NADA, or an aim, {AIM_TEXT} ** ((a - 2) / {AIMS - 1})"),
+        ("Rate", "`relative_continuous`", "`Box(-1.0, 1.0, (4,), float32)`", "a score of each law, the largest drives; and the aim"),
         (
             "SendOrder",
             "`relative_discrete`",
@@ -190,10 +191,11 @@ def _of_senders() -> Iterable[str]:
     )
     on_time, missed, utility = OnTime(), Missed(), Utility()
     rewards = {
-        "`utility`": f"""per report, of each second it covers: {utility.rate_weight:g} ln({utility.rate_scale_per_mbps:g} r + 1) - \
+        "`utility`": f"""per decision, of each second that its reports cover: \
+{utility.rate_weight:g} ln({utility.rate_scale_per_mbps:g} r + 1) - \
 {utility.delay_price_per_s:g} d - {utility.loss_price:g} l,\
  with r delivered in Mbit/s, d the mean delay from capture to arrival \
-minus propagation in s, l the share lost, rejected or discarded; per decision: \
+minus propagation in s, l the share lost, rejected or discarded; \
 minus {utility.change_price:g} abs(ln(target / previous target))""",
         "`emodel`": f"""per 10 ms of audio with a known outcome: ({R_DEFAULT} - Id(P) - {CONCEALED_PRICE} concealed) / 100, \
 P the expiry time; concealed: not arrived by then""",
@@ -217,6 +219,9 @@ and for a batch `reset_mask`."""
     yield "### Of the packet to send, and of the call (Rate, SendOrder, with relative actions)"
     yield "SendOrder observes the packet that SBPN would send, then the call; Rate the call alone, without the last two lines."
     yield _features(compressed_features((*QUEUE_FEATURES, *ORDER_FEATURES)))
+    yield "### Of the laws (Rate with relative actions)"
+    yield "Behind those of the call. They cover the reports since the last decision."
+    yield _features(LAW_FEATURES)
     yield "### Of intervals (Rate with features intervals)"
     yield f"""\
 150 numbers as in the Bandwidth Estimation Challenge of ACM MMSys 2024: for each line below {INTERVALS} intervals of 60 ms and {INTERVALS} \

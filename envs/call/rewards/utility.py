@@ -1,9 +1,9 @@
 """Reward for rate control: delivery rate minus costs of delay, loss and change. A packet counts when reported, the rest in the last step.
 
-Per report, with s the seconds that it covers, r the delivery rate in Mbit/s, d the mean delay from capture to arrival minus propagation
-in seconds, l the share of packets lost, rejected or discarded:
+Per decision, with s the seconds that its reports cover, r the delivery rate in Mbit/s, d the mean delay from capture to arrival minus
+propagation in seconds, l the share of packets lost, rejected or discarded:
 
-    s (0.6 ln(4 r + 1) - d - 10 l), minus 0.1 |ln(target / previous target)| per decision
+    s (0.6 ln(4 r + 1) - d - 10 l), minus 0.1 |ln(target / previous target)|
 
 Source: the reward of R3Net (Fang et al. 2019, arXiv 1912.02222) per second instead of per 50 ms, with the sender's own queue included in
 the delay, and a cost of change as in OnRL (Zhang et al. 2020, MobiCom; weight declared). Packets captured before the call's

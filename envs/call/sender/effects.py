@@ -2,8 +2,9 @@
 
 A relative action is a small correction of what a published rule would do, so that every action is a sensible one.
 
-Rate: the agent sets the queue that the target aims at. With q the newest delay above the running minimum, dq the change of the smoothed
-one since the report before, l the share of the newest report that is lost, and `aim` the decision, at each report
+Rate: the agent may set the queue that the target aims at (`vcgym.envs.call.sender.laws` has the other laws). With q the newest delay
+above the running minimum, dq the change of the smoothed one since the report before, l the share of the newest report that is lost, and
+`aim` the decision, at each report
 
     target *= exp(clip(0.075 (1 - q / aim) - 0.7 dq / aim - 2 l, -0.25, 0.3)),    at most the delivered rate while q > aim
 
@@ -132,14 +133,6 @@ def aimed_bps(stats, target_bps, aim_ms):
     lost = stats.lost / stats.packets if stats.packets > 0 else 0.0
     step = GAIN * (1.0 - queue) - GROWTH * grown_us / (1000.0 * aim_ms) - LOSS * lost
     return target_bps * math.exp(min(max(step, -MOST_FALL), MOST_RISE))
-
-
-@kernel
-def follow_aims(senders, which, aim_ms):
-    """Set `answer_bps` of each rate agent in `which` to the target that follows from its aim, `aim_ms` float64 (sessions,)."""
-    for s in which:
-        sender = senders[s]
-        sender.answer_bps = min(max(aimed_bps(sender.stats, sender.target_bps, aim_ms[s]), sender.min_bps), sender.max_bps)
 
 
 @kernel

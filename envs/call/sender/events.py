@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vcgym.baselines.from_agent import AGENT, REMOTE, origin_of
+from vcgym.baselines.from_agent import AGENT, REMOTE, is_asked, origin_of, see_reports
 from vcgym.baselines.order.scheduler import choose, scheduler_of
 from vcgym.baselines.records import SenderStatus
 from vcgym.baselines.rule import NEVER_US, decide, pacing, see_capacity, see_sender, wake_us, window_bytes
@@ -116,6 +116,7 @@ def _ask(sender, tables, s, rate, rate_state):
         sender.source.frame_us,
     )  # fmt: skip
     see_sender(rate, rate_state, s, status)
+    see_reports(rate, rate_state, s, sender.stats)
     set_target(sender, sender.priority * decide(rate, rate_state, s, sender.now_us))
     sender.pacing = pacing(rate, rate_state, s, sender.default_pacing)
     sender.window_bytes = window_bytes(rate, rate_state, s)
@@ -182,19 +183,14 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
     # The receiver makes a report, which must pass the reverse queue; its arrival at the sender is an event of its own.
     elif is_back and sender.reverse != NO_QUEUE and sender.report_us <= at_us:
         send_report(sender, tables, s, rate, rate_state)
-    elif is_back:
-        if take_report(sender, tables, s, rate, rate_state):
-            if origin_of(rate) == AGENT:
+    elif is_back or wake_us(rate, rate_state, s) <= at_us:
+        if not is_back or take_report(sender, tables, s, rate, rate_state):
+            if origin_of(rate) == AGENT and is_asked(rate, rate_state, s, at_us):
                 sender.phase = _RATE_ANSWERED
                 return DECIDE
             # A remote agent's rate comes with its commands, not with reports.
             if origin_of(rate) != REMOTE:
                 _ask(sender, tables, s, rate, rate_state)
-    elif wake_us(rate, rate_state, s) <= at_us:
-        if origin_of(rate) == AGENT:
-            sender.phase = _RATE_ANSWERED
-            return DECIDE
-        _ask(sender, tables, s, rate, rate_state)
     elif audio_us(sender) <= at_us or video_us(sender) <= at_us:
         capture_due(sender, tables, order)
     # No other event is due, so this is a transmission opportunity.
@@ -216,7 +212,9 @@ def play_sender(sender, tables, s, rate, rate_state, order):
         sender.phase = _RATE_ANSWERED
         return DECIDE
     if sender.phase == _RATE_ANSWERED:
-        if sender.answer_bps > 0.0:
+        if not is_asked(rate, rate_state, s, sender.now_us):
+            _ask(sender, tables, s, rate, rate_state)
+        elif sender.answer_bps > 0.0:
             set_target(sender, sender.answer_bps)
     elif sender.phase == _ORDER_ANSWERED:
         _order(sender, tables, s, sender.answer_order)

@@ -7,7 +7,6 @@ direction or a medium shared by both, which they pass as packets of REPORT_BYTES
 
 import numpy as np
 
-from vcgym.baselines.from_agent import AGENT, origin_of
 from vcgym.baselines.records import NOT_ARRIVED, PacketFeedback
 from vcgym.baselines.rule import NEVER_US, report_every_us, update
 from vcgym.envs.call.features.sender import on_feedback, on_report
@@ -75,8 +74,7 @@ def take_report(sender, tables, s, rate, rate_state):
         sent_us, size = flight.sent_us[s, index], flight.size_bytes[s, index]
         marked = int(flight.marked[s, index] if arrived else 0)
         feedback = PacketFeedback(packet, of_one(sender, size), sent_us, int(arrived_us if arrived else NOT_ARRIVED), now_us, marked)
-        if origin_of(rate) != AGENT:
-            update(rate, rate_state, s, feedback)
+        update(rate, rate_state, s, feedback)
         on_feedback(sender.stats, feedback)
         sender.reported_bytes += size
         if followed_by_paths(tables.departures):

@@ -158,11 +158,11 @@ def _result(env, action):
     return found
 
 
-HELD = [("vcgym/Playout-v1", {"packets": 600, "interval": 7}), ("vcgym/Rate-v1", {"seconds": 6.0})]
+HELD = [("vcgym/Playout-v1", {"packets": 600, "interval": 7}), ("vcgym/SendOrder-v1", {"seconds": 6.0})]
 
 
 @pytest.mark.parametrize(("env_id", "arguments"), HELD)
-def test_a_decision_holds_for_its_arrivals_or_reports(env_id, arguments):
+def test_a_decision_holds_for_its_arrivals_or_opportunities(env_id, arguments):
     held, each = (gymnasium.make_vec(env_id, num_envs=1, **arguments | more).unwrapped for more in ({}, {"interval": 1}))
     held.reset(seed=2), each.reset(seed=2)
     held.action_space.seed(2)
