@@ -1,4 +1,4 @@
-"""Gymnasium environments of calls: Relay, Playout, Call, Rate, SendOrder.
+"""Gymnasium environments of calls: Relay, Playout, Call, Rate, Send, SendOrder.
 
 Importing this room registers their ids; an installation does it behind gymnasium (`vcgym.gymnasium_ids`).
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium
 
-_MODULES = {"Relay": "call", "Playout": "call", "Call": "call", "Rate": "rate", "SendOrder": "send_order"}
+_MODULES = {"Relay": "call", "Playout": "call", "Call": "call", "Rate": "rate", "Send": "send", "SendOrder": "send_order"}
 IDS = {name: f"vcgym/{name}-v1" for name in _MODULES}
 """Name of an environment -> its id."""
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import SENDER, Control
 from vcgym.baselines.from_agent import in_place_of
-from vcgym.baselines.rule import NEVER_US, require_rule
+from vcgym.baselines.rule import NEVER_US
 from vcgym.envs.call.features.intervals import INTERVAL_FEATURES, SHORT_US, observe_intervals
 from vcgym.envs.call.features.layout import ObservationLayout, ObservationPart, compressed_features
 from vcgym.envs.call.features.sender import RATE_FEATURES, compress_senders, observe_senders
@@ -23,7 +23,7 @@ from vcgym.network.kernels.ranges import one_of
 
 FEATURES = ("reports", "intervals")
 STEPS = (0.5, 0.7, 0.85, 0.95, 1.0, 1.02, 1.05, 1.1, 1.25)  # 0.85: GCC's decrease
-AIMS = 8
+AIMS = 3
 _MAX = np.array([10**9, 10**8, 10**9])  # bit/s, us, us
 
 
@@ -63,7 +63,6 @@ class RateVectorEnv(SenderVectorEnv):
 
     def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
         own = taken(RateSettings, arguments)
-        require_rule("order", own.order, Control.ORDER)
         one_of("features", own.features, FEATURES)
         self.features = own.features
         chooses = arguments.get("action", SenderAgentSettings.action) in RELATIVE

@@ -20,7 +20,7 @@ from vcgym.envs import IDS
 from vcgym.network.scenarios.settings import WorldSettings
 from vcgym.network.traces.plain_file import read_plain
 
-AGENT_ENV, RATE_ENV, ORDER_ENV = IDS["Call"], IDS["Rate"], IDS["SendOrder"]
+AGENT_ENV, RATE_ENV, ORDER_ENV, SEND_ENV = IDS["Call"], IDS["Rate"], IDS["SendOrder"], IDS["Send"]
 PATHS_ENVS = AGENT_ENV, IDS["Relay"], IDS["Playout"]
 """Ids of the agents of paths that a board ranks; the first is that of a policy that names none."""
 LOGGED_FORM: Mapping[str, Any] = MappingProxyType({"action": "discrete", "interval": 10})

@@ -101,6 +101,8 @@ def settle_packet(sender, flight, s, index):
         counts.lost += 1
         return
     counts.delivered += 1
-    counts.on_time += arrived_us <= flight.expires_us[s, index]
+    if arrived_us <= flight.expires_us[s, index]:
+        counts.on_time += 1
+        counts.bytes_on_time += flight.size_bytes[s, index]
     counts.bytes_delivered += flight.size_bytes[s, index]
     counts.delay_us += arrived_us - flight.created_us[s, index]

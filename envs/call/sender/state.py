@@ -34,6 +34,7 @@ class PacketCounts:
     on_time: int = 0
     lost: int = 0
     bytes_delivered: int = 0
+    bytes_on_time: int = 0
     delay_us: int = 0  # sum over delivered packets, capture to arrival
 
 

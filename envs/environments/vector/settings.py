@@ -145,7 +145,7 @@ class SenderAgentSettings(AgentSettings):
     """Observation, action and reward of an agent at a sender.
 
     Attributes:
-        reward: utility (Rate only), emodel, on_time, missed (SendOrder only), or parameters of a reward (`vcgym.envs.call.rewards`).
+        reward: its name, see the environment, or parameters of a reward (`vcgym.envs.call.rewards`).
         log_packets: number of packets of each call kept for `log`.
     """
 
@@ -200,6 +200,15 @@ class RateSettings:
 
 
 @dataclass(frozen=True)
+class SendSettings:
+    """Arguments of Send alone, or with another default."""
+
+    pacing: float = PACING
+    reward: Any = "timely"
+    interval: int = 60
+
+
+@dataclass(frozen=True)
 class OrderSettings:
     """Arguments of SendOrder alone, or with another default."""
 
@@ -217,6 +226,7 @@ GROUPS: Mapping[str, tuple[Any, ...]] = {
     "Playout": (*OF_PATHS, PlayoutSettings),
     "Call": (*OF_PATHS, CallSettings),
     "Rate": (*OF_SENDERS, RateSettings),
+    "Send": (*OF_SENDERS, SendSettings),
     "SendOrder": (*OF_SENDERS, OrderSettings),
 }
 """Groups of settings by the name of the environment, its own last."""

@@ -19,7 +19,7 @@ from vcgym.baselines.systems import System
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.leaderboard.evaluation.kinds.kind import FinishedCalls, Kind, Take, WorldKeys, delays_of, measured_time
 from vcgym.leaderboard.evaluation.part import Part
-from vcgym.leaderboard.evaluation.published import ORDER_ENV, RATE_ENV, Agent
+from vcgym.leaderboard.evaluation.published import ORDER_ENV, RATE_ENV, SEND_ENV, Agent
 from vcgym.leaderboard.results.cdf import DelayCdf
 from vcgym.leaderboard.results.kinds import ORDER, RATE, RMCAT
 from vcgym.leaderboard.results.sender_metrics import ACCOUNTING, capacity_bps, case_delays, case_metrics, delay_cdf, metrics
@@ -190,7 +190,7 @@ def _text(value: Any) -> str:
     return repr(value)
 
 
-SENDER = SenderKind("sender", controls_of(control.BOTTLENECK), RATE, (RATE_ENV, ORDER_ENV), tuned_apart=True)
-ORDERED = replace(SENDER, name="ordered", columns=ORDER, env_ids=(ORDER_ENV, RATE_ENV))
+SENDER = SenderKind("sender", controls_of(control.BOTTLENECK), RATE, (RATE_ENV, ORDER_ENV, SEND_ENV), tuned_apart=True)
+ORDERED = replace(SENDER, name="ordered", columns=ORDER, env_ids=(ORDER_ENV, RATE_ENV, SEND_ENV))
 """Calls that a suite ranks by what their order decides."""
 CASES = replace(SENDER, name="cases", columns=RMCAT, env_ids=(), cases=True)

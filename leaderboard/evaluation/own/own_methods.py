@@ -28,7 +28,7 @@ from vcgym.leaderboard.statistics.seeds import SEED
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.traces.plain_file import MAX_JSON_BYTES, read_plain
 
-_UNITS = {"Playout": " arrivals", "Rate": " reports", "SendOrder": " opportunities"}
+_UNITS = {"Playout": " arrivals", "Rate": " reports", "Send": " reports", "SendOrder": " opportunities"}
 _SAID = ("action", "interval", "features", *Control, "reward")
 
 

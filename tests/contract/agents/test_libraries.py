@@ -20,7 +20,7 @@ COMPILES_MUCH = ("docs/envs.md", "docs/rules.md", "docs/train.md")  # loops that
 TABLE = re.search(r"^\| algorithm \|(?:.+\n)+", PAGES[TRAIN], re.MULTILINE)[0]
 TINY = Suite("tiny", "v0", 200, (Part("table1", "correlated", 1),))
 SMALLER = {"100_000": "8", "2_000": "8", "1024": "4", "64": "2", "(100)": "(4)"}
-LENGTHS = {"Rate": {"seconds": 1.5, "interval": 1}, "SendOrder": {"seconds": 1.5, "interval": 1}}
+LENGTHS = {"Rate": {"seconds": 1.5, "interval": 1}, "Send": {"seconds": 1.5, "interval": 1}, "SendOrder": {"seconds": 1.5, "interval": 1}}
 ON_POLICY, OFF_POLICY = {"n_steps": 4, "batch_size": 8}, {"learning_starts": 4, "batch_size": 4, "buffer_size": 100}
 SMALL = {
     **dict.fromkeys(("PPO", "RecurrentPPO", "TRPO", "MaskablePPO"), ON_POLICY),

@@ -105,6 +105,7 @@ INTERVALS = {
     "Playout": "interval 10 arrivals, path Direct, reward impairment",
     "Call": "interval 50 packets (0.5 s), reward impairment",
     "Rate": "interval 5 reports, features reports, order Fifo, reward utility",
+    "Send": "interval 60 reports, reward timely",
     "SendOrder": "interval 10 opportunities, rate Tfrc, reward missed",
 }
 
@@ -112,7 +113,7 @@ INTERVALS = {
 def test_an_agent_of_the_defaults_is_ranked_where_its_control_is(env_id, tmp_path):
     DQN("MlpPolicy", make_vec_env(env_id), buffer_size=10, **SMALL).save(tmp_path / "mine")
     name = name_of(env_id)
-    suite = {"Rate": RATE_SUITE, "SendOrder": ORDER_SUITE}.get(name, SUITE)
+    suite = {"Rate": RATE_SUITE, "Send": RATE_SUITE, "SendOrder": ORDER_SUITE}.get(name, SUITE)
     found, told = own_methods({"MINE": [str(tmp_path / "mine.zip")]}, {}, suite, prepare(suite))
     assert found["MINE"].env == env_id
     assert told == [f"MINE, mine.zip: action relative_discrete, {INTERVALS[name]}, as in training."]
