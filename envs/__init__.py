@@ -1,4 +1,4 @@
-"""Gymnasium environments of calls: Relay, Playout, Call, Rate, Send, SendOrder.
+"""Gymnasium environments of calls: Relay, Playout, Call, Rate, Send, SendOrder; and SharedRate, of many agents, in PettingZoo's form.
 
 Importing this room registers their ids; an installation does it behind gymnasium (`vcgym.gymnasium_ids`).
 
@@ -27,7 +27,9 @@ for _name, _id in IDS.items():
 
 
 def __getattr__(name: str) -> Any:
-    """Return the class of an environment: `vcgym.envs.Call` is the class of vcgym/Call-v1."""
+    """Return the class of an environment: `vcgym.envs.Call` is the class of vcgym/Call-v1; `SharedRate` is one of PettingZoo."""
+    if name == "SharedRate":  # loaded only here: the package pettingzoo is optional
+        return importlib.import_module("vcgym.envs.environments.parallel").SharedRate
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; environments: {', '.join(_MODULES)}")
     return getattr(importlib.import_module(f"vcgym.envs.environments.{_MODULES[name]}"), f"{name}Env")

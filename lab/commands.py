@@ -16,6 +16,9 @@ LAB = Program(
             ("lab.papers.truth.command", "lab.papers.truth.command"): {
                 "truth": ("TruthConfig", "main", "test the claims of the paper in every kind of world"),
             },
+            ("lab.studies.many_calls", "lab.studies.many_calls"): {
+                "many-calls": ("ManyCallsConfig", "main", "train agents of calls that share a bottleneck, and compare them with rules"),
+            },
             ("lab.studies.headroom.command", "lab.studies.headroom.command"): {
                 "headroom": ("HeadroomConfig", "main", "compute oracles on the worlds of a board and the headroom of its systems"),
             },

@@ -57,7 +57,7 @@ class RateVectorEnv(SenderVectorEnv):
     """
 
     rewards: ClassVar = {"utility": Utility(), "emodel": AudioEModel()}
-    forms = ("continuous", "discrete", "exact", *RELATIVE)
+    forms: ClassVar[tuple[str, ...]] = ("continuous", "discrete", "exact", *RELATIVE)
 
     settings = GROUPS["Rate"]
 

@@ -139,7 +139,9 @@ class SendingBatch(Batch):
         beside = rate if beside is None else beside
         if same:
             for name, rule in (("rate", rate), ("beside", beside)):
-                require_rule(name, rule, Control.RATE)  # an agent decides for one call only
+                if isinstance(rule, FromAgent):
+                    continue  # its decisions for the other calls come from `SharedBatch`
+                require_rule(name, rule, Control.RATE)
                 if is_oracle(rule):
                     raise ValueError(f"{name} = {rule!r} with same = True: allowed are rules that are no oracles")
             require_rule("order", order, Control.ORDER)

@@ -203,6 +203,14 @@ def take_turn(sender, tables, s, rate, rate_state, order, at_us):
 
 
 @kernel
+def set_up(sender, tables, s, rate, rate_state):
+    """Let the law that an agent has chosen decide at call set-up, where the agent is not asked."""
+    if sender.phase == _SET_UP:
+        sender.phase = _RUNNING
+        _ask(sender, tables, s, rate, rate_state)
+
+
+@kernel
 def play_sender(sender, tables, s, rate, rate_state, order):
     """Play a sender over its bottleneck, both in row `s`, until it must stop; return the reason: DECIDE, DONE or PAUSED.
 

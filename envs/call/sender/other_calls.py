@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vcgym.baselines.from_agent import AGENT, origin_of
 from vcgym.baselines.other_calls import number_of, rate_choice
 from vcgym.baselines.rule import allocate, for_kernels
 from vcgym.envs.call.sender.effects import ORDERS, Schedulers
-from vcgym.envs.call.sender.events import next_us, take_turn
+from vcgym.envs.call.sender.events import next_us, set_up, take_turn
 from vcgym.envs.call.sender.in_flight import NoOtherCalls, allocate_departures, allocate_flight, deliver, run_cross_traffic
 from vcgym.envs.call.sender.state import LOGGED, SenderState, SenderTables, begin_rule, begin_sender
 from vcgym.envs.call.stages import RUNNING
@@ -140,6 +141,8 @@ def _take_turn(others, flow, s):
     row = s * others.calls + flow.call
     sender = others.senders[row]
     at_us = flow.next_us - sender.begins_us
+    if origin_of(others.rate) == AGENT:
+        set_up(sender, others.tables, row, others.rate, others.rate_state)
     why = take_turn(sender, others.tables, row, others.rate, others.rate_state, others.order, at_us)
     following_us = next_us(sender, others.tables, others.rate, others.rate_state, row)
     flow.next_us = NEVER_US if why != RUNNING else sender.begins_us + following_us

@@ -12,7 +12,7 @@ from vcgym.baselines.controls.control import Control
 from vcgym.envs.call.features.layout import ObservationLayout
 from vcgym.envs.call.paths.state import CallState
 from vcgym.envs.call.rewards.reward import SENDER, Accounts, outcomes, require_reward
-from vcgym.envs.call.sender.batch import SendingBatch, worlds_of
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds, worlds_of
 from vcgym.envs.environments.render import draw_sender
 from vcgym.envs.environments.vector.episodes import EpisodeVectorEnv
 from vcgym.envs.environments.vector.settings import OF_SENDERS, grouped
@@ -73,7 +73,8 @@ class SenderVectorEnv(EpisodeVectorEnv):
         self.controllers: dict[str, Any] = {Control.RATE: rate, Control.ORDER: order}
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))
         world, worlds = self.scenario, worlds_of(self.scenario, asked.seconds)
-        self.batch = SendingBatch(num_envs, rate, order, worlds, pacing=asked.pacing, log_packets=agent.log_packets, threads=agent.threads)
+        settings = {"pacing": asked.pacing, "log_packets": agent.log_packets, "threads": agent.threads}
+        self.batch = self._new_batch(num_envs, rate, order, worlds, **settings)
         self._kinds = [""] * num_envs
         decisive = (
             rate, order, world.name, data_hash(world), asked.split, asked.seconds, asked.send_queue, float(asked.pacing), chosen,
@@ -92,6 +93,10 @@ class SenderVectorEnv(EpisodeVectorEnv):
             render_mode=render_mode,
             max_episode_steps=max_episode_steps,
         )
+
+    def _new_batch(self, num_envs: int, rate: Any, order: Any, worlds: Worlds, **settings: Any) -> SendingBatch:
+        """Return the batch of calls; `settings` are arguments of `SendingBatch`."""
+        return SendingBatch(num_envs, rate, order, worlds, **settings)
 
     def _own_arguments(self) -> tuple[Any, ...]:
         """Return further arguments that a saved state must match."""
