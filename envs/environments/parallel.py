@@ -24,7 +24,7 @@ class SharedRate(ParallelEnv[str, NDArray[np.float32], Any]):
     Agents: `call_0` from the beginning to the end; the others join within the first 10 s, and leave within the last 10 s. SCReAM drives
         from the beginning of a call to the agent's first action.
     End of episode: truncation of an agent at the end of its call. The last infos of an agent are those of Rate; those of `call_0` also say
-        how the calls shared while all were present: `used`, `jain`, `least`, `queueing_ms` (`vcgym.envs.call.sender.shared_batch.sharing`).
+        how the calls shared while all were present: `used`, `jain`, `least`, `queueing_ms` (`vcgym.network.bottleneck.sharing`).
     Source: the worlds of Rate, with n times the capacity for n calls.
 
     Args:

@@ -7,11 +7,12 @@ from numpy.typing import NDArray
 
 from vcgym.baselines.rule import NEVER_US
 from vcgym.envs.call.sender.batch import SendingBatch, Worlds
-from vcgym.envs.call.sender.shared_batch import SharedBatch, sharing
+from vcgym.envs.call.sender.shared_batch import SharedBatch
 from vcgym.envs.call.stages import DONE
 from vcgym.envs.environments.rate import RateVectorEnv
 from vcgym.envs.environments.vector.sender import RELATIVE
 from vcgym.envs.environments.vector.settings import BottleneckSettings, taken
+from vcgym.network.bottleneck.sharing import sharing
 from vcgym.network.kernels.ranges import require_whole
 from vcgym.network.scenarios.bottleneck.together import CallsTogether
 
@@ -26,7 +27,7 @@ class SharedRateVectorEnv(RateVectorEnv):
     its reward is 0; its last action before is that with which the call begins. The rows of one bottleneck start and end together.
 
     Rows: the first call of each bottleneck, then the other calls, bottleneck by bottleneck. Bottleneck i plays world ``seed + i``.
-    With `log_packets` the infos of an ended episode say how the calls shared (`vcgym.envs.call.sender.shared_batch.sharing`).
+    With `log_packets` the infos of an ended episode say how the calls shared (`vcgym.network.bottleneck.sharing`).
 
     Args:
         num_envs: number of bottlenecks played in parallel, >= 1; the batch has `calls` rows for each.

@@ -2,7 +2,7 @@
 
 In each row all calls have one rule, one law, or an agent trained by PPO; agents share parameters and see nothing of each other. The worlds
 are those of `vcgym.envs.SharedRate`. Agents are trained with `trained_calls` calls, and play with each number of `calls`. In rows with two
-names the first call differs from the others.
+names the first call differs from the others. With a common reward each agent learns from the mean utility of all calls.
 """
 
 import logging
@@ -20,13 +20,13 @@ from vcgym.agents.config.base import AbsolutePath, Config
 from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, worlds_of
-from vcgym.envs.call.sender.shared_batch import sharing
 from vcgym.envs.environments.shared_rate import SharedRateVectorEnv
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.columns import interval_text
 from vcgym.leaderboard.results.sender_metrics import utility
 from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sharing import sharing
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.bottleneck.together import CallsTogether
 from vcgym.network.traces.plain_file import replace_file
@@ -37,8 +37,8 @@ Scores = dict[str, NDArray[np.float64]]
 """Scores by name, (kinds, worlds)."""
 Act = Callable[[NDArray[np.float32]], NDArray[np.int64]]
 
-LAWS = {"SCReAM": 0, "NADA": 1, "aim 12 ms": 2, "aim 24 ms": 5, "aim 60 ms": 9}  # constant actions of Rate
-HEADINGS = ("calls", "all calls", "utility/s", "above reference", "used %", "Jain's index", "least / mean", "queueing ms", "first / all")
+LAWS = {"SCReAM": 0, "NADA": 1, "aim 24 ms": 5, "aim 60 ms": 9}  # constant actions of Rate
+HEADINGS = ("calls", "all calls", "utility/s", "above reference", "used %", "Jain's index", "least / mean", "queueing ms", "first / mean")
 _LOG_PACKETS = 1 << 17
 
 
@@ -58,7 +58,7 @@ class ManyCallsConfig(Config):
     systems: Annotated[list[str], Field(min_length=1)] = Field(
         default=[
             "SCREAM-V2-rate-tuned", "SCREAM-V1-rate-tuned", "NADA-rate-tuned", "NADA-XMAX-rate-tuned", "GCC-WEBRTC-rate-tuned",
-            "GCC-DRAFT-rate-tuned", "UNMOD-rate-tuned", "FIXED-rate-tuned", "LEARNED-rate",
+            "GCC-DRAFT-rate-tuned", "UNMOD-rate-tuned", "FIXED-rate-tuned", "learned-rate",
         ]
     )  # fmt: skip
     calls: Annotated[list[int], Field(min_length=1)] = Field(default=[2, 4, 8])
@@ -69,11 +69,22 @@ class ManyCallsConfig(Config):
     folder: AbsolutePath = Path("outputs/many-calls")
 
 
-def trained(config: ManyCallsConfig, seed: int) -> PPO:
+class TeamEnvs(SharedRateVectorEnv):
+    """The same calls, each with the mean reward of all calls of its bottleneck."""
+
+    def step(self, actions: NDArray[Any]) -> Any:
+        """Step, see `EpisodeVectorEnv.step`."""
+        observations, rewards, *others = super().step(actions)
+        of_first, beside = np.split(rewards, [self.bottlenecks])
+        mean = (of_first + beside.reshape(self.bottlenecks, -1).sum(axis=1)) / self.calls
+        return observations, np.concatenate([mean, np.repeat(mean, self.calls - 1)]), *others
+
+
+def trained(config: ManyCallsConfig, seed: int, envs_class: type[SharedRateVectorEnv] = SharedRateVectorEnv) -> PPO:
     """Return an agent for all calls: PPO over the rows of 16 bottlenecks; read from the folder, if it has been trained before."""
-    file = config.folder / f"seed-{seed}-{config.trained_calls}-{config.decisions}.zip"
+    file = config.folder / f"{envs_class.__name__}-{seed}-{config.trained_calls}-{config.decisions}.zip"
     if not file.exists():
-        envs = NativeVecEnv(SharedRateVectorEnv(16, config.trained_calls, autoreset_mode="SAME_STEP"))
+        envs = NativeVecEnv(envs_class(16, config.trained_calls, autoreset_mode="SAME_STEP"))
         envs.seed(1_000_000 * seed)
         agent = PPO("MlpPolicy", envs, n_steps=128, batch_size=1024, n_epochs=5, learning_rate=5e-4, gamma=0.97, seed=seed, device="cpu")
         agent.learn(config.decisions).save(file)
@@ -91,10 +102,9 @@ def of_law(action: int) -> Act:
 
 
 def scores(link: SharedLink, flows: Sequence[PlayedFlow]) -> dict[str, float]:
-    """Return `sharing`, the mean utility per second of the calls, and the rate of the first over that of all, each while it lasts."""
+    """Return `sharing`, and the mean utility per second of the calls."""
     utilities = [utility(flow.link, flow.log, flow.totals, flow.row) for flow in flows]
-    rates = [flow.totals.bytes_delivered[flow.row].sum() / flow.link.seconds for flow in flows]
-    return {**sharing(link, flows), "utility": float(np.mean(utilities)), "first": float(rates[0] / np.mean(rates))}
+    return {**sharing(link, flows), "utility": float(np.mean(utilities))}
 
 
 def played_by_rule(system: str, calls: int, worlds: int) -> Scores:
@@ -137,12 +147,13 @@ def main(config: ManyCallsConfig) -> None:
     torch.set_num_threads(1)
     config.folder.mkdir(parents=True, exist_ok=True)
     agents = {f"PPO, seed {seed}": of_agent(trained(config, seed)) for seed in config.seeds}
+    teams = {f"PPO, common reward, seed {seed}": of_agent(trained(config, seed, TeamEnvs)) for seed in config.seeds}
     laws = {f"always {name}": of_law(action) for name, action in LAWS.items()}
     pairs = {f"{a} against {b}": (LAWS[a], LAWS[b]) for a, b in (("NADA", "SCReAM"), ("SCReAM", "NADA"))}
     rows: list[list[str]] = []
     for calls in config.calls:
         played = {name: played_by_rule(name, calls, config.worlds) for name in config.systems}
-        played |= {name: played_by_agents(act, act, calls, config.worlds) for name, act in (laws | agents).items()}
+        played |= {name: played_by_agents(act, act, calls, config.worlds) for name, act in (laws | agents | teams).items()}
         played |= {name: played_by_agents(of_law(a), of_law(b), calls, config.worlds) for name, (a, b) in pairs.items()}
         for name, act in agents.items():
             played[f"NADA against {name}"] = played_by_agents(of_law(LAWS["NADA"]), act, calls, config.worlds)

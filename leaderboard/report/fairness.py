@@ -33,12 +33,12 @@ from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.no_uplink import BY_PACKET
 from vcgym.leaderboard.report.table import markdown_table
 from vcgym.leaderboard.results.columns import interval_text
-from vcgym.leaderboard.results.sender_metrics import jain
 from vcgym.leaderboard.statistics.resampling import interval
 from vcgym.network.bottleneck.capacity.capacity import constant
 from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sharing import jain
 from vcgym.network.scenarios.bottleneck.rmcat import RMCAT_AUDIO, RMCAT_KBPS, RMCAT_VIDEO
 from vcgym.network.traces.plain_file import replace_file
 

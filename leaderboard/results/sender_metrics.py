@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from vcgym.leaderboard.results.cdf import DelayCdf, count_within
 from vcgym.leaderboard.results.kinds import RATE
@@ -18,6 +18,7 @@ from vcgym.network.bottleneck.flow import Tcp
 from vcgym.network.bottleneck.other_call import OtherCall
 from vcgym.network.bottleneck.send_queue import AUDIO, VIDEO
 from vcgym.network.bottleneck.shared_link import SharedLink
+from vcgym.network.bottleneck.sharing import jain
 from vcgym.network.playout.quality import rating
 
 if TYPE_CHECKING:
@@ -123,13 +124,6 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 def _percentile(values: NDArray[np.float64], which: float) -> float:
     return float(np.percentile(values, which)) if len(values) else 0.0
-
-
-def jain(rates: ArrayLike) -> NDArray[np.float64]:
-    """Return Jain's index over the last axis: (sum x)^2 / (n sum x^2) (Jain, Chiu, Hawe, DEC TR-301, 1984)."""
-    x = np.asarray(rates, np.float64)
-    index: NDArray[np.float64] = x.sum(axis=-1) ** 2 / (x.shape[-1] * (x**2).sum(axis=-1))
-    return index
 
 
 def case_metrics(link: SharedLink, flows: Sequence["PlayedFlow"]) -> dict[str, float]:

@@ -1,20 +1,18 @@
-"""A batch of calls of which several share each bottleneck, all of them rows of the batch; and how they share."""
+"""A batch of calls of which several share each bottleneck, all of them rows of the batch."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from vcgym.baselines.rule import allocate
-from vcgym.envs.call.sender.batch import PlayedFlow, SendingBatch, Worlds
+from vcgym.envs.call.sender.batch import SendingBatch, Worlds
 from vcgym.envs.call.sender.events import Sender
 from vcgym.envs.call.sender.in_flight import allocate_flight
 from vcgym.envs.call.sender.other_calls import OtherCalls
 from vcgym.envs.call.sender.state import SenderState
 from vcgym.envs.call.shards import Shards
 from vcgym.envs.call.stages import DONE, Stages
-from vcgym.network.bottleneck.capacity.capacity import mean_bps
 from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.record import plain, records
 
@@ -69,34 +67,3 @@ class SharedBatch(SendingBatch):
 def _rows(state: Any, which: slice) -> Any:
     """Return views of some rows of a state, an array or a NamedTuple of states."""
     return type(state)(*(_rows(part, which) for part in state)) if isinstance(state, tuple) else state[which]
-
-
-def jain(rates: ArrayLike) -> NDArray[np.float64]:
-    """Return Jain's index over the last axis: (sum x)^2 / (n sum x^2) (Jain, Chiu, Hawe, DEC TR-301, 1984)."""
-    x = np.asarray(rates, np.float64)
-    index: NDArray[np.float64] = x.sum(axis=-1) ** 2 / (x.shape[-1] * (x**2).sum(axis=-1))
-    return index
-
-
-def sharing(link: SharedLink, flows: Sequence[PlayedFlow]) -> dict[str, float]:
-    """Return how calls shared a bottleneck while all were present, from their logs.
-
-    Returns:
-        used: share of the capacity that they delivered, 0 to 1; jain: Jain's index of their rates, 1 / n to 1; least: the lowest rate over
-        the mean one, 0 to 1; queueing_ms: mean delay of their packets from capture to arrival, without propagation.
-    """
-    from_us = round(1e6 * max(flow.starts_s for flow in flows))
-    to_us = round(1e6 * min(flow.starts_s + flow.link.seconds for flow in flows))
-    bits, delays_us = [], []
-    for flow in flows:
-        log, begins_us = flow.log, round(1e6 * flow.starts_s)
-        log = log[(log["arrived_us"] >= max(from_us - begins_us, 0)) & (log["arrived_us"] < to_us - begins_us)]
-        bits.append(8.0 * log["size_bytes"].sum())
-        delays_us.append(log["arrived_us"] - log["created_us"] - 1000.0 * flow.link.forward_ms)
-    capacity_bits = mean_bps(link.trace, link.start_us + from_us, link.start_us + to_us) * (to_us - from_us) * 1e-6
-    return {
-        "used": sum(bits) / capacity_bits,
-        "jain": float(jain(bits)),
-        "least": min(bits) / float(np.mean(bits)),
-        "queueing_ms": float(np.concatenate(delays_us).mean()) / 1000.0,
-    }

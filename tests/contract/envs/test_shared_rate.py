@@ -9,8 +9,8 @@ from vcgym.agents.sb3 import NativeVecEnv
 from vcgym.baselines.order.fifo import Fifo
 from vcgym.baselines.systems import load_system
 from vcgym.envs.call.sender.batch import SendingBatch, worlds_of
-from vcgym.envs.call.sender.shared_batch import jain, sharing
 from vcgym.envs.environments.shared_rate import SharedRateVectorEnv
+from vcgym.network.bottleneck.sharing import sharing
 from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario
 from vcgym.network.scenarios.bottleneck.together import CallsTogether
 
@@ -125,11 +125,6 @@ def test_worlds_have_as_many_times_the_capacity():
         assert link.queue_bytes == 4 * alone.queue_bytes and link.flows[3:] == alone.flows
         assert all(0.0 <= flow.starts_s < 10.0 and link.seconds - 10.0 < flow.stops_s <= link.seconds for flow in link.flows[:3])
         assert link == together.draw("validation", seed)
-
-
-def test_jain_of_what_is_known():
-    assert jain([3.0, 3.0, 3.0]) == pytest.approx(1.0)
-    assert jain([[1.0, 3.0], [5.0, 0.0]]) == pytest.approx([0.8, 0.5])
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,14 @@ from vcgym.envs.call.sender.effects import Requests
 from vcgym.envs.call.sender.reports import REPORT_BYTES
 from vcgym.envs.call.sender.state import LOGGED
 from vcgym.leaderboard.results.kinds import RMCAT
-from vcgym.leaderboard.results.sender_metrics import case_metrics, jain
+from vcgym.leaderboard.results.sender_metrics import case_metrics
 from vcgym.network.bottleneck.capacity.capacity import constant, pool
 from vcgym.network.bottleneck.cross_traffic import allocate_dumbbell, run_flows, start_flows
 from vcgym.network.bottleneck.flow import Tcp, describe_flow
 from vcgym.network.bottleneck.other_call import SAME, OtherCall
 from vcgym.network.bottleneck.queue import allocate_queue, offer, require_limits, start_link
 from vcgym.network.bottleneck.shared_link import Reverse, SharedLink
+from vcgym.network.bottleneck.sharing import jain
 
 pytestmark = pytest.mark.long  # compiles loops that no other quick test needs
 

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vcgym.leaderboard.report.fairness import HEADINGS, RULES, fairness, jain, pairings, pairings_of, play_pairing
+from vcgym.leaderboard.report.fairness import HEADINGS, RULES, fairness, pairings, pairings_of, play_pairing
 from vcgym.network.bottleneck.other_call import RATES, OtherCall
 from vcgym.network.bottleneck.shared_link import require_link
+from vcgym.network.bottleneck.sharing import jain
 
 
 def test_jain_of_what_is_known():
