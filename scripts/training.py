@@ -2,7 +2,7 @@
 
 import logging
 
-from vcgym.agents.config.training import EvaluateConfig, SweepConfig, TrainConfig
+from vcgym.agents.config.training import EvaluateConfig, OfflineDataConfig, SweepConfig, TrainConfig
 from vcgym.agents.evaluation.evaluate import env_of, evaluate_agent
 from vcgym.agents.tracking.progress import progress
 
@@ -25,6 +25,22 @@ def evaluate(config: EvaluateConfig) -> None:
         result = evaluate_agent(config, on_progress)
     returned = f"return {result.return_mean:.3f}, sd {result.return_sd:.3f}, over {result.episodes} {config.split} episodes"
     log.info(f"{config.agent}: {returned} of {env_of(config).id}")
+
+
+def record_sets(config: OfflineDataConfig) -> None:
+    """Play the behaviour policies, write their sets and print the mean return of each."""
+    from vcgym.agents.offline.recorded import record, write_set
+
+    config.data.export()
+    for behaviour in config.behaviours:
+        recorded = []
+        with progress(f"calls of {behaviour} in {config.env.id}", config.calls) as on_progress:
+            for call in record(config.env, behaviour, config.calls, config.seed, config.split):
+                recorded.append(call)
+                on_progress(len(recorded), "")
+        folder, returns = write_set(config.folder, config.env, behaviour, recorded), [call.rewards.sum() for call in recorded]
+        decisions = sum(len(call.actions) for call in recorded)
+        log.info(f"{folder}: {decisions:,} decisions of {len(recorded):,} calls, mean return of a call {sum(returns) / len(returns):.3f}")
 
 
 def sweep(config: SweepConfig) -> None:

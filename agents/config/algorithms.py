@@ -1,10 +1,11 @@
 """Configs of the learning algorithms."""
 
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from vcgym.agents.config.base import Config
+from vcgym.agents.config.base import AbsolutePath, Config
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
@@ -155,4 +156,36 @@ class LibraryConfig(Config):
     rollout: Annotated[int, Field(ge=1)] = 2048
 
 
-Algorithm = PPOConfig | MaskablePPOConfig | SACConfig | InsidePPOConfig | LibraryConfig
+class OfflineConfig(Config):
+    """Learning from a set of `vcgym offline-data` alone: behaviour cloning (BC), or implicit Q-learning (IQL, arXiv 2110.06169).
+
+    Attributes:
+        name: the algorithm.
+        dataset: folder of a set of the environment.
+        learning_rate: Adam's step size.
+        batch_size: transitions per gradient step, drawn from the set.
+        gamma: discount per decision, of IQL, as what follows.
+        expectile: of Q over the logged actions, which is the value of an observation; 1 would be their maximum.
+        temperature: factor of advantages in the weights of actions, in standard deviations of returns; 0 is cloning.
+        tau: update rate of the target critics.
+        hidden: units in each of the two layers of the policy and of the critics.
+        activation: activation function between layers of the policy.
+    """
+
+    num_envs: ClassVar[int] = 1
+    steps: ClassVar[int] = 2_560_000
+    rollout: ClassVar[int] = 100  # batches, after a multiple of which evaluations and checkpoints come
+
+    name: Literal["BC", "IQL"] = "BC"
+    dataset: AbsolutePath = Path("outputs/offline/vcgym/call/mixture-v0")
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
+    batch_size: Annotated[int, Field(ge=2)] = 256
+    gamma: Share = 0.95
+    expectile: Annotated[float, Field(gt=0, lt=1)] = 0.7
+    temperature: Annotated[float, Field(ge=0)] = 3.0
+    tau: Annotated[float, Field(gt=0, le=1)] = 0.005
+    hidden: Annotated[int, Field(ge=1)] = 64
+    activation: Literal["tanh", "relu"] = "relu"
+
+
+Algorithm = PPOConfig | MaskablePPOConfig | SACConfig | InsidePPOConfig | LibraryConfig | OfflineConfig

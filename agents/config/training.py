@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, LibraryConfig, PPOConfig
+from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, LibraryConfig, OfflineConfig, PPOConfig
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.names import TrainedAgent
@@ -24,8 +24,9 @@ class TrainConfig(Config):
         study: name of the study, in titles and in MLflow.
         seeds: seeds of the trainings, one agent each.
         num_envs: calls played in parallel; None: those of the algorithm, 256 for PPO, 64 for SAC, 8 inside the loop, 1 for the library's.
-        steps: training transitions per seed, rounded up to whole rollouts; inside the loop, decisions of all learned controls. None:
-            those of the algorithm, 400,000 for PPO and SAC, 20 million inside the loop, 100,000 for the library's.
+        steps: training transitions per seed, rounded up to whole rollouts; inside the loop, decisions of all learned controls;
+            from a set, draws from it. None: those of the algorithm, 400,000 for PPO and SAC, 20 million inside the loop, 100,000 for the
+            library's, 2.56 million from a set.
         evaluate_every: rollouts between two evaluations on the validation split.
         evaluation_episodes: calls per evaluation, the same ones each time.
         checkpoint_every: rollouts between two checkpoints.
@@ -64,9 +65,11 @@ class TrainConfig(Config):
 
     @property
     def rollout(self) -> int:
-        """Transitions of a rollout; inside the loop, its calls."""
+        """Transitions of a rollout; inside the loop, its calls; from a set, those of some batches."""
         if isinstance(self.algorithm, LibraryConfig):
             return self.algorithm.rollout
+        if isinstance(self.algorithm, OfflineConfig):
+            return self.algorithm.rollout * self.algorithm.batch_size
         return self.num_envs * (1 if isinstance(self.algorithm, InsidePPOConfig) else self.algorithm.n_steps)
 
 
@@ -100,6 +103,30 @@ class EvaluateConfig(Config):
     split: Literal["train", "validation"] = "validation"
     episodes: Annotated[int, Field(ge=1)] = 32
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+
+
+class OfflineDataConfig(Config):
+    """Offline sets: calls of behaviour policies as files of Minari, made from seeds, each set in a folder such as vcgym/call/rule-v0.
+
+    Attributes:
+        env: environment of the calls.
+        behaviours: a set each: calls of one rule; of many, of which each call draws one; of the first with 30 % of decisions at random.
+        calls: calls of a set.
+        seed: seed of the first call, which the next ones count on; the same seed makes the same bytes.
+        split: split of the worlds.
+        data: folder of measured data.
+        folder: folder of all sets, Minari's MINARI_DATASETS_PATH; a set that exists is an error.
+    """
+
+    env: EnvConfig = Field(default_factory=EnvConfig)
+    behaviours: Annotated[list[Literal["rule", "mixture", "exploring"]], Field(min_length=1)] = Field(
+        default=["rule", "mixture", "exploring"]
+    )
+    calls: Annotated[int, Field(ge=1)] = 1000
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    split: Literal["train", "validation"] = "train"
+    data: DataConfig = Field(default_factory=DataConfig)
+    folder: AbsolutePath = Path("outputs/offline")
 
 
 class SweepConfig(Config):

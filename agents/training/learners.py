@@ -20,7 +20,7 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 from torch import nn
 
-from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, LibraryConfig, MaskablePPOConfig, SACConfig
+from vcgym.agents.config.algorithms import Algorithm, InsidePPOConfig, LibraryConfig, MaskablePPOConfig, OfflineConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs, observation_parts
@@ -96,6 +96,8 @@ def name_of(algorithm: Algorithm) -> str:
     """Return the name of the algorithm for a card; those of the library, as they come, begin with SB3."""
     if isinstance(algorithm, InsidePPOConfig):
         return "InsidePPO"
+    if isinstance(algorithm, OfflineConfig):
+        return algorithm.name
     return f"SB3-{algorithm.name}" if isinstance(algorithm, LibraryConfig) else row_name(algorithm)
 
 
@@ -155,7 +157,7 @@ def _require_decisions(env: EnvConfig, envs: VectorEnv) -> None:
 def build_model(config: TrainConfig, seed: int) -> Model:
     """Build a model with fresh weights over monitored sessions of the training split; our networks learn from normalised rewards."""
     envs, chosen = make_envs(config.env, config.num_envs, "train"), config.algorithm
-    assert not isinstance(chosen, InsidePPOConfig)
+    assert not isinstance(chosen, InsidePPOConfig | OfflineConfig)
     if isinstance(chosen, LibraryConfig):
         row, as_they_are = TABLE[chosen.name], VecNormalize(VecMonitor(NativeVecEnv(envs)), norm_obs=False, norm_reward=False)
         arguments = deepcopy(chosen.arguments)  # A2C adds its optimiser to policy_kwargs

@@ -12,12 +12,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.utils import get_device, safe_mean
 
-from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, OfflineConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.environments import make_envs
 from vcgym.agents.evaluation.evaluate import Evaluation, evaluate
 from vcgym.agents.inside.learner import Learning
 from vcgym.agents.networks.policy import AgentPolicy
+from vcgym.agents.offline.recorded import require_set
 from vcgym.agents.published.export import publish
 from vcgym.agents.published.new_folder import new_folder
 from vcgym.agents.published.spaces import describe
@@ -25,6 +26,7 @@ from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
 from vcgym.agents.training import checkpoint
 from vcgym.agents.training.inside import train_inside
 from vcgym.agents.training.learners import Model, build_model, name_of, require_learnable, snapshot
+from vcgym.agents.training.offline import train_offline
 from vcgym.agents.training.trained import Log, Trained, identity_of, newest_checkpoint
 
 _VALIDATION_SEED = 0
@@ -49,6 +51,9 @@ def require_trainable(config: TrainConfig) -> None:
         alone = config.algorithm.model_copy(update={"worlds": 1})
         Learning(config.env, alone, config.algorithm.replicas, 1, 0)
         return
+    if isinstance(config.algorithm, OfflineConfig):
+        require_set(config.algorithm.dataset, config.env)
+        return
     for split in ("train", "validation"):
         envs = make_envs(config.env, 1, split)
         try:
@@ -67,6 +72,8 @@ def train(config: TrainConfig, seed: int, log: Log = lambda metrics, steps: None
     _require_device(config)
     if isinstance(config.algorithm, InsidePPOConfig):
         return train_inside(config, config.algorithm, seed, log)
+    if isinstance(config.algorithm, OfflineConfig):
+        return train_offline(config, config.algorithm, seed, log)
     config.data.export()
     torch.set_num_threads(config.threads)
     home = config.folder / f"seed-{seed}"

@@ -29,7 +29,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, OfflineConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.names import refusals
 from vcgym.baselines.configured import class_of_plugin
@@ -47,6 +47,7 @@ _TRACEBACK = "VCGYM_TRACEBACK"
 _RETRY_S = 0.01
 _ALGORITHMS: dict[str, type[BaseModel]] = {
     "ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig, "inside_ppo": InsidePPOConfig, "library": LibraryConfig,
+    "offline": OfflineConfig,
 }  # fmt: skip
 _FOLDERS = frozenset(("folder", "train.folder", "hydra.run.dir", "hydra.sweep.dir"))
 

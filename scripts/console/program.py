@@ -163,6 +163,7 @@ _OWN = commands_of(
         ("vcgym.agents.config.training", "vcgym.scripts.training"): {
             "train": ("TrainConfig", "train", "train agents, one for each seed"),
             "evaluate": ("EvaluateConfig", "evaluate", "play a trained agent and print its return"),
+            "offline-data": ("OfflineDataConfig", "record_sets", "play behaviour policies and write offline sets for Minari"),
             "sweep": ("SweepConfig", "sweep", "search PPO's learning rate and entropy coefficient"),
         },
         ("vcgym.leaderboard.tuning.tune_config", "vcgym.scripts.tune"): {

@@ -12,7 +12,7 @@ from hydra.errors import InstantiationException
 from omegaconf import OmegaConf
 from pydantic import ValidationError
 
-from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, PPOConfig, SACConfig
+from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig, MaskablePPOConfig, OfflineConfig, PPOConfig, SACConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import SweepConfig, TrainConfig, TrainedEnv
 from vcgym.agents.evaluation.environments import make_envs
@@ -178,6 +178,7 @@ def test_a_bad_added_feature_is_refused_by_its_place():
 def test_every_algorithm_builds(algorithm):
     config = built("train", f"algorithm={algorithm}")
     kinds = {"ppo": PPOConfig, "maskable_ppo": MaskablePPOConfig, "sac": SACConfig, "inside_ppo": InsidePPOConfig}
+    kinds |= {"bc": OfflineConfig, "iql": OfflineConfig}
     assert type(config.algorithm) is kinds.get(algorithm, LibraryConfig)
     again = TrainConfig.model_validate_json(config.model_dump_json())
     assert again == config and type(again.algorithm) is type(config.algorithm)
