@@ -173,16 +173,16 @@ class OfflineConfig(Config):
     """
 
     num_envs: ClassVar[int] = 1
-    steps: ClassVar[int] = 2_560_000
+    steps: ClassVar[int] = 2_048_000
     rollout: ClassVar[int] = 100  # batches, after a multiple of which evaluations and checkpoints come
 
     name: Literal["BC", "IQL"] = "BC"
     dataset: AbsolutePath = Path("outputs/offline/vcgym/call/mixture-v0")
-    learning_rate: Annotated[float, Field(gt=0, le=1)] = 1e-3
-    batch_size: Annotated[int, Field(ge=2)] = 256
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
+    batch_size: Annotated[int, Field(ge=2)] = 1024
     gamma: Share = 0.95
-    expectile: Annotated[float, Field(gt=0, lt=1)] = 0.7
-    temperature: Annotated[float, Field(ge=0)] = 3.0
+    expectile: Annotated[float, Field(gt=0, lt=1)] = 0.9
+    temperature: Annotated[float, Field(ge=0)] = 100.0
     tau: Annotated[float, Field(gt=0, le=1)] = 0.005
     hidden: Annotated[int, Field(ge=1)] = 64
     activation: Literal["tanh", "relu"] = "relu"

@@ -26,7 +26,7 @@ class TrainConfig(Config):
         num_envs: calls played in parallel; None: those of the algorithm, 256 for PPO, 64 for SAC, 8 inside the loop, 1 for the library's.
         steps: training transitions per seed, rounded up to whole rollouts; inside the loop, decisions of all learned controls;
             from a set, draws from it. None: those of the algorithm, 400,000 for PPO and SAC, 20 million inside the loop, 100,000 for the
-            library's, 2.56 million from a set.
+            library's, 2 million from a set.
         evaluate_every: rollouts between two evaluations on the validation split.
         evaluation_episodes: calls per evaluation, the same ones each time.
         checkpoint_every: rollouts between two checkpoints.

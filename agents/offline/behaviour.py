@@ -1,6 +1,7 @@
 """Behaviour policies of offline sets: rules that decide by the actions of an environment, mixtures of them, and one that explores."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -50,16 +51,35 @@ class Constant(NamedTuple):
         return np.full(len(observations), self.action)
 
 
-class Behaviour(NamedTuple):
-    """A behaviour policy.
+@dataclass(frozen=True)
+class Behaviour:
+    """A behaviour policy, whose draws are those of the call: they do not depend on the batch.
 
     Attributes:
         rules: rules of which each call draws one, all as likely.
         explored: share of decisions that are any action instead, 0 to 1.
+        actions: number of actions.
+        seed: seed of the draws of the first session; the next ones count on.
     """
 
     rules: tuple[Acting, ...]
-    explored: float = 0.0
+    explored: float
+    actions: int
+    seed: int
+
+    reads = "features"
+
+    def predict(
+        self, observation: NDArray[Any], state: Any = None, episode_start: Any = None, deterministic: bool = False
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Return the actions of a batch of sessions, and the generators and rules of their calls; None at the start draws these."""
+        if state is None:
+            draws = [np.random.default_rng(self.seed + session) for session in range(len(observation))]
+            state = draws, [int(draw.integers(len(self.rules))) for draw in draws]
+        draws, drawn = state
+        found = np.array([rule(observation) for rule in self.rules])[drawn, range(len(drawn))]
+        chance, any_action = np.array([draw.random(2) for draw in draws]).T
+        return np.where(chance < self.explored, (any_action * self.actions).astype(np.int64), found), state
 
 
 # The first is the best of 24 on 100 training worlds. Margins of 9 ms and 41 ms, or no change; headrooms of 22, 13, 36 and 60 ms.
@@ -71,12 +91,13 @@ _RULES: dict[str, Callable[[spaces.Discrete], tuple[Acting, ...]]] = {
 BEHAVIOURS = ("rule", "mixture", "exploring")
 
 
-def behaviour_of(name: str, envs: VectorEnv[Any, Any, Any]) -> Behaviour:
+def behaviour_of(name: str, envs: VectorEnv[Any, Any, Any], seed: int) -> Behaviour:
     """Return a behaviour policy of an environment: its first rule, a mixture of all, or the first with some decisions at random.
 
     Args:
         name: one of `BEHAVIOURS`.
         envs: the environment.
+        seed: see `Behaviour`.
 
     Raises:
         ValueError: the environment has no rules, or another form of actions.
@@ -86,4 +107,4 @@ def behaviour_of(name: str, envs: VectorEnv[Any, Any, Any]) -> Behaviour:
         allowed = " or ".join(f"vcgym/{one}-v1" for one in _RULES)
         raise ValueError(f"env.id is {env_id!r} with actions {space}; allowed: {allowed} with action=relative_discrete")
     rules = _RULES[name_of(env_id)](space)
-    return Behaviour(rules if name == "mixture" else rules[:1], EXPLORED if name == "exploring" else 0.0)
+    return Behaviour(rules if name == "mixture" else rules[:1], EXPLORED if name == "exploring" else 0.0, int(space.n), seed)

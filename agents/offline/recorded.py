@@ -61,22 +61,17 @@ def record(env: EnvConfig, name: str, calls: int, seed: int, split: str) -> Iter
     for first in range(0, calls, TOGETHER):
         several = min(TOGETHER, calls - first)
         envs = gymnasium.make_vec(env.id, num_envs=several, split=split, autoreset_mode=AutoresetMode.NEXT_STEP, **env.options)
-        yield from _played(envs, behaviour_of(name, envs), seed + first)
+        yield from _played(envs, behaviour_of(name, envs, seed + first), seed + first)
         envs.close()
 
 
 def _played(envs: Any, behaviour: Behaviour, seed: int) -> list[Recorded]:
     """Play one call in each session, from the world `seed` on."""
-    draws = [np.random.default_rng(seed + i) for i in range(envs.num_envs)]
-    drawn = np.array([draw.integers(len(behaviour.rules)) for draw in draws])
     observation, _ = envs.reset(seed=seed)
     kept: tuple[list[Any], ...] = [observation.copy()], [], []
-    running = [np.ones(envs.num_envs, bool)]
+    running, state = [np.ones(envs.num_envs, bool)], None
     while running[-1].any():
-        actions = np.choose(drawn, [rule(observation) for rule in behaviour.rules])
-        chances = np.array([draw.random(2) for draw in draws])
-        explores = chances[:, 0] < behaviour.explored
-        actions[explores] = (chances[explores, 1] * envs.single_action_space.n).astype(np.int64)
+        actions, state = behaviour.predict(observation, state)
         observation, rewards, terminated, truncated, _ = envs.step(actions)
         for column, new in zip(kept, (observation, actions, rewards), strict=True):
             column.append(new.copy())
