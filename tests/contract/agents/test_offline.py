@@ -9,7 +9,8 @@ import torch
 
 from vcgym.agents.config.algorithms import OfflineConfig
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.config.training import TrainConfig
+from vcgym.agents.config.training import EvaluateConfig, TrainConfig
+from vcgym.agents.evaluation.evaluate import evaluate_agent
 from vcgym.agents.networks.observation import ObservedPart, network_for
 from vcgym.agents.offline import recorded
 from vcgym.agents.offline.behaviour import BEHAVIOURS, Greedy
@@ -18,6 +19,7 @@ from vcgym.agents.offline.recorded import Transitions, read_set, record, set_id,
 from vcgym.agents.training import offline
 from vcgym.agents.training.training import require_trainable, train
 from vcgym.envs.environments.vector.actions import HEADROOMS_US
+from vcgym.leaderboard.evaluation.participants import published_agent
 from vcgym.scripts.console.program import _extra_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -117,6 +119,8 @@ def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monk
     cut = train(training(tmp_path / "cut", dataset, name=name).model_copy(update={"resume": True}), 0)
     assert cut.validation == whole.validation and cut.steps == 9600
     assert (cut.agent / "agent.safetensors").read_bytes() == (whole.agent / "agent.safetensors").read_bytes()
+    played = evaluate_agent(EvaluateConfig(agent=whole.agent, env=CALL, episodes=2))
+    assert played == whole.validation and published_agent(whole.agent).env == CALL.id
 
 
 def test_what_does_not_fit_is_refused_in_one_line(tmp_path, monkeypatch):
