@@ -31,7 +31,7 @@ def main(rollouts: int = 50, calls: int = 8, worlds: int = 100, packets: int = 6
     """
     torch.manual_seed(0)
     env = EnvConfig(id="vcgym/Playout-v1", options={"packets": packets, "reward": "impairment"})
-    task = task_of(env, training=Training(calls, worlds))
+    task = task_of(env, Training(calls, worlds))
     (validation,) = task.worlds("validation", worlds)
     network = TwoLayers(WIDTH, hidden=32, start=0.5)
     optimiser = torch.optim.Adam(network.parameters(), 1e-3)

@@ -8,8 +8,6 @@ from pydantic import Field
 from vcgym.agents.config.base import AbsolutePath, Config
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
-"""Kind of worlds, as "scenario mode"."""
 
 
 class PPOConfig(Config):
@@ -95,18 +93,16 @@ class SACConfig(Config):
 class InsidePPOConfig(Config):
     """PPO inside the loop (`vcgym.agents.inside`): the compiled loop draws and records decisions, torch updates between rollouts.
 
-    A rollout is `num_envs` whole calls of each kind. With several kinds the advantages of each are divided by the root of their standard
-    deviation, because on short paths R varies by hundredths where it varies by points on long ones. The environment's features and
-    actions play no part: the lag is set at each arrival, the path is kept or changed every 200 ms, every five reports a rate gets the
-    queueing delay that it aims at, and an order the time that each video packet must have left. A lag that learns alone, beside a path
-    that a rule sets, learns better than in turns with a path (`vcgym.agents.inside.learner`).
+    A rollout is `num_envs` whole calls of each kind of worlds (env.options.scenario). With several kinds the advantages of each are divided
+    by the root of their standard deviation, because on short paths R varies by hundredths where it varies by points on long ones. Training
+    worlds are sampled once: env.options.worlds of all kinds together, 0.4 MB each with 17 paths, by default 1000. The environment's
+    features and actions play no part: the lag is set at each arrival, the path is kept or changed every 200 ms, every five reports a rate
+    gets the queueing delay that it aims at, and an order the time that each video packet must have left. A lag that learns alone, beside a
+    path that a rule sets, learns better than in turns with a path (`vcgym.agents.inside.learner`).
 
     Attributes:
         learning_rate: Adam's step size at the start; it falls linearly to zero at the last step.
         replicas: calls of a rollout in the same world, each other's baseline, an even number; must divide num_envs.
-        kinds: kinds of worlds of training and validation, as "scenario mode", num_envs calls of each in a rollout, with the other options
-            of the environment; none: those of the environment.
-        worlds: training worlds, of all kinds together, sampled once, 0.4 MB each with 17 paths; a rollout draws some of them.
         max_added_ms: half of them have a delay between 0 and this added to every path: calls over longer distances; 0 over a bottleneck.
         calls_per_step: calls per gradient step.
         n_epochs: passes over each rollout.
@@ -125,8 +121,6 @@ class InsidePPOConfig(Config):
 
     learning_rate: Annotated[float, Field(gt=0, le=1)] = 2e-3
     replicas: Annotated[int, Field(ge=2, multiple_of=2)] = 2
-    kinds: list[Kind] = Field(default=[])
-    worlds: Annotated[int, Field(ge=1)] = 1000
     max_added_ms: Annotated[float, Field(ge=0, le=1000)] = 0.0
     calls_per_step: Annotated[int, Field(ge=1)] = 2
     n_epochs: Annotated[int, Field(ge=1)] = 1

@@ -7,8 +7,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.networks.observation import ObservedPart
 from vcgym.network.scenarios.bottleneck.recipe import data_hash as bottleneck_hash
-from vcgym.network.scenarios.bottleneck.sending_scenarios import SENDING_SCENARIOS, SendingScenario
-from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.bottleneck.sending_scenarios import scenario_of
+from vcgym.network.scenarios.scenario import scenarios_of
 from vcgym.network.scenarios.settings import WorldSettings
 
 
@@ -32,16 +32,17 @@ def observation_parts(envs: VectorEnv, flat: bool = False) -> list[ObservedPart]
     ]
 
 
-def data_hash(config: EnvConfig) -> str:
-    """Return the SHA-256 of the card of the data from which worlds are sampled; "" for an environment without a scenario.
+def data_hashes(config: EnvConfig) -> dict[str, str]:
+    """Return the SHA-256 of the card of the data of each kind of worlds, by its name; none for an environment without a scenario.
 
     Raises:
         ValueError: no such scenario, or not in that mode.
         DataError: data is missing or broken.
     """
     if "scenario" not in config.options:
-        return ""
+        return {}
     options = config.options
-    if options["scenario"] in SENDING_SCENARIOS:
-        return bottleneck_hash(SendingScenario(options["scenario"], traces=options["traces"]))
-    return Scenario(WorldSettings.among(options)).layout.card
+    if "mode" not in options:
+        scenario = scenario_of(options["scenario"], traces=options["traces"])
+        return {scenario.name: bottleneck_hash(scenario)}
+    return {f"{one.name} {one.mode}": one.layout.card for one in scenarios_of(WorldSettings.among(options))}

@@ -82,7 +82,8 @@ class Learning:
     """
 
     def __init__(self, env: EnvConfig, settings: InsidePPOConfig, calls: int, steps: int, seed: int, threads: int = 1) -> None:
-        self.task = task_of(env, settings.kinds, Training(calls, settings.worlds, settings.max_added_ms, seed, threads))
+        worlds = env.options["worlds"] or Training().worlds
+        self.task = task_of(env, Training(calls, worlds, settings.max_added_ms, seed, threads))
         self.settings, self.steps, self.seed = settings, steps, seed
         self.rollouts, self.decisions, self.packets = 0, 0, 0
         torch.manual_seed(seed)

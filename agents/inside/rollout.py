@@ -5,7 +5,7 @@ The compiled loop itself draws and records the decisions (`vcgym.agents.inside.s
 Example:
     Four replicas of each of two worlds, with a lag that explores::
 
-        task = task_of(EnvConfig(id="vcgym/Playout-v1"), training=Training(calls=8, worlds=50))
+        task = task_of(EnvConfig(id="vcgym/Playout-v1"), Training(calls=8, worlds=50))
         (played,) = rollout(task, {"playout": task.sampled(lag, Normal(sd=0.5))}, replicas=4, draws=np.random.default_rng(0))
         played.returned.mean()
 """

@@ -23,7 +23,6 @@ from vcgym.network.bottleneck.shared_link import SharedLink
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.scenarios.bottleneck.recipe import BottleneckRecipe
 from vcgym.network.scenarios.scenario import Scenario
-from vcgym.network.scenarios.settings import WorldSettings
 
 _LOCATION = ("location", "feedback_loss", "probe_rate")
 
@@ -33,7 +32,7 @@ class Training(NamedTuple):
 
     Attributes:
         calls: calls of a rollout, of each kind.
-        worlds: training worlds, of all kinds together, sampled once, 0.4 MB each with 17 paths.
+        worlds: training worlds, of all kinds together, sampled once, 0.4 MB each with 17 paths; a rollout draws some of them.
         max_added_ms: half of them have a delay between 0 and this added to every path; 0 over a bottleneck.
         seed: the first seeds of its worlds follow from it.
         threads: threads that play; no effect on results.
@@ -58,7 +57,7 @@ class Task(ABC):
         reward: parameters of the reward.
         slots: length of the longest call in slots of 10 ms.
         training: calls of the training.
-        kinds: number of kinds of worlds.
+        kinds: names of the kinds of worlds.
         pacing: pacing factor of the calls; None: they have no uplink.
     """
 
@@ -67,7 +66,7 @@ class Task(ABC):
     reward: Any
     slots: int
     training: Training
-    kinds: int = 1
+    kinds: Sequence[str] = ("",)
     pacing: float | None = None
 
     @abstractmethod
@@ -97,7 +96,7 @@ class Task(ABC):
     @cached_property
     def training_worlds(self) -> list[Any]:
         """Training worlds of each kind."""
-        each, lengths = -(-self.training.worlds // self.kinds), np.random.default_rng(self.training.seed)
+        each, lengths = -(-self.training.worlds // len(self.kinds)), np.random.default_rng(self.training.seed)
         kinds = self.worlds("train", each, self.training.seed * each)
         if self.training.max_added_ms:
             for worlds in kinds:
@@ -123,7 +122,8 @@ class PathsTask(Task):
         location: dict[str, Any],
     ) -> None:  # fmt: skip
         self.scenarios, self.learned, self.rules, self.reward, self.training = scenarios, learned, rules, reward, training
-        self.slots, self.kinds, self.location = scenarios[0].packets, len(scenarios), location
+        self.slots, self.location = scenarios[0].packets, location
+        self.kinds = [f"{scenario.name} {scenario.mode}" for scenario in scenarios]
 
     def worlds(self, split: str, count: int, first_seed: int = 0) -> list[TrainingCalls]:
         return [TrainingCalls.sample(scenario, split, count, first_seed) for scenario in self.scenarios]
@@ -191,17 +191,11 @@ class BottleneckTask(Task):
         return int(batch.senders["packets"].sum())
 
 
-def task_of(config: EnvConfig, kinds: Sequence[str] = (), training: Training = _USUAL) -> Task:
-    """Return the task of an environment.
-
-    Args:
-        config: the environment.
-        kinds: kinds of worlds, as "scenario mode"; none: those of the environment.
-        training: calls of the training.
+def task_of(config: EnvConfig, training: Training = _USUAL) -> Task:
+    """Return the task of an environment with its kinds of worlds.
 
     Raises:
-        ValueError: its agent sets what no policy learns inside the loop; or no such kind of worlds.
-        DataError: data of a kind is missing or broken.
+        ValueError: its agent sets what no policy learns inside the loop.
     """
     envs = make_envs(config, 1, "train")  # made only to ask which controls are the agent's
     env: Any = envs.unwrapped
@@ -217,10 +211,6 @@ def task_of(config: EnvConfig, kinds: Sequence[str] = (), training: Training = _
     rules = {str(control): one for control, one in controllers.items() if control not in learned}
     named = [str(control) for control in learned]
     if over_bottleneck:
-        if kinds:
-            raise ValueError(f"algorithm.kinds is {list(kinds)}; allowed in environments over a bottleneck: none")
         return BottleneckTask(env.scenario, env.asked, named, rules, env.reward, training)
-    asked = (kind.split() for kind in kinds)
-    scenarios = [Scenario(WorldSettings.among(config.options | {"scenario": name, "mode": mode})) for name, mode in asked]
     at = {name: config.options[name] for name in _LOCATION} | {"budget": env.budget, "frame_ms": env.frame_ms}
-    return PathsTask(scenarios or [env.batch.scenario], named, rules, env.reward, training, at)
+    return PathsTask([batch.scenario for batch in env.batches], named, rules, env.reward, training, at)

@@ -9,6 +9,7 @@ lost does the same at once.
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 
 from vcgym.agents.config.training import SweepConfig, TrainConfig
-from vcgym.agents.evaluation.environments import data_hash
+from vcgym.agents.evaluation.environments import data_hashes
 from vcgym.agents.sweeps.search import ray_running
 from vcgym.agents.tracking import points, registry
 from vcgym.agents.tracking.progress import BEFORE, OnProgress, progress
@@ -67,7 +68,7 @@ def run_sweep(config: SweepConfig) -> BestTrial:
     require_trainable(config.train)
     require_same_study(config.folder, config)
     require_space(folder)
-    data, title = data_hash(config.train.env), title_of(config.train)
+    data, title = data_hashes(config.train.env), title_of(config.train)
     tracking = Tracking()
     replace_file(saved, (config.model_dump_json(indent=2) + "\n").encode())
     with (
@@ -199,8 +200,8 @@ def _halving(config: SweepConfig) -> ASHAScheduler:
 class _TrialRuns(tune.Callback):
     """Callback of the driver that logs each trial as a run nested in the sweep's; those still open end with the block."""
 
-    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data_hash: str, report_progress: OnProgress) -> None:
-        self.tracking, self.sweep, self.config, self.data_hash, self.report_progress = tracking, sweep, config, data_hash, report_progress
+    def __init__(self, tracking: Tracking, sweep: Run, config: TrainConfig, data: Mapping[str, str], report_progress: OnProgress) -> None:
+        self.tracking, self.sweep, self.config, self.data, self.report_progress = tracking, sweep, config, data, report_progress
         self.ended = 0
         self.open: dict[str, tuple[Run, ExitStack]] = {}
 
@@ -219,12 +220,12 @@ class _TrialRuns(tune.Callback):
         name = name_of(trial.trial_id)
         if name not in self.open:
             ending, marker = ExitStack(), home_of(self.config, name) / _MARKER
-            tags = tags_of(self.config, self.data_hash, self.config.seeds[0])
+            tags = tags_of(self.config, self.data, self.config.seeds[0])
             chosen = trial_config(self.config, trial.config["learning_rate"], trial.config["ent_coef"], name)
             title = ", ".join([*(named(key, trial.config[key]) for key in VALUES), name.replace("-", " ")])
             run = ending.enter_context(self.tracking.run(title, parent=self.sweep, tags=tags, marker=marker))
             self.open[name] = run, ending
-            log_inputs(run, chosen, self.data_hash)
+            log_inputs(run, chosen, self.data)
 
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any) -> None:
         metrics = {name: value for name, value in result.items() if name.startswith("validation/") or name in VALUES}

@@ -74,7 +74,7 @@ def _validate(learning: Learning, kinds: Sequence[Any]) -> tuple[Evaluation, lis
 
 
 def _publish(home: Path, config: TrainConfig, learning: Learning, found: Evaluation, r: Sequence[float]) -> None:
-    rated = {"end": float(np.mean(r)), **dict(zip(learning.settings.kinds, r, strict=False))} if r else {}
+    rated = {"end": float(np.mean(r)), **(dict(zip(learning.task.kinds, r, strict=True)) if len(r) > 1 else {})} if r else {}
     study = {
         "config": config.decisive(), "seed": learning.seed, "validation_return": round(found.return_mean, 6),
         **({"validation_r": {name: round(one, 3) for name, one in rated.items()}} if rated else {}),

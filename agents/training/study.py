@@ -1,12 +1,13 @@
 """A study: one training per seed, each a run nested in the study's. A name of a run tells what differs from other trainings."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from vcgym.agents.config.algorithms import InsidePPOConfig, LibraryConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
-from vcgym.agents.evaluation.environments import data_hash, make_envs
+from vcgym.agents.evaluation.environments import data_hashes, make_envs
 from vcgym.agents.evaluation.own_policy import OwnPolicy, load_own
 from vcgym.agents.published.export import load_agent
 from vcgym.agents.tracking import registry
@@ -36,7 +37,7 @@ def run_study(config: TrainConfig) -> list[Trained]:
     require_trainable(config)
     require_same_study(config.folder, config)
     require_space(config.folder)
-    data, title = data_hash(config.env), title_of(config)
+    data, title = data_hashes(config.env), title_of(config)
     tracking = Tracking()
     replace_file(config.folder / "config.json", (config.model_dump_json(indent=2) + "\n").encode())
     results, runs = [], []
@@ -62,28 +63,21 @@ def title_of(config: TrainConfig) -> str:
     return f"{config.env.id.rpartition('/')[2]} {name_of(config.algorithm)}"
 
 
-def tags_of(config: TrainConfig, data: str, seed: int | None = None) -> dict[str, str]:
-    """Return the tags of a training's run, or of the study's run if `seed` is None."""
+def tags_of(config: TrainConfig, data: Mapping[str, str], seed: int | None = None) -> dict[str, str]:
+    """Return the tags of a training's run, or of the study's run if `seed` is None; `data` is the hash of each kind of worlds."""
     of_worlds: dict[str, str] = {name: str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options}
-    if kinds := kinds_of(config):
-        of_worlds = {"kinds": ", ".join(kinds)}
+    if len(data) > 1:
+        of_worlds = {"kinds": ", ".join(data)}
     of_seed = {} if seed is None else {"seed": str(seed)}
-    return {"env": config.env.id, "algorithm": name_of(config.algorithm), "study": config.study, "data_hash": data} | of_worlds | of_seed
+    hashes = ", ".join(data.values())
+    return {"env": config.env.id, "algorithm": name_of(config.algorithm), "study": config.study, "data_hash": hashes} | of_worlds | of_seed
 
 
-def log_inputs(run: Run, config: TrainConfig, data: str) -> None:
+def log_inputs(run: Run, config: TrainConfig, data: Mapping[str, str]) -> None:
     """Log a config and the worlds of its trainings and validations."""
     run.config(config)
-    for kind in kinds_of(config):
-        of_kind = dict(zip(("scenario", "mode"), kind.split(), strict=True))
-        run.worlds(kind, data_hash(config.env.model_copy(update={"options": config.env.options | of_kind})))
-    if data and not kinds_of(config):
-        run.worlds(" ".join(str(config.env.options[name]) for name in ("scenario", "mode") if name in config.env.options), data)
-
-
-def kinds_of(config: TrainConfig) -> list[str]:
-    """Return the kinds of worlds of a training over several; none: those of the environment."""
-    return config.algorithm.kinds if isinstance(config.algorithm, InsidePPOConfig) else []
+    for kind, of_kind in data.items():
+        run.worlds(kind, of_kind)
 
 
 def model_name(config: TrainConfig) -> str:

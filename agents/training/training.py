@@ -48,8 +48,8 @@ def require_trainable(config: TrainConfig) -> None:
     for seed in config.seeds:
         newest_checkpoint(config, seed)
     if isinstance(config.algorithm, InsidePPOConfig):
-        alone = config.algorithm.model_copy(update={"worlds": 1})
-        Learning(config.env, alone, config.algorithm.replicas, 1, 0)
+        alone = config.env.model_copy(update={"options": config.env.options | {"worlds": 1}})
+        Learning(alone, config.algorithm, config.algorithm.replicas, 1, 0)
         return
     if isinstance(config.algorithm, OfflineConfig):
         require_set(config.algorithm.dataset, config.env)

@@ -111,7 +111,6 @@ class CallVectorEnv(PathsVectorEnv):
         arguments: those of every environment over paths, docs/envs.md.
     """
 
-    reset_options = ("pair", "stratum", "kind")
     settings = GROUPS["Call"]
 
     def __init__(self, num_envs: int = 1, **arguments: Any) -> None:
@@ -128,6 +127,8 @@ class CallVectorEnv(PathsVectorEnv):
     def _make_uplink(self, sessions: int, scenario: Scenario) -> SenderStages:
         if self._uplink is None:
             return NO_UPLINK
+        if len(self.kinds) > 1:
+            raise ValueError(f"scenario = {', '.join(self.kinds)} with uplink {self._uplink!r}: allowed is one kind of worlds")
         from vcgym.envs.call.sender.uplink import (  # imported here: other calls of a bottleneck load every rate rule
             LOG_PACKETS,
             UplinkBatch,

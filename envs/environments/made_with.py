@@ -10,7 +10,8 @@ from vcgym.baselines.configured import ROOMS, mapping_of, target
 
 MADE_WITH = "vcgym_made_with"
 """Attribute of a space of actions: id and arguments (`env`, `options`) of its environment, as plain values."""
-_OF_THE_RUN = {"num_envs", "vectorization_mode", "autoreset_mode", "threads", "split", "render_mode"}  # not of the calls that rank an agent
+_OF_THE_RUN = {"num_envs", "vectorization_mode", "autoreset_mode", "threads", "split", "worlds", "render_mode"}
+"""Arguments that are not of the calls which rank an agent."""
 
 
 def made_with(env_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from lab.bench.measure import Effort, Measurement, rate
 from vcgym.agents.config.algorithms import InsidePPOConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.inside.learner import Learning
+from vcgym.agents.inside.tasks import Training
 
 SESSIONS, STEPS = 32, 10**9  # calls of a rollout; decisions at which the step size would be 0
 TASKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -20,11 +21,12 @@ TASKS: dict[str, tuple[str, dict[str, Any]]] = {
 def inside(task: str, effort: Effort) -> Iterator[Measurement]:
     """Yield the decisions per second of the learner inside the loop, of all it learns, with one and two threads that play."""
     torch.set_num_threads(1)
-    settings = InsidePPOConfig(worlds=effort.part(InsidePPOConfig().worlds))
+    settings = InsidePPOConfig()
     sessions = settings.replicas * effort.part(SESSIONS // settings.replicas)
     env_id, options = TASKS[task]
+    few = {"worlds": effort.part(Training().worlds)}
     for threads in (1, 2):
-        learning = Learning(EnvConfig(id=env_id, options=options), settings, sessions, STEPS, seed=0, threads=threads)
+        learning = Learning(EnvConfig(id=env_id, options=options | few), settings, sessions, STEPS, seed=0, threads=threads)
 
         def learn(learning: Learning = learning) -> None:
             for _ in learning.networks:  # controls learn in turns

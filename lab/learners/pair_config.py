@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from vcgym.agents.config.algorithms import Kind
 from vcgym.agents.config.base import PLACES, AbsolutePath, Config, DataConfig, RayConfig
 
 Count = Annotated[int, Field(ge=1)]
+Kind = Annotated[str, Field(pattern="^[a-z0-9-]+ [a-z]+$")]
 Specialist = Literal["all-worlds", "correlated"]
 """Pair of one kind of worlds, in `lab/learners/pairs`; a board plays it as agents.NAME=lab/learners/pairs/correlated."""
 

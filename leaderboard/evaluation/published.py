@@ -28,7 +28,7 @@ LOGGED_FORM: Mapping[str, Any] = MappingProxyType({"action": "discrete", "interv
 AGENT_KINDS = ("agent", "local")
 """Kinds of participants that somebody has trained, see `Rules.kind`."""
 NOT_PLAYED = frozenset(one.name for one in fields(WorldSettings)) | {
-    "uplink", "seconds", "send_queue", "threads", "max_episode_steps", "reward", "protection", "protection_budget",
+    "uplink", "seconds", "send_queue", "threads", "max_episode_steps", "worlds", "reward", "protection", "protection_budget",
     "frame_ms",
 }  # fmt: skip
 """Arguments of environments that a board does not take from an agent: the suite chooses them, and a reward has no effect on play."""

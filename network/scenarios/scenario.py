@@ -76,6 +76,11 @@ def _named(name: str) -> RecipeMaker:
     return maker
 
 
+def scenarios_of(settings: WorldSettings) -> list["Scenario"]:
+    """Return the scenario of each kind of worlds; for errors see `Scenario`."""
+    return [one.scenario if isinstance(one.scenario, Scenario) else Scenario(one) for one in settings.kinds]
+
+
 class Scenario:
     """Scenario in one mode.
 
@@ -93,8 +98,11 @@ class Scenario:
 
     def __init__(self, scenario: str | RecipeMaker | WorldSettings, mode: str = "correlated", packets: int = 6000, **others: Any) -> None:
         settings = scenario if isinstance(scenario, WorldSettings) else WorldSettings(scenario, mode, packets, **others)
-        maker = _named(settings.scenario) if isinstance(settings.scenario, str) else settings.scenario
-        self.name = settings.scenario if isinstance(settings.scenario, str) else getattr(maker, "func", maker).__name__
+        named: Any = settings.scenario
+        if isinstance(named, tuple):
+            raise ValueError(f"scenario = {named}: allowed is one kind of worlds here")
+        maker: RecipeMaker = _named(named) if isinstance(named, str) else named
+        self.name: str = named if isinstance(named, str) else getattr(maker, "func", maker).__name__
         one_of(f"mode of scenario {self.name}", settings.mode, modes_of(maker))
         self.settings, self.mode, self.packets = settings, settings.mode, settings.packets
         self.recipe = maker(settings)

@@ -5,7 +5,7 @@ Environments, their configs, suites and saved states take the fields from there.
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -32,7 +32,8 @@ class WorldSettings:
     """Settings of the worlds of calls over paths.
 
     Attributes:
-        scenario: name, see `vcgym.network.scenarios.scenario`; any subclass of `Recipe`; or a `Scenario`, which keeps its settings.
+        scenario: name, see `vcgym.network.scenarios.scenario`; any subclass of `Recipe`; a `Scenario`, which keeps its settings; or for
+            environments a list of kinds of worlds, each a name, or name and mode such as "stress correlated", see `kinds`.
         mode: generation of delays from statistics: correlated, paper or replay, which is the only one of scenario replay.
         packets: length of a call in 10-ms slots, 1 to 1,000,000.
         data: folder of measured data; None: the environment variable VCGYM_DATA.
@@ -48,7 +49,7 @@ class WorldSettings:
         ValueError: a value out of range, or one that another scenario takes.
     """
 
-    scenario: str | RecipeMaker = "wonderproxy"
+    scenario: str | RecipeMaker | Sequence[str] = "wonderproxy"
     mode: str = "correlated"
     packets: int = 6000
     data: str | None = None
@@ -70,6 +71,9 @@ class WorldSettings:
         if self.loss_run_slots != 1.0 and self.mode not in ("paper", "correlated"):
             raise ValueError(f"loss_run_slots = {self.loss_run_slots!r}: allowed is 1 in mode {self.mode}, whose losses are as measured")
         one_of("offsets", self.offsets, OFFSETS)
+        if isinstance(self.scenario, list | tuple):
+            self._require_kinds(self.scenario)
+            return
         if self.scenario == REPLAY and self.mode == WorldSettings.mode:
             object.__setattr__(self, "mode", REPLAY)
         for one in fields(self):
@@ -80,6 +84,23 @@ class WorldSettings:
         for name in ("tau_ms", "loss_run_slots"):
             object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "traces", absolute(self.traces))
+
+    def _require_kinds(self, names: Sequence[str]) -> None:
+        if not names or len(set(names)) < len(names) or not all(isinstance(one, str) for one in names):
+            raise ValueError(f"scenario = {names!r}: allowed is a list of different names, each SCENARIO or 'SCENARIO MODE'")
+        object.__setattr__(self, "scenario", tuple(names))
+        _ = self.kinds  # rejects settings that a kind does not take
+
+    @property
+    def kinds(self) -> tuple[Self, ...]:
+        """Return the settings of each kind of worlds of a list; else these alone. What only a replay takes goes to none but a replay."""
+        if not isinstance(self.scenario, tuple):
+            return (self,)
+        usual: dict[str, Any] = {one.name: one.default for one in fields(self) if one.name in _OF_REPLAY}
+        named = [one.partition(" ") for one in self.scenario]
+        return tuple(
+            replace(self, scenario=scenario, mode=mode or self.mode, **({} if scenario == REPLAY else usual)) for scenario, _, mode in named
+        )
 
     @property
     def share_of_rtt(self) -> float:

@@ -42,6 +42,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED, or gymnasium's enum.
         render_mode: None; only the scalar environment draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
+        worlds: number n of worlds, >= 1: a session that would play world s plays world ``s % n``; None: any.
     """
 
     batch: ThreadedBatch
@@ -61,11 +62,14 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         autoreset_mode: AutoresetMode | str,
         render_mode: str | None,
         max_episode_steps: int | None,
+        worlds: int | None = None,
     ) -> None:
         if render_mode is not None:
             raise ValueError(f"render_mode = {render_mode!r}: allowed is None in a batch; gymnasium.make draws")
         if max_episode_steps is not None:
             require_whole(max_episode_steps=(max_episode_steps, 1, 1 << 31))
+        if worlds is not None:
+            require_whole(worlds=(worlds, 1, 1 << 31))
         mode = checked_autoreset(autoreset_mode)
         num_envs = batch.sessions
         self.batch = batch
@@ -82,9 +86,9 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self.action_space = batch_space(single_action_space, num_envs)
         # The last observations: a masked reset returns them again for the other sessions.
         self._shown = {name: np.zeros((num_envs, *(space.shape or ())), space.dtype) for name, space in by_part.items()}
-        self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, max_episode_steps, mode.value)))
+        self._arguments = ", ".join(map(str, (type(self).__name__, num_envs, *arguments, max_episode_steps, worlds, mode.value)))
         self._progress = Progress(self.action_space, self.reset_options)
-        self._max_steps = max_episode_steps
+        self._max_steps, self._few_worlds = max_episode_steps, worlds
         self._done = np.zeros(num_envs, bool)
 
     @abstractmethod
@@ -121,6 +125,10 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """Return the outcomes of finished sessions, by name, (num_envs,) each."""
 
+    def _paid(self) -> NDArray[np.float64] | None:
+        """Return what each session has paid in its call so far, (num_envs,); None: this environment has no costs."""
+        return None
+
     @abstractmethod
     def draw(self, axes: Any, row: int) -> None:
         """Draw one session on matplotlib axes."""
@@ -131,7 +139,8 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """Start new calls.
 
         Args:
-            seed: session i plays world ``seed + i`` of the split (or ``seed[i]``), then worlds derived from it. None: continue these.
+            seed: session i plays world ``seed + i`` of the split (or ``seed[i]``), then worlds derived from it. None: continue these. Of
+                several kinds of worlds, world s has kind ``s`` modulo their number.
             options: reset_mask (num_envs,) bool selects the sessions to reset. Other options restrict the worlds, see docs/envs.md.
 
         Returns:
@@ -165,6 +174,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         seeds, begun = np.zeros(self.num_envs, np.uint64), np.zeros(self.num_envs, bool)
         for row in rows:
             seed = self._progress.begin(row, options)
+            seed = seed if self._few_worlds is None else seed % self._few_worlds
             self._reset_row(row, seed, **options)
             seeds[row], begun[row] = seed, True
             begin_row(self.reward, self._rewarded, self.accounts, row)
@@ -181,7 +191,7 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             fresh[name][rows] = value[rows]
 
     def step(self, actions: NDArray[Any]) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Play every session to its next decision.
+        """Play every session to its next decision; `cost` in infos is what it has paid in between, where an environment has costs.
 
         Raises:
             ClosedEnvironmentError: after `close`.
@@ -198,7 +208,10 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._decide(checked_actions(actions, self.action_space), running)
         rewards, truncated = np.zeros(self.num_envs), np.zeros(self.num_envs, bool)
         observations, fresh = self._allocate_observations()
+        paid = self._paid()
         self.batch.shards.each(partial(self._step_shard, rewards, truncated, fresh), running)
+        costs = {} if paid is None or (now := self._paid()) is None else {"cost": now - paid}
+        played = ~self._done
         infos = self._begin_calls(starting, fresh) if len(starting) else {}
         if truncated.any():
             infos = _joined(_masked(self._outcomes(), truncated), infos)
@@ -207,12 +220,13 @@ class EpisodeVectorEnv(Marking, VectorEnv[Any, NDArray[Any], NDArray[Any]]):
             infos = {
                 "final_obs": self._objects(observations, done),
                 "_final_obs": truncated.copy(),
-                "final_info": infos,
+                "final_info": infos | _masked(costs, truncated),
                 "_final_info": truncated.copy(),
             } | self._begin_calls(done, fresh)
+            played &= ~truncated
         else:
             self._done = truncated.copy()
-        return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos
+        return observations, rewards, np.zeros(self.num_envs, bool), truncated, infos | _masked(costs, played)
 
     def _require_open(self, call: str) -> None:
         if self.closed:

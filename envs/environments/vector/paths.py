@@ -1,6 +1,6 @@
 """The native vector environment of calls over paths, with or without an uplink; base of Relay, Playout and Call."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from vcgym.baselines.from_agent import AS_DECIDED, FromAgent, in_place_of
 from vcgym.envs.call.batch import FRAMES_MS, MAX_BUDGET, CallBatch, Played
 from vcgym.envs.call.features.added import fingerprint
 from vcgym.envs.call.features.observe import RECORDS_SHOWN
+from vcgym.envs.call.kinds import CallsOfKinds
 from vcgym.envs.call.paths.effects import Headroom, Protections
 from vcgym.envs.call.rewards.emodel import EModel, EventDelay, Impairment, Rating
 from vcgym.envs.call.rewards.on_time import OnTime
@@ -27,7 +28,7 @@ from vcgym.network.kernels.ranges import one_of, require_whole
 from vcgym.network.kernels.slots import SLOT_US
 from vcgym.network.playout.packet_size import plain_bytes
 from vcgym.network.playout.quality import mos, rating
-from vcgym.network.scenarios.scenario import Scenario
+from vcgym.network.scenarios.scenario import Scenario, scenarios_of
 
 REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairment": Impairment(), "rating": Rating()})
 
@@ -41,6 +42,8 @@ class PathsVectorEnv(EpisodeVectorEnv):
         at_arrivals: True for an agent at the receiver, which decides at each arrival.
         budget: of protection, see `CallBatch`.
         frame_ms: see `CallBatch`.
+        batches: the calls of each kind of worlds; with one kind, `batch` is the only one.
+        observers: observation of each kind; `observer` is the first.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
@@ -51,10 +54,11 @@ class PathsVectorEnv(EpisodeVectorEnv):
         render_mode: None; only the scalar environment draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
         split: train or validation; test is reserved for the leaderboard.
+        worlds: number of worlds of split train that are played, see `EpisodeVectorEnv`; None: all.
         arguments: fields of `WorldSettings`, and of the settings of `vcgym.envs.environments.vector.settings`.
     """
 
-    reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum")
+    reset_options: ClassVar[tuple[str, ...]] = ("pair", "stratum", "kind")
     settings: ClassVar[tuple[Any, ...]] = OF_PATHS
     batch: CallBatch
     budget: float = MAX_BUDGET
@@ -70,6 +74,7 @@ class PathsVectorEnv(EpisodeVectorEnv):
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
         split: str = "train",
+        worlds: int | None = None,
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, RECORDS_SHOWN // 2))
@@ -78,39 +83,71 @@ class PathsVectorEnv(EpisodeVectorEnv):
         if at_arrivals and interval > 1 and agent.observation == "records":
             raise ValueError(f"interval = {interval} with observation 'records': allowed is 1, which shows every arrival")
         self.holds = interval if at_arrivals else 1
-        world = settings.scenario if isinstance(settings.scenario, Scenario) else Scenario(settings)
-        world.pairs(split)  # rejects an unknown split
+        scenarios = scenarios_of(settings)
+        for scenario in scenarios:
+            scenario.pairs(split)  # rejects an unknown split
+        self.kinds = tuple(f"{scenario.name} {scenario.mode}" for scenario in scenarios)
         self.interval, self.at_arrivals, self.split, self.agent = interval, at_arrivals, split, agent
-        self.uplink = self._make_uplink(num_envs, world)
+        self.uplink = self._make_uplink(num_envs, scenarios[0])
         self.controllers = {control: self._agent_of(control) if rule is None else rule for control, rule in rules.items()}
         by_control: dict[str, Any] = {str(control): controller for control, controller in self.controllers.items()}
-        self.batch = CallBatch(
-            world, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval, budget=self.budget,
-            frame_ms=self.frame_ms, **by_control,
-        )  # fmt: skip
-        self.observer = Observer(self.batch, agent, at_arrivals)
+        self.batches = [
+            CallBatch(
+                scenario, num_envs, **vars(at), log=agent.log, threads=agent.threads, uplink=self.uplink, interval=interval,
+                budget=self.budget, frame_ms=self.frame_ms, **by_control,
+            )
+            for scenario in scenarios
+        ]  # fmt: skip
+        self.observers = [Observer(batch, agent, at_arrivals) for batch in self.batches]
+        self.observer = self.observers[0]
         self.slots = self.observer.slots
-        self._acted = options_of((*(control for control in rules if rules[control] is None), *self.uplink.controls), world.paths)
+        set_by_agent = (*(control for control in rules if rules[control] is None), *self.uplink.controls)
+        self._acted = options_of(set_by_agent, scenarios[0].paths)
         self.controls = tuple(self._acted)
+        self._of_kinds = CallsOfKinds(self.batches) if len(scenarios) > 1 else None
+        if self._of_kinds is not None:
+            self._require_alike(set_by_agent)
         reward = require_reward(agent.reward, REWARDS, (PATHS, SENDER) if self.uplink.part else (PATHS,))
         super().__init__(
-            self.batch,
+            self._of_kinds or self.batches[0],
             self.observer.layout,
             agent.observation,
             action_space(agent.action, self._acted),
             reward=Sum(reward, OnTime(audio=0.0)) if self.uplink.part else reward,
-            accounts=Accounts(self.batch.calls, self.uplink.senders),
+            accounts=Accounts(self.batches[0].calls, self.uplink.senders),
             arguments=self._decisive(reward, vars(at).values()),
             autoreset_mode=autoreset_mode,
             render_mode=render_mode,
             max_episode_steps=max_episode_steps,
+            worlds=worlds if split == "train" else None,
         )
+
+    def _require_alike(self, controls: Iterable[Control]) -> None:
+        """Reject kinds of worlds that an agent cannot play alike, because their numbers of paths show in observations or actions."""
+        paths, form = [batch.scenario.paths for batch in self.batches], self.agent.action
+        spaces = [action_space(form, options_of(controls, count)) for count in paths]
+        shapes = [{name: part.shape for name, part in observer.layout.parts.items()} for observer in self.observers]
+        if any(space != spaces[0] for space in spaces) or any(shape != shapes[0] for shape in shapes):
+            counts = ", ".join(f"{kind} {count}" for kind, count in zip(self.kinds, paths, strict=True))
+            raise ValueError(f"action = {form!r} with numbers of paths {counts}: allowed are {', '.join(RELATIVE)}, and two paths or more")
+        if self.agent.log:
+            raise ValueError(f"log = True with {len(paths)} kinds of worlds: allowed is one")
+
+    def _parts(self, rows: NDArray[np.int64]) -> Iterator[tuple[CallBatch, Observer, NDArray[np.int64]]]:
+        """Yield batch and observer of each kind that some of `rows` play, and these rows."""
+        for number, mine in ((0, rows),) if self._of_kinds is None else self._of_kinds.numbered(rows):
+            yield self.batches[number], self.observers[number], mine
+
+    def _kind_of(self, row: int) -> int:
+        """Return the number of the kind that a session plays."""
+        return 0 if self._of_kinds is None else int(self._of_kinds.kind[row])
 
     def _decisive(self, reward: Any, at: Iterable[Any]) -> tuple[Any, ...]:
         """Return all that affects the future of the calls."""
         agent, protected, long = self.agent, Control.PROTECTION in self.controllers, self.frame_ms != FRAMES_MS[0]
+        worlds = (one for batch in self.batches for one in batch.scenario.identity)
         return (
-            *self.controllers.values(), *self.batch.scenario.identity, self.split, reward, agent.observation, agent.action, *at, agent.log,
+            *self.controllers.values(), *worlds, self.split, reward, agent.observation, agent.action, *at, agent.log,
             fingerprint(self.observer.added), self.interval, *self.uplink.arguments, *([self.budget] if protected else ()),
             *([self.frame_ms] if long else ()),
         )  # fmt: skip
@@ -135,39 +172,55 @@ class PathsVectorEnv(EpisodeVectorEnv):
         return None if is_joint or Control.PATH not in self.controls else "paths" if self.slots is None else "slots"
 
     def _refuse_options(self, kind: str | None = None, **options: Any) -> None:
-        self.uplink.refuse(self.split, kind)
-        self.batch.scenario.draw(self.split, 0, **options)
+        if self._of_kinds is None:
+            self.uplink.refuse(self.split, kind)
+        elif kind is not None:
+            one_of("kind", kind, self.kinds)
+        elif options:
+            raise ValueError(f"options of reset {', '.join(options)} with {len(self.kinds)} kinds of worlds: allowed with a kind")
+        chosen = self.kinds.index(kind) if kind in self.kinds else 0
+        self.batches[chosen].scenario.draw(self.split, 0, **options)
 
     def _reset_row(self, row: int, seed: int, kind: str | None = None, **options: Any) -> None:
-        self.uplink.draw(row, self.split, seed, kind)
-        self.batch.start(row, self.batch.scenario.draw(self.split, seed, **options))
-        self.observer.clear(row)
+        if self._of_kinds is None:
+            self.uplink.draw(row, self.split, seed, kind)
+        else:
+            self._of_kinds.kind[row] = seed % len(self.kinds) if kind is None else self.kinds.index(kind)
+        batch, number = self.batches[self._kind_of(row)], self._kind_of(row)
+        batch.start(row, batch.scenario.draw(self.split, seed, **options))
+        self.observers[number].clear(row)
 
     def _after_reset(self, rows: NDArray[np.int64]) -> None:
-        self.observer.begin(rows)
+        for _, observer, mine in self._parts(rows):
+            observer.begin(mine)
 
     def apply_actions(self, actions: NDArray[Any], rows: NDArray[np.int64]) -> None:
-        order = None if self.slots is None else self.slots.order
-        decided = decode(self.agent.action, self._acted, actions, order)
-        self.batch.answer(decided)
-        self.uplink.answer(decided, self.agent.action != "exact")
+        for batch, observer, _ in self._parts(rows):
+            order = None if observer.slots is None else observer.slots.order
+            decided = decode(self.agent.action, self._acted, actions, order)
+            batch.answer(decided)
+            self.uplink.answer(decided, self.agent.action != "exact")
 
     def _write_observations(self, rows: NDArray[np.int64], shown: dict[str, NDArray[Any]]) -> None:
-        self.observer.write(rows, shown)
+        for _, observer, mine in self._parts(rows):
+            observer.write(mine, shown)
 
     def _repeat_action(self, rows: NDArray[np.int64]) -> None:
-        self.observer.write(rows, self._shown)  # every arrival counts in the features
+        self._write_observations(rows, self._shown)  # every arrival counts in the features
 
     def _worlds(self) -> dict[str, NDArray[Any]]:
-        """Return pair and stratum and, with an uplink, the kind of its world."""
-        draws = [(draw.pair, draw.stratum) if draw else ("", "") for draw in self.batch.draws]  # not started yet: a masked reset
-        pairs, strata = np.array(draws).T
+        """Return pair and stratum, and with several kinds or an uplink the kind of a world."""
+        numbers = [self._kind_of(row) for row in range(self.num_envs)]
+        draws = [self.batches[number].draws[row] for row, number in enumerate(numbers)]
+        pairs, strata = np.array([(draw.pair, draw.stratum) if draw else ("", "") for draw in draws]).T  # none before a masked reset
+        if self._of_kinds is not None:
+            return {"pair": pairs, "stratum": strata, "kind": np.array(self.kinds)[numbers]}
         kinds = np.array([self.uplink.kind(row) for row in range(self.num_envs)])
         return {"pair": pairs, "stratum": strata, **({"kind": kinds} if self.uplink.part else {})}
 
     def _outcomes(self) -> dict[str, NDArray[Any]]:
         """Return R, MOS, mean mouth-to-ear delay and concealed share of the calls, in addition to their worlds."""
-        counters = self.batch.calls["counters"]
+        counters = self.batches[0].calls["counters"]
         ticks = np.maximum(counters["ticks_played"] + counters["ticks_stretched"] + counters["ticks_concealed"], 1)
         offset_ms, concealed = counters["offset_us_sum"] / ticks / 1000.0, counters["ticks_concealed"] / ticks
         r = rating(offset_ms, concealed)
@@ -177,15 +230,21 @@ class PathsVectorEnv(EpisodeVectorEnv):
         }  # fmt: skip
 
     def _spent(self) -> dict[str, NDArray[Any]]:
-        """Return the bytes of protection as a share of those without it, in calls with protection."""
-        protecting = self.batch.protecting
-        if protecting is None:
+        """Return the bytes of protection so far as a share of those of a whole call without it, in calls with protection."""
+        if self.batches[0].protecting is None:
             return {}
-        plain = plain_bytes(self.batch.packet_us) * (self.batch.packets * SLOT_US // self.batch.packet_us)
-        return {"protection_share": protecting.rows["counts"]["extra_bytes"] / plain}
+        batch, share = self.batches[0], np.zeros(self.num_envs)
+        plain = plain_bytes(batch.packet_us) * (batch.packets * SLOT_US // batch.packet_us)
+        for one, _, mine in self._parts(np.arange(self.num_envs)):
+            assert one.protecting is not None
+            share[mine] = one.protecting.rows["counts"]["extra_bytes"][mine] / plain
+        return {"protection_share": share}
+
+    def _paid(self) -> NDArray[np.float64] | None:
+        return self._spent()["protection_share"] if Control.PROTECTION in self.controls else None
 
     def draw(self, axes: Any, row: int) -> None:
-        draw_paths(axes, self.batch, row)
+        draw_paths(axes, self.batches[self._kind_of(row)], row)
 
     def played(self) -> Played:
         """Return the current state of every call packet by packet; needs ``log=True``."""

@@ -43,6 +43,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         autoreset_mode: NEXT_STEP, SAME_STEP or DISABLED.
         render_mode: None; only the scalar environment draws.
         max_episode_steps: decisions after which a call is truncated; None: at its end.
+        worlds: number of worlds of split train that are played, see `EpisodeVectorEnv`; None: all.
         arguments: fields of the settings of `vcgym.envs.environments.vector.settings`.
     """
 
@@ -61,6 +62,7 @@ class SenderVectorEnv(EpisodeVectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
+        worlds: int | None = None,
         **arguments: Any,
     ) -> None:
         require_whole(num_envs=(num_envs, 1, 1 << 20), interval=(interval, 1, 1000))
@@ -72,9 +74,9 @@ class SenderVectorEnv(EpisodeVectorEnv):
         self.asked, self.scenario, self.action_form = asked, asked.make(), agent.action
         self.controllers: dict[str, Any] = {Control.RATE: rate, Control.ORDER: order}
         chosen = require_reward(agent.reward, self.rewards, (SENDER,))
-        world, worlds = self.scenario, worlds_of(self.scenario, asked.seconds)
+        world, most = self.scenario, worlds_of(self.scenario, asked.seconds)
         settings = {"pacing": asked.pacing, "log_packets": agent.log_packets, "threads": agent.threads}
-        self.batch = self._new_batch(num_envs, rate, order, worlds, **settings)
+        self.batch = self._new_batch(num_envs, rate, order, most, **settings)
         self._kinds = [""] * num_envs
         decisive = (
             rate, order, world.name, data_hash(world), asked.split, asked.seconds, asked.send_queue, float(asked.pacing), chosen,
@@ -92,11 +94,12 @@ class SenderVectorEnv(EpisodeVectorEnv):
             autoreset_mode=autoreset_mode,
             render_mode=render_mode,
             max_episode_steps=max_episode_steps,
+            worlds=worlds if asked.split == "train" else None,
         )
 
-    def _new_batch(self, num_envs: int, rate: Any, order: Any, worlds: Worlds, **settings: Any) -> SendingBatch:
+    def _new_batch(self, num_envs: int, rate: Any, order: Any, most: Worlds, **settings: Any) -> SendingBatch:
         """Return the batch of calls; `settings` are arguments of `SendingBatch`."""
-        return SendingBatch(num_envs, rate, order, worlds, **settings)
+        return SendingBatch(num_envs, rate, order, most, **settings)
 
     def _own_arguments(self) -> tuple[Any, ...]:
         """Return further arguments that a saved state must match."""

@@ -32,7 +32,8 @@ class BottleneckSettings:
     """Worlds of senders.
 
     Attributes:
-        scenario: name, see `vcgym.network.scenarios.bottleneck.sending_scenarios`, or any `BottleneckRecipe`.
+        scenario: name, see `vcgym.network.scenarios.bottleneck.sending_scenarios`; a list of names, whose worlds are played in turn by
+            seed; or any `BottleneckRecipe`.
         split: train or validation; test is reserved for the leaderboard.
         seconds: length of a call, 0.1 to 3600; None: set by the scenario.
         send_queue: capacity of the send queue in packets, 1 to 1024; None: set by the scenario.
@@ -41,7 +42,7 @@ class BottleneckSettings:
         traces: scenario rate-replay only: a folder or files of capacity traces.
     """
 
-    scenario: "str | BottleneckRecipe" = "rate"
+    scenario: "str | Sequence[str] | BottleneckRecipe" = "rate"
     split: str = "train"
     seconds: float | None = None
     send_queue: int | None = None
@@ -56,14 +57,14 @@ class BottleneckSettings:
             ValueError: a value that is not allowed, or an unknown split.
             DataError: data is missing or broken.
         """
-        from vcgym.network.scenarios.bottleneck.sending_scenarios import SendingScenario  # imported here: it loads the worlds
+        from vcgym.network.scenarios.bottleneck.sending_scenarios import scenario_of  # imported here: it loads the worlds
 
         if self.send_queue is not None:
             require_whole(send_queue=(self.send_queue, 1, 1024))
         if self.seconds is not None:
             require_number("seconds", self.seconds, 0.1, 3600.0)
         require_number("pacing", self.pacing, 0.0, 1000.0)
-        made = SendingScenario(self.scenario, self.data, self.traces) if isinstance(self.scenario, str) else self.scenario
+        made = scenario_of(self.scenario, self.data, self.traces)
         made.draw(self.split, 0)  # rejects an unknown split
         return made
 
@@ -214,7 +215,7 @@ class OrderSettings:
 
     rate: Any = field(default_factory=partial(_rule, "rate.tfrc.tfrc:Tfrc"))
     overflow: Any = None
-    scenario: "str | BottleneckRecipe" = "order"
+    scenario: "str | Sequence[str] | BottleneckRecipe" = "order"
     reward: Any = "missed"
     interval: int = 10
 
@@ -235,7 +236,7 @@ GROUPS: Mapping[str, tuple[Any, ...]] = {
 def types_of(name: str) -> dict[str, Any]:
     """Return the arguments of an environment of `GROUPS` with their types; Any where a type is not loaded yet."""
     found = {one.name: Any if isinstance(one.type, str) else one.type for group in GROUPS[name] for one in fields(group)}
-    return {**found, "max_episode_steps": int | None}
+    return {**found, "max_episode_steps": int | None, "worlds": int | None}
 
 
 def arguments_of(creator: Any) -> dict[str, inspect.Parameter]:

@@ -42,7 +42,7 @@ from vcgym.network.bottleneck.sources import Series, Timeline
 from vcgym.network.kernels import rng
 from vcgym.network.kernels.ranges import one_of
 from vcgym.network.scenarios.bottleneck import rate_worlds, rmcat
-from vcgym.network.scenarios.bottleneck.recipe import RUN_S, BottleneckKinds, Kind, everywhere
+from vcgym.network.scenarios.bottleneck.recipe import RUN_S, BottleneckKinds, BottleneckRecipe, Kind, everywhere, rates_of
 from vcgym.network.scenarios.settings import absolute
 from vcgym.network.scenarios.splits import world_seed
 from vcgym.network.traces.cards import DataError
@@ -110,6 +110,44 @@ class SendingScenario:
         if not traces:
             raise DataError(f"scenario {self.name}", f"traces of kind {drawn} in split {split}", 0, "at least 1; a set needs five places")
         return chosen.sample(drawn, drawn_seed, traces[draws.integers(len(traces))], draws)
+
+
+class Several:
+    """Several scenarios over a bottleneck, a `BottleneckRecipe`: world s is of scenario s modulo their number.
+
+    Args:
+        scenarios: the scenarios; kinds of the same name are those of the first that has it.
+    """
+
+    def __init__(self, scenarios: Sequence[BottleneckRecipe]) -> None:
+        self._scenarios = list(scenarios)
+        self.name = ", ".join(one.name for one in scenarios)
+        self.kinds = tuple(dict.fromkeys(kind for one in scenarios for kind in one.kinds))
+        self.traces: Sequence[CapacityTrace] = [trace for one in scenarios for trace in one.traces]
+        self.series: Sequence[Series] = [series for one in scenarios for series in one.series]
+        self.rates = [rate for one in scenarios for rate in rates_of(one)]
+        self.flows, self.calls = max(one.flows for one in scenarios), max(one.calls for one in scenarios)
+        self.seconds = max(one.seconds for one in scenarios)
+
+    def draw(self, split: str, seed: int, kind: str | None = None) -> SharedLink:
+        """Sample one world; for arguments and errors see `SendingScenario.draw`."""
+        if kind is not None:
+            one_of(f"kind of scenario {self.name}", kind, self.kinds)
+        having = [one for one in self._scenarios if kind in one.kinds]
+        return (having or self._scenarios)[0 if having else seed % len(self._scenarios)].draw(split, seed, kind)
+
+
+def scenario_of(
+    named: str | Sequence[str] | BottleneckRecipe, data: str | None = None, traces: str | Sequence[str] | None = None
+) -> BottleneckRecipe:
+    """Return the scenario of a name or of a list of names, or the recipe that it is; for arguments and errors see `SendingScenario`."""
+    if isinstance(named, str):
+        return SendingScenario(named, data, traces)
+    if not isinstance(named, list | tuple):
+        return named  # type: ignore[return-value]
+    if not named or len(set(named)) < len(named):
+        raise ValueError(f"scenario = {named!r}: allowed is a list of different names of {', '.join(SENDING_SCENARIOS)}")
+    return Several([SendingScenario(one, data, traces if one == "rate-replay" else None) for one in named])
 
 
 def order_link(

@@ -19,8 +19,8 @@ from vcgym.leaderboard.evaluation.suites import SUITES
 from vcgym.network.scenarios.scenario import Scenario
 from vcgym.scripts.zoo.scoring import score_systems
 
-SETTINGS = InsidePPOConfig(hidden=8, worlds=8, learning_rate=0.005)
-ENV = EnvConfig(id="vcgym/Call-v1", options={"packets": 500, "reward": "impairment"})
+SETTINGS = InsidePPOConfig(hidden=8, learning_rate=0.005)
+ENV = EnvConfig(id="vcgym/Call-v1", options={"packets": 500, "reward": "impairment", "worlds": 8})
 
 
 def config(folder, **changed):
@@ -69,7 +69,7 @@ def test_a_training_that_was_interrupted_ends_with_the_same_bytes(tmp_path, monk
 
 @pytest.mark.long  # compiles loops that no other test needs
 def test_an_order_resumes_to_the_same_bytes_and_plays_on_its_board(tmp_path, monkeypatch):
-    env = EnvConfig(id="vcgym/SendOrder-v1", options={"seconds": 5.0})
+    env = EnvConfig(id="vcgym/SendOrder-v1", options={"seconds": 5.0, "worlds": 8})
     order = {"env": env, "steps": 3_000, "num_envs": 4, "checkpoint_every": 1}
     (whole,) = run_study(config(tmp_path / "whole", **order))
     interrupt(config(tmp_path / "cut", **order), monkeypatch, 2)
@@ -82,7 +82,7 @@ def test_an_order_resumes_to_the_same_bytes_and_plays_on_its_board(tmp_path, mon
 
 
 def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
-    playout = EnvConfig(id="vcgym/Playout-v1", options={"packets": 500, "reward": "impairment"})
+    playout = EnvConfig(id="vcgym/Playout-v1", options={"packets": 500, "reward": "impairment", "worlds": 8})
     (trained,) = run_study(config(tmp_path / "lag", env=playout, steps=5_000))
     assert study_agents("RL", tmp_path / "lag", SUITES["default"]).keys() == {"RL"}
     system = learned_system(trained.agent, LEARNED)
@@ -99,7 +99,7 @@ def test_it_is_ranked_and_tracked_like_other_agents(tmp_path):
 
 def test_a_training_over_several_kinds_says_what_each_has(tmp_path):
     kinds = ["wonderproxy correlated", "table1 correlated"]
-    (trained,) = run_study(config(tmp_path, steps=5_000, algorithm=SETTINGS.model_copy(update={"kinds": kinds})))
+    (trained,) = run_study(config(tmp_path, steps=5_000, env=EnvConfig(options={"packets": 500, "worlds": 8, "scenario": kinds})))
     study = json.loads((trained.agent / "learned.json").read_text())["study"]
     validation_r, system = study["validation_r"], learned_system(trained.agent, LEARNED)
     for kind in kinds:
@@ -110,7 +110,7 @@ def test_a_training_over_several_kinds_says_what_each_has(tmp_path):
     names = {found.dataset.name for found in MlflowClient().get_run(run.info.run_id).inputs.dataset_inputs}
     assert names == {f"{kind} {split}" for kind in kinds for split in ("train", "validation")}
     with pytest.raises(ValueError, match="scenario"):
-        run_study(config(tmp_path / "none", algorithm=SETTINGS.model_copy(update={"kinds": ["nowhere correlated"]})))
+        run_study(config(tmp_path / "none", env=EnvConfig(options={"scenario": ["nowhere correlated"]})))
 
 
 def test_a_board_trains_it_once_and_refuses_another_config(tmp_path, monkeypatch):

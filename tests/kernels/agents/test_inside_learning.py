@@ -29,7 +29,7 @@ from vcgym.network.worlds.model import LinkWorld
 from vcgym.network.worlds.paper import Paper
 
 PACKETS, REPLICAS = 400, 4
-SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, worlds=3, noise_sd=0.7, mirrored=False)
+SMALL = InsidePPOConfig(replicas=REPLICAS, hidden=8, noise_sd=0.7, mirrored=False)
 
 
 class OnePath(Recipe):
@@ -54,7 +54,7 @@ class OnePath(Recipe):
 @pytest.mark.long  # trainings
 @pytest.mark.parametrize(("env_id", "control", "rule"), [("Rate", Control.RATE, LearnedAim), ("SendOrder", Control.ORDER, LearnedMargin)])
 def test_a_control_of_the_sender_learns_with_any_threads_and_takes_no_added_delay(env_id, control, rule):
-    env, settings = EnvConfig(id=f"vcgym/{env_id}-v1", options={"seconds": 5.0}), SMALL.model_copy(update={"replicas": 2})
+    env, settings = EnvConfig(id=f"vcgym/{env_id}-v1", options={"seconds": 5.0, "worlds": 3}), SMALL.model_copy(update={"replicas": 2})
     first, second = (Learning(env, settings, 4, 1_000_000, 0, threads) for threads in (1, 2))
     start = weights(first)
     for learning in (first, second):
@@ -67,7 +67,7 @@ def test_a_control_of_the_sender_learns_with_any_threads_and_takes_no_added_dela
 
 @pytest.mark.parametrize("env_id", ["vcgym/Rate-v1", "vcgym/SendOrder-v1"])
 def test_validation_calls_over_a_bottleneck_have_a_finite_return(env_id):
-    learning = Learning(EnvConfig(id=env_id, options={"seconds": 5.0}), SMALL, 2 * REPLICAS, 1000, 0)
+    learning = Learning(EnvConfig(id=env_id, options={"seconds": 5.0, "worlds": 3}), SMALL, 2 * REPLICAS, 1000, 0)
     (played,) = [play(learning.task, learning.ranked(), worlds, np.arange(2)) for worlds in learning.task.worlds("validation", 2)]
     assert np.isfinite(played.returned).all() and played.decided.tolist() == [0, 0] and played.packets > 0
 
@@ -80,13 +80,13 @@ def test_controls_explore_in_turns():
 
 def test_a_rollout_has_calls_of_each_kind():
     kinds = ["wonderproxy correlated", "table1 paper"]
-    learning = learned(turns=0, kinds=kinds)
+    learning = learned(turns=0, scenario=kinds)
     assert [f"{worlds.scenario.name} {worlds.scenario.mode}" for worlds in learning.task.training_worlds] == kinds
     assert [len(worlds) for worlds in learning.task.training_worlds] == [2, 2]  # three worlds in all, rounded up
     alone = learned(turns=1)
     learning.train_step()
     assert 1.5 * alone.decisions < learning.decisions < 2.5 * alone.decisions
-    assert weights(learned(turns=1, kinds=kinds[:1])) == weights(alone) != weights(learning)
+    assert weights(learned(turns=1, scenario=kinds[:1])) == weights(alone) != weights(learning)
 
 
 def test_training_worlds_may_be_longer():
@@ -145,9 +145,9 @@ def from_slot(of, slot, count, s, at):
     return 0.9 ** (slot[s, following[0]] - at) * of[s, following[0]] if following else 0.0
 
 
-def learned(env_id="vcgym/Call-v1", turns=2, threads=1, **changed):
+def learned(env_id="vcgym/Call-v1", turns=2, threads=1, worlds=3, scenario="wonderproxy", **changed):
     settings = SMALL.model_copy(update=changed)
-    env = EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment"})
+    env = EnvConfig(id=env_id, options={"packets": PACKETS, "reward": "impairment", "worlds": worlds, "scenario": scenario})
     learning = Learning(env, settings, 2 * REPLICAS, 1_000_000, 0, threads)
     for _ in range(turns):
         learning.train_step()

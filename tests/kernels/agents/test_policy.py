@@ -58,7 +58,7 @@ class SpreadLag(NamedTuple):
 @pytest.mark.long  # compiles two loops that no other test needs
 def test_a_learned_rule_from_outside_learns_by_rollouts():
     env = EnvConfig(id="vcgym/Playout-v1", options={"packets": 400, "reward": "impairment"})
-    task = task_of(env, training=Training(calls=8, worlds=4))
+    task = task_of(env, Training(calls=8, worlds=4))
     torch.manual_seed(0)
     network = WeightedSum(WIDTH, start=20.0, speed=20.0)  # 400 ms, much too long
     optimiser = torch.optim.Adam(network.parameters(), 0.05)

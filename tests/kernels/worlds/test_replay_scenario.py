@@ -8,7 +8,7 @@ import pytest
 
 import vcgym.envs  # noqa: F401  (registers the ids)
 from vcgym.agents.config.env import EnvConfig
-from vcgym.agents.evaluation.environments import data_hash, make_envs
+from vcgym.agents.evaluation.environments import data_hashes, make_envs
 from vcgym.network.kernels.slots import LOST
 from vcgym.network.scenarios.paths.shipped_series import DRIVES, PINGS, SPLITS_OF_DRIVES, read_series
 from vcgym.network.scenarios.scenario import Scenario
@@ -100,7 +100,7 @@ def test_every_environment_over_paths_plays_it(two_paths, path_env_id):
 
 def test_an_agent_trains_on_it(two_paths):
     config = EnvConfig(id="vcgym/Call-v1", options={"scenario": "replay", "mode": "replay", "traces": str(two_paths), "packets": 100})
-    assert data_hash(config) == Scenario("replay", "replay", 100, traces=str(two_paths)).layout.card
+    assert data_hashes(config) == {"replay replay": Scenario("replay", "replay", 100, traces=str(two_paths)).layout.card}
     envs = make_envs(config, 2, "validation")
     envs.reset(seed=0)
     observations, *_ = envs.step(envs.action_space.sample())
