@@ -20,11 +20,21 @@ def train(config: TrainConfig) -> float:
 
 
 def evaluate(config: EvaluateConfig) -> None:
-    """Evaluate the agent and print the result."""
+    """Evaluate the agent and print the result, and over paths its R on each kind of worlds next to that of a rule."""
+    from vcgym.agents.published.export import load_agent
+    from vcgym.scripts.regret import compared, summary
+
     with progress(f"decisions of each of {config.episodes} calls", None) as on_progress:
         result = evaluate_agent(config, on_progress)
     returned = f"return {result.return_mean:.3f}, sd {result.return_sd:.3f}, over {result.episodes} {config.split} episodes"
-    log.info(f"{config.agent}: {returned} of {env_of(config).id}")
+    env = env_of(config)
+    log.info(f"{config.agent}: {returned} of {env.id}")
+    results = []
+    for one in compared(load_agent(config.agent, env_id=env.id), config, env):
+        log.info(one.line)
+        results.append(one)
+    if len(results) > 1:
+        log.info(summary(results))
 
 
 def record_sets(config: OfflineDataConfig) -> None:

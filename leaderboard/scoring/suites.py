@@ -6,7 +6,8 @@ alone. Other calls, as in `calls-v0`, would take a rate rule three times as long
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +15,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from vcgym.baselines.controls.control import Control
+from vcgym.baselines.systems import load_system
 from vcgym.leaderboard.evaluation.bars import bar_of
 from vcgym.leaderboard.evaluation.suites import BOTTLENECK, MEASURED, SUITES, Suite
+from vcgym.leaderboard.play import play
 from vcgym.leaderboard.statistics import Estimate, pair_worlds
 from vcgym.leaderboard.statistics.paired import independent_calls
 from vcgym.leaderboard.statistics.resampling import interval
@@ -82,3 +85,22 @@ def difference(rule: pa.Table, reference: pa.Table, metric: str) -> tuple[Estima
             kinds[stratum] = apart[which]
             calls.append(math.floor(independent_calls(tuple(paired.measured[n] if paired.measured else () for n in which))))
     return interval([*kinds.values()], calls), {kind: float(values.mean()) for kind, values in kinds.items()}
+
+
+def score_rules(rules: Sequence[Any], split: str = "train", share: int = 1) -> list[tuple[Estimate, dict[str, float]]]:
+    """Return score and kinds (`difference`) of rules of one control, played together in this process: those of one class compile once.
+
+    Args:
+        rules: rules that you trust; their loops end.
+        split: train, or validation for a rule that a search has found.
+        share: every so many seeds of the suite are played, at least one.
+    """
+    control = type(rules[0]).facts.control
+    suite, other = task_of(control)
+    parts = (part._replace(split=split, seeds=-(-part.seeds // share)) for part in suite.parts)
+    suite, reference = suite._replace(parts=tuple(parts)), load_system(other)
+    named = {"reference": reference} | {f"rule-{number}": reference.replace(**{control: rule}) for number, rule in enumerate(rules)}
+    rows = play(named=named, suite=suite)
+    of_system = {name: rows.filter(pc.equal(rows["system"], name)) for name in named}
+    kept, metric = of_system.pop("reference"), suite.columns.primary.name
+    return [difference(of_rule, kept, metric) for of_rule in of_system.values()]
