@@ -22,6 +22,13 @@ LAB = Program(
             ("lab.studies.headroom.command", "lab.studies.headroom.command"): {
                 "headroom": ("HeadroomConfig", "main", "compute oracles on the worlds of a board and the headroom of its systems"),
             },
+            ("lab.studies.generalise", "lab.studies.generalise"): {
+                "generalise": (
+                    "GeneraliseConfig",
+                    "main",
+                    "train PPO on few worlds and without kinds, and compare with tuned rules",
+                ),
+            },
             ("lab.learners.allocator_search", "lab.learners.allocator_search"): {
                 "train-allocator": ("AllocatorConfig", "main", "search for an allocator of conferences"),
             },

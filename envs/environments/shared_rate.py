@@ -47,10 +47,10 @@ class SharedRateVectorEnv(RateVectorEnv):
         self._seeds = np.zeros(num_envs * calls, np.uint64)
         super().__init__(num_envs * calls, **(arguments | {"scenario": scenario}))
 
-    def _new_batch(self, num_envs: int, rate: Any, order: Any, worlds: Worlds, **settings: Any) -> SendingBatch:
+    def _new_batch(self, num_envs: int, rate: Any, order: Any, most: Worlds, **settings: Any) -> SendingBatch:
         if settings["threads"] != 1:
             raise ValueError(f"threads = {settings['threads']} of SharedRate: allowed is 1")
-        return SharedBatch(self.bottlenecks, rate, order, worlds, **settings)
+        return SharedBatch(self.bottlenecks, rate, order, most, **settings)
 
     @property
     def present(self) -> NDArray[np.bool_]:

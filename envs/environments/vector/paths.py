@@ -36,14 +36,14 @@ REWARDS = MappingProxyType({"emodel": EModel(), "event": EventDelay(), "impairme
 class PathsVectorEnv(EpisodeVectorEnv):
     """A batch of calls with some controls set by the agent; each environment's docstring specifies observation, action and reward.
 
+    Each kind of worlds has a batch of calls and an observer, in `batches` and `observers`; with one kind, `batch` is that of the kind.
+
     Attributes:
         controls: controls of the agent, with those of the uplink.
         interval: slots between its decisions; at arrivals, arrivals for which a decision holds.
         at_arrivals: True for an agent at the receiver, which decides at each arrival.
         budget: of protection, see `CallBatch`.
         frame_ms: see `CallBatch`.
-        batches: the calls of each kind of worlds; with one kind, `batch` is the only one.
-        observers: observation of each kind; `observer` is the first.
 
     Args:
         num_envs: number of calls played in parallel, >= 1.
