@@ -11,13 +11,12 @@ from typing import Any
 import gymnasium
 import torch
 
-from lab.shipped.zoo_references import RIVALS, RandomActions
+from lab.shipped.zoo_references import RandomActions, rivals
 from vcgym.agents.config.algorithms import LibraryConfig
 from vcgym.agents.config.env import EnvConfig
 from vcgym.agents.config.training import TrainConfig
 from vcgym.agents.evaluation.play import Policy
 from vcgym.agents.training.learners import build_model, fitting, snapshot
-from vcgym.baselines.systems import load_system
 from vcgym.scripts.zoo.runs import Reference, write_references
 from vcgym.scripts.zoo.scoring import score_agent, score_systems
 
@@ -45,8 +44,9 @@ def _at(env_id: str, options: dict[str, Any]) -> list[Reference]:
     name = " ".join((env_id.removeprefix("vcgym/"), *(f"{name}={value}" for name, value in options.items())))
     worlds = {"scenario": options["scenario"]} if "scenario" in options else {}
     rules = [
-        Reference(name, role, rule, score_systems(env_id, [load_system(rule)], WORLDS, **worlds)[0])
-        for role, rule in RIVALS[env_id]._asdict().items()
+        Reference(name, role, rule, score_systems(env_id, [system], WORLDS, **worlds)[0])
+        for role, (rule, system) in rivals(env_id).items()
+        if role != "learned"
     ]
     options = options | {"action": fitting("PPO", EnvConfig(id=env_id, options=options))}
     space = gymnasium.make(env_id, **options).action_space

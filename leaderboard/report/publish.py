@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from vcgym.leaderboard.report.board import Board, Line, board_name, boards
 from vcgym.leaderboard.report.figure import Stroke, delay_figure, pareto_figure, price_figure, profile_figure, strokes
+from vcgym.leaderboard.report.ladder import ladder_tables
 from vcgym.leaderboard.report.page import explorer, tables
 from vcgym.leaderboard.report.page.data_cards import read_cards
 from vcgym.leaderboard.report.page.picture import ROLES, picture
@@ -180,7 +181,7 @@ def _mode(board: Board, stored: Stored, drawn: dict[str, Stroke], shared: dict[s
             *(pareto_figure(board.fronts[plane.name], kinds, named, plane) for plane in columns.fronts),
         ],
         "pictures": stored.pictures,
-        "tables": details(board),
+        "tables": [*details(board), *ladder_tables(columns.ladder, columns.primary.decimals)],
         "legend": list(named.items()),
         "systems": systems,
         "kinds": kinds,

@@ -107,6 +107,7 @@ class Columns(NamedTuple):
         drawn: systems that figures show initially, in addition to the best one and the agents.
         oracles: systems with information that no controller can have; they are played with the others and never ranked.
         price: metric that a system pays for the ranked one, drawn against it as the first picture; "" for none.
+        ladder: id of the environment whose steps the page shows (data/ladder.csv); "" for none.
     """
 
     identity: dict[str, str]
@@ -134,6 +135,7 @@ class Columns(NamedTuple):
     drawn: tuple[str, ...] = ()
     oracles: tuple[str, ...] = ()
     price: str = ""
+    ladder: str = ""
 
     @property
     def metric(self) -> dict[str, Column]:

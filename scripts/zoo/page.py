@@ -1,6 +1,7 @@
 """The page of the zoo: the table of all trainings so far, and its picture beside it.
 
-Scores lie between the best published rule (0) and hindsight (100). Aggregates over environments are those of Agarwal et al. 2021 (arXiv
+Scores lie between the best published rule (0) and a controller that is told the next 100 ms (100; without one, the bound).
+Aggregates over environments are those of Agarwal et al. 2021 (arXiv
 2108.13264), with environments as tasks and seeds as runs: the interquartile mean with the stratified bootstrap over seeds, the probability
 of improvement, the performance profile. Intervals of a cell are Student's over seeds; with one seed there is none. The picture has
 learning curves over decisions and over processor time with 95 % bands, and performance profiles.
@@ -22,10 +23,10 @@ from vcgym.leaderboard.statistics.resampling import CONFIDENCE, Estimate, resamp
 from vcgym.network.traces.plain_file import replace_file
 from vcgym.scripts.zoo.cell import CurvePoint
 from vcgym.scripts.zoo.config import INSIDE
-from vcgym.scripts.zoo.runs import Curves, at_end, means, planned_for, read_references, references_path
+from vcgym.scripts.zoo.runs import HUNDRED, ROLES, Curves, at_end, means, planned_for, read_references, references_path
 
 BEGIN, END = "<!-- the table: made by vcgym zoo -->", "<!-- the end of the table -->"
-LOWEST, HIGHEST = -50.0, 100.0
+LOWEST, HIGHEST = -50.0, 190.0
 BAND_SEEDS = 3  # with fewer, Student's interval is wider than the picture
 _STEPS = 60
 Levels = Mapping[tuple[str, str], float]
@@ -40,8 +41,8 @@ class ZooScores(NamedTuple):
 
 
 def normalised(score: float, env: str, levels: Levels) -> float:
-    """Return a score on the scale from the best published rule (0) to the bound (100) of its environment."""
-    zero, hundred = levels[env, "published"], levels[env, "bound"]
+    """Return a score on the scale of its environment, from the best published rule (0) to `HUNDRED`, without one to the bound (100)."""
+    zero, hundred = levels[env, "published"], levels.get((env, HUNDRED), levels[env, "bound"])
     return 100.0 * (score - zero) / (hundred - zero)
 
 
@@ -92,9 +93,9 @@ def markdown(runs: Curves, decisions: int, levels: Levels, names: Mapping[tuple[
     envs = sorted({cell.env for cell in curves})
     found = scores_of(curves, levels)
     lines = _head(f"after {decisions:,} decisions, {INSIDE} after its own (seeds)", envs)
-    for role in ("bound", "tuned", "learned", "published", "random"):
-        cells = [f"{normalised(levels[env, role], env, levels):.0f} {names[env, role]}" for env in envs]
-        lines.append(f"| {role} | {' | '.join(cells)} |")
+    for role in reversed(ROLES):
+        cells = [f"{normalised(levels[env, role], env, levels):.0f} {names[env, role]}" if (env, role) in levels else "" for env in envs]
+        lines += [f"| {role} | {' | '.join(cells)} |"] if any(cells) else []
     lines += [_row(name, found[name].by_env, envs) for name in _ordered(found)]
     whole = {name: its for name, its in found.items() if its.by_env.keys() == set(envs)}
     first = next(iter(_ordered(whole)), "")
@@ -161,8 +162,9 @@ def draw(curves: Curves, levels: Levels, path: Path) -> None:
                 panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
                 panel.xaxis.set_major_formatter("{x:g}")
             panel.axhline(0.0, color="grey", linewidth=0.8)
-            panel.axhline(normalised(levels[env, "tuned"], env, levels), color="grey", linewidth=0.8, linestyle="--")
-        panels[row][0].set_ylabel("0 = best published, dashes: tuned")
+            for role, style in (("tuned", "--"), ("bound", ":")):
+                panel.axhline(normalised(levels[env, role], env, levels), color="grey", linewidth=0.8, linestyle=style)
+        panels[row][0].set_ylabel("dashes: tuned, dots: bound")
     _profiles(panels[0][-1], curves, levels, colours)
     panels[1][-1].axis("off")
     for name, colour in colours.items():

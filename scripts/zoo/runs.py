@@ -61,7 +61,10 @@ def at_end(cell: ZooTraining, curve: Sequence[CurvePoint]) -> CurvePoint | None:
     return next((point for point in curve if cell.planned <= point.decisions < 2 * cell.planned), None)
 
 
-ROLES = ("published", "tuned", "learned", "random", "bound")
+HUNDRED = "told-100"
+"""Role with score 100, where an environment has it; elsewhere the bound has."""
+ROLES = ("random", "published", "tuned", "learned", "told-0", HUNDRED, "told-500", "told-2000", "bound")
+"""Steps of the ladder of an environment; told-h is a controller that is told what comes in the next h ms."""
 
 
 class Reference(NamedTuple):
